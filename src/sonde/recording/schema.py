@@ -1,0 +1,141 @@
+"""The tables a recording holds, declared once for writer and reader.
+
+A new table is an entry in `TABLES`. The declaration is also written into every
+file, so a reader finds its way in files that have more or fewer tables and
+columns than it knows itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+INTEGERS: dict[str, tuple[int, int]] = {
+    "u8": (0, 2**8 - 1),
+    "u16": (0, 2**16 - 1),
+    "u32": (0, 2**32 - 1),
+    "u64": (0, 2**64 - 1),
+    "i32": (-(2**31), 2**31 - 1),
+    "i64": (-(2**63), 2**63 - 1),
+}
+FLOAT = "f64"
+TEXT = "text"
+TEXTS = "texts"
+TYPES = frozenset(INTEGERS) | {FLOAT, TEXT, TEXTS}
+
+# Sums of many times must not leave 64 bits; 2**60 ns are 36 years.
+TIME_LIMIT = 2**60
+
+
+class Column(NamedTuple):
+    """One column; `default` None means that every row must bring a value."""
+
+    name: str
+    type: str
+    default: Any = None
+    refers: str = ""
+    """The table whose row number this is. In a signed column -1 means none."""
+    ascending: bool = False
+    """Neighbours are close to each other, so the file holds their differences."""
+    low: int | None = None
+    high: int | None = None
+    """Narrower bounds than the type's, where a value outside cannot be meant."""
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        low, high = INTEGERS[self.type]
+        return (
+            low if self.low is None else self.low,
+            high if self.high is None else self.high,
+        )
+
+
+class Table(NamedTuple):
+    name: str
+    columns: tuple[Column, ...]
+
+
+def _time(name: str, default: int | None = None, ascending: bool = False) -> Column:
+    return Column(
+        name, "i64", default=default, ascending=ascending, low=-TIME_LIMIT, high=TIME_LIMIT
+    )
+
+
+# The order is the order of blocks within one flush: a table comes after those
+# it points at, so that a flush torn in its middle leaves nothing dangling.
+TABLES: tuple[Table, ...] = (
+    Table(
+        "processes",
+        (
+            Column("pid", "u32"),
+            Column("ppid", "u32"),
+            Column("runtime", TEXT),
+            Column("version", TEXT),
+            Column("executable", TEXT),
+            Column("argv", TEXTS),
+            _time("start_ns"),
+            _time("end_ns", default=-1),
+            Column("exit", TEXT, default=""),
+        ),
+    ),
+    Table(
+        "threads",
+        (
+            Column("process", "u32", refers="processes"),
+            Column("tid", "u32"),
+            Column("name", TEXT, default=""),
+            Column("interpreter", "u32", default=0),
+            _time("start_ns", default=0),
+            _time("end_ns", default=-1),
+            _time("cpu_ns", default=-1),
+        ),
+    ),
+    Table(
+        "functions",
+        (
+            Column("name", TEXT),
+            Column("file", TEXT),
+            Column("line", "i32", default=0),
+            Column("runtime", TEXT, default="cpython"),
+        ),
+    ),
+    Table(
+        "contexts",
+        (
+            Column("parent", "i32", refers="contexts"),
+            Column("function", "i32", refers="functions"),
+            Column("line", "i32", default=0),
+        ),
+    ),
+    Table(
+        "samples",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("context", "i32", refers="contexts"),
+            Column("weight", "i64", low=0, high=2**56),
+            Column("state", "u8", default=0, high=2),
+        ),
+    ),
+    Table(
+        "marks",
+        (
+            _time("time", ascending=True),
+            Column("thread", "i32", default=-1, refers="threads"),
+            Column("text", TEXT),
+        ),
+    ),
+)
+
+
+def declare(tables: tuple[Table, ...]) -> list[dict[str, Any]]:
+    """The declaration as it stands in a file; a table's number is its place in the list."""
+    declared: list[dict[str, Any]] = []
+    for table in tables:
+        columns: list[dict[str, Any]] = []
+        for column in table.columns:
+            entry: dict[str, Any] = {"name": column.name, "type": column.type}
+            if column.refers:
+                entry["refers"] = column.refers
+            columns.append(entry)
+        declared.append({"name": table.name, "columns": columns})
+    return declared

@@ -1,0 +1,253 @@
+"""Writes a recording: rows are buffered, and every flush appends whole blocks.
+
+The recorder process uses it beside the running target, so it is light (no
+NumPy) and never goes back in the file: whatever a flush wrote stays readable,
+whenever the recorder dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Iterable
+from typing import Any
+
+import zstandard
+
+from sonde.errors import SondeError
+from sonde.recording.encode import encode_column, shorten
+from sonde.recording.format import (
+    END,
+    FACTS,
+    MAX_RAW,
+    MAX_ROWS,
+    MAX_TEXT,
+    RAW,
+    ROWS,
+    SCHEMA,
+    UPDATES,
+    ZSTD,
+    pack_block,
+    pack_file_head,
+    pack_json,
+)
+from sonde.recording.schema import TABLES, Column, Table, declare
+
+# Level 3 compresses the planes as well as level 9 does within 2 %, at a fifth of the time.
+_LEVEL = 3
+# Updates are JSON, about 50 bytes each; this many stay far below the size of a block.
+_UPDATES_A_BLOCK = 256
+
+
+class _Buffer:
+    """Rows of one table that wait for the next flush."""
+
+    __slots__ = ("columns", "flushed", "name", "number", "rows", "width")
+
+    def __init__(self, number: int, table: Table) -> None:
+        self.number = number
+        self.name = table.name
+        self.columns: tuple[Column, ...] = table.columns
+        self.width = len(table.columns)
+        self.flushed = 0
+        self.rows: list[tuple[Any, ...]] = []
+
+    def complete(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The row with its last columns filled by their defaults."""
+        missing = self.columns[len(values) :]
+        if len(values) > self.width or any(column.default is None for column in missing):
+            names = ", ".join(column.name for column in self.columns)
+            raise TypeError(f"table {self.name} takes ({names}), not {len(values)} values")
+        return values + tuple(column.default for column in missing)
+
+
+class Writer:
+    """One recording being written. Not for use by several threads at once."""
+
+    def __init__(self, path: str | os.PathLike[str], target: dict[str, Any]) -> None:
+        self.path = os.fspath(path)
+        self.size = 0
+        """Bytes in the file: everything flushed so far."""
+        self._buffers = {table.name: _Buffer(i, table) for i, table in enumerate(TABLES)}
+        self._updates: dict[tuple[str, int], dict[str, Any]] = {}
+        self._facts: dict[str, dict[str, Any]] = {"target": {}, "quality": {}}
+        self._new_facts: dict[str, dict[str, Any]] = {"target": {}, "quality": {}}
+        self._error: SondeError | None = None
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False)
+        # Zero would let blocks pass whose checksum starts from nothing.
+        self._nonce = int.from_bytes(os.urandom(4), "little") or 1
+        self._schema = self._json_block(SCHEMA, {"tables": declare(TABLES)})
+        self._file = self._open()
+        self.target(target)
+        self._write(pack_file_head(self._nonce) + self._schema + b"".join(self._facts_blocks()))
+
+    def append(self, table: str, *values: Any) -> int:
+        """Adds a row and returns its id; columns at the end may be left to their defaults."""
+        buffer = self._buffers[table]
+        if len(values) != buffer.width:
+            values = buffer.complete(values)
+        rows = buffer.rows
+        row = buffer.flushed + len(rows)
+        rows.append(values)
+        return row
+
+    def extend(self, table: str, rows: Iterable[tuple[Any, ...]]) -> int:
+        """Adds many complete rows at once and returns the id of the first."""
+        buffer = self._buffers[table]
+        row = buffer.flushed + len(buffer.rows)
+        buffer.rows.extend(rows)
+        return row
+
+    def update(self, table: str, row: int, **facts: Any) -> None:
+        """Later facts about an earlier row; the last one wins. Not meant for every flush."""
+        buffer = self._buffers[table]
+        known = {column.name for column in buffer.columns if not column.refers}
+        if not facts.keys() <= known:
+            raise TypeError(f"table {table} has no {sorted(facts.keys() - known)} to update")
+        if not 0 <= row < buffer.flushed + len(buffer.rows):
+            raise ValueError(f"table {table} has no row {row}")
+        self._updates.setdefault((table, row), {}).update(facts)
+
+    def quality(self, facts: dict[str, Any]) -> None:
+        """Merges into what the recording says about itself; the last value of a key wins."""
+        self._merge("quality", facts)
+
+    def target(self, facts: dict[str, Any]) -> None:
+        """Merges into what the recording says about its target; the last value of a key wins."""
+        self._merge("target", facts)
+
+    def flush(self) -> None:
+        """Appends everything new to the file in one write."""
+        blocks: list[bytes] = []
+        try:
+            for buffer in self._buffers.values():
+                if buffer.rows:
+                    rows, buffer.rows = buffer.rows, []
+                    for start in range(0, len(rows), MAX_ROWS):
+                        self._rows_blocks(buffer, rows[start : start + MAX_ROWS], blocks)
+            blocks += self._updates_blocks()
+            blocks += self._facts_blocks()
+        finally:
+            # A row that no column can hold must not take the rows of other tables with it.
+            if self._error is not None:
+                raise self._error
+            if blocks:
+                self._write(b"".join(blocks))
+
+    def close(self, end: dict[str, Any]) -> None:
+        """Flushes, says that the recording is complete, and merges `end` into its target."""
+        if self._file < 0:
+            return
+        try:
+            if self._error is None:
+                self._merge("target", end)
+                self.flush()
+                # The schema once more: with one copy, one flipped bit could cost the file.
+                self._write(self._schema + self._json_block(END, {}))
+        finally:
+            os.close(self._file)
+            self._file = -1
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+        try:
+            file = os.open(self.path, flags, 0o600)
+        except OSError as error:
+            raise SondeError(f"cannot write {self.path}: {error.strerror}") from None
+        try:
+            if stat.S_ISREG(os.fstat(file).st_mode):
+                self._take(file)
+        except BaseException:
+            os.close(file)
+            raise
+        return file
+
+    def _take(self, file: int) -> None:
+        """Makes the file ours alone: emptied, and readable by nobody else."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SondeError(f"cannot write {self.path}: another recorder writes it") from None
+        except OSError:
+            pass  # A file system without locks; the lock only guards against a mistake.
+        try:
+            os.fchmod(file, 0o600)
+            os.ftruncate(file, 0)
+        except OSError as error:
+            raise SondeError(f"cannot write {self.path}: {error.strerror}") from None
+
+    def _merge(self, subject: str, facts: dict[str, Any]) -> None:
+        known = self._facts[subject]
+        for key, value in facts.items():
+            if key not in known or known[key] != value:
+                known[key] = self._new_facts[subject][key] = value
+
+    def _rows_blocks(
+        self, buffer: _Buffer, rows: list[tuple[Any, ...]], blocks: list[bytes]
+    ) -> None:
+        try:
+            columns = zip(buffer.columns, zip(*rows, strict=True), strict=True)
+            raw = b"".join([encode_column(column, values) for column, values in columns])
+        except ValueError as error:
+            raise ValueError(f"table {buffer.name}: {error}") from error
+        if len(raw) > MAX_RAW:
+            middle = len(rows) // 2
+            self._rows_blocks(buffer, rows[:middle], blocks)
+            self._rows_blocks(buffer, rows[middle:], blocks)
+            return
+        blocks.append(self._block(ROWS, raw, buffer.number, buffer.flushed, len(rows)))
+        buffer.flushed += len(rows)
+
+    def _updates_blocks(self) -> list[bytes]:
+        entries = [
+            [table, row, {name: shorten(value, MAX_TEXT // 16) for name, value in facts.items()}]
+            for (table, row), facts in self._updates.items()
+        ]
+        self._updates.clear()
+        return [
+            self._json_block(UPDATES, entries[start : start + _UPDATES_A_BLOCK])
+            for start in range(0, len(entries), _UPDATES_A_BLOCK)
+        ]
+
+    def _facts_blocks(self) -> list[bytes]:
+        new = {
+            subject: {key: shorten(value, MAX_TEXT) for key, value in facts.items()}
+            for subject, facts in self._new_facts.items()
+            if facts
+        }
+        for facts in self._new_facts.values():
+            facts.clear()
+        return [self._json_block(FACTS, new)] if new else []
+
+    def _json_block(self, kind: int, value: Any) -> bytes:
+        return self._block(kind, pack_json(value))
+
+    def _block(
+        self, kind: int, raw: bytes, table: int = 0, first_row: int = 0, rows: int = 0
+    ) -> bytes:
+        codec, payload = ZSTD, self._compressor.compress(raw)
+        if len(payload) >= len(raw):
+            codec, payload = RAW, raw
+        return pack_block(self._nonce, kind, codec, payload, len(raw), table, first_row, rows)
+
+    def _write(self, data: bytes) -> None:
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self._file, data[written:] if written else data)
+        except OSError as error:
+            self._cut_back()
+            self._error = SondeError(
+                f"cannot write {self.path}: {error.strerror}; "
+                f"the {self.size:,} bytes written before stay readable"
+            )
+            raise self._error from None
+        self.size += len(data)
+
+    def _cut_back(self) -> None:
+        """Removes the part of a flush that did not fit; the reader would cut it off anyway."""
+        try:
+            os.ftruncate(self._file, self.size)
+        except OSError:
+            pass
