@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Make the development environment in .venv: dependencies, the source tree on its path, `sonde`.
+
+Not an editable install: its import hook would rebuild and slow the start of every recorder, and
+that start is something sonde measures and promises. A plain path file costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+OLDEST = (3, 11)
+
+LAUNCHER = """#!{python}
+import sys
+from {module} import {function}
+sys.exit({function}())
+"""
+
+
+def base_python() -> str:
+    """The real interpreter behind `python3`: a pyenv shim would tie .venv to its moods."""
+    if sys.version_info < OLDEST:
+        sys.exit(f"sonde needs Python {OLDEST[0]}.{OLDEST[1]} or newer to be developed")
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+
+
+def ensure_venv_module(python: str) -> None:
+    """Debian packs ensurepip apart from Python."""
+    question = [python, "-c", "import ensurepip, venv"]
+    if subprocess.run(question, capture_output=True, check=False).returncode == 0:
+        return
+    package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+    if not shutil.which("apt-get"):
+        sys.exit(f"{python} cannot make a virtual environment: install {package}")
+    sudo = ["sudo"] if os.geteuid() != 0 and shutil.which("sudo") else []
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run([*sudo, "apt-get", "-q", "update"], check=True, env=environment)
+    subprocess.run([*sudo, "apt-get", "-qy", "install", package], check=True, env=environment)
+
+
+def main() -> None:
+    python = base_python()
+    ensure_venv_module(python)
+    subprocess.run([python, "-m", "venv", str(VENV)], check=True)
+    inside = VENV / "bin" / "python"
+
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + project["optional-dependencies"]["dev"]
+    pip = [str(inside), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
+    subprocess.run([*pip, "--upgrade", "pip"], check=True)
+    subprocess.run([*pip, *wanted], check=True)
+
+    where = subprocess.run(
+        [inside, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    (Path(where) / "sonde.pth").write_text(f"{ROOT / 'src'}\n")
+    for name, entry in project["scripts"].items():
+        module, function = entry.split(":")
+        script = VENV / "bin" / name
+        script.write_text(LAUNCHER.format(python=inside, module=module, function=function))
+        script.chmod(0o755)
+
+
+if __name__ == "__main__":
+    main()
