@@ -112,10 +112,10 @@ def shorten(value: Any, limit: int) -> Any:
         kept: list[Any] = []
         left = limit - len(pack_json([_CUT]))
         for item in value:
-            item = shorten(item, max(16, limit // 4))
-            left -= len(pack_json(item)) + 1
+            short = shorten(item, max(16, limit // 4))
+            left -= len(pack_json(short)) + 1
             if left < 0:
                 break
-            kept.append(item)
+            kept.append(short)
         return [*kept, _CUT]
     return _CUT

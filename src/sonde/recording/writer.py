@@ -7,6 +7,7 @@ whenever the recorder dies.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import stat
@@ -120,20 +121,16 @@ class Writer:
     def flush(self) -> None:
         """Appends everything new to the file in one write."""
         blocks: list[bytes] = []
-        try:
-            for buffer in self._buffers.values():
-                if buffer.rows:
-                    rows, buffer.rows = buffer.rows, []
-                    for start in range(0, len(rows), MAX_ROWS):
-                        self._rows_blocks(buffer, rows[start : start + MAX_ROWS], blocks)
-            blocks += self._updates_blocks()
-            blocks += self._facts_blocks()
-        finally:
-            # A row that no column can hold must not take the rows of other tables with it.
-            if self._error is not None:
-                raise self._error
-            if blocks:
-                self._write(b"".join(blocks))
+        for buffer in self._buffers.values():
+            rows, buffer.rows = buffer.rows, []
+            for start in range(0, len(rows), MAX_ROWS):
+                self._rows_blocks(buffer, rows[start : start + MAX_ROWS], blocks)
+        blocks += self._updates_blocks()
+        blocks += self._facts_blocks()
+        if self._error is not None:
+            raise self._error
+        if blocks:
+            self._write(b"".join(blocks))
 
     def close(self, end: dict[str, Any]) -> None:
         """Flushes, says that the recording is complete, and merges `end` into its target."""
@@ -186,18 +183,27 @@ class Writer:
     def _rows_blocks(
         self, buffer: _Buffer, rows: list[tuple[Any, ...]], blocks: list[bytes]
     ) -> None:
+        """Blocks of at most MAX_RAW bytes, without the rows that the table cannot hold.
+
+        A refused row keeps its id and is counted: the values come from another
+        process's memory, and one wild value must not cost the recording.
+        """
         try:
             columns = zip(buffer.columns, zip(*rows, strict=True), strict=True)
             raw = b"".join([encode_column(column, values) for column, values in columns])
-        except ValueError as error:
-            raise ValueError(f"table {buffer.name}: {error}") from error
-        if len(raw) > MAX_RAW:
+        except ValueError:
+            raw = None
+        if raw is not None and len(raw) <= MAX_RAW:
+            blocks.append(self._block(ROWS, raw, buffer.number, buffer.flushed, len(rows)))
+            buffer.flushed += len(rows)
+        elif len(rows) == 1:
+            buffer.flushed += 1
+            refused = self._facts["quality"].get("refused", {})
+            self.quality({"refused": {**refused, buffer.name: refused.get(buffer.name, 0) + 1}})
+        else:
             middle = len(rows) // 2
             self._rows_blocks(buffer, rows[:middle], blocks)
             self._rows_blocks(buffer, rows[middle:], blocks)
-            return
-        blocks.append(self._block(ROWS, raw, buffer.number, buffer.flushed, len(rows)))
-        buffer.flushed += len(rows)
 
     def _updates_blocks(self) -> list[bytes]:
         entries = [
@@ -229,7 +235,16 @@ class Writer:
         codec, payload = ZSTD, self._compressor.compress(raw)
         if len(payload) >= len(raw):
             codec, payload = RAW, raw
-        return pack_block(self._nonce, kind, codec, payload, len(raw), table, first_row, rows)
+        return pack_block(
+            self._nonce,
+            kind,
+            codec,
+            payload,
+            len(raw),
+            table=table,
+            first_row=first_row,
+            rows=rows,
+        )
 
     def _write(self, data: bytes) -> None:
         written = 0
@@ -247,7 +262,5 @@ class Writer:
 
     def _cut_back(self) -> None:
         """Removes the part of a flush that did not fit; the reader would cut it off anyway."""
-        try:
+        with contextlib.suppress(OSError):
             os.ftruncate(self._file, self.size)
-        except OSError:
-            pass

@@ -1,0 +1,303 @@
+"""Readable blocks to a Recording: what they say, put together and checked.
+
+A block whose checksum is right can still hold nonsense, by a writer's mistake
+or by intent. Such a block counts as damaged and is skipped like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.recording.declared import Declared, read_declaration
+from sonde.recording.decode import Damaged, Decompressor, TableDecoder, decode_json
+from sonde.recording.facts import Facts
+from sonde.recording.format import FACTS, ROWS, SCHEMA, UPDATES, RecordingError
+from sonde.recording.links import (
+    Columns,
+    RowMap,
+    add_lost_row,
+    keep_whole_contexts,
+    translate,
+)
+from sonde.recording.recovery import Block, Blocks
+from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TEXT, TEXTS, Column, Table
+from sonde.recording.tables import (
+    Contexts,
+    Functions,
+    Marks,
+    Process,
+    Recording,
+    Samples,
+    Threads,
+)
+
+# What a file may expand to. A block's rows are limited, so an honest file stays
+# below 400 times its size; a hostile one meets this instead of the machine's memory.
+_BUDGET_FLOOR = 64 << 20
+_BUDGET_A_BYTE = 512
+# Parsed JSON takes this many times its text at worst (a list of empty lists).
+_JSON_WEIGHT = 32
+_MAX_FIRST_ROW = 2**48
+
+_DTYPES: dict[str, Any] = {
+    "u8": np.uint8,
+    "u16": np.uint16,
+    "u32": np.uint32,
+    "u64": np.uint64,
+    "i32": np.int32,
+    "i64": np.int64,
+}
+
+
+class _RowsBlock(NamedTuple):
+    first: int
+    rows: int
+    raw: bytes
+
+
+class _Reader:
+    """The state of reading one file."""
+
+    def __init__(self, blocks: Blocks, size: int, path: str) -> None:
+        self.blocks = blocks
+        self.path = path
+        self.damaged = blocks.damaged
+        self.facts = Facts()
+        self.updates: list[Any] = []
+        self.rows: dict[str, list[_RowsBlock]] = {table.name: [] for table in TABLES}
+        self.declared: list[Declared | None] = []
+        self._budget = _BUDGET_FLOOR + _BUDGET_A_BYTE * size
+        self._decompress = Decompressor()
+
+    def collect(self) -> None:
+        """Everything but the rows decoded, the rows decompressed and sorted by table."""
+        found = self.blocks.found
+        for block in found:
+            if block.head.kind == SCHEMA and not self.declared:
+                self._try(self._take_schema, block)
+        if not self.declared and any(block.head.kind == ROWS for block in found):
+            raise RecordingError(
+                f"{self.path} is damaged where it declares its tables; nothing in it is readable"
+            )
+        # Kinds this reader does not know are additions of a later writer: not its business.
+        take = {ROWS: self._take_rows, UPDATES: self._take_updates, FACTS: self._take_facts}
+        for block in found:
+            if block.head.kind in take:
+                self._try(take[block.head.kind], block)
+
+    def _try(self, take: Any, block: Block) -> None:
+        try:
+            take(block)
+        except Damaged:
+            self.damaged += 1
+
+    def _spend(self, size: int) -> None:
+        self._budget -= size
+        if self._budget < 0:
+            raise RecordingError(
+                f"{self.path} expands to more than its size can honestly hold; it is not read"
+            )
+
+    def _json(self, block: Block) -> Any:
+        raw = self._decompress(block)
+        self._spend(len(raw) * _JSON_WEIGHT)
+        return decode_json(raw)
+
+    def _take_schema(self, block: Block) -> None:
+        self.declared = read_declaration(self._json(block))
+
+    def _take_updates(self, block: Block) -> None:
+        entries = self._json(block)
+        if not isinstance(entries, list):
+            raise Damaged
+        self.updates += entries
+
+    def _take_facts(self, block: Block) -> None:
+        self.facts.merge(self._json(block))
+
+    def _take_rows(self, block: Block) -> None:
+        head = block.head
+        declared = self.declared[head.table] if head.table < len(self.declared) else None
+        if declared is None or declared.problem:
+            return
+        mine = self.rows[declared.table.name]
+        # Row numbers only grow; a block that repeats some is a copy from elsewhere.
+        expected = mine[-1].first + mine[-1].rows if mine else 0
+        if not expected <= head.first_row < _MAX_FIRST_ROW:
+            raise Damaged
+        self._spend(head.raw_size + head.rows * 8 * len(declared.columns))
+        mine.append(_RowsBlock(head.first_row, head.rows, self._decompress(block)))
+
+    def decode(self, table: Table, declared: Declared | None) -> tuple[Columns, RowMap]:
+        """A table's columns; blocks with a value that its column cannot hold are left out."""
+        blocks = self.rows[table.name]
+        while True:
+            present = {column.name for column in declared.columns} if declared else set()
+            decoder = TableDecoder(declared.columns if declared else [], present)
+            read: list[_RowsBlock] = []
+            for block in blocks:
+                try:
+                    decoder.add(block.raw, block.rows)
+                except Damaged:
+                    self.damaged += 1
+                else:
+                    read.append(block)
+            starts = np.cumsum([0, *(block.rows for block in read)])
+            columns: Columns = {}
+            bad: set[int] = set()
+            for column in table.columns:
+                values, wrong = _column(column, decoder, column.name in present, int(starts[-1]))
+                columns[column.name] = values
+                bad |= set((np.searchsorted(starts, wrong, side="right") - 1).tolist())
+            if not bad:
+                return columns, RowMap([(block.first, block.rows) for block in read])
+            self.damaged += len(bad)
+            blocks = [block for number, block in enumerate(read) if number not in bad]
+
+    def apply_updates(self, tables: dict[str, Columns], maps: dict[str, RowMap]) -> None:
+        known = {table.name: {c.name: c for c in table.columns} for table in TABLES}
+        for entry in self.updates:
+            match entry:
+                case [str(name), int(row), dict(facts)] if name in known:
+                    place = int(maps[name](np.array([row], dtype=np.int64))[0])
+                    for key, value in facts.items():
+                        column = known[name].get(key)
+                        if place >= 0 and column is not None and _fits(column, value):
+                            tables[name][key][place] = column.default if value is None else value
+
+
+def _column(
+    column: Column, decoder: TableDecoder, present: bool, rows: int
+) -> tuple[Any, NDArray[np.int64]]:
+    """The values of a column, and the places of those out of bounds."""
+    good = np.zeros(0, dtype=np.int64)
+    if column.type in (TEXT, TEXTS):
+        return (decoder.texts(column.name) if present else [column.default] * rows), good
+    if column.type == FLOAT:
+        return (decoder.floats(column.name) if present else np.full(rows, column.default)), good
+    dtype = _DTYPES[column.type]
+    if not present:
+        return np.full(rows, column.default, dtype=dtype), good
+    raw = decoder.integers(column.name)
+    low, high = column.bounds
+    values: Any = raw.view(np.int64) if INTEGERS[column.type][0] < 0 else raw
+    wrong = np.flatnonzero((values < low) | (values > high))
+    return values.astype(dtype), wrong
+
+
+def _fits(column: Column, value: Any) -> bool:
+    if column.refers:
+        return False
+    if value is None:
+        return column.default is not None
+    if column.type == TEXT:
+        return isinstance(value, str)
+    if column.type == TEXTS:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if isinstance(value, bool):
+        return False
+    if column.type == FLOAT:
+        return isinstance(value, (int, float))
+    return isinstance(value, int) and column.bounds[0] <= value <= column.bounds[1]
+
+
+def assemble(blocks: Blocks, size: int, path: str) -> Recording:
+    reader = _Reader(blocks, size, path)
+    reader.collect()
+    declared = {entry.table.name: entry for entry in reader.declared if entry is not None}
+    warnings = [f"{path}: {entry.problem}" for entry in declared.values() if entry.problem]
+    tables: dict[str, Columns] = {}
+    maps: dict[str, RowMap] = {}
+    for table in TABLES:
+        tables[table.name], maps[table.name] = reader.decode(table, declared.get(table.name))
+    reader.apply_updates(tables, maps)
+    quality, target = reader.facts.quality, reader.facts.target
+
+    samples = tables["samples"]
+    undecodable = int((samples["context"] == -1).sum())
+    keep_whole_contexts(tables["contexts"], maps["contexts"], maps["functions"])
+    missing = {
+        table.name: translate(table, tables[table.name], maps)
+        for table in TABLES
+        if table.name != "contexts"
+    }
+    for table in reversed(TABLES):
+        if maps[table.name].lost_row_needed:
+            add_lost_row(table, tables[table.name], maps)
+
+    stackless = missing["samples"]["context"]
+    refused = quality.get("refused")
+    refused_samples = refused.get("samples", 0) if isinstance(refused, dict) else 0
+    lost_samples = max(0, maps["samples"].missing - refused_samples)
+    quality.setdefault("taken", len(samples["time"]))
+    quality["undecodable"] = quality.get("undecodable", undecodable) + stackless
+    quality["damaged_blocks"] = reader.damaged
+    quality["missing_samples"] = lost_samples
+    last = _last_moment(tables)
+    target["duration_ns"] = max(target.get("duration_ns", 0), last)
+    if not blocks.ended:
+        warnings.append(_cut_off_sentence(path, blocks.torn, target["duration_ns"]))
+    if reader.damaged:
+        warnings.append(_damage_sentence(path, reader.damaged, lost_samples, stackless))
+    return Recording(
+        path=path,
+        target=target,
+        processes=_processes(tables["processes"]),
+        threads=Threads(**tables["threads"]),
+        functions=Functions(**tables["functions"]),
+        contexts=Contexts(**tables["contexts"]),
+        samples=Samples(**samples),
+        marks=Marks(**tables["marks"]),
+        quality=quality,
+        warnings=warnings,
+    )
+
+
+def _processes(columns: Columns) -> list[Process]:
+    names = list(columns)
+    rows: Iterable[tuple[Any, ...]] = zip(
+        *(c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values()), strict=True
+    )
+    processes = []
+    for row in rows:
+        values = dict(zip(names, row, strict=True))
+        values["end_ns"] = values["end_ns"] if values["end_ns"] >= 0 else None
+        values["exit"] = values["exit"] or None
+        processes.append(Process(**values))
+    return processes
+
+
+def _last_moment(tables: dict[str, Columns]) -> int:
+    """The latest time that any row speaks of."""
+    times = (
+        tables[name][column]
+        for name, column in (
+            ("samples", "time"),
+            ("marks", "time"),
+            ("threads", "start_ns"),
+            ("threads", "end_ns"),
+            ("processes", "start_ns"),
+            ("processes", "end_ns"),
+        )
+    )
+    return max(0, *(int(values.max()) for values in times if len(values)), 0)
+
+
+def _cut_off_sentence(path: str, torn: int, readable_ns: int) -> str:
+    why = (
+        f"its last block is torn ({torn:,} bytes left out)"
+        if torn
+        else "the recorder did not finish it, or is still writing"
+    )
+    return f"{path} is cut off after {readable_ns / 1e9:.1f} s: {why}"
+
+
+def _damage_sentence(path: str, blocks: int, lost_samples: int, stackless: int) -> str:
+    return (
+        f"{path} is damaged in {blocks} place{'s' * (blocks != 1)}, which are left out: "
+        f"{lost_samples:,} samples are missing and {stackless:,} have lost their stack"
+    )

@@ -1,0 +1,227 @@
+"""Blocks to columns, with NumPy and without a Python step per row.
+
+Heads of columns are parsed block by block, values are decoded for all blocks of
+a table together. All arithmetic is modulo 2**64, where differences and bases of
+either sign just work; `reader` checks the results against the columns' bounds.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from sonde.recording.encode import DIFFERENCES
+from sonde.recording.format import MAX_RAW, MAX_ROWS, RAW, ZSTD, printable
+from sonde.recording.recovery import Block
+from sonde.recording.schema import FLOAT, INTEGERS, TEXT, Column
+
+_MASK = 2**64 - 1
+_VARINT_MAX = 10
+
+Integers = NDArray[np.uint64]
+
+
+class Damaged(Exception):
+    """A block whose checksum is right and whose content is not."""
+
+
+class Part(NamedTuple):
+    """Where one block keeps the values of one integer column."""
+
+    order: int
+    width: int
+    first: int
+    base: int
+    offset: int
+
+
+class Decompressor:
+    def __init__(self) -> None:
+        self._zstd = zstandard.ZstdDecompressor()
+
+    def __call__(self, block: Block) -> bytes:
+        head, stored = block.head, block.payload
+        if head.raw_size > MAX_RAW:
+            raise Damaged
+        if head.codec == RAW:
+            if head.raw_size != len(stored):
+                raise Damaged
+            return bytes(stored)
+        if head.codec != ZSTD:
+            raise Damaged
+        try:
+            # The frame's own word decides how much is allocated, so it is asked first.
+            if zstandard.frame_content_size(stored) != head.raw_size:
+                raise Damaged
+            return self._zstd.decompress(stored, allow_extra_data=False)
+        except zstandard.ZstdError:
+            raise Damaged from None
+
+
+def decode_json(raw: bytes) -> Any:
+    try:
+        return _clean(json.loads(raw.decode(), parse_constant=_no_constant))
+    except (ValueError, RecursionError):
+        raise Damaged from None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _clean(value: Any) -> Any:
+    """JSON can spell surrogates that no output accepts, and numbers that no column holds."""
+    if isinstance(value, (int, float)) and not -(2**63) <= value < 2**63:
+        raise Damaged
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {printable(key): _clean(item) for key, item in value.items()}
+    return value
+
+
+class TableDecoder:
+    """Collects the blocks of one table, then decodes each wanted column at once.
+
+    `columns` are those the file declares; the wanted ones are decoded, the others
+    only stepped over.
+    """
+
+    def __init__(self, columns: list[Column], wanted: set[str]) -> None:
+        self._columns = columns
+        self._wanted = wanted
+        self._raw: list[bytes] = []
+        self._size = 0
+        self._rows: list[int] = []
+        self._parts: dict[str, list[Part]] = {name: [] for name in wanted}
+        self._lists: dict[str, list[Any]] = {name: [] for name in wanted}
+        self._interned: dict[str, str] = {}
+
+    def add(self, raw: bytes, rows: int) -> None:
+        """Takes a block or, raising Damaged, leaves everything as it was."""
+        if not 0 < rows <= MAX_ROWS:
+            raise Damaged
+        parts: list[tuple[str, Part]] = []
+        lists: list[tuple[str, list[Any]]] = []
+        position = 0
+        for column in self._columns:
+            part, position = _parse_integers(raw, position, rows)
+            if column.type in INTEGERS or column.type == FLOAT:
+                if column.name in self._wanted:
+                    parts.append((column.name, part._replace(offset=part.offset + self._size)))
+                continue
+            texts, position = self._parse_texts(raw, position, rows, part, column.type)
+            if column.name in self._wanted:
+                lists.append((column.name, texts))
+        if position != len(raw):
+            raise Damaged
+        for name, part in parts:
+            self._parts[name].append(part)
+        for name, texts in lists:
+            self._lists[name] += texts
+        self._raw.append(raw)
+        self._size += len(raw)
+        self._rows.append(rows)
+
+    def integers(self, name: str) -> Integers:
+        data = np.frombuffer(b"".join(self._raw), dtype=np.uint8)
+        return _decode_integers(data, self._rows, self._parts[name])
+
+    def floats(self, name: str) -> NDArray[np.float64]:
+        return self.integers(name).view(np.float64)
+
+    def texts(self, name: str) -> list[Any]:
+        return self._lists[name]
+
+    def _parse_texts(
+        self, raw: bytes, position: int, rows: int, part: Part, kind: str
+    ) -> tuple[list[Any], int]:
+        lengths = _decode_integers(np.frombuffer(raw, dtype=np.uint8), [rows], [part])
+        # Each is checked before they are added up: the sum could wrap around.
+        if int(lengths.max()) > len(raw) or position + int(lengths.sum()) > len(raw):
+            raise Damaged
+        ends = [position, *(position + np.cumsum(lengths).astype(np.int64)).tolist()]
+        try:
+            texts = [raw[start:end].decode() for start, end in pairwise(ends)]
+        except UnicodeDecodeError:
+            raise Damaged from None
+        if kind == TEXT:
+            # Paths and runtimes repeat from block to block.
+            return [self._interned.setdefault(text, text) for text in texts], ends[-1]
+        return [_string_list(text) for text in texts], ends[-1]
+
+
+def _string_list(text: str) -> list[str]:
+    value = decode_json(text.encode())
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise Damaged
+    return value
+
+
+def _parse_integers(raw: bytes, position: int, rows: int) -> tuple[Part, int]:
+    if position >= len(raw):
+        raise Damaged
+    tag = raw[position]
+    order, width = tag >> 4, tag & 15
+    if order > DIFFERENCES or width > 8:
+        raise Damaged
+    position += 1
+    first = 0
+    if order == DIFFERENCES:
+        first, position = _parse_varint(raw, position)
+    base, position = _parse_varint(raw, position)
+    end = position + rows * width
+    if end > len(raw):
+        raise Damaged
+    return Part(order, width, first, base, position), end
+
+
+def _parse_varint(raw: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    for byte in raw[position : position + _VARINT_MAX]:
+        value |= (byte & 127) << shift
+        position += 1
+        if byte < 128:
+            return (-((value + 1) >> 1) if value & 1 else value >> 1) & _MASK, position
+        shift += 7
+    raise Damaged
+
+
+def _decode_integers(data: NDArray[np.uint8], rows: list[int], parts: list[Part]) -> Integers:
+    if not parts:
+        return np.zeros(0, dtype=np.uint64)
+    counts = np.array(rows, dtype=np.int64)
+    starts = np.cumsum(counts) - counts
+    order, width, first, base, offset = zip(*parts, strict=True)
+    widths = np.array(width)
+    differences = np.array(order) == DIFFERENCES
+    values = np.repeat(np.array(base, dtype=np.uint64), counts)
+    widest = int(widths.max())
+    if widest:
+        # The position of every row's lowest byte; the next plane is one row count on.
+        places = np.arange(len(values)) + np.repeat(np.array(offset) - starts, counts)
+        stride = np.repeat(counts, counts)
+        for plane in range(widest):
+            shift = np.uint64(8 * plane)
+            if (deep := widths > plane).all():
+                values += data[places].astype(np.uint64) << shift
+            else:
+                rows_deep = np.flatnonzero(np.repeat(deep, counts))
+                values[rows_deep] += data[places[rows_deep]].astype(np.uint64) << shift
+            places += stride
+    if differences.any():
+        firsts = np.array(first, dtype=np.uint64)
+        values[starts[differences]] = firsts[differences]
+        sums = np.cumsum(values, dtype=np.uint64)
+        sums -= np.repeat(sums[starts] - firsts, counts)
+        if differences.all():
+            return sums
+        values = np.where(np.repeat(differences, counts), sums, values)
+    return values

@@ -1,0 +1,50 @@
+"""What a recording says in words and single numbers: its target and its quality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.recording.decode import Damaged
+
+# Views calculate with these; anything else is shown as it stands.
+_NUMBERS = {
+    "quality": {
+        "rate_asked",
+        "rate_achieved",
+        "taken",
+        "lost",
+        "undecodable",
+        "truncated",
+        "agent_cpu_ns",
+        "events_lost",
+    },
+    "target": {"pid", "cpus", "rate", "started", "duration_ns"},
+}
+_LISTS = {"argv"}
+
+
+class Facts:
+    """Merged in the order of the blocks, so the last value of a key wins."""
+
+    def __init__(self) -> None:
+        self.target: dict[str, Any] = {}
+        self.quality: dict[str, Any] = {}
+
+    def merge(self, value: Any) -> None:
+        if not isinstance(value, dict):
+            raise Damaged
+        for subject, known in (("target", self.target), ("quality", self.quality)):
+            facts = value.get(subject, {})
+            if not isinstance(facts, dict):
+                raise Damaged
+            if not all(_fits(subject, key, fact) for key, fact in facts.items()):
+                raise Damaged
+            known.update(facts)
+
+
+def _fits(subject: str, key: str, fact: Any) -> bool:
+    if key in _NUMBERS[subject]:
+        return fact is None or (isinstance(fact, (int, float)) and not isinstance(fact, bool))
+    if key in _LISTS:
+        return isinstance(fact, list) and all(isinstance(item, str) for item in fact)
+    return True

@@ -1,0 +1,84 @@
+"""Opens a recording as tables."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any
+
+from sonde.recording.assemble import assemble
+from sonde.recording.format import (
+    FILE_HEAD_SIZE,
+    MAGIC,
+    VERSION,
+    FileHead,
+    RecordingError,
+    unpack_file_head,
+)
+from sonde.recording.recovery import find_blocks
+from sonde.recording.tables import Recording
+
+__all__ = ["RecordingError", "read", "read_bytes"]
+
+
+def read(path: str | os.PathLike[str]) -> Recording:
+    """The recording in a file; RecordingError says in one sentence why there is none."""
+    name = os.fspath(path)
+    try:
+        # Opening a pipe would wait for somebody to write into it.
+        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise RecordingError(f"{name} does not exist") from None
+    except PermissionError:
+        raise RecordingError(
+            f"{name} may not be read by this user: a recording belongs to whoever recorded it"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise RecordingError(f"cannot open {name!r}: {reason}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise RecordingError(f"{name} is a directory, not a recording")
+        if not stat.S_ISREG(mode):
+            raise RecordingError(f"{name} is not a regular file")
+        try:
+            # The head first: a disk image given by mistake is not read to its end.
+            data = file.read(FILE_HEAD_SIZE)
+            _file_head(data, name)
+            data += file.read()
+        except OSError as error:
+            raise RecordingError(f"cannot read {name}: {error.strerror}") from None
+        except MemoryError:
+            raise RecordingError(f"{name} is too large for this machine's memory") from None
+    return read_bytes(data, name)
+
+
+def read_bytes(data: bytes, path: str = "<memory>") -> Recording:
+    """The recording in these bytes; `path` is what messages call it."""
+    head = _file_head(data, path)
+    try:
+        return assemble(find_blocks(data, head.nonce), len(data), path)
+    except MemoryError:
+        raise RecordingError(f"{path} is too large for this machine's memory") from None
+
+
+def _file_head(data: bytes, path: str) -> FileHead:
+    def refuse(what: str) -> Any:
+        raise RecordingError(f"{path} {what}")
+
+    if not data:
+        refuse("is empty")
+    if data[: len(MAGIC)] != MAGIC[: len(data)]:
+        refuse("is not a sonde recording")
+    if len(data) < FILE_HEAD_SIZE:
+        refuse(f"is cut off within its first {FILE_HEAD_SIZE} bytes; nothing in it is readable")
+    head = unpack_file_head(data)
+    if head is None:
+        refuse(f"is damaged within its first {FILE_HEAD_SIZE} bytes; nothing in it is readable")
+    elif head.version > VERSION:
+        refuse(
+            f"was written by a newer sonde (format {head.version}); this one reads up to {VERSION}"
+        )
+    assert head is not None
+    return head
