@@ -1,0 +1,18 @@
+// Reads that may fault: a memory fault inside a guarded body ends the body, not the target.
+//
+// The guard owns SIGSEGV and SIGBUS only while a body runs on the faulting thread; every other
+// fault goes to whoever had the signal before, with the same outcome as without us.
+#ifndef SONDE_GUARD_H
+#define SONDE_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+void sonde_guard_install(void);
+// Puts the previous handlers back where ours are still in place. Only while no body runs.
+void sonde_guard_remove(void);
+
+// Runs body(arg); false if it faulted. Bodies do not nest, take no lock and own nothing.
+bool sonde_guard_run(void (*body)(void *), void *arg);
+
+#endif

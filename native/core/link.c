@@ -1,0 +1,104 @@
+#define _GNU_SOURCE
+#include "link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+// A recorder that does not answer must not keep the target waiting for long.
+#define ANSWER_MS 2000
+
+static int wait_readable(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int n;
+    do
+        n = poll(&p, 1, ANSWER_MS);
+    while (n < 0 && errno == EINTR);
+    return n > 0 ? 0 : n == 0 ? ETIMEDOUT : errno;
+}
+
+static int send_all(int fd, const void *data, size_t size)
+{
+    ssize_t n;
+    do
+        n = send(fd, data, size, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)size ? 0 : n < 0 ? errno : EPROTO;
+}
+
+// SOCK_SEQPACKET: a message is whole or not there.
+static int receive(int fd, void *data, size_t size, int *passed)
+{
+    int error = wait_readable(fd);
+    if (error)
+        return error;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {data, size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (passed) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+    }
+    ssize_t n;
+    do
+        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno;
+    if (passed) {
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+            memcpy(passed, CMSG_DATA(c), sizeof *passed);
+    }
+    return n == (ssize_t)size ? 0 : EPROTO;
+}
+
+int sonde_link_open(sonde_link *link, const char *path, uint32_t reason, uint32_t version_hex)
+{
+    memset(link, 0, sizeof *link);
+    link->memfd = -1;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return ENAMETOOLONG;
+    strcpy(address.sun_path, path);
+    link->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (link->socket < 0)
+        return errno;
+    sonde_hello hello = {SONDE_MAGIC,      SONDE_PROTOCOL, (uint32_t)getpid(),
+                         (uint32_t)syscall(SYS_gettid), (uint32_t)getppid(), reason,
+                         version_hex,      0};
+    int error = connect(link->socket, (struct sockaddr *)&address, sizeof address) ? errno : 0;
+    if (!error)
+        error = send_all(link->socket, &hello, sizeof hello);
+    if (!error)
+        error = receive(link->socket, &link->config, sizeof link->config, &link->memfd);
+    if (!error && link->memfd < 0)
+        error = EPROTO;
+    if (error)
+        sonde_link_close(link);
+    return error;
+}
+
+int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm)
+{
+    sonde_ready ready = {SONDE_MAGIC, status};
+    int error = send_all(link->socket, &ready, sizeof ready);
+    return error ? error : receive(link->socket, arm, sizeof *arm, NULL);
+}
+
+void sonde_link_close(sonde_link *link)
+{
+    if (link->memfd >= 0)
+        close(link->memfd);
+    if (link->socket >= 0)
+        close(link->socket);
+    link->memfd = link->socket = -1;
+}

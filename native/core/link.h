@@ -1,0 +1,20 @@
+// The agent's side of the talk with the recorder. System calls only: also used in a forked child of
+// a threaded process, where nothing else is allowed.
+#ifndef SONDE_LINK_H
+#define SONDE_LINK_H
+
+#include "shm.h"
+
+typedef struct {
+    int socket;
+    int memfd;
+    sonde_config config;
+} sonde_link;
+
+// Connects to the session's socket, introduces this process and receives what to do. 0 or an errno.
+int sonde_link_open(sonde_link *link, const char *path, uint32_t reason, uint32_t version_hex);
+// Says that hooks are in place (status 0) and waits until the recorder armed its events.
+int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm);
+void sonde_link_close(sonde_link *link);
+
+#endif

@@ -1,0 +1,34 @@
+#include "ring.h"
+
+#include <string.h>
+
+// Records never wrap: where one does not fit before the end, a pad record fills the rest. The
+// consumer then reads every record from contiguous memory.
+void *sonde_ring_reserve(sonde_ring *ring, size_t size)
+{
+    size = sonde_round8(size);
+    uint64_t head = atomic_load_explicit(&ring->slot->head, memory_order_relaxed);
+    uint64_t tail = atomic_load_explicit(&ring->slot->tail, memory_order_acquire);
+    uint64_t used = head - tail;
+    // The tail comes from another process; a nonsensical one must not make us write out of bounds.
+    if (size > ring->size || used > ring->size)
+        return NULL;
+    uint32_t at = (uint32_t)(head & (ring->size - 1));
+    uint32_t to_end = ring->size - at;
+    size_t skip = size <= to_end ? 0 : to_end;
+    if (used + skip + size > ring->size)
+        return NULL;
+    if (skip) {
+        sonde_rec pad = {.size = to_end, .kind = SONDE_REC_PAD};
+        memcpy(ring->data + at, &pad, sizeof pad);
+        atomic_store_explicit(&ring->slot->head, head + skip, memory_order_release);
+        at = 0;
+    }
+    return ring->data + at;
+}
+
+void sonde_ring_commit(sonde_ring *ring, size_t size)
+{
+    uint64_t head = atomic_load_explicit(&ring->slot->head, memory_order_relaxed);
+    atomic_store_explicit(&ring->slot->head, head + sonde_round8(size), memory_order_release);
+}

@@ -1,0 +1,210 @@
+#define _GNU_SOURCE
+#include "session.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+sonde_session sonde;
+
+static uint32_t last_generation;
+
+static _Thread_local struct {
+    sonde_thread *thread;
+    uint32_t generation;
+} mine __attribute__((tls_model("initial-exec")));
+
+static void *reserve(size_t size)
+{
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                    -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+int sonde_session_start(const sonde_config *config, int memfd)
+{
+    uint64_t rings_at = SONDE_HEADER_SIZE + (uint64_t)config->nslots * SONDE_SLOT_SIZE;
+    if (config->magic != SONDE_MAGIC || config->protocol != SONDE_PROTOCOL || !config->nslots ||
+        (config->ring_size & (config->ring_size - 1)) || config->ring_size < 4096 ||
+        config->size != rings_at + (uint64_t)config->nslots * config->ring_size)
+        return EPROTO;
+    if (!sonde.seen && !(sonde.seen = reserve(sizeof *sonde.seen)))
+        return ENOMEM;
+    size_t wanted = config->nslots * sizeof(sonde_thread);
+    if (sonde.threads_mapped < wanted) {
+        // A larger table than an earlier session's; the old one stays, a late handler may be in it.
+        if (!(sonde.threads = reserve(wanted)))
+            return ENOMEM;
+        sonde.threads_mapped = wanted;
+    }
+    void *at = mmap(NULL, config->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd, 0);
+    if (at == MAP_FAILED)
+        return errno;
+    // A forked child must never write into its parent's rings.
+    madvise(at, config->size, MADV_DONTFORK);
+    sonde.mapped = config->size;
+    sonde.header = at;
+    sonde.slots = (sonde_slot *)((uint8_t *)at + SONDE_HEADER_SIZE);
+    sonde.rings = (uint8_t *)at + rings_at;
+    sonde.config = *config;
+    sonde_seen_clear(sonde.seen);
+    atomic_store(&sonde.notes_taken, 0);
+    sonde.notes = sonde_claim(SONDE_NOTES_TID);
+    atomic_store(&sonde.header->active, 1);
+    if (++last_generation == 0)
+        last_generation = 1;
+    atomic_store(&sonde.generation, last_generation);
+    return 0;
+}
+
+void sonde_session_stop(void)
+{
+    if (!atomic_exchange(&sonde.generation, 0))
+        return;
+    // Handlers see the ended session before they mark themselves busy, or we see their mark. One is
+    // over in microseconds; its thread may be preempted in it, so give it time.
+    struct timespec pause = {0, 50000};
+    while (atomic_load(&sonde.claiming))
+        nanosleep(&pause, NULL);
+    for (uint32_t i = 0; i < atomic_load(&sonde.header->slots_used); i++)
+        while (atomic_load(&sonde.threads[i].busy))
+            nanosleep(&pause, NULL);
+    atomic_store(&sonde.header->active, 0);
+    munmap(sonde.header, sonde.mapped);
+    sonde.header = NULL;
+}
+
+void sonde_session_forked(void)
+{
+    atomic_store(&sonde.generation, 0);
+    atomic_store(&sonde.claiming, 0);
+    sonde.header = NULL;
+    mine.generation = 0;
+    if (sonde.threads) // private pages: clean ones of our own instead of copies of the parent's
+        madvise(sonde.threads, sonde.threads_mapped, MADV_DONTNEED);
+}
+
+sonde_thread *sonde_claim(uint32_t tid)
+{
+    sonde_header *header = sonde.header;
+    uint32_t n = sonde.config.nslots;
+    for (uint32_t i = 0; i < n; i++) {
+        sonde_slot *slot = &sonde.slots[i];
+        uint32_t expected = SONDE_SLOT_FREE;
+        if (atomic_load_explicit(&slot->state, memory_order_relaxed) != SONDE_SLOT_FREE)
+            continue;
+        if (!atomic_compare_exchange_strong(&slot->state, &expected, SONDE_SLOT_USED))
+            continue;
+        sonde_thread *thread = &sonde.threads[i];
+        thread->slot = slot;
+        thread->ring = (sonde_ring){slot, sonde.rings + (size_t)i * sonde.config.ring_size,
+                                    sonde.config.ring_size};
+        thread->armed_by[0] = thread->armed_by[1] = 0;
+        thread->switches = 0;
+        thread->depth = 0;
+        slot->thread_self = 0;
+        slot->birth_ns = 0;
+        slot->claimed_ns = sonde_now();
+        // last: the recorder, which zeroes it when it frees a slot, waits for it
+        atomic_store_explicit(&slot->tid, tid, memory_order_release);
+        uint32_t used = atomic_load(&header->slots_used);
+        while (used < i + 1 && !atomic_compare_exchange_weak(&header->slots_used, &used, i + 1))
+            ;
+        return thread;
+    }
+    atomic_fetch_add(&header->no_slot, 1);
+    return NULL;
+}
+
+sonde_thread *sonde_enter(void)
+{
+    uint32_t generation = atomic_load(&sonde.generation);
+    if (!generation)
+        return NULL;
+    if (mine.generation != generation) {
+        atomic_fetch_add(&sonde.claiming, 1);
+        sonde_thread *claimed = NULL;
+        if (atomic_load(&sonde.generation) == generation)
+            claimed = sonde_claim((uint32_t)syscall(SYS_gettid));
+        if (claimed) {
+            mine.thread = claimed;
+            mine.generation = generation;
+        }
+        atomic_fetch_sub(&sonde.claiming, 1);
+        if (!claimed)
+            return NULL;
+    }
+    atomic_store(&mine.thread->busy, 1);
+    if (atomic_load(&sonde.generation) != generation) {
+        atomic_store(&mine.thread->busy, 0);
+        return NULL;
+    }
+    return mine.thread;
+}
+
+void sonde_leave(sonde_thread *thread)
+{
+    atomic_store_explicit(&thread->busy, 0, memory_order_release);
+}
+
+sonde_thread *sonde_notes_enter(void)
+{
+    uint32_t free_ = 0;
+    if (!atomic_load(&sonde.generation) || !sonde.notes ||
+        !atomic_compare_exchange_strong(&sonde.notes_taken, &free_, 1))
+        return NULL;
+    atomic_store(&sonde.notes->busy, 1);
+    if (!atomic_load(&sonde.generation)) {
+        sonde_notes_leave();
+        return NULL;
+    }
+    return sonde.notes;
+}
+
+void sonde_notes_leave(void)
+{
+    atomic_store(&sonde.notes->busy, 0);
+    atomic_store(&sonde.notes_taken, 0);
+}
+
+void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
+{
+    sonde_slot *slot = thread->slot;
+    const uint64_t *now = thread->frames[!thread->buffer];
+    const uint64_t *before = thread->frames[thread->buffer];
+    uint32_t shallower = depth < thread->depth ? depth : thread->depth;
+    uint32_t keep = 0;
+    const uint64_t *a = now + depth, *b = before + thread->depth;
+    while (keep < shallower && *--a == *--b)
+        keep++;
+    uint32_t count = depth - keep;
+    sonde_rec_sample *out = sonde_ring_reserve(&thread->ring, sizeof *out + count * sizeof(uint64_t));
+    if (!out) { // the previous stack stays the one the recorder knows
+        slot->lost++;
+        return;
+    }
+    out->rec.size = (uint32_t)(sizeof *out + count * sizeof(uint64_t));
+    out->rec.kind = event->tid ? SONDE_REC_OPEN_WAIT : SONDE_REC_SAMPLE;
+    out->rec.state = event->state;
+    out->rec.flags = event->flags;
+    out->time = event->time;
+    out->cpu = event->cpu;
+    out->keep = keep;
+    out->count = count;
+    out->interpreter = event->interpreter;
+    out->tid = event->tid;
+    memcpy(out->frames, now, count * sizeof(uint64_t));
+    sonde_ring_commit(&thread->ring, out->rec.size);
+    thread->depth = depth;
+    thread->buffer = !thread->buffer;
+    slot->taken++;
+    if (event->flags & SONDE_UNDECODABLE)
+        slot->undecodable++;
+    if (event->flags & SONDE_TRUNCATED)
+        slot->truncated++;
+}

@@ -1,0 +1,70 @@
+// One session of one process: the mapped memory, the slot of each thread, writing of stacks.
+// Everything here but start, stop and forked may be called in a signal handler.
+#ifndef SONDE_SESSION_H
+#define SONDE_SESSION_H
+
+#include "ring.h"
+#include "seen.h"
+
+#include <stdbool.h>
+
+// Deeper stacks keep their innermost frames and are marked truncated.
+#define SONDE_MAX_DEPTH 4096
+
+typedef struct { // what the agent itself knows of a slot; never unmapped, so late handlers are safe
+    _Atomic uint32_t busy;
+    sonde_ring ring;
+    sonde_slot *slot;
+    uint64_t armed_by[2];  // sig_data of the event that samples this thread, by kind
+    uint64_t switches;     // voluntary context switches at the last wait
+    uint32_t depth;        // of the last stack written
+    uint32_t buffer;       // which of the two holds it
+    uint64_t frames[2][SONDE_MAX_DEPTH]; // innermost first
+} sonde_thread;
+
+typedef struct {
+    _Atomic uint32_t generation; // of the running session; 0: none
+    _Atomic uint32_t claiming;
+    sonde_header *header;
+    sonde_slot *slots;
+    uint8_t *rings;
+    sonde_thread *threads; // one per slot
+    size_t mapped, threads_mapped;
+    sonde_config config;
+    sonde_seen *seen;
+    sonde_thread *notes;
+    _Atomic uint32_t notes_taken;
+} sonde_session;
+
+extern sonde_session sonde;
+
+// Takes over the mapping described by `config`. 0 or an errno.
+int sonde_session_start(const sonde_config *config, int memfd);
+// Ends the session: afterwards no handler touches the mapping, which is gone.
+void sonde_session_stop(void);
+// In a forked child: drops what belongs to the parent without touching its memory.
+void sonde_session_forked(void);
+
+// The calling thread's record with its busy mark set, or NULL (no session, or no slot free).
+sonde_thread *sonde_enter(void);
+void sonde_leave(sonde_thread *thread);
+// The same for a thread whose slot the caller feeds on its behalf.
+sonde_thread *sonde_claim(uint32_t tid);
+
+// A slot for records written outside of handlers; one writer at a time, NULL if taken.
+sonde_thread *sonde_notes_enter(void);
+void sonde_notes_leave(void);
+
+// Where to put the next stack (SONDE_MAX_DEPTH words, innermost first).
+static inline uint64_t *sonde_stack(sonde_thread *thread) { return thread->frames[!thread->buffer]; }
+
+typedef struct {
+    uint64_t time, cpu;
+    uint32_t interpreter, tid;
+    uint8_t state, flags;
+} sonde_event;
+
+// Writes the stack of `depth` frames that lies in sonde_stack; counts it as lost where it must.
+void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event);
+
+#endif

@@ -1,0 +1,161 @@
+// The memory an agent shares with its recorder, and the words they say over the socket.
+//
+// One anonymous file (memfd) per target process, made by the recorder and handed over once through
+// the session's socket: no name in any file system, nobody else can open it, nothing is left behind
+// when either side dies, and it is not bounded by the size of /dev/shm (64 MB in most containers).
+//
+//   header | slots[nslots] | rings[nslots] of ring_size bytes each
+//
+// A slot belongs to one thread. Its thread is the only producer, the recorder the only consumer.
+// src/sonde/record/shm.py mirrors these layouts; SONDE_PROTOCOL changes whenever one of them does.
+#ifndef SONDE_SHM_H
+#define SONDE_SHM_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SONDE_MAGIC 0x45444e53u // "SNDE"
+#define SONDE_PROTOCOL 1u
+#define SONDE_SLOT_SIZE 256u
+#define SONDE_HEADER_SIZE 4096u
+#define SONDE_NOTES_TID 0xffffffffu // the slot for what is said outside of handlers
+
+enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread is gone
+    SONDE_SLOT_FREE = 0,
+    SONDE_SLOT_USED = 1,
+};
+
+enum { // what to capture, bits of sonde_config.what
+    SONDE_WHAT_CPU = 1,
+    SONDE_WHAT_WAITS = 2,
+};
+
+enum { // who takes the samples, sonde_arm.sampler
+    SONDE_SAMPLER_NONE = 0,
+    SONDE_SAMPLER_PERF = 1,       // perf SIGTRAP, each thread samples itself
+    SONDE_SAMPLER_READER = 2,     // a reader thread that moves to the sampled thread's core
+    SONDE_SAMPLER_CROSS_CORE = 3, // a reader thread on any core
+};
+
+typedef struct {
+    uint32_t magic, protocol;
+    uint32_t nslots, ring_size;
+    _Atomic uint32_t active;      // agent: 1 while hooks are in place
+    _Atomic uint32_t reader_mode; // agent: the reader sampler really in use, 0 if none
+    _Atomic uint64_t no_slot;     // events lost because every slot was taken
+    _Atomic uint64_t async;       // signals that came late because the thread had SIGTRAP blocked
+    _Atomic uint64_t unnamed;     // code objects that found no place in the table of seen ones
+    _Atomic uint64_t faults;      // walks ended by the memory guard
+    _Atomic uint64_t reader_cpu_ns; // CPU time of the reader thread
+    _Atomic uint32_t slots_used;    // slots at and above this index were never claimed
+} sonde_header;
+
+typedef struct {
+    // written by whoever claims the slot
+    _Atomic uint32_t state;
+    _Atomic uint32_t tid; // 0 until the slot is filled in
+    uint64_t claimed_ns;  // CLOCK_MONOTONIC
+    uint64_t thread_self; // address of the threading.Thread object at the root frame, 0 if unknown
+    uint64_t birth_ns;    // when the thread was born, 0 if not asked
+    uint8_t pad0[32];
+    // the producer's line
+    _Atomic uint64_t head;
+    uint64_t taken;
+    uint64_t lost;
+    uint64_t undecodable;
+    uint64_t truncated;
+    uint64_t agent_ns;
+    uint64_t waits;
+    uint64_t duplicate; // signals of a second event on the same thread, ignored
+    // the consumer's line
+    _Atomic uint64_t tail;
+    uint8_t pad1[SONDE_SLOT_SIZE - 136];
+} sonde_slot;
+
+_Static_assert(sizeof(sonde_slot) == SONDE_SLOT_SIZE, "slots are addressed by the recorder");
+_Static_assert(sizeof(sonde_header) <= SONDE_HEADER_SIZE, "slots begin on the second page");
+
+enum { // kinds of records in a ring
+    SONDE_REC_PAD = 0,
+    SONDE_REC_SAMPLE = 1,
+    SONDE_REC_CODE = 2,
+    SONDE_REC_NATIVE = 3,
+    SONDE_REC_OPEN_WAIT = 4, // a sample of `tid`, which waits at `time`
+    SONDE_REC_THREAD = 5,    // id: a thread object's address, name: what it is called
+};
+
+enum { // sonde_rec_sample.state, as in the recording
+    SONDE_RUNNING = 0,
+    SONDE_WAITING = 1,
+    SONDE_PREEMPTED = 2,
+};
+
+enum { // sonde_rec_sample.flags
+    SONDE_UNDECODABLE = 1,
+    SONDE_TRUNCATED = 2,
+};
+
+typedef struct { // every record starts so; size is a multiple of 8 and includes this
+    uint32_t size;
+    uint16_t kind;
+    uint8_t state, flags;
+} sonde_rec;
+
+// A frame is one word: the code's id in the upper 38 bits, instruction index + 1 in the lower 26.
+#define SONDE_INSTR_BITS 26
+#define SONDE_INSTR_MASK ((1u << SONDE_INSTR_BITS) - 1)
+
+// A stack is written as what changed: the outermost `keep` frames are those of this slot's previous
+// sample record. Deep stacks cost bytes only where they move, and the recorder interns only those.
+typedef struct {
+    sonde_rec rec;
+    uint64_t time, cpu; // ns: CLOCK_MONOTONIC, and the thread's CPU clock; the recorder makes weights
+    uint32_t keep, count;
+    uint32_t interpreter, tid; // tid only in SONDE_REC_OPEN_WAIT
+    uint64_t frames[];         // `count` new ones, innermost first
+} sonde_rec_sample;
+
+typedef struct { // followed by name, file, table bytes, in that order
+    sonde_rec rec;
+    uint64_t id;
+    uint32_t first_line;
+    uint32_t name_len, file_len, table_len;
+} sonde_rec_code;
+
+// ---- over the socket, in this order: hello ->, <- config (with the memfd), ready ->, <- arm
+
+typedef struct {
+    uint32_t magic, protocol;
+    uint32_t pid, tid, ppid;
+    uint32_t reason; // sonde_reason
+    uint32_t version_hex;
+    uint32_t pad;
+} sonde_hello;
+
+enum sonde_reason { SONDE_START = 0, SONDE_FORKED = 1, SONDE_API = 2 };
+
+typedef struct {
+    uint32_t magic, protocol;
+    uint64_t size;
+    uint64_t period_ns;
+    uint32_t nslots, ring_size;
+    uint32_t what;
+    uint32_t follow_children;
+} sonde_config;
+
+typedef struct {
+    uint32_t magic, status; // status 0: ready
+} sonde_ready;
+
+typedef struct {
+    uint32_t magic, sampler;
+    uint32_t wait_signals; // context-switch events are armed too
+    uint32_t pad;
+} sonde_arm;
+
+// sig_data of the perf events: kind in the low bits, then a number that tells twice-armed threads
+#define SONDE_SIG_CPU 1u
+#define SONDE_SIG_SWITCH 2u
+#define SONDE_SIG_KIND 3u
+
+#endif

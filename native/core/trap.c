@@ -1,0 +1,178 @@
+#define _GNU_SOURCE
+#include "trap.h"
+
+#include "clock.h"
+#include "guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef TRAP_PERF
+#define TRAP_PERF 6
+#endif
+
+// The fields of a TRAP_PERF siginfo (asm-generic/siginfo.h, kernel 5.13), which glibc 2.36 does not
+// name: they follow si_addr.
+typedef struct {
+    uint64_t data;
+    uint32_t type, flags;
+} perf_info;
+#define PERF_ASYNC 1u // 5.18: SIGTRAP was blocked when the event fired, the moment has passed
+
+static sonde_walk_self *walk_self;
+static struct sigaction user;
+static bool installed;
+
+typedef struct {
+    sonde_thread *thread;
+    const ucontext_t *context;
+    sonde_event event;
+    uint32_t depth;
+} walk_job;
+
+static void walk_body(void *arg)
+{
+    walk_job *job = arg;
+    job->depth = walk_self(job->thread, job->context, &job->event);
+}
+
+static void write_walked(sonde_thread *thread, const ucontext_t *context, sonde_event event)
+{
+    walk_job job = {thread, context, event, 0};
+    if (!sonde_guard_run(walk_body, &job)) {
+        atomic_fetch_add(&sonde.header->faults, 1);
+        job.event.flags = SONDE_UNDECODABLE;
+        job.depth = 0;
+    }
+    sonde_write_stack(thread, job.depth, &job.event);
+}
+
+static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now, bool stale)
+{
+    sonde_event event = {.time = now, .cpu = sonde_thread_cpu(), .state = SONDE_RUNNING};
+    if (stale) { // the stack is not the one that spent the time
+        event.flags = SONDE_UNDECODABLE;
+        sonde_write_stack(thread, 0, &event);
+        return;
+    }
+    write_walked(thread, context, event);
+}
+
+// When this thread was born, from /proc (in clock ticks): only system calls, once per thread.
+static uint64_t birth_of_thread(uint64_t now)
+{
+    int fd = open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return now;
+    char text[512];
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return now;
+    text[n] = 0;
+    const char *at = strrchr(text, ')'); // the name before it may hold anything
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return now;
+    uint64_t ticks = 0;
+    for (at++; *at >= '0' && *at <= '9'; at++)
+        ticks = ticks * 10 + (uint64_t)(*at - '0');
+    // starttime counts from boot, suspended time included, in 1/100 s (USER_HZ) on every port.
+    uint64_t age = sonde_clock(CLOCK_BOOTTIME) - ticks * 10000000u;
+    return age < now ? now - age : 0;
+}
+
+static void on_switch(sonde_thread *thread, const ucontext_t *context, uint64_t now)
+{
+    if (!thread->slot->birth_ns)
+        thread->slot->birth_ns = birth_of_thread(now);
+    struct rusage usage;
+    bool voluntary = true;
+    if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+        voluntary = (uint64_t)usage.ru_nvcsw != thread->switches;
+        thread->switches = (uint64_t)usage.ru_nvcsw;
+    }
+    sonde_event event = {.time = now,
+                         .cpu = sonde_thread_cpu(),
+                         .state = voluntary ? SONDE_WAITING : SONDE_PREEMPTED};
+    thread->slot->waits++;
+    write_walked(thread, context, event);
+}
+
+static void pass_on(int sig, siginfo_t *info, void *context)
+{
+    if (user.sa_flags & SA_SIGINFO) {
+        if (user.sa_sigaction)
+            user.sa_sigaction(sig, info, context);
+    } else if (user.sa_handler == SIG_DFL) {
+        // What would have happened without us: death by SIGTRAP.
+        signal(SIGTRAP, SIG_DFL);
+        syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGTRAP);
+    } else if (user.sa_handler != SIG_IGN) {
+        user.sa_handler(sig);
+    }
+}
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+    if (info->si_code != TRAP_PERF) {
+        pass_on(sig, info, context);
+        return;
+    }
+    int saved = errno;
+    uint64_t now = sonde_now();
+    perf_info perf;
+    memcpy(&perf, (char *)&info->si_addr + sizeof(void *), sizeof perf);
+    sonde_thread *thread = sonde_enter();
+    if (thread) {
+        // A thread born while the recorder armed its parent has an event of its own and an inherited
+        // one; the first that fires stays.
+        uint64_t kind = perf.data & SONDE_SIG_KIND;
+        uint64_t *armed_by = &thread->armed_by[kind == SONDE_SIG_SWITCH];
+        if (!*armed_by)
+            *armed_by = perf.data;
+        bool stale = perf.flags & PERF_ASYNC;
+        if (stale)
+            atomic_fetch_add(&sonde.header->async, 1);
+        if (*armed_by != perf.data)
+            thread->slot->duplicate++;
+        else if (kind == SONDE_SIG_CPU)
+            on_cpu_tick(thread, context, now, stale);
+        else if (kind == SONDE_SIG_SWITCH && !stale)
+            on_switch(thread, context, now);
+        thread->slot->agent_ns += sonde_now() - now;
+        sonde_leave(thread);
+    }
+    errno = saved;
+}
+
+void sonde_trap_install(sonde_walk_self *walk)
+{
+    walk_self = walk;
+    struct sigaction ours, now;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = on_trap;
+    // RESTART so that no system call of the target ends early; ONSTACK because coroutine libraries
+    // run on small stacks and give the thread an alternate one.
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    if (sigaction(SIGTRAP, NULL, &now) != 0 || now.sa_sigaction == on_trap)
+        return;
+    user = now;
+    installed = sigaction(SIGTRAP, &ours, NULL) == 0;
+}
+
+void sonde_trap_user_action(const struct sigaction *set, struct sigaction *get)
+{
+    if (get)
+        *get = user;
+    if (set)
+        user = *set;
+}

@@ -1,0 +1,26 @@
+// Self-sampling: perf events send SIGTRAP to the very thread that runs, which walks its own stack.
+//
+// A task-clock event fires per period of a thread's CPU time, a context-switch event (on request)
+// once a thread is back from being off the CPU. The events themselves are opened by the recorder:
+// no descriptor in the target, and they vanish with the recorder, however it dies.
+#ifndef SONDE_TRAP_H
+#define SONDE_TRAP_H
+
+#include "session.h"
+
+#include <stdbool.h>
+#include <ucontext.h>
+
+// Fills sonde_stack(thread) with the calling thread's stack and returns its depth; sets flags and
+// interpreter of `event`. Runs under the memory guard, in a signal handler.
+typedef uint32_t sonde_walk_self(sonde_thread *thread, const ucontext_t *context, sonde_event *event);
+
+// Takes SIGTRAP. The handler stays for good: a signal still in flight after the events are closed
+// would otherwise kill the target. Signals that are not perf's go to the previous handler.
+void sonde_trap_install(sonde_walk_self *walk);
+
+// What the target believes SIGTRAP to be; for the preload library, which answers sigaction with it.
+struct sigaction;
+void sonde_trap_user_action(const struct sigaction *set, struct sigaction *get);
+
+#endif

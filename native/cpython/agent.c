@@ -1,0 +1,114 @@
+// The agent's life: it comes in by dlopen, starts and stops sessions, follows forks. It is linked
+// with -z nodelete: handlers and hooks may be entered late, so its code never goes away.
+#define _GNU_SOURCE
+#include "../core/guard.h"
+#include "../core/link.h"
+#include "../core/session.h"
+#include "../core/trap.h"
+#include "describe.h"
+#include "reader.h"
+#include "walk.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static char socket_path[108];
+static bool follows_forks;
+
+static int begin(uint32_t reason)
+{
+    sonde_link link;
+    int error = sonde_link_open(&link, socket_path, reason, (uint32_t)Py_Version);
+    if (error)
+        return error;
+    sonde_guard_install();
+    sonde_trap_install(sonde_cpython_walk);
+    error = sonde_session_start(&link.config, link.memfd);
+    sonde_arm arm = {0};
+    int answered = sonde_link_ready(&link, (uint32_t)error, &arm);
+    sonde_link_close(&link);
+    if (!error)
+        error = answered;
+    if (!error)
+        error = sonde_reader_start(&arm);
+    if (error) {
+        sonde_session_stop();
+        sonde_guard_remove();
+    }
+    return error;
+}
+
+static void forked_child(void)
+{
+    if (!atomic_load(&sonde.generation))
+        return;
+    bool follow = sonde.config.follow_children;
+    sonde_session_forked();
+    sonde_reader_forked();
+    int saved = errno;
+    if (!follow || begin(SONDE_FORKED) != 0) {
+        sonde_guard_remove();
+        sonde_unwatch_code();
+    }
+    errno = saved;
+}
+
+// Starts a session with the recorder that listens at `path`. The caller holds the GIL. 0 or an errno.
+EXPORT int sonde_agent_start(const char *path, uint32_t reason)
+{
+    if (atomic_load(&sonde.generation))
+        return EALREADY;
+    if (strlen(path) >= sizeof socket_path)
+        return ENAMETOOLONG;
+    strcpy(socket_path, path);
+    if (!follows_forks)
+        follows_forks = pthread_atfork(NULL, NULL, forked_child) == 0;
+    sonde_watch_code();
+    int error = begin(reason);
+    if (error)
+        sonde_unwatch_code();
+    return error;
+}
+
+// Ends the session after the recorder closed its events. The caller holds the GIL.
+EXPORT void sonde_agent_stop(void)
+{
+    if (!atomic_load(&sonde.generation))
+        return;
+    sonde_reader_stop();
+    sonde_session_stop();
+    sonde_unwatch_code();
+    sonde_guard_remove();
+}
+
+EXPORT int sonde_agent_active(void) { return atomic_load(&sonde.generation) != 0; }
+
+// From the preload library's audit hook: a thread is about to be started by `args[0]`, a bound method
+// of a threading.Thread. Its name is read here because later versions of it need the GIL, which the
+// sampler never takes.
+EXPORT void sonde_agent_thread_starts(PyObject *args)
+{
+    if (!atomic_load(&sonde.generation) || !PyTuple_Check(args) || PyTuple_GET_SIZE(args) < 1)
+        return;
+    PyObject *method = PyTuple_GET_ITEM(args, 0);
+    if (!PyMethod_Check(method))
+        return;
+    PyObject *self = PyMethod_GET_SELF(method);
+    if (Py_TYPE(self)->tp_getattro != PyObject_GenericGetAttr)
+        return; // attribute access would run the program's own code
+    PyObject *name = PyObject_GetAttrString(self, "_name");
+    if (!name) {
+        PyErr_Clear();
+        return;
+    }
+    sonde_describe_thread(self, name);
+    Py_DECREF(name);
+}
+
+EXPORT void sonde_agent_trap_action(const struct sigaction *set, struct sigaction *get)
+{
+    sonde_trap_user_action(set, get);
+}

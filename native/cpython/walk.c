@@ -1,0 +1,127 @@
+#define _GNU_SOURCE
+#include "walk.h"
+
+#include "callee.h"
+#include "describe.h"
+#include "frames.h"
+
+// More frames than any real stack has: a chain this long is a loop made of garbage.
+#define MAX_HOPS (1 << 20)
+
+static PyThreadState *own_state(void)
+{
+    // The state that runs on this thread, if it holds the GIL. Sub-interpreters switch states on one
+    // thread, and only this one follows.
+#if PY_VERSION_HEX >= 0x030D0000
+    PyThreadState *current = PyThreadState_GetUnchecked();
+#else
+    PyThreadState *current = _PyThreadState_UncheckedGet();
+#endif
+#if PY_VERSION_HEX < 0x030C0000
+    // One per process up to 3.11: whoever holds the GIL.
+    if (current && current->thread_id != (unsigned long)pthread_self())
+        current = NULL;
+#endif
+    // Without the GIL the current state is unset; this one is remembered per thread.
+    return current ? current : PyGILState_GetThisThreadState();
+}
+
+static frame_t *top_frame(PyThreadState *state, const ucontext_t *context)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    (void)context;
+    return state->current_frame;
+#else
+    // 3.11 and 3.12 publish tstate->cframe at the start of _PyEval_EvalFrameDefault before they set
+    // its current_frame: an interrupt within the first instructions would read an old stack slot.
+    _PyCFrame *cframe = (_PyCFrame *)state->cframe;
+    if (!cframe)
+        return NULL;
+#if defined(__x86_64__)
+    if (context) {
+        uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+        if (pc - (uintptr_t)&_PyEval_EvalFrameDefault < 256)
+            cframe = (_PyCFrame *)cframe->previous;
+    }
+#else
+#error "tell how to find the interrupted instruction on this processor"
+#endif
+    return cframe ? cframe->current_frame : NULL;
+#endif
+}
+
+// The threading.Thread whose _bootstrap is the outermost frame: the recorder knows names by it.
+static uint64_t thread_object(const frame_t *root, const PyCodeObject *code)
+{
+    static const char name[] = "_bootstrap";
+    PyObject *given = code->co_name;
+    if (code->co_argcount != 1 || !PyUnicode_IS_COMPACT_ASCII(given) ||
+        PyUnicode_GET_LENGTH(given) != sizeof name - 1 ||
+        memcmp(PyUnicode_1BYTE_DATA(given), name, sizeof name - 1) != 0)
+        return 1; // not a thread of the threading module
+    return (uint64_t)(uintptr_t)frame_value(root, 0);
+}
+
+static uint32_t undecodable(sonde_event *event)
+{
+    event->flags = SONDE_UNDECODABLE;
+    return 0;
+}
+
+static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, sonde_event *event)
+{
+    uint64_t *out = sonde_stack(thread);
+    uint32_t depth = 0;
+    event->interpreter = (uint32_t)state->interp->id;
+    // True while what this frame called is C code: nothing but C runs above the top frame.
+    bool calls_c = true;
+    const frame_t *root = NULL;
+    PyCodeObject *code = NULL, *root_code = NULL;
+    for (int hops = 0; f; f = f->previous, hops++) {
+        if (((uintptr_t)f & 7) || (unsigned char)f->owner > FRAME_OWNER_LAST || hops > MAX_HOPS)
+            return undecodable(event);
+        if (frame_is_shim(f)) {
+            calls_c = true;
+            continue;
+        }
+        Py_ssize_t index;
+        if (!frame_decode(f, &code, &index))
+            return undecodable(event);
+        // Not begun: the frame is still being set up, or is a trampoline of the interpreter's own
+        // (3.13's inlined __init__), which sys._getframe does not show either.
+        if (f->owner != FRAME_OWNED_BY_GENERATOR && index < code->_co_firsttraceable)
+            continue;
+        root = f;
+        root_code = code;
+        if (depth + 2 > SONDE_MAX_DEPTH) {
+            event->flags |= SONDE_TRUNCATED;
+            break;
+        }
+        if (calls_c) {
+            uint64_t native = sonde_callee(thread, f, code, index);
+            if (native)
+                out[depth++] = native;
+        }
+        calls_c = frame_is_entry(f);
+        uint64_t id = sonde_describe_code(thread, code);
+        if (!id)
+            return undecodable(event);
+        out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
+    }
+    if (!thread->slot->thread_self && root && !event->flags)
+        thread->slot->thread_self = thread_object(root, root_code);
+    return depth;
+}
+
+uint32_t sonde_cpython_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event)
+{
+    PyThreadState *state = own_state();
+    if (!state) // a thread Python does not know: it has time, but no frames
+        return 0;
+    return walk(thread, state, top_frame(state, context), event);
+}
+
+uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event)
+{
+    return walk(thread, state, top_frame(state, NULL), event);
+}

@@ -1,0 +1,17 @@
+// Walking the Python frames of a thread into words the recorder can decode.
+#ifndef SONDE_WALK_H
+#define SONDE_WALK_H
+
+#include "../core/trap.h"
+
+#include <Python.h>
+
+// The calling thread's own frames, whether or not it holds the GIL: while it is in the handler none
+// of its frames can go away, nor the code objects they hold.
+sonde_walk_self sonde_cpython_walk;
+
+// The frames of another thread, which must not be running meanwhile (or the caller checks that it
+// was not). Frames whose code was never seen are described from memory that thread keeps alive.
+uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event);
+
+#endif

@@ -1,0 +1,22 @@
+// The two variables by which sonde finds its way into a program and on into what that executes.
+#ifndef SONDE_ENVIRONMENT_H
+#define SONDE_ENVIRONMENT_H
+
+#include <stdbool.h>
+
+typedef struct {
+    char library[4096]; // of this preload library
+    int folder_len;     // of the folder in it
+    char socket[128];   // of the session; empty: there is none
+    bool follow;        // programs the target executes are entered too
+} sonde_environment_t;
+
+extern sonde_environment_t sonde_environment;
+
+// Remembers the session from the environment; false if there is none. `inside` is any address in
+// this library.
+bool sonde_environment_read(void *inside);
+// Takes our variables out, leaving a preload list of the user's own as it was.
+void sonde_environment_remove(void);
+
+#endif

@@ -1,0 +1,101 @@
+// Enters a command at its start: LD_PRELOADed into the target and everything it executes, it waits
+// until a Python interpreter is up and then loads the agent for that version.
+//
+// It knows no Python headers and no version: one library for every interpreter and for the shells and
+// env(1)s before it. SONDE_SOCKET and our LD_PRELOAD entry are taken out of the environment before
+// Python copies it, and put back only for programs the target executes.
+#define _GNU_SOURCE
+#include "environment.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static int (*agent_start)(const char *, unsigned);
+static void (*agent_thread_starts)(void *);
+static void (*agent_trap_action)(const struct sigaction *, struct sigaction *);
+static bool tried, started;
+
+static void load_agent(void)
+{
+    const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version"); // 3.11+
+    if (!version)
+        return;
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%.*s/libsonde-cpython-%lu.%lu.so", sonde_environment.folder_len,
+                     sonde_environment.library, *version >> 24 & 0xff, *version >> 16 & 0xff);
+    if (n < 0 || n >= (int)sizeof path)
+        return;
+    // Not promoted to global scope: the target's own symbol look-ups must not find ours.
+    void *agent = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!agent)
+        return;
+    *(void **)&agent_start = dlsym(agent, "sonde_agent_start");
+    *(void **)&agent_thread_starts = dlsym(agent, "sonde_agent_thread_starts");
+    *(void **)&agent_trap_action = dlsym(agent, "sonde_agent_trap_action");
+}
+
+// The first audit event after initialisation is the earliest moment at which the interpreter is whole
+// and no line of the program has run. Audit hooks cannot be taken out again; this one returns at once.
+static int on_audit(const char *event, void *args, void *unused)
+{
+    (void)unused;
+    if (!tried) {
+        int (*initialized)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+        if (!initialized || !initialized())
+            return 0;
+        tried = true;
+        load_agent();
+        started = agent_start && agent_start(sonde_environment.socket, 0) == 0;
+    } else if (started && event[0] == '_' && strncmp(event, "_thread.start_", 14) == 0) {
+        agent_thread_starts(args);
+    }
+    return 0;
+}
+
+__attribute__((constructor)) static void enter(void)
+{
+    if (!sonde_environment_read((void *)enter))
+        return;
+    int (*add_hook)(int (*)(const char *, void *, void *), void *) =
+        (int (*)(int (*)(const char *, void *, void *), void *))dlsym(RTLD_DEFAULT,
+                                                                      "PySys_AddAuditHook");
+    // No interpreter in this program: the variables stay for the one it may execute.
+    if (!add_hook)
+        return;
+    sonde_environment_remove();
+    add_hook(on_audit, NULL);
+}
+
+// The target's own view of SIGTRAP: what it sets and asks for is kept beside the agent's handler,
+// which passes on every SIGTRAP that is not perf's.
+EXPORT int sigaction(int sig, const struct sigaction *set, struct sigaction *get)
+{
+    static int (*real)(int, const struct sigaction *, struct sigaction *);
+    if (sig == SIGTRAP && started) {
+        agent_trap_action(set, get);
+        return 0;
+    }
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "sigaction");
+    return real(sig, set, get);
+}
+
+EXPORT sighandler_t signal(int sig, sighandler_t handler)
+{
+    static sighandler_t (*real)(int, sighandler_t);
+    if (sig == SIGTRAP && started) {
+        struct sigaction set = {.sa_handler = handler, .sa_flags = SA_RESTART}, get;
+        agent_trap_action(&set, &get);
+        return get.sa_handler;
+    }
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "signal");
+    return real(sig, handler);
+}
