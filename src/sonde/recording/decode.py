@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import Any, NamedTuple
+from math import isfinite
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -21,23 +22,17 @@ from sonde.recording.recovery import Block
 from sonde.recording.schema import FLOAT, INTEGERS, TEXT, Column
 
 _MASK = 2**64 - 1
-_VARINT_MAX = 10
+_VARINT_BITS = 70
 
 Integers = NDArray[np.uint64]
+# Where one block keeps the values of one integer column: order, width, first
+# value, base, offset of the planes. There are five for every hundred samples,
+# and a plain tuple is the quickest thing to make.
+Part = tuple[int, int, int, int, int]
 
 
 class Damaged(Exception):
     """A block whose checksum is right and whose content is not."""
-
-
-class Part(NamedTuple):
-    """Where one block keeps the values of one integer column."""
-
-    order: int
-    width: int
-    first: int
-    base: int
-    offset: int
 
 
 class Decompressor:
@@ -63,27 +58,39 @@ class Decompressor:
             raise Damaged from None
 
 
+def _bounded(digits: str) -> int:
+    value = int(digits)
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(digits)
+    return value
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not isfinite(value):
+        raise ValueError(digits)
+    return value
+
+
+_JSON = json.JSONDecoder(parse_int=_bounded, parse_float=_finite, parse_constant=_finite)
+
+
 def decode_json(raw: bytes) -> Any:
+    """JSON without numbers that no column holds and surrogates that no output accepts."""
     try:
-        return _clean(json.loads(raw.decode(), parse_constant=_no_constant))
+        value = _JSON.decode(raw.decode())
     except (ValueError, RecursionError):
         raise Damaged from None
+    return _printable(value) if b"\\u" in raw else value
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
-
-
-def _clean(value: Any) -> Any:
-    """JSON can spell surrogates that no output accepts, and numbers that no column holds."""
-    if isinstance(value, (int, float)) and not -(2**63) <= value < 2**63:
-        raise Damaged
+def _printable(value: Any) -> Any:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, list):
-        return [_clean(item) for item in value]
+        return [_printable(item) for item in value]
     if isinstance(value, dict):
-        return {printable(key): _clean(item) for key, item in value.items()}
+        return {printable(key): _printable(item) for key, item in value.items()}
     return value
 
 
@@ -95,8 +102,11 @@ class TableDecoder:
     """
 
     def __init__(self, columns: list[Column], wanted: set[str]) -> None:
+        self._numbers = [column.type in INTEGERS or column.type == FLOAT for column in columns]
         self._columns = columns
-        self._wanted = wanted
+        self._wanted = [
+            (place, column) for place, column in enumerate(columns) if column.name in wanted
+        ]
         self._raw: list[bytes] = []
         self._size = 0
         self._rows: list[int] = []
@@ -108,24 +118,23 @@ class TableDecoder:
         """Takes a block or, raising Damaged, leaves everything as it was."""
         if not 0 < rows <= MAX_ROWS:
             raise Damaged
-        parts: list[tuple[str, Part]] = []
-        lists: list[tuple[str, list[Any]]] = []
+        found: list[Any] = []
         position = 0
-        for column in self._columns:
-            part, position = _parse_integers(raw, position, rows)
-            if column.type in INTEGERS or column.type == FLOAT:
-                if column.name in self._wanted:
-                    parts.append((column.name, part._replace(offset=part.offset + self._size)))
-                continue
-            texts, position = self._parse_texts(raw, position, rows, part, column.type)
-            if column.name in self._wanted:
-                lists.append((column.name, texts))
+        for number in self._numbers:
+            part, position = _parse_integers(raw, position, rows, self._size)
+            if number:
+                found.append(part)
+            else:
+                kind = self._columns[len(found)].type
+                texts, position = self._parse_texts(raw, position, rows, part, kind)
+                found.append(texts)
         if position != len(raw):
             raise Damaged
-        for name, part in parts:
-            self._parts[name].append(part)
-        for name, texts in lists:
-            self._lists[name] += texts
+        for place, column in self._wanted:
+            if self._numbers[place]:
+                self._parts[column.name].append(found[place])
+            else:
+                self._lists[column.name] += found[place]
         self._raw.append(raw)
         self._size += len(raw)
         self._rows.append(rows)
@@ -143,6 +152,7 @@ class TableDecoder:
     def _parse_texts(
         self, raw: bytes, position: int, rows: int, part: Part, kind: str
     ) -> tuple[list[Any], int]:
+        part = (*part[:4], part[4] - self._size)
         lengths = _decode_integers(np.frombuffer(raw, dtype=np.uint8), [rows], [part])
         # Each is checked before they are added up: the sum could wrap around.
         if int(lengths.max()) > len(raw) or position + int(lengths.sum()) > len(raw):
@@ -165,33 +175,36 @@ def _string_list(text: str) -> list[str]:
     return value
 
 
-def _parse_integers(raw: bytes, position: int, rows: int) -> tuple[Part, int]:
-    if position >= len(raw):
-        raise Damaged
-    tag = raw[position]
-    order, width = tag >> 4, tag & 15
-    if order > DIFFERENCES or width > 8:
-        raise Damaged
-    position += 1
-    first = 0
-    if order == DIFFERENCES:
-        first, position = _parse_varint(raw, position)
-    base, position = _parse_varint(raw, position)
+def _parse_integers(raw: bytes, position: int, rows: int, before: int) -> tuple[Part, int]:
+    """`before`: the bytes of the blocks before this one, which the offset counts in."""
+    try:
+        tag = raw[position]
+        position += 1
+        first = 0
+        if tag >> 4 == DIFFERENCES:
+            first, position = _parse_varint(raw, position)
+        base, position = _parse_varint(raw, position)
+    except IndexError:
+        raise Damaged from None
+    width = tag & 15
     end = position + rows * width
-    if end > len(raw):
+    if end > len(raw) or tag >> 4 > DIFFERENCES or width > 8:
         raise Damaged
-    return Part(order, width, first, base, position), end
+    return (tag >> 4, width, first, base, before + position), end
 
 
 def _parse_varint(raw: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    for byte in raw[position : position + _VARINT_MAX]:
-        value |= (byte & 127) << shift
-        position += 1
-        if byte < 128:
-            return (-((value + 1) >> 1) if value & 1 else value >> 1) & _MASK, position
-        shift += 7
-    raise Damaged
+    value = raw[position]
+    shift = 7
+    if value >= 128:
+        value &= 127
+        while (byte := raw[position := position + 1]) >= 128 and shift < _VARINT_BITS:
+            value |= (byte & 127) << shift
+            shift += 7
+        if byte >= 128:
+            raise Damaged
+        value |= byte << shift
+    return (-((value + 1) >> 1) if value & 1 else value >> 1) & _MASK, position + 1
 
 
 def _decode_integers(data: NDArray[np.uint8], rows: list[int], parts: list[Part]) -> Integers:

@@ -25,14 +25,18 @@ class RowMap:
 
     def __init__(self, blocks: list[tuple[int, int]]) -> None:
         """`blocks`: first row and number of rows of every readable block, ascending."""
-        first = np.array([block[0] for block in blocks], dtype=np.int64)
-        counts = np.array([block[1] for block in blocks], dtype=np.int64)
-        self._first = first
-        self._end = first + counts
+        runs: list[list[int]] = []
+        for first, rows in blocks:
+            if runs and runs[-1][1] == first:
+                runs[-1][1] += rows
+            else:
+                runs.append([first, first + rows])
+        self._first, self._end = np.array(runs, dtype=np.int64).reshape(-1, 2).T
+        counts = self._end - self._first
         self._place = np.cumsum(counts) - counts
         self._kept: Rows | None = None
         self.length = int(counts.sum())
-        self.missing = int(self._end[-1]) - self.length if blocks else 0
+        self.missing = runs[-1][1] - self.length if runs else 0
         """Rows known to be missing: those before or between the readable ones."""
         self.lost_row_needed = False
 
@@ -45,9 +49,13 @@ class RowMap:
         """The rows' places in the opened table; -1 for those that are not in it."""
         if not len(self._first):
             return np.full(len(rows), -1, dtype=np.int64)
-        block = np.searchsorted(self._first, rows, side="right") - 1
-        inside = (block >= 0) & (rows < self._end[block])
-        places = np.where(inside, rows - self._first[block] + self._place[block], -1)
+        if self.missing == 0:
+            inside = (rows >= 0) & (rows < self._end[0])
+            places = np.where(inside, rows, -1)
+        else:
+            run = np.searchsorted(self._first, rows, side="right") - 1
+            inside = (run >= 0) & (rows < self._end[run])
+            places = np.where(inside, rows - self._first[run] + self._place[run], -1)
         if self._kept is not None:
             places = np.where(inside, self._kept[places], -1)
         return places
