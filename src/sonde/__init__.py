@@ -1,0 +1,51 @@
+"""sonde: where the time goes, who is to blame for the waiting, and how sure the answer is.
+
+    import sonde
+
+    with sonde.record("out.sonde") as session:
+        work()
+        session.mark("warm")
+
+    recording = sonde.open("out.sonde")
+    print(recording.flat(top=5).rows)
+
+Nothing is imported before it is used: a program that only records never loads what analyses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from sonde.opened import OpenedRecording
+    from sonde.record.session import Session as record
+
+    __version__: str
+
+__all__ = ["__version__", "open", "record"]
+
+
+def open(path: str | PathLike[str]) -> OpenedRecording:  # noqa: A001
+    """Read a recording: its tables, and the views on them as methods."""
+    from sonde.opened import OpenedRecording
+    from sonde.recording.reader import read
+
+    return OpenedRecording(read(path))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "record":
+        # The package is itself what is called: `sonde.record(...)`, see its first lines.
+        import importlib
+
+        return importlib.import_module("sonde.record")
+    if name == "__version__":
+        from importlib import metadata
+
+        try:
+            return metadata.version("sonde")
+        except metadata.PackageNotFoundError:
+            return "0+unknown"
+    raise AttributeError(f"module 'sonde' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Plain data and its algorithms; knows columns, never a file format."""

@@ -1,0 +1,77 @@
+"""Turning stacks into rows: functions and contexts, each written once per recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import linetable
+
+if TYPE_CHECKING:
+    from sonde.recording.writer import Writer
+
+BUILT_IN = "<built-in>"
+
+# What stands for a stack that has no Python frame, and for frames that were left out.
+NO_FRAMES = "[no Python frames]"
+CUT_OFF = "[deeper frames left out]"
+
+
+class Contexts:
+    """The calling context tree of a recording as it grows; shared by all its processes."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._functions: dict[tuple[str, str, int], int] = {}
+        self._contexts: dict[tuple[int, int, int], int] = {}
+
+    def function(self, name: str, file: str, line: int) -> int:
+        key = (name, file, line)
+        row = self._functions.get(key)
+        if row is None:
+            row = self._functions[key] = self._writer.append(
+                "functions", name, file, line, "cpython"
+            )
+        return row
+
+    def context(self, parent: int, function: int, line: int) -> int:
+        key = (parent, function, line)
+        row = self._contexts.get(key)
+        if row is None:
+            row = self._contexts[key] = self._writer.append("contexts", parent, function, line)
+        return row
+
+    def standing_for(self, what: str) -> int:
+        """The root context of a pseudo-function."""
+        return self.context(-1, self.function(what, BUILT_IN, 0), 0)
+
+
+class Codes:
+    """What one process has told of its code, and the contexts its frame words led to."""
+
+    def __init__(self, contexts: Contexts) -> None:
+        self._contexts = contexts
+        self._functions: dict[int, int] = {}
+        self._tables: dict[int, tuple[bytes, int] | list[int]] = {}
+        self.children: dict[tuple[int, int], int] = {}
+
+    def add(self, code: int, name: str, file: str, first_line: int, table: bytes) -> None:
+        self._functions[code] = self._contexts.function(name, file, first_line)
+        self._tables[code] = (table, first_line)
+
+    def add_native(self, code: int, name: str) -> None:
+        self._functions[code] = self._contexts.function(name, BUILT_IN, 0)
+        self._tables[code] = []
+
+    def child(self, parent: int, word: int, instr_bits: int, instr_mask: int) -> int:
+        """The context of frame `word` called from `parent`; KeyError while its code is unknown."""
+        code = word >> instr_bits
+        function = self._functions[code]
+        table = self._tables[code]
+        if isinstance(table, tuple):
+            table = self._tables[code] = linetable.lines(*table)
+        # The word holds the index + 1; a frame that has not begun is at the first instruction.
+        index = max((word & instr_mask) - 1, 0)
+        line = table[index] if index < len(table) else 0
+        row = self._contexts.context(parent, function, line)
+        self.children[parent, word] = row
+        return row

@@ -1,0 +1,75 @@
+"""Perf events the recorder opens on a target's threads.
+
+They live in the recorder: the target gets no descriptor, and they vanish with the recorder.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+
+_PERF_EVENT_OPEN = 298  # x86-64
+_SOFTWARE = 1
+TASK_CLOCK = 1
+CONTEXT_SWITCHES = 3
+
+_INHERIT = 1 << 1
+_EXCLUDE_KERNEL = 1 << 5
+_EXCLUDE_HV = 1 << 6
+_INHERIT_THREAD = 1 << 35
+_REMOVE_ON_EXEC = 1 << 36
+_SIGTRAP = 1 << 37
+_CLOEXEC = 8
+
+# perf_event_attr up to sig_data (PERF_ATTR_SIZE_VER7, kernel 5.13)
+_ATTR = struct.Struct("<IIQQQQQ II QQQQ Ii Q I HH II Q")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_syscall = _libc.syscall
+_syscall.restype = ctypes.c_long
+
+# Before 5.18 a SIGTRAP that meets a thread with that signal blocked kills the target.
+SIGTRAP_SAFE_FROM = (5, 18)
+
+
+def kernel_version() -> tuple[int, int]:
+    major, minor = os.uname().release.split(".")[:2]
+    return int(major), int("".join(c for c in minor if c.isdigit()) or 0)
+
+
+def open_event(
+    tid: int, config: int, period: int, sig_data: int, *, exclude_kernel: bool = False
+) -> int:
+    """A software event that sends SIGTRAP to `tid` and to the threads it starts; OSError if not."""
+    flags = _INHERIT | _EXCLUDE_HV | _INHERIT_THREAD | _REMOVE_ON_EXEC | _SIGTRAP
+    if exclude_kernel:
+        flags |= _EXCLUDE_KERNEL
+    attr = _ATTR.pack(
+        _SOFTWARE, _ATTR.size, config, period, 0, 0, flags,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, sig_data,
+    )  # fmt: skip
+    fd: int = _syscall(_PERF_EVENT_OPEN, attr, tid, -1, -1, _CLOEXEC)
+    if fd < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return fd
+
+
+def refusal(error: OSError) -> str:
+    """Why an event was refused, for a person."""
+    if error.errno in (errno.EACCES, errno.EPERM):
+        try:
+            with open("/proc/sys/kernel/perf_event_paranoid") as f:
+                level = f.read().strip()
+        except OSError:
+            level = "unknown"
+        return f"perf events are not permitted (perf_event_paranoid is {level})"
+    if error.errno == errno.ENOSYS:
+        return "this kernel has no perf events, or a filter hides them"
+    if error.errno == errno.EINVAL:
+        return "this kernel's perf events cannot signal the running thread (5.13 can)"
+    if error.errno == errno.EMFILE:
+        return "the recorder ran out of descriptors"
+    return f"perf events failed: {error.strerror}"

@@ -1,0 +1,58 @@
+"""The memory an agent shares with its recorder: the mirror of native/core/shm.h.
+
+The header and the slots come first, the rings after them. Words that both sides use are eight-byte
+aligned, so a single load or store of one is whole.
+"""
+
+from __future__ import annotations
+
+import struct
+
+MAGIC = 0x45444E53
+PROTOCOL = 1
+
+HEADER_SIZE = 4096
+SLOT_SIZE = 256
+NOTES_TID = 0xFFFFFFFF
+
+SLOT_FREE, SLOT_USED = 0, 1
+
+WHAT_CPU, WHAT_WAITS = 1, 2
+
+SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
+
+REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD = 0, 1, 2, 3, 4, 5
+
+UNDECODABLE, TRUNCATED = 1, 2
+
+INSTR_BITS = 26
+INSTR_MASK = (1 << INSTR_BITS) - 1
+
+SIG_CPU, SIG_SWITCH = 1, 2
+
+REASON_START, REASON_FORKED, REASON_API = 0, 1, 2
+
+# header: magic protocol nslots ring_size active reader_mode no_slot async unnamed faults
+#         reader_cpu_ns slots_used
+HEADER = struct.Struct("<IIII II QQQQQ I")
+# slot, first line: state tid claimed_ns thread_self birth_ns
+SLOT_FACTS = struct.Struct("<II QQQ")
+# slot, the producer's line from its head on
+SLOT_COUNTS = struct.Struct("<QQQQQQQQ")
+HEAD_AT = 64
+TAIL_AT = 128
+WORD = struct.Struct("<Q")
+
+# size kind state flags | time cpu | keep count | interpreter tid
+SAMPLE = struct.Struct("<IHBB QQ II II")
+# size kind state flags | id | first_line name_len file_len table_len
+CODE = struct.Struct("<IHBB Q IIII")
+
+HELLO = struct.Struct("<II III I II")
+CONFIG = struct.Struct("<II QQ II II")
+READY = struct.Struct("<II")
+ARM = struct.Struct("<II II")
+
+
+def size_of(slots: int, ring_size: int) -> int:
+    return HEADER_SIZE + slots * (SLOT_SIZE + ring_size)

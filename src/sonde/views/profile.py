@@ -1,0 +1,113 @@
+"""The chosen samples summed over the calling context tree; what the time views share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sonde.model.context_tree import ContextTree, Flags, Ints, sums
+from sonde.recording.tables import RUNNING, Recording
+from sonde.views.selection import Selection, chosen
+
+BUILT_IN = "<built-in>"
+"""The file of functions that have no source lines."""
+
+
+class Function(NamedTuple):
+    """A function as people know it, whatever process or code object it ran in."""
+
+    name: str
+    file: str
+    line: int
+    runtime: str
+
+    def to_json(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+UNDECODABLE = Function("[undecodable]", "", 0, "")
+"""Stands at the root for samples without a stack, so that shares are of everything measured."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A tree of contexts, each with its own (self) time and samples, split by state.
+
+    Contexts of different processes that read the same to a person are one node.
+    """
+
+    tree: ContextTree
+    functions: list[Function]
+    function: Ints
+    line: Ints
+    running: Ints
+    waiting: Ints
+    running_samples: Ints
+    waiting_samples: Ints
+
+    @property
+    def own(self) -> Ints:
+        return self.running + self.waiting
+
+    @property
+    def samples(self) -> Ints:
+        return self.running_samples + self.waiting_samples
+
+    @property
+    def total(self) -> int:
+        return int(self.own.sum())
+
+    def functions_where(self, flags: list[bool]) -> Flags:
+        """Which nodes are of a function that is flagged."""
+        return np.array(flags, dtype=bool)[self.function]
+
+
+def profile(
+    recording: Recording, selection: Selection | None = None, *, merge_lines: bool = False
+) -> Profile:
+    """Sum the selected samples; `merge_lines` makes one node per function and caller path."""
+    contexts, samples = recording.contexts, recording.samples
+    rows, weight = chosen(recording, selection or Selection())
+    # The place after the last context takes the samples without one (their context is -1).
+    size = len(contexts) + 1
+    context = samples.context[rows]
+    running = samples.state[rows] == RUNNING
+    by_state = [
+        sums(context[mask] % size, values[mask], size)
+        for values in (weight, np.ones_like(weight))
+        for mask in (running, ~running)
+    ]
+
+    functions, identity = _identities(recording)
+    whole = ContextTree(np.append(contexts.parent, -1))
+    touched = whole.totals(by_state[2] + by_state[3]) > 0
+    tree, old = whole.kept(touched)
+    function = identity[np.append(contexts.function, -1)[old]]
+    line = np.maximum(np.append(contexts.line, 0), 0).astype(np.int64)[old]
+    if merge_lines:
+        line = np.array([f.line for f in functions], dtype=np.int64)[function]
+    span = int(line.max()) + 1 if len(line) else 1
+    merged = tree.merged(function * span + line)
+    return Profile(
+        merged.tree,
+        functions,
+        merged.key // span,
+        merged.key % span,
+        *(sums(merged.node, column[old], len(merged.tree)) for column in by_state),
+    )
+
+
+def _identities(recording: Recording) -> tuple[list[Function], Ints]:
+    """The distinct functions, and for each row of the table (and -1) which one it is."""
+    table = recording.functions
+    numbers: dict[Function, int] = {}
+    identity = [
+        numbers.setdefault(Function(name, file, line, runtime), len(numbers))
+        for name, file, line, runtime in zip(
+            table.name, table.file, table.line.tolist(), table.runtime, strict=True
+        )
+    ]
+    identity.append(numbers.setdefault(UNDECODABLE, len(numbers)))
+    return list(numbers), np.array(identity, dtype=np.int64)

@@ -1,0 +1,159 @@
+"""How sure are we of the answer?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sonde.recording.tables import RUNNING
+from sonde.views.words import count, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sonde.recording.tables import Recording
+
+KEYS = (
+    "sampler",
+    "why_not_better",
+    "rate_asked",
+    "rate_achieved",
+    "taken",
+    "lost",
+    "undecodable",
+    "truncated",
+    "agent_cpu_ns",
+    "events_lost",
+    "clock",
+)
+"""What every recording says about itself; None where it does not."""
+
+# Below these shares a reader may take the figures as they are.
+LOST_TOLERATED = 0.005
+TRUNCATED_TOLERATED = 0.01
+COST_TOLERATED = 0.03
+RATE_TOLERATED = 0.8
+ENOUGH_SAMPLES = 100
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something about the recording that a reader of its figures must know."""
+
+    title: str
+    detail: str
+    share: float
+    advice: str
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The recording's counters, and what they mean for trust in its figures."""
+
+    counters: dict[str, Any]
+    cost: float | None
+    """The agent's CPU time as a share of all CPU time sampled."""
+    problems: list[Problem]
+    warnings: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.counters,
+            "cost": self.cost,
+            "warnings": self.warnings,
+            "problems": [
+                {"title": p.title, "detail": p.detail, "share": p.share, "advice": p.advice}
+                for p in self.problems
+            ],
+        }
+
+
+def standard_error(share: float, samples: int) -> float:
+    """Of a share estimated from so many samples, each of which hit it or not."""
+    if samples <= 0:
+        return 1.0
+    return float((share * (1 - share) / samples) ** 0.5)
+
+
+def quality(recording: Recording) -> Quality:
+    """Counters of the whole recording, filled in from the samples where they are missing."""
+    samples = recording.samples
+    counters = {key: recording.quality.get(key) for key in KEYS} | recording.quality
+    if counters["taken"] is None:
+        counters["taken"] = len(samples)
+    if counters["undecodable"] is None:
+        counters["undecodable"] = int((samples.context < 0).sum())
+    cpu = int(samples.weight[samples.state == RUNNING].sum())
+    cost = counters["agent_cpu_ns"] / cpu if counters["agent_cpu_ns"] is not None and cpu else None
+    found = sorted(_problems(recording, counters, cost), key=lambda p: -p.share)
+    return Quality(counters, cost, found, recording.warnings)
+
+
+def _problems(
+    recording: Recording, counters: dict[str, Any], cost: float | None
+) -> Iterator[Problem]:
+    taken, lost = counters["taken"], counters["lost"] or 0
+    if lost > LOST_TOLERATED * (taken + lost):
+        share = lost / (taken + lost)
+        yield Problem(
+            f"{percent(share, 1)} of the samples were lost",
+            f"{lost:,} of {taken + lost:,} samples found their buffer full and are missing",
+            share,
+            "record at a lower --rate, or leave the recorder more CPU time",
+        )
+    undecodable = counters["undecodable"] or 0
+    if undecodable > LOST_TOLERATED * taken:
+        yield Problem(
+            f"{percent(undecodable / taken, 1)} of the samples have no stack",
+            f"{undecodable:,} of {taken:,} samples could not be decoded and stand as [undecodable]",
+            undecodable / taken,
+            "run `sonde doctor`: the agent may not fit this interpreter",
+        )
+    truncated = counters["truncated"] or 0
+    if truncated > TRUNCATED_TOLERATED * taken:
+        yield Problem(
+            f"{percent(truncated / taken, 1)} of the stacks are cut short",
+            f"{truncated:,} of {taken:,} stacks were deeper than the agent walks, "
+            "so their outermost frames are missing",
+            truncated / taken,
+            "read `flat` and `lines` rather than `tree`: the innermost frames are right",
+        )
+    asked, achieved = counters["rate_asked"], counters["rate_achieved"]
+    if asked and achieved is not None and achieved < RATE_TOLERATED * asked:
+        yield Problem(
+            f"only {percent(achieved / asked)} of the asked rate was achieved",
+            f"{achieved:,.0f} samples per second of CPU time instead of {asked:,.0f}; "
+            "shares hold, but are coarser than asked for",
+            1 - achieved / asked,
+            "ask for a lower --rate, or see `sonde doctor` for a better sampler",
+        )
+    if cost is not None and cost > COST_TOLERATED:
+        yield Problem(
+            f"measuring took {percent(cost, 1)} of the CPU time",
+            "the target was slowed by about as much, mostly where calls are deepest",
+            cost,
+            "record at a lower --rate",
+        )
+    if 0 < taken < ENOUGH_SAMPLES:
+        yield Problem(
+            f"only {count(taken, 'sample')} taken",
+            f"a share of 50 % is uncertain by ±{percent(2 * standard_error(0.5, taken))}",
+            min(1.0, 2 * standard_error(0.5, taken)),
+            "record longer, or at a higher --rate",
+        )
+    if not taken:
+        yield Problem(
+            "no sample was taken",
+            "the target used no CPU time while it was recorded, or could not be sampled",
+            1.0,
+            "record longer, record --what cpu,waits, or run `sonde doctor`",
+        )
+    if counters["events_lost"]:
+        yield Problem(
+            f"{count(counters['events_lost'], 'event')} lost",
+            "threads, functions or marks may be missing from the recording",
+            0.0,
+            "leave the recorder more CPU time",
+        )
+    for warning in recording.warnings:
+        yield Problem("the recording is not whole", warning, 0.0, "what it holds can be relied on")

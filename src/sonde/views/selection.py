@@ -1,0 +1,107 @@
+"""What of a recording a view looks at, in the words of the person who asks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from sonde.errors import UsageError
+from sonde.model.choice import Choice, Chosen, Time, choose
+
+if TYPE_CHECKING:
+    from sonde.model.context_tree import Flags
+    from sonde.recording.tables import Recording
+
+NAMES_IN_MESSAGE = 8
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Everything of the running time, unless told."""
+
+    time: Time = "running"
+    thread: str | int | None = None
+    """A thread's name or its tid; several threads may bear one name."""
+    process: int | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether it leaves out any thread, process or span of time."""
+        return (self.thread, self.process, self.start_ns, self.end_ns) != (None, None, None, None)
+
+    def with_time(self, time: Time) -> Selection:
+        return Selection(time, self.thread, self.process, self.start_ns, self.end_ns)
+
+
+def select(
+    time: Time = "running",
+    thread: str | int | None = None,
+    process: int | None = None,
+    start: float | None = None,
+    end: float | None = None,
+) -> Selection:
+    """A selection in seconds since the recording's start, checked as far as it can be alone."""
+    if time not in get_args(Time):
+        raise UsageError(f"time is 'running', 'waiting' or 'wall', not {time!r}")
+    for seconds in (start, end):
+        if seconds is not None and not math.isfinite(seconds):
+            raise UsageError(f"a time range is given in seconds, not as {seconds}")
+    if start is not None and end is not None and end <= start:
+        raise UsageError(f"the time range is empty: it ends at {end:g} s, not after {start:g} s")
+    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end))
+
+
+def _nanoseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1e9)
+
+
+def threads_of(recording: Recording, selection: Selection) -> Flags:
+    """Which thread rows the selection means; a usage error if it means none."""
+    threads = recording.threads
+    keep = np.ones(len(threads), dtype=bool)
+    if selection.process is not None:
+        pids = [process.pid for process in recording.processes]
+        if selection.process not in pids:
+            raise UsageError(
+                f"no process {selection.process} in {recording.path}; "
+                f"it holds {_some([str(pid) for pid in pids])}"
+            )
+        index = [i for i, pid in enumerate(pids) if pid == selection.process]
+        keep &= np.isin(threads.process, index)
+    if selection.thread is not None:
+        wanted = str(selection.thread)
+        named = np.fromiter((name == wanted for name in threads.name), bool, len(threads))
+        if wanted.isdecimal():
+            named |= threads.tid == int(wanted)
+        if not (keep & named).any():
+            names = [threads.name[i] or str(threads.tid[i]) for i in np.flatnonzero(keep)]
+            raise UsageError(f"no thread {wanted!r} in {recording.path}; it holds {_some(names)}")
+        keep &= named
+    return keep
+
+
+def chosen(recording: Recording, selection: Selection) -> Chosen:
+    """The samples the selection means."""
+    mask = None
+    if selection.thread is not None or selection.process is not None:
+        mask = threads_of(recording, selection)
+    samples = recording.samples
+    return choose(
+        Choice(selection.time, mask, selection.start_ns, selection.end_ns),
+        samples.thread,
+        samples.time,
+        samples.weight,
+        samples.state,
+    )
+
+
+def _some(names: list[str]) -> str:
+    different = list(dict.fromkeys(names))
+    shown = ", ".join(different[:NAMES_IN_MESSAGE])
+    rest = len(different) - NAMES_IN_MESSAGE
+    return (shown or "none") + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,76 @@
+"""What ran, how long, where did its time go, and what stands out?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from sonde.views.findings import Finding, findings
+from sonde.views.flat import Flat, flat
+from sonde.views.quality import Quality, quality
+from sonde.views.selection import Selection
+from sonde.views.threads import ThreadRow, duration_ns, threads
+
+if TYPE_CHECKING:
+    from sonde.recording.tables import Process, Recording
+
+TOP = 10
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The recording on one page; times in nanoseconds."""
+
+    target: dict[str, Any]
+    duration_ns: int
+    cpu_ns: int
+    wait_ns: dict[str, int]
+    processes: list[Process]
+    threads: list[ThreadRow]
+    top: Flat
+    findings: list[Finding]
+    quality: Quality
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "target": self.target,
+            "duration_ns": self.duration_ns,
+            "cpu_ns": self.cpu_ns,
+            "wait_ns": self.wait_ns,
+            "processes": [asdict(process) for process in self.processes],
+            "threads": [row.to_json() for row in self.threads],
+            "top": [row.to_json() for row in self.top.rows],
+            "findings": [finding.to_json() for finding in self.findings],
+            "quality": self.quality.to_json(),
+        }
+
+
+def summary(
+    recording: Recording, selection: Selection | None = None, *, top: int | None = None
+) -> Summary:
+    """Sum up the selected part; `top` is the number of functions named."""
+    selection = selection or Selection()
+    rows = threads(recording, selection).rows
+    wait_ns: dict[str, int] = {}
+    for row in rows:
+        for kind, ns in row.wait_ns.items():
+            wait_ns[kind] = wait_ns.get(kind, 0) + ns
+    pids = {row.process for row in rows} if selection.narrowed else None
+    return Summary(
+        target=recording.target,
+        duration_ns=_span(recording, selection),
+        cpu_ns=sum(row.cpu_ns for row in rows),
+        wait_ns=wait_ns,
+        processes=[p for p in recording.processes if pids is None or p.pid in pids],
+        threads=rows,
+        top=flat(recording, selection, top=TOP if top is None else top),
+        findings=findings(recording, selection),
+        quality=quality(recording),
+    )
+
+
+def _span(recording: Recording, selection: Selection) -> int:
+    whole = duration_ns(recording)
+    start = max(0, selection.start_ns or 0)
+    end = whole if selection.end_ns is None else min(whole, selection.end_ns)
+    return max(0, end - start)

@@ -1,0 +1,122 @@
+"""What did each thread do with its life?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sonde.model.context_tree import sums
+from sonde.recording.tables import PREEMPTED, RUNNING, WAITING, Recording
+from sonde.views.selection import Selection, chosen, threads_of
+
+WAIT_KINDS = {WAITING: "waiting", PREEMPTED: "preempted"}
+
+
+@dataclass(slots=True)
+class ThreadRow:
+    """A thread's times in nanoseconds; None is what the recording does not tell."""
+
+    tid: int
+    name: str
+    process: int
+    interpreter: int
+    start_ns: int
+    wall_ns: int
+    cpu_ns: int
+    wait_ns: dict[str, int]
+    run_delay_ns: int | None = None
+    steal_ns: int | None = None
+    voluntary_switches: int | None = None
+    involuntary_switches: int | None = None
+    page_faults: int | None = None
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "tid": self.tid,
+            "name": self.name,
+            "process": self.process,
+            "interpreter": self.interpreter,
+            "start_ns": self.start_ns,
+            "wall_ns": self.wall_ns,
+            "cpu_ns": self.cpu_ns,
+            "run_delay_ns": self.run_delay_ns,
+            "steal_ns": self.steal_ns,
+            "wait_ns": self.wait_ns,
+            "switches": {
+                "voluntary": self.voluntary_switches,
+                "involuntary": self.involuntary_switches,
+            },
+            "page_faults": self.page_faults,
+            "metrics": self.metrics,
+        }
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Threads by CPU time, descending."""
+
+    rows: list[ThreadRow]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rows": [row.to_json() for row in self.rows]}
+
+
+def duration_ns(recording: Recording) -> int:
+    """How long was recorded; of a recording cut off, until the last thing it holds."""
+    told = recording.target.get("duration_ns")
+    if isinstance(told, int):
+        return told
+    ends = [p.end_ns or p.start_ns for p in recording.processes]
+    columns = (recording.samples.time, recording.marks.time, recording.threads.end_ns)
+    ends += [int(times.max()) for times in columns if len(times)]
+    return max(ends, default=0)
+
+
+def threads(
+    recording: Recording, selection: Selection | None = None, *, top: int | None = None
+) -> Threads:
+    """Life, CPU and waiting time of the selected threads, within the selected range of time.
+
+    CPU time is the kernel's count where the recording has it and the whole life is asked
+    for, else the sum of the thread's running samples.
+    """
+    selection = selection or Selection()
+    table, samples = recording.threads, recording.samples
+    rows, weight = chosen(recording, selection.with_time("wall"))
+    thread, state = samples.thread[rows], samples.state[rows]
+    spent = {
+        kind: sums(thread[state == kind], weight[state == kind], len(table))
+        for kind in (RUNNING, *WAIT_KINDS)
+    }
+    start = table.start_ns
+    end = np.where(table.end_ns < 0, duration_ns(recording), table.end_ns)
+    cpu = np.where(table.cpu_ns < 0, spent[RUNNING], table.cpu_ns)
+    if selection.start_ns is not None:
+        start = np.maximum(start, selection.start_ns)
+    if selection.end_ns is not None:
+        end = np.minimum(end, selection.end_ns)
+    if selection.start_ns is not None or selection.end_ns is not None:
+        cpu = spent[RUNNING]
+
+    wanted = np.flatnonzero(threads_of(recording, selection))
+    order = wanted[np.argsort(-cpu[wanted], kind="stable")][:top]
+    return Threads(
+        [
+            ThreadRow(
+                tid=int(table.tid[i]),
+                name=table.name[i],
+                process=recording.processes[int(table.process[i])].pid,
+                interpreter=int(table.interpreter[i]),
+                start_ns=int(start[i]),
+                wall_ns=max(0, int(end[i] - start[i])),
+                cpu_ns=int(cpu[i]),
+                wait_ns={
+                    name: int(spent[kind][i]) for kind, name in WAIT_KINDS.items() if spent[kind][i]
+                },
+            )
+            for i in order.tolist()
+        ]
+    )

@@ -1,0 +1,100 @@
+"""What the counters of a recording mean for trust in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sonde.views.quality import KEYS, Quality, quality, standard_error
+from synthetic import Maker
+
+GOOD = {
+    "sampler": "perf-sigtrap",
+    "why_not_better": "",
+    "rate_asked": 1000,
+    "rate_achieved": 998.0,
+    "taken": 10_000,
+    "lost": 0,
+    "undecodable": 0,
+    "truncated": 0,
+    "agent_cpu_ns": 1,
+    "events_lost": 0,
+    "clock": "monotonic",
+}
+
+
+def of(warnings: tuple[str, ...] = (), **changes: Any) -> Quality:
+    make = Maker()
+    make.sample("a:1", 1_000)
+    make.quality = GOOD | changes
+    make.warnings = list(warnings)
+    return quality(make.recording())
+
+
+def test_a_good_recording_has_no_problem() -> None:
+    assert of().problems == []
+
+
+def test_json_has_the_agreed_keys() -> None:
+    json = of(extra=5).to_json()
+    assert {key: json[key] for key in GOOD} == GOOD
+    assert json["extra"] == 5
+    assert json["cost"] == 0.001
+
+
+def test_keys_are_there_even_when_the_recording_is_silent() -> None:
+    make = Maker()
+    make.sample("a:1")
+    make.sample(None)
+    json = quality(make.recording()).to_json()
+    assert set(KEYS) <= set(json)
+    assert json["taken"] == 2
+    assert json["undecodable"] == 1
+    assert json["sampler"] is None
+    assert json["cost"] is None
+
+
+@pytest.mark.parametrize(
+    ("counter", "tolerated", "bad", "title"),
+    [
+        ("lost", 50, 400, "3.8 % of the samples were lost"),
+        ("undecodable", 50, 100, "1.0 % of the samples have no stack"),
+        ("truncated", 100, 200, "2.0 % of the stacks are cut short"),
+        ("rate_achieved", 800, 500, "only 50 % of the asked rate was achieved"),
+        ("agent_cpu_ns", 30, 50, "measuring took 5.0 % of the CPU time"),
+        ("taken", 100, 25, "only 25 samples taken"),
+        ("taken", 100, 0, "no sample was taken"),
+        ("events_lost", 0, 3, "3 events lost"),
+    ],
+)
+def test_each_problem_has_its_threshold(counter: str, tolerated: int, bad: int, title: str) -> None:
+    assert of(**{counter: tolerated}).problems == []
+    assert [problem.title for problem in of(**{counter: bad}).problems] == [title]
+
+
+def test_few_samples_say_how_uncertain_they_are() -> None:
+    (problem,) = of(taken=25).problems
+    assert problem.detail == "a share of 50 % is uncertain by ±20 %"
+    assert problem.share == pytest.approx(0.2)
+
+
+def test_warnings_of_the_reader_are_problems() -> None:
+    found = of(warnings=("cut off after 12.3 s: the last block is torn",))
+    assert [p.detail for p in found.problems] == ["cut off after 12.3 s: the last block is torn"]
+    assert found.to_json()["warnings"] == ["cut off after 12.3 s: the last block is torn"]
+
+
+def test_worst_first() -> None:
+    titles = [p.title for p in of(lost=1_000, truncated=5_000, events_lost=1).problems]
+    assert titles == [
+        "50.0 % of the stacks are cut short",
+        "9.1 % of the samples were lost",
+        "1 event lost",
+    ]
+
+
+def test_standard_error_is_the_binomial_one() -> None:
+    assert standard_error(0.5, 100) == pytest.approx(0.05)
+    assert standard_error(0.1, 900) == pytest.approx(0.01)
+    assert standard_error(0.5, 0) == 1.0
