@@ -146,13 +146,15 @@ class _Reader:
                     self.damaged += 1
                 else:
                     read.append(block)
-            starts = np.cumsum([0, *(block.rows for block in read)])
+            rows = sum(block.rows for block in read)
             columns: Columns = {}
             bad: set[int] = set()
             for column in table.columns:
-                values, wrong = _column(column, decoder, column.name in present, int(starts[-1]))
+                values, wrong = _column(column, decoder, column.name in present, rows)
                 columns[column.name] = values
-                bad |= set((np.searchsorted(starts, wrong, side="right") - 1).tolist())
+                if len(wrong):
+                    ends = np.cumsum([block.rows for block in read])
+                    bad |= set(np.searchsorted(ends, wrong, side="right").tolist())
             if not bad:
                 return columns, RowMap([(block.first, block.rows) for block in read])
             self.damaged += len(bad)

@@ -113,6 +113,7 @@ class TableDecoder:
         self._parts: dict[str, list[Part]] = {name: [] for name in wanted}
         self._lists: dict[str, list[Any]] = {name: [] for name in wanted}
         self._interned: dict[str, str] = {}
+        self._planes: _Planes | None = None
 
     def add(self, raw: bytes, rows: int) -> None:
         """Takes a block or, raising Damaged, leaves everything as it was."""
@@ -140,8 +141,14 @@ class TableDecoder:
         self._rows.append(rows)
 
     def integers(self, name: str) -> Integers:
-        data = np.frombuffer(b"".join(self._raw), dtype=np.uint8)
-        return _decode_integers(data, self._rows, self._parts[name])
+        parts = self._parts[name]
+        if not parts:
+            return np.zeros(0, dtype=np.uint64)
+        if len(parts) == 1:
+            return _decode_one(self._raw[0], self._rows[0], parts[0])
+        if self._planes is None:
+            self._planes = _Planes(self._raw, self._rows)
+        return self._planes.decode(parts)
 
     def floats(self, name: str) -> NDArray[np.float64]:
         return self.integers(name).view(np.float64)
@@ -152,8 +159,7 @@ class TableDecoder:
     def _parse_texts(
         self, raw: bytes, position: int, rows: int, part: Part, kind: str
     ) -> tuple[list[Any], int]:
-        part = (*part[:4], part[4] - self._size)
-        lengths = _decode_integers(np.frombuffer(raw, dtype=np.uint8), [rows], [part])
+        lengths = _decode_one(raw, rows, (*part[:4], part[4] - self._size))
         # Each is checked before they are added up: the sum could wrap around.
         if int(lengths.max()) > len(raw) or position + int(lengths.sum()) > len(raw):
             raise Damaged
@@ -207,34 +213,52 @@ def _parse_varint(raw: bytes, position: int) -> tuple[int, int]:
     return (-((value + 1) >> 1) if value & 1 else value >> 1) & _MASK, position + 1
 
 
-def _decode_integers(data: NDArray[np.uint8], rows: list[int], parts: list[Part]) -> Integers:
-    if not parts:
-        return np.zeros(0, dtype=np.uint64)
-    counts = np.array(rows, dtype=np.int64)
-    starts = np.cumsum(counts) - counts
-    order, width, first, base, offset = zip(*parts, strict=True)
-    widths = np.array(width)
-    differences = np.array(order) == DIFFERENCES
-    values = np.repeat(np.array(base, dtype=np.uint64), counts)
-    widest = int(widths.max())
-    if widest:
-        # The position of every row's lowest byte; the next plane is one row count on.
-        places = np.arange(len(values)) + np.repeat(np.array(offset) - starts, counts)
-        stride = np.repeat(counts, counts)
-        for plane in range(widest):
-            shift = np.uint64(8 * plane)
-            if (deep := widths > plane).all():
-                values += data[places].astype(np.uint64) << shift
-            else:
-                rows_deep = np.flatnonzero(np.repeat(deep, counts))
-                values[rows_deep] += data[places[rows_deep]].astype(np.uint64) << shift
-            places += stride
-    if differences.any():
+class _Planes:
+    """The decompressed blocks of one table, and where their rows begin."""
+
+    def __init__(self, blocks: list[bytes], rows: list[int]) -> None:
+        self.data = np.frombuffer(b"".join(blocks), dtype=np.uint8)
+        self.counts = np.array(rows, dtype=np.int64)
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.stride = np.repeat(self.counts, self.counts)
+
+    def decode(self, parts: list[Part]) -> Integers:
+        """The values of one column, from all blocks at once."""
+        counts = self.counts
+        order, width, first, base, offset = zip(*parts, strict=True)
+        values = np.repeat(np.array(base, dtype=np.uint64), counts)
+        widths = np.array(width)
+        if max(width):
+            # The place of every row's lowest byte; the next plane is one row count on.
+            places = np.arange(len(values)) + np.repeat(np.array(offset) - self.starts, counts)
+            for plane in range(max(width)):
+                shift = np.uint64(8 * plane)
+                if (deep := widths > plane).all():
+                    values += self.data[places].astype(np.uint64) << shift
+                else:
+                    rows = np.flatnonzero(np.repeat(deep, counts))
+                    values[rows] += self.data[places[rows]].astype(np.uint64) << shift
+                places += self.stride
+        if DIFFERENCES not in order:
+            return values
+        differences = np.array(order) == DIFFERENCES
         firsts = np.array(first, dtype=np.uint64)
-        values[starts[differences]] = firsts[differences]
+        values[self.starts[differences]] = firsts[differences]
         sums = np.cumsum(values, dtype=np.uint64)
-        sums -= np.repeat(sums[starts] - firsts, counts)
-        if differences.all():
-            return sums
-        values = np.where(np.repeat(differences, counts), sums, values)
+        sums -= np.repeat(sums[self.starts] - firsts, counts)
+        return np.where(np.repeat(differences, counts), sums, values)
+
+
+def _decode_one(raw: bytes, rows: int, part: Part) -> Integers:
+    """The values of one column of one block: what `_Planes` does, without its preparations."""
+    order, width, first, base, offset = part
+    values = np.full(rows, base, dtype=np.uint64)
+    for plane in range(width):
+        start = offset + plane * rows
+        values += np.frombuffer(raw, np.uint8, rows, start).astype(np.uint64) << np.uint64(
+            8 * plane
+        )
+    if order == DIFFERENCES:
+        values[0] = first
+        values = np.cumsum(values, dtype=np.uint64)
     return values

@@ -109,10 +109,10 @@ def unpack_block_head(nonce: int, data: bytes | memoryview, offset: int) -> Bloc
     """None: no block head stands there, or it is damaged."""
     if offset + BLOCK_HEAD_SIZE > len(data):
         return None
-    marker, *fields, crc = _BLOCK_HEAD.unpack_from(data, offset)
-    if marker != MARKER or crc32(data[offset : offset + _BLOCK_HEAD_CHECKED], nonce) != crc:
+    fields = _BLOCK_HEAD.unpack_from(data, offset)
+    if crc32(data[offset : offset + _BLOCK_HEAD_CHECKED], nonce) != fields[-1]:
         return None
-    return BlockHead(*fields)
+    return BlockHead._make(fields[1:-1]) if fields[0] == MARKER else None
 
 
 def pack_json(value: Any) -> bytes:

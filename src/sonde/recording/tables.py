@@ -68,11 +68,7 @@ class Functions:
 
 @dataclass(frozen=True)
 class Contexts:
-    """The calling context tree; `parent` is -1 for a root and else less than the own id.
-
-    `function` is -1 in a row that the recording could not keep; no other table
-    points at such a row.
-    """
+    """The calling context tree; `parent` is -1 for a root and else less than the own id."""
 
     parent: NDArray[np.int32]
     function: NDArray[np.int32]
