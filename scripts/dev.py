@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -45,6 +46,18 @@ def ensure_venv_module(python: str) -> None:
     subprocess.run([*sudo, "apt-get", "-qy", "install", package], check=True, env=environment)
 
 
+def register(site_packages: Path, project: dict[str, Any]) -> None:
+    """Put the source tree on the path, with as much metadata as tells sonde its own version."""
+    (site_packages / "sonde.pth").write_text(f"{ROOT / 'src'}\n")
+    for old in site_packages.glob("sonde-*.dist-info"):
+        shutil.rmtree(old)
+    info = site_packages / f"sonde-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: sonde\nVersion: {project['version']}\n"
+    )
+
+
 def main() -> None:
     python = base_python()
     ensure_venv_module(python)
@@ -65,7 +78,7 @@ def main() -> None:
         capture_output=True,
         text=True,
     ).stdout.strip()
-    (Path(where) / "sonde.pth").write_text(f"{ROOT / 'src'}\n")
+    register(Path(where), project)
     for name, entry in project["scripts"].items():
         module, function = entry.split(":")
         script = VENV / "bin" / name

@@ -26,6 +26,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,10 @@ SUITES = {
     "3.14": ("sid", "forky"),
     "3.15": ("sid", "forky"),
 }
+
+DEBIAN_SUITES = ("stable", "testing", "unstable", "bookworm", "trixie", "forky", "sid")
+
+A_DAY = 86400
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
@@ -60,6 +65,10 @@ if (
 
 class Unavailable(Exception):
     """A version cannot be had here; the text says why."""
+
+
+class NotPacked(Unavailable):
+    """No suite has it: asking again today would bring the same answer."""
 
 
 def cache_folder() -> Path:
@@ -156,6 +165,8 @@ class Suite:
             'APT::Sandbox::User "";\n'
             'Acquire::Languages "none";\n'
             'Acquire::Retries "3";\n'
+            # A list that could not be fetched must not read as "Debian does not have it".
+            'APT::Update::Error-Mode "any";\n'
         )
         self.name = name
         self.archives = folder / "archives"
@@ -172,16 +183,15 @@ class Suite:
         """The address apt is set up with on this machine: known at run time only."""
         if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
             raise Unavailable("needs apt and dpkg (a Debian machine)")
-        question = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
-        for filters in (["Origin: Debian", "Label: Debian"], []):
-            answer = subprocess.run(
-                question + filters, capture_output=True, text=True, check=False
-            ).stdout.split()
-            # Before the first `apt-get update` origin and label are unknown; the archive's
-            # folder is called "debian" on every mirror.
-            for address in answer:
-                if filters or address.rstrip("/").endswith("/debian"):
-                    return address
+        listed = subprocess.run(
+            ["apt-get", "update", "--print-uris"], capture_output=True, text=True, check=False
+        ).stdout
+        for line in listed.splitlines():
+            # 'ADDRESS/dists/SUITE/InRelease' ...: the suite's name tells Debian's own archive from
+            # its security archive and from other people's.
+            address, _, rest = line.lstrip("'").partition("/dists/")
+            if rest.split("/")[0] in DEBIAN_SUITES:
+                return address
         raise Unavailable("apt names no Debian mirror")
 
     def has(self, package: str) -> bool:
@@ -191,9 +201,8 @@ class Suite:
     def download(self, version: str) -> list[Path]:
         """The interpreter with everything it depends on, and its headers without theirs."""
         apt = ["apt-get", "-q", "-y"]
-        before = set(self.archives.glob("*.deb"))
-        for deb in before:
-            deb.unlink()
+        for other in self.archives.glob("*.deb"):
+            other.unlink()
         run(
             [*apt, "--download-only", "install", f"python{version}", f"python{version}-venv"],
             env=self.environment,
@@ -269,7 +278,7 @@ def fetch(version: str, suites: dict[str, Suite]) -> None:
         if suite.has(f"python{version}"):
             break
     else:
-        raise Unavailable(f"not in Debian's {' or '.join(SUITES[version])}")
+        raise NotPacked(f"not in Debian's {' or '.join(SUITES[version])}")
     say(f"python{version}: from {suite.name}")
     # Made aside and renamed when whole: an interruption leaves no half interpreter behind.
     tree = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=cache))
@@ -303,24 +312,40 @@ def alone(cache: Path) -> Iterator[None]:
         yield
 
 
-def fetch_missing() -> dict[str, str]:
-    """Fetch what is missing; returns why not, for each version that could not be had."""
-    why: dict[str, str] = {}
-    missing = [version for version in VERSIONS if not find(version)]
+def known_not_packed(note: Path) -> dict[str, str]:
+    """What Debian lacked within the last day: it is not asked for on every build."""
+    if note.exists() and time.time() - note.stat().st_mtime < A_DAY:
+        answer: dict[str, str] = json.loads(note.read_text())
+        return answer
+    return {}
+
+
+def fetch_missing(here: dict[str, str]) -> dict[str, str]:
+    """Fetch what is not `here`; returns why not, for each version that could not be had."""
+    cache = cache_folder()
+    note = cache / "not-packed.json"
+    why = known_not_packed(note)
+    missing = [version for version in VERSIONS if version not in here and version not in why]
     if not missing:
         return why
-    cache = cache_folder()
+    suites: dict[str, Suite] = {}
+    not_packed = {}
     with alone(cache):
-        suites: dict[str, Suite] = {}
         for version in missing:
+            # Another clone may have brought it while we waited.
             if find(version):
                 continue
             try:
                 fetch(version, suites)
+            except NotPacked as reason:
+                not_packed[version] = str(reason)
             except Unavailable as reason:
                 why[version] = str(reason)
+        if not_packed:
+            note.write_text(json.dumps(not_packed))
         shutil.rmtree(cache / "apt", ignore_errors=True)
-    return why
+    here.update(found())
+    return why | not_packed
 
 
 def say(text: str) -> None:
@@ -332,16 +357,15 @@ def main() -> int:
     options.add_argument("--list", action="store_true", help="only look: VERSION PATH lines")
     options.add_argument("--json", action="store_true", help="only look: one JSON object")
     asked = options.parse_args()
+    here = found()
     if asked.list or asked.json:
-        here = found()
         if asked.json:
             print(json.dumps(here))
         else:
             for version, path in here.items():
                 print(version, path)
         return 0
-    why = fetch_missing()
-    here = found()
+    why = fetch_missing(here)
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     (cache / "pythons.json").write_text(json.dumps(here, indent=1) + "\n")

@@ -20,11 +20,12 @@ DIST = ROOT / "dist"
 
 def main() -> None:
     interpreters = ",".join(pythons.found().values())
-    for old in DIST.glob("sonde-*.whl"):
+    for old in DIST.glob("sonde-*"):
         old.unlink()
     module = [sys.executable, "-m"]
-    # The build tools are those of .venv: no second download, no isolated environment.
-    build = ["build", "--wheel", "--no-isolation", "--outdir", str(DIST)]
+    # From the sdist, so that nothing but committed files can slip in. The build tools are those of
+    # .venv: no second download, no isolated environment.
+    build = ["build", "--no-isolation", "--outdir", str(DIST)]
     setup = [f"-Csetup-args=-Dpythons={interpreters}"]
     subprocess.run([*module, *build, *setup, str(ROOT)], check=True)
     (wheel,) = DIST.glob("sonde-*.whl")
