@@ -49,8 +49,12 @@ test: build lint native-asan ## everything: lint, native tests under sanitizers,
 demo: build ## profile a small program and look at it from every side
 	@scripts/demo
 
-bench: build ## overhead and accuracy beside other profilers (long; quiet machine)
+bench: build $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py
+
+$(VENV)/bench-ready: $(VENV)/ready
+	$(PYTHON) scripts/dev.py bench
+	@touch $@
 
 wheel: pythons ## dist/*.whl with an agent for every interpreter found
 	@$(BIN)/python scripts/wheel.py

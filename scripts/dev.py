@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Make the development environment in .venv: dependencies, the source tree on its path, `sonde`.
 
+scripts/dev.py [EXTRA...]: extras of pyproject.toml to install besides `dev`.
+
 Not an editable install: its import hook would rebuild and slow the start of every recorder, and
 that start is something sonde measures and promises. A plain path file costs nothing.
 """
@@ -67,7 +69,9 @@ def main() -> None:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = project["dependencies"] + project["optional-dependencies"]["dev"]
+    wanted = list(project["dependencies"])
+    for extra in ("dev", *sys.argv[1:]):
+        wanted += project["optional-dependencies"][extra]
     pip = [str(inside), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
     subprocess.run([*pip, "--upgrade", "pip"], check=True)
     subprocess.run([*pip, *wanted], check=True)
