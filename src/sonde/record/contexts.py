@@ -13,7 +13,8 @@ BUILT_IN = "<built-in>"
 
 # What stands for a stack that has no Python frame, and for frames that were left out.
 NO_FRAMES = "[no Python frames]"
-CUT_OFF = "[deeper frames left out]"
+CUT_OFF = "[outer frames left out]"
+UNKNOWN = "[code that was never described]"
 
 
 class Contexts:

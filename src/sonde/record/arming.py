@@ -1,0 +1,128 @@
+"""Which sampler a target gets: the best one this machine permits, and why not a better one.
+
+In order: `perf` (each thread samples itself on a perf signal), `perf-user` (the same, but signals
+come only while the thread is outside the kernel), `reader` (a thread of the agent moves to the
+sampled thread's core), `cross-core` (the same without moving, which may tear).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+
+from . import perf, shm
+
+SAMPLERS = ("perf", "perf-user", "reader", "cross-core")
+
+
+@dataclass
+class Armed:
+    """What samples one process, until closed."""
+
+    sampler: str
+    why_not_better: str | None
+    wait_signals: bool
+    events: list[int] = field(default_factory=list)
+    baseline: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Per thread that lived before: the time it was armed and its CPU time then."""
+
+    @property
+    def code(self) -> int:
+        if self.sampler.startswith("perf"):
+            return shm.SAMPLER_PERF
+        return shm.SAMPLER_READER if self.sampler == "reader" else shm.SAMPLER_CROSS_CORE
+
+    def close(self) -> None:
+        while self.events:
+            os.close(self.events.pop())
+
+
+class Arming:
+    """Arms processes; numbers events so that a thread armed twice can tell them apart."""
+
+    def __init__(self, period_ns: int, waits: bool, wanted: str = "auto") -> None:
+        self._period = period_ns
+        self._waits = waits
+        self._first = 0 if wanted == "auto" else SAMPLERS.index(wanted)
+        self._wanted = wanted
+        self._number = 0
+
+    def arm(self, pid: int) -> Armed:
+        reasons: list[str] = []
+        if self._first > 0:
+            reasons.append(f"--sampler {self._wanted} was asked for")
+        for sampler in SAMPLERS[self._first : 2]:
+            if perf.kernel_version() < perf.SIGTRAP_SAFE_FROM:
+                reasons.append("kernels before 5.18 may kill a thread that blocks SIGTRAP")
+                break
+            armed = Armed(sampler, None, False)
+            try:
+                self._arm_threads(pid, armed)
+            except OSError as error:
+                armed.close()
+                if isinstance(error, (FileNotFoundError, ProcessLookupError)):
+                    raise
+                reasons.append(perf.refusal(error))
+                continue
+            armed.why_not_better = _joined(reasons)
+            return armed
+        sampler = SAMPLERS[max(self._first, 2)]
+        armed = Armed(sampler, _joined(reasons), False)
+        for tid in _threads(pid):
+            armed.baseline[tid] = _now_and_cpu(pid, tid)
+        return armed
+
+    def _arm_threads(self, pid: int, armed: Armed) -> None:
+        # Threads may be started while we go through the list: until a pass finds no new one. Those
+        # started by an armed thread are armed by inheritance, maybe twice; the agent ignores one.
+        done: set[int] = set()
+        while True:
+            new = [tid for tid in _threads(pid) if tid not in done]
+            if not new:
+                return
+            for tid in new:
+                done.add(tid)
+                try:
+                    armed.events += self._events(tid, armed)
+                except ProcessLookupError:
+                    continue
+                armed.baseline[tid] = _now_and_cpu(pid, tid)
+
+    def _events(self, tid: int, armed: Armed) -> list[int]:
+        user_only = armed.sampler == "perf-user"
+        self._number += 1
+        number = self._number << 2
+        events = [
+            perf.open_event(
+                tid, perf.TASK_CLOCK, self._period, number | shm.SIG_CPU, exclude_kernel=user_only
+            )
+        ]
+        # Switches happen inside the kernel: an event that excludes it never sees one.
+        if self._waits and not user_only:
+            events.append(
+                perf.open_event(tid, perf.CONTEXT_SWITCHES, 1, number | shm.SIG_SWITCH)
+            )
+            armed.wait_signals = True
+        return events
+
+
+def _joined(reasons: list[str]) -> str | None:
+    return "; ".join(dict.fromkeys(reasons)) or None
+
+
+def _threads(pid: int) -> list[int]:
+    return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+
+
+def _now_and_cpu(pid: int, tid: int) -> tuple[int, int]:
+    return time.monotonic_ns(), cpu_of(pid, tid)
+
+
+def cpu_of(pid: int, tid: int) -> int:
+    """The CPU time of a thread in nanoseconds; 0 once it is gone."""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/schedstat", "rb") as f:
+            return int(f.read().split()[0])
+    except (OSError, IndexError, ValueError):
+        return 0

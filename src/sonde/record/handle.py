@@ -1,0 +1,159 @@
+"""Starting a recorder process and talking with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sonde.errors import SondeError, UsageError
+
+DEFAULT_RATE = 1000
+HIGHEST_RATE = 20_000
+KINDS = ("cpu", "waits")
+# Threads that may be sampled at the same time, and bytes that may wait per thread.
+SLOTS = 4096
+RING_SIZE = 256 << 10
+
+START_S = 10.0
+FINISH_S = 30.0
+
+
+@dataclass
+class Options:
+    """What to record and where to."""
+
+    path: str
+    program: str
+    argv: list[str]
+    pid: int
+    what: list[str] = field(default_factory=lambda: ["cpu"])
+    rate: int = DEFAULT_RATE
+    sampler: str = "auto"
+    children: bool = True
+
+
+def parse_what(text: str) -> list[str]:
+    """The list behind --what; locks are on by default in the contract and come with the tracer."""
+    kinds = [part.strip() for part in text.split(",") if part.strip()]
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UsageError(f"cannot record {kind!r}; --what takes a list of: {', '.join(KINDS)}")
+    if not kinds:
+        raise UsageError(f"--what is empty; it takes a list of: {', '.join(KINDS)}")
+    return kinds
+
+
+def check_rate(rate: int) -> int:
+    if not 1 <= rate <= HIGHEST_RATE:
+        raise UsageError(f"--rate must be between 1 and {HIGHEST_RATE} samples a second, not {rate}")
+    return rate
+
+
+class RecorderHandle:
+    """A recorder process started by us."""
+
+    def __init__(self, options: Options) -> None:
+        ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        config = {
+            "path": os.path.abspath(options.path),
+            "program": options.program,
+            "argv": options.argv,
+            "pid": options.pid,
+            "what": options.what,
+            "rate": options.rate,
+            "sampler": options.sampler,
+            "children": options.children,
+            "slots": SLOTS,
+            "ring_size": RING_SIZE,
+            "sonde": _version(),
+        }
+        self._socket = ours
+        environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+        # The recorder must find this very installation, wherever the target's variables point.
+        source = str(Path(__file__).resolve().parents[2])
+        program = (
+            f"import sys; sys.path.insert(0, {source!r}); "
+            "from sonde.record.recorder import main; sys.exit(main())"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", program, str(its.fileno()), json.dumps(config)],
+            pass_fds=[its.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=None,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for the target
+        )
+        its.close()
+        answer = self._hear(START_S)
+        self.socket_path: str = answer["ready"]
+        self.path: str = answer["path"]
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def say(self, words: dict[str, Any]) -> None:
+        try:
+            self._socket.send(json.dumps(words).encode())
+        except OSError:
+            raise SondeError(self._gone()) from None
+
+    def ask(self, words: dict[str, Any]) -> dict[str, Any]:
+        self.say(words)
+        return self._hear(FINISH_S)
+
+    def finished(self) -> dict[str, Any]:
+        """Waits until the file is closed; what the recording says about itself."""
+        try:
+            while True:
+                answer = self._hear(FINISH_S)
+                if "done" in answer:
+                    return answer
+        finally:
+            self._end()
+
+    def _hear(self, timeout: float) -> dict[str, Any]:
+        self._socket.settimeout(timeout)
+        try:
+            message = self._socket.recv(1 << 20)
+        except TimeoutError:
+            self._process.kill()
+            raise SondeError(f"the recorder gave no answer in {timeout:.0f} s") from None
+        except OSError:
+            message = b""
+        if not message:
+            raise SondeError(self._gone())
+        answer: dict[str, Any] = json.loads(message)
+        if "error" in answer:
+            self._end()
+            raise SondeError(answer["error"])
+        return answer
+
+    def _gone(self) -> str:
+        code = self._process.wait()
+        path = getattr(self, "path", None)
+        kept = f"; {path} holds what was recorded until then" if path else ""
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        return f"the recorder {how}{kept}"
+
+    def _end(self) -> None:
+        self._socket.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(FINISH_S)
+
+
+def _version() -> str:
+    import sonde
+
+    return sonde.__version__

@@ -1,0 +1,156 @@
+"""Running a command under sonde: the target must not notice, and neither must its caller."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sonde.errors import SondeError
+
+from . import agents
+from .handle import Options, RecorderHandle
+
+# Passed on when somebody sends them to us; the terminal's own go to the target anyway.
+_FORWARDED = (
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGCONT,
+    signal.SIGWINCH,
+)
+_SENT_BY_A_PROCESS = 0  # si_code SI_USER; the terminal's signals have SI_KERNEL
+
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+
+
+def command_of(arguments: list[str]) -> list[str]:
+    """The command behind `sonde run`: a script or -m goes to the interpreter sonde runs on."""
+    first = arguments[0]
+    if first == "-m" or first.endswith(".py"):
+        return [sys.executable, *arguments]
+    return arguments
+
+
+def program_name(arguments: list[str]) -> str:
+    """What to call the recording after."""
+    named = arguments[1] if arguments[0] == "-m" and len(arguments) > 1 else arguments[0]
+    name = Path(named).name.removesuffix(".py")
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in name) or "program"
+
+
+class Launch:
+    """One command, from fork to its end."""
+
+    def __init__(self, arguments: list[str], make_options: Callable[[int], Options]) -> None:
+        self._command = command_of(arguments)
+        if shutil.which(self._command[0]) is None:
+            raise SondeError(f"there is no program {self._command[0]!r} to run")
+        preload = str(agents.preload())
+        # The target waits in a child of ours until the recorder is up: the recording is named after
+        # its pid, and where no recorder can be had, nothing is run.
+        go_read, go_write = os.pipe()
+        fail_read, fail_write = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._become_target(go_read, go_write, fail_write, preload)
+        os.close(go_read)
+        os.close(fail_write)
+        try:
+            self._recorder = RecorderHandle(make_options(self.pid))
+            self._recorder.say({"root": self.pid})
+        except BaseException:
+            os.close(go_write)  # the child sees the end of the pipe and goes quietly
+            os.waitpid(self.pid, 0)
+            raise
+        message = f"{int(make_options(self.pid).children)}{self._recorder.socket_path}".encode()
+        os.write(go_write, message)
+        os.close(go_write)
+        self._fail_read = fail_read
+
+    def _become_target(self, go_read: int, go_write: int, fail_write: int, preload: str) -> None:
+        try:
+            os.close(go_write)
+            word = os.read(go_read, 4096).decode()
+            if not word:
+                os._exit(1)
+            for number in (signal.SIGPIPE, signal.SIGXFSZ):  # as Python found them
+                signal.signal(number, signal.SIG_DFL)
+            environment = dict(os.environ)
+            users = environment.get("LD_PRELOAD")
+            environment["LD_PRELOAD"] = f"{preload}:{users}" if users else preload
+            environment["SONDE_SOCKET"] = word[1:]
+            if word[0] == "0":
+                environment["SONDE_NO_CHILDREN"] = "1"
+            os.execvpe(self._command[0], self._command, environment)
+        except OSError as error:
+            os.write(fail_write, f"{error.errno}".encode())
+        finally:
+            os._exit(NOT_EXECUTABLE)
+
+    def wait(self) -> tuple[int, dict[str, Any] | None, str | None]:
+        """Until the target has exited: its wait status, what was recorded, or why it was not."""
+        status = self._wait_for_target()
+        with os.fdopen(self._fail_read, "rb") as f:
+            failed = f.read()
+        text = _describe(status)
+        done: dict[str, Any] | None = None
+        trouble: str | None = None
+        try:
+            self._recorder.say({"pid": self.pid, "exit": text})
+            done = self._recorder.finished()
+        except SondeError as error:
+            trouble = str(error)
+        if failed:
+            raise SondeError(
+                f"cannot run {self._command[0]!r}: {os.strerror(int(failed)).lower()}"
+            )
+        return status, done, trouble
+
+    def _wait_for_target(self) -> int:
+        waited = {*_FORWARDED, signal.SIGCHLD}
+        signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+        while True:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return status
+            info = signal.sigwaitinfo(waited)
+            if info.si_signo != signal.SIGCHLD and info.si_code == _SENT_BY_A_PROCESS:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.pid, info.si_signo)
+
+
+def end_like(status: int) -> None:
+    """Ends this process the way the target ended: same exit code, or death by the same signal."""
+    if not os.WIFSIGNALED(status):
+        sys.exit(os.waitstatus_to_exitcode(status))
+    number = os.WTERMSIG(status)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # one core file, the target's, is enough
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    with contextlib.suppress(OSError, ValueError):
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    select.select([], [], [], 1.0)
+    os._exit(128 + number)
+
+
+def _describe(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        try:
+            return f"killed by {signal.Signals(number).name}"
+        except ValueError:
+            return f"killed by signal {number}"
+    return f"exit code {os.waitstatus_to_exitcode(status)}"

@@ -1,0 +1,358 @@
+"""The recorder process: drains the rings of all targets of one session into one recording.
+
+It is a process of its own, so that a target that dies loses nothing already written, and one that
+lives pays nothing for decoding and compression. It imports only what it needs: it runs beside
+production.
+
+Started as `python -m sonde.record.recorder FD CONFIG`, where FD is its end of a socket pair over
+which whoever started it says `disarm`, `names`, `mark` and `stop`, and hears `ready`, `error` and
+`done`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import selectors
+import shutil
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+from typing import Any
+
+from sonde.errors import SondeError
+from sonde.recording.writer import Writer
+
+from . import shm
+from .arming import SAMPLERS, Arming
+from .contexts import Contexts
+from .target import TargetProcess
+
+FLUSH_NS = 100_000_000
+# How long to sleep between drains: short enough that no ring fills up, else as long as it may be.
+SHORTEST, LONGEST = 0.005, 0.05
+# A quarter-full ring after one sleep is the sign to sleep less.
+BUSY = 0.25
+
+ANSWER_S = 1.0
+
+
+class Recorder:
+    def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
+        self.origin = time.monotonic_ns()
+        self._control: socket.socket | None = control
+        self._config = config
+        rate = config["rate"]
+        self._period = 1_000_000_000 // rate
+        self._what = set(config["what"])
+        self._arming = Arming(self._period, "waits" in self._what, config.get("sampler", "auto"))
+        self._writer = Writer(config["path"], _target_facts(config))
+        self._contexts = Contexts(self._writer)
+        self._targets: list[TargetProcess] = []
+        self._pidfds: dict[int, int] = {}
+        self._root: int | None = None
+        self._stopping = False
+        self._end_note = "stopped"
+        self._tick = LONGEST
+        self._steal = _steal_ns()
+        self._finished: dict[str, Any] = {}
+        self._worst = 0
+        self._why: str | None = None
+        self._folder = tempfile.mkdtemp(prefix="sonde-", dir=_runtime_folder())
+        self.path = os.path.join(self._folder, "agent")
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listener.bind(self.path)
+        self._listener.listen(64)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ, "agent")
+        self._selector.register(control, selectors.EVENT_READ, "control")
+
+    # ---- the loop
+
+    def run(self) -> None:
+        self._say({"ready": self.path, "path": self._writer.path})
+        next_flush = time.monotonic_ns() + FLUSH_NS
+        next_sweep = next_flush
+        try:
+            while not self._stopping:
+                for key, _ in self._selector.select(self._tick):
+                    self._handle(key.data)
+                fullest = max((target.drain() for target in self._targets), default=0.0)
+                if fullest > BUSY:
+                    self._tick = max(self._tick / 2, SHORTEST)
+                elif fullest < BUSY / 4:
+                    self._tick = min(self._tick * 1.5, LONGEST)
+                now = time.monotonic_ns()
+                if now >= next_flush:
+                    self._write_quality()
+                    self._writer.flush()
+                    next_flush = now + FLUSH_NS
+                if now >= next_sweep:
+                    for target in self._targets:
+                        target.sweep()
+                    next_sweep = now + 10 * FLUSH_NS
+            self._finish()
+        finally:
+            for target in self._targets:
+                if target.armed is not None:
+                    target.armed.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _handle(self, what: Any) -> None:
+        if what == "agent":
+            connection, _ = self._listener.accept()
+            with connection:
+                try:
+                    self._admit(connection)
+                except (OSError, struct.error):
+                    pass  # it died or is no agent; a target that lives goes on unprofiled
+        elif what == "control":
+            self._obey()
+        else:
+            self._exited(what)
+
+    def stop(self, note: str) -> None:
+        self._stopping = True
+        self._end_note = note
+
+    # ---- agents
+
+    def _admit(self, connection: socket.socket) -> None:
+        """An agent introduces its process: give it memory, arm its threads."""
+        connection.settimeout(ANSWER_S)
+        magic, protocol, _, _, _, reason, version_hex, _ = shm.HELLO.unpack(
+            connection.recv(shm.HELLO.size)
+        )
+        if magic != shm.MAGIC or protocol != shm.PROTOCOL:
+            return
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        pid, uid, _ = struct.unpack("iII", credentials)
+        if uid not in (os.getuid(), 0) and os.getuid() != 0:
+            return
+        for old in [target for target in self._targets if target.pid == pid]:
+            self._drop(old, "replaced by exec" if reason == shm.REASON_START else None)
+        slots, ring_size = self._config["slots"], self._config["ring_size"]
+        version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
+        target = TargetProcess(
+            pid, version, self._writer, self._contexts, self.origin, slots, ring_size
+        )
+        self._targets.append(target)
+        what = shm.WHAT_CPU | (shm.WHAT_WAITS if "waits" in self._what else 0)
+        follow = int(self._config.get("children", True))
+        socket.send_fds(
+            connection,
+            [
+                shm.CONFIG.pack(
+                    shm.MAGIC, shm.PROTOCOL, target.size, self._period, slots, ring_size,
+                    what, follow,
+                )
+            ],
+            [target.memfd],
+        )  # fmt: skip
+        magic, status = shm.READY.unpack(connection.recv(shm.READY.size))
+        if magic != shm.MAGIC or status:
+            self._drop(target, "the agent could not start: " + os.strerror(status))
+            return
+        try:
+            target.armed = self._arming.arm(pid)
+        except OSError:
+            self._drop(target, None)
+            return
+        self._watch(pid)
+        armed = target.armed
+        self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
+        self._why = armed.why_not_better or self._why
+        connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), 0))
+
+    def _watch(self, pid: int) -> None:
+        if pid in self._pidfds:
+            return
+        try:
+            fd = os.pidfd_open(pid)
+        except OSError:
+            return
+        self._pidfds[pid] = fd
+        self._selector.register(fd, selectors.EVENT_READ, pid)
+
+    def _exited(self, pid: int) -> None:
+        fd = self._pidfds.pop(pid)
+        self._selector.unregister(fd)
+        os.close(fd)
+        for target in [target for target in self._targets if target.pid == pid]:
+            self._drop(target, None)
+        if pid == self._root:
+            self.stop("target exited")
+
+    def _drop(self, target: TargetProcess, exit_: str | None) -> None:
+        """A process that is over: its last records, then its memory goes."""
+        self._targets.remove(target)
+        target.finish(ended=True, exit_=exit_)
+        self._add_counts(target)
+        target.close()
+
+    # ---- whoever started us
+
+    def _obey(self) -> None:
+        assert self._control is not None
+        try:
+            message = self._control.recv(1 << 20)
+        except OSError:
+            message = b""
+        if not message:  # it is gone; the targets decide when we end
+            self._selector.unregister(self._control)
+            self._control.close()
+            self._control = None
+            if self._root is None:
+                self.stop("the one who started the recording is gone")
+            return
+        order: dict[str, Any] = json.loads(message)
+        if "root" in order:
+            self._root = order["root"]
+            self._watch(order["root"])
+        if "names" in order:
+            for target in self._targets:
+                if target.pid == order["pid"]:
+                    target.told_names.update({int(k): v for k, v in order["names"].items()})
+        if "mark" in order:
+            self._writer.append("marks", order["time"] - self.origin, -1, order["mark"])
+        if "exit" in order:
+            self._note_exit(order["pid"], order["exit"])
+        if "disarm" in order:
+            for target in self._targets:
+                if target.pid == order["disarm"] and target.armed is not None:
+                    target.armed.close()
+            self._say({"disarmed": True})
+        if "stop" in order:
+            self.stop("stopped")
+
+    def _note_exit(self, pid: int, text: str) -> None:
+        self._config["exit"] = {"pid": pid, "text": text}
+
+    def _say(self, words: dict[str, Any]) -> None:
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                self._control.send(json.dumps(words).encode())
+
+    # ---- quality
+
+    def _add_counts(self, target: TargetProcess) -> None:
+        for key, value in target.counts().items():
+            self._finished[key] = self._finished.get(key, 0) + value
+        self._finished["reader_mode"] = max(
+            self._finished.get("reader_mode", 0), target.reader_mode()
+        )
+
+    def _write_quality(self) -> dict[str, Any]:
+        total = dict(self._finished)
+        mode = total.pop("reader_mode", 0)
+        for target in self._targets:
+            mode = max(mode, target.reader_mode())
+            for key, value in target.counts().items():
+                total[key] = total.get(key, 0) + value
+        running, cpu = total.pop("running", 0), total.pop("cpu_sampled_ns", 0)
+        sampler = SAMPLERS[self._worst]
+        if mode == shm.SAMPLER_CROSS_CORE:
+            sampler = "cross-core"
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        facts: dict[str, Any] = {
+            "sampler": sampler,
+            "why_not_better": self._why,
+            "rate_asked": self._config["rate"],
+            "rate_achieved": round(running / cpu * 1e9, 1) if cpu else None,
+            "clock": "CLOCK_MONOTONIC",
+            "recorder_cpu_ns": int((usage.ru_utime + usage.ru_stime) * 1e9),
+            "steal_ns": _steal_ns() - self._steal,
+            **total,
+        }
+        self._writer.quality(facts)
+        return facts
+
+    def _finish(self) -> None:
+        # A root that exits and one that we see exit are the same event; its code comes by control.
+        self._hear_exit()
+        for target in list(self._targets):
+            target.finish(ended=False, exit_=None)
+        facts = self._write_quality()
+        noted = self._config.get("exit")
+        if noted:
+            self._writer.target({"exit": noted["text"]})
+        end = {"note": self._end_note, "duration_ns": time.monotonic_ns() - self.origin}
+        self._writer.target({"duration_ns": end["duration_ns"]})
+        self._writer.close(end)
+        self._say({"done": facts, "duration_ns": end["duration_ns"], "path": self._writer.path})
+
+    def _hear_exit(self) -> None:
+        """The starter reaps the root and knows how it ended; wait for that word a moment."""
+        if self._control is None or self._end_note != "target exited":
+            return
+        self._control.settimeout(ANSWER_S)
+        try:
+            while "exit" not in self._config:
+                message = self._control.recv(1 << 20)
+                if not message:
+                    return
+                order = json.loads(message)
+                if "exit" in order:
+                    self._note_exit(order["pid"], order["exit"])
+        except OSError:
+            return
+
+
+def _target_facts(config: dict[str, Any]) -> dict[str, Any]:
+    uname = os.uname()
+    return {
+        "program": config["program"],
+        "argv": config["argv"],
+        "pid": config["pid"],
+        "host": uname.nodename,
+        "kernel": f"{uname.sysname} {uname.release} {uname.machine}",
+        "cpus": os.cpu_count(),
+        "sonde": config["sonde"],
+        "runtime": "cpython",
+        "what": config["what"],
+        "rate": config["rate"],
+        "started": time.time(),
+    }
+
+
+def _runtime_folder() -> str | None:
+    """Where the session's socket lies; its folder is ours alone wherever it is."""
+    folder = os.environ.get("XDG_RUNTIME_DIR")
+    return folder if folder and os.access(folder, os.W_OK) and len(folder) < 60 else None
+
+
+def _steal_ns() -> int:
+    try:
+        with open("/proc/stat", "rb") as f:
+            return int(f.readline().split()[8]) * 10_000_000
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def main() -> int:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    config: dict[str, Any] = json.loads(sys.argv[2])
+    with contextlib.suppress(ValueError, OSError):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    os.umask(0o077)
+    recorder: Recorder | None = None
+    try:
+        recorder = Recorder(control, config)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: recorder.stop("the recorder was told to stop"))
+        recorder.run()
+    except SondeError as error:
+        with contextlib.suppress(OSError):
+            control.send(json.dumps({"error": str(error)}).encode())
+        return error.code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""One target process (strictly: one program image in it) as its recorder sees it."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import shm
+from .arming import cpu_of
+from .contexts import Codes, Contexts
+from .slots import Slot
+
+if TYPE_CHECKING:
+    from sonde.recording.writer import Writer
+
+    from .arming import Armed
+
+
+class TargetProcess:
+    def __init__(
+        self,
+        pid: int,
+        version: str,
+        writer: Writer,
+        contexts: Contexts,
+        origin: int,
+        slots: int,
+        ring_size: int,
+    ) -> None:
+        self.pid = pid
+        self.writer = writer
+        self.contexts = contexts
+        self.origin = origin
+        self.ring_size = ring_size
+        self.codes = Codes(contexts)
+        self.names: dict[int, str] = {}
+        """What threads are called, by the address of their threading.Thread."""
+        self.told_names: dict[int, str] = {}
+        """The same by thread id, as a program told of itself."""
+        self.open_waits: dict[int, tuple[int, int, int]] = {}
+        self.armed: Armed | None = None
+        self.ended = False
+        self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
+        self.started = time.monotonic_ns()
+        self.size = shm.size_of(slots, ring_size)
+        self.rings_at = self.size - slots * ring_size
+        self.memfd = os.memfd_create("sonde", os.MFD_CLOEXEC)
+        os.ftruncate(self.memfd, self.size)
+        self.memory = memoryview(mmap.mmap(self.memfd, self.size))
+        shm.HEADER.pack_into(
+            self.memory, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0
+        )
+        self._slots: dict[int, Slot] = {}
+        self.row = self._process_row(version)
+
+    # ---- threads
+
+    def baseline_of(self, tid: int) -> tuple[int, int]:
+        """When a thread's life in this recording began and its CPU time at that moment."""
+        if self.armed is not None and tid in self.armed.baseline:
+            return self.armed.baseline[tid]
+        return 0, 0
+
+    def thread_row(self, slot: Slot, interpreter: int) -> int:
+        _, _, _, address, birth = shm.SLOT_FACTS.unpack_from(self.memory, slot.base)
+        if not slot.born:
+            slot.born = birth or slot.claimed
+        return self.writer.append(
+            "threads",
+            self.row,
+            slot.tid,
+            self._name(slot.tid, address),
+            interpreter,
+            max(slot.born - self.origin, 0),
+            -1,
+            -1,
+        )
+
+    def _name(self, tid: int, address: int) -> str:
+        if tid in self.told_names:
+            return self.told_names[tid]
+        if address in self.names:
+            return self.names[address]
+        if tid == self.pid:
+            return "MainThread"
+        try:
+            with open(f"/proc/{self.pid}/task/{tid}/comm") as f:
+                return f.read().rstrip("\n")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    # ---- draining
+
+    def drain(self) -> float:
+        """Takes what the rings hold; returns how full the fullest one was."""
+        header = shm.HEADER.unpack_from(self.memory, 0)
+        fullest = 0
+        for index in range(min(header[11], header[2])):
+            base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
+            state, tid, claimed, _, _ = shm.SLOT_FACTS.unpack_from(self.memory, base)
+            if state != shm.SLOT_USED or not tid:
+                continue
+            slot = self._slots.get(index)
+            if slot is None or slot.claimed != claimed:
+                slot = self._slots[index] = Slot(self, index, tid, claimed)
+            fullest = max(fullest, slot.backlog())
+        waiting = [slot for slot in self._slots.values() if not slot.drain()]
+        for slot in waiting:  # the ring it waited for may have come after it
+            slot.drain()
+        return fullest / self.ring_size
+
+    def sweep(self) -> None:
+        """Frees the slots of threads that are gone, so that any number of threads finds one."""
+        try:
+            alive = {int(name) for name in os.listdir(f"/proc/{self.pid}/task")}
+        except OSError:
+            return
+        newest: dict[int, int] = {}
+        for slot in self._slots.values():
+            newest[slot.tid] = max(newest.get(slot.tid, 0), slot.claimed)
+        for index, slot in list(self._slots.items()):
+            if slot.tid == shm.NOTES_TID:
+                continue
+            gone = slot.tid not in alive or newest[slot.tid] != slot.claimed
+            if gone and slot.drain() and not slot.backlog():
+                self._end_thread(slot, slot.last_time)
+                self._free(index, slot)
+
+    def _free(self, index: int, slot: Slot) -> None:
+        del self._slots[index]
+        shm.SLOT_FACTS.pack_into(self.memory, slot.base, shm.SLOT_USED, 0, 0, 0, 0)
+        self.memory[slot.base : slot.base + 4] = shm.SLOT_FREE.to_bytes(4, "little")
+
+    def _end_thread(self, slot: Slot, end: int) -> None:
+        cpu = max(slot.last_cpu - slot.cpu_born, 0)
+        for row in slot.rows.values():
+            self.writer.update("threads", row, end_ns=end - self.origin, cpu_ns=cpu)
+
+    # ---- the end
+
+    def finish(self, ended: bool, exit_: str | None) -> None:
+        """The last drain; `ended` tells whether the process is gone or the recording is over."""
+        self.ended = True
+        if self.armed is not None:
+            self.armed.close()
+        self.drain()
+        now = time.monotonic_ns()
+        for slot in self._slots.values():
+            if slot.tid == shm.NOTES_TID:
+                continue
+            end = slot.last_time if ended else now
+            wait = self.open_waits.get(slot.tid)
+            if wait is not None:
+                end = max(now, slot.last_time)
+                slot.finish_wait(end, wait[1], wait[2])
+            elif not ended:
+                slot.last_cpu = max(slot.last_cpu, cpu_of(self.pid, slot.tid))
+            self._end_thread(slot, end)
+            name = self.told_names.get(slot.tid)
+            if name:
+                for row in slot.rows.values():
+                    self.writer.update("threads", row, name=name)
+        facts: dict[str, Any] = {"end_ns": now - self.origin} if ended else {}
+        if exit_ is not None:
+            facts["exit"] = exit_
+        if facts:
+            self.writer.update("processes", self.row, **facts)
+
+    def close(self) -> None:
+        self._slots.clear()
+        self.memory.release()
+        os.close(self.memfd)
+
+    # ---- what it says about itself
+
+    def counts(self) -> dict[str, int]:
+        header = shm.HEADER.unpack_from(self.memory, 0)
+        total = [0] * 8
+        for index in range(min(header[11], header[2])):
+            at = shm.HEADER_SIZE + index * shm.SLOT_SIZE + shm.HEAD_AT
+            for i, n in enumerate(shm.SLOT_COUNTS.unpack_from(self.memory, at)):
+                total[i] += n
+        _, taken, lost, undecodable, truncated, agent_ns, waits, duplicate = total
+        return {
+            "taken": taken,
+            "lost": lost,
+            "undecodable": undecodable + self.undescribed,
+            "truncated": truncated,
+            "agent_cpu_ns": agent_ns + header[10],
+            "events_lost": lost + header[6],
+            "waits": waits,
+            "duplicate_signals": duplicate,
+            "late_signals": header[7],
+            "unnamed_code": header[8],
+            "faults": header[9],
+            "garbled_rings": self.garbled,
+            "running": self.running,
+            "cpu_sampled_ns": self.cpu_sampled,
+        }
+
+    def reader_mode(self) -> int:
+        mode: int = shm.HEADER.unpack_from(self.memory, 0)[5]
+        return mode
+
+    def _process_row(self, version: str) -> int:
+        argv = _read(f"/proc/{self.pid}/cmdline").split("\0")[:-1]
+        try:
+            executable = os.readlink(f"/proc/{self.pid}/exe")
+        except OSError:
+            executable = ""
+        stat = _read(f"/proc/{self.pid}/stat")
+        fields = stat[stat.rfind(")") + 1 :].split()
+        ppid = int(fields[1]) if len(fields) > 1 else 0
+        return self.writer.append(
+            "processes",
+            self.pid,
+            ppid,
+            "cpython",
+            version,
+            executable,
+            argv,
+            self.started - self.origin,
+            -1,
+            "",
+        )
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as f:
+            return f.read().decode(errors="replace")
+    except OSError:
+        return ""
