@@ -153,9 +153,11 @@ typedef struct {
     uint32_t pad;
 } sonde_arm;
 
-// sig_data of the perf events: kind in the low bits, then a number that tells twice-armed threads
+// sig_data of the perf events: kind in the low bits, then a number that tells the events of a thread
+// armed twice, then the round of arming (from 1)
 #define SONDE_SIG_CPU 1u
 #define SONDE_SIG_SWITCH 2u
 #define SONDE_SIG_KIND 3u
+#define SONDE_SIG_ROUND_SHIFT 40
 
 #endif

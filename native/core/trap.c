@@ -133,10 +133,10 @@ static void on_trap(int sig, siginfo_t *info, void *context)
     sonde_thread *thread = sonde_enter();
     if (thread) {
         // A thread born while the recorder armed its parent has an event of its own and an inherited
-        // one; the first that fires stays.
+        // one; the first that fires stays, until threads are armed anew after a pause.
         uint64_t kind = perf.data & SONDE_SIG_KIND;
         uint64_t *armed_by = &thread->armed_by[kind == SONDE_SIG_SWITCH];
-        if (!*armed_by)
+        if (*armed_by >> SONDE_SIG_ROUND_SHIFT != perf.data >> SONDE_SIG_ROUND_SHIFT)
             *armed_by = perf.data;
         bool stale = perf.flags & PERF_ASYNC;
         if (stale)

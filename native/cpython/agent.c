@@ -86,9 +86,8 @@ EXPORT void sonde_agent_stop(void)
 
 EXPORT int sonde_agent_active(void) { return atomic_load(&sonde.generation) != 0; }
 
-// From the preload library's audit hook: a thread is about to be started by `args[0]`, a bound method
-// of a threading.Thread. Its name is read here because later versions of it need the GIL, which the
-// sampler never takes.
+// From an audit hook: a thread is about to be started by `args[0]`, a bound method of a
+// threading.Thread. Its name is read here because later it would take the GIL, which samplers never do.
 EXPORT void sonde_agent_thread_starts(PyObject *args)
 {
     if (!atomic_load(&sonde.generation) || !PyTuple_Check(args) || PyTuple_GET_SIZE(args) < 1)
@@ -107,6 +106,18 @@ EXPORT void sonde_agent_thread_starts(PyObject *args)
     sonde_describe_thread(self, name);
     Py_DECREF(name);
 }
+
+static int on_audit(const char *event, PyObject *args, void *unused)
+{
+    (void)unused;
+    if (event[0] == '_' && strncmp(event, "_thread.start_", 14) == 0)
+        sonde_agent_thread_starts(args);
+    return 0;
+}
+
+// For programs that record themselves; a launched one has the preload library's hook. Audit hooks
+// cannot be taken out again.
+EXPORT int sonde_agent_watch_threads(void) { return PySys_AddAuditHook(on_audit, NULL); }
 
 EXPORT void sonde_agent_trap_action(const struct sigaction *set, struct sigaction *get)
 {

@@ -46,9 +46,10 @@ class Arming:
         self._waits = waits
         self._first = 0 if wanted == "auto" else SAMPLERS.index(wanted)
         self._wanted = wanted
-        self._number = 0
+        self._number = self._round = 0
 
     def arm(self, pid: int) -> Armed:
+        self._round += 1
         reasons: list[str] = []
         if self._first > 0:
             reasons.append(f"--sampler {self._wanted} was asked for")
@@ -92,7 +93,7 @@ class Arming:
     def _events(self, tid: int, armed: Armed) -> list[int]:
         user_only = armed.sampler == "perf-user"
         self._number += 1
-        number = self._number << 2
+        number = self._round << shm.SIG_ROUND_SHIFT | self._number << shm.SIG_NUMBER_SHIFT
         events = [
             perf.open_event(
                 tid, perf.TASK_CLOCK, self._period, number | shm.SIG_CPU, exclude_kernel=user_only

@@ -227,6 +227,11 @@ class Recorder:
                 if target.pid == order["disarm"] and target.armed is not None:
                     target.armed.close()
             self._say({"disarmed": True})
+        if "arm" in order:
+            for target in self._targets:
+                if target.pid == order["arm"]:
+                    target.rearm(self._arming)
+            self._say({"armed": True})
         if "stop" in order:
             self.stop("stopped")
 

@@ -47,6 +47,12 @@ class Slot:
         self.cpu_born = self.cpu_done = self.last_cpu = cpu
         self.off_done = 0
 
+    def skip_to(self, now: int, cpu: int) -> None:
+        """Leaves out the time since the last record."""
+        self.born += now - self.last_time
+        self.cpu_born += cpu - self.last_cpu
+        self.last_time, self.last_cpu, self.cpu_done = now, cpu, cpu
+
     def backlog(self) -> int:
         head: int = shm.WORD.unpack_from(self.process.memory, self.base + shm.HEAD_AT)[0]
         return head - self.tail

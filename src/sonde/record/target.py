@@ -15,7 +15,7 @@ from .slots import Slot
 if TYPE_CHECKING:
     from sonde.recording.writer import Writer
 
-    from .arming import Armed
+    from .arming import Armed, Arming
 
 
 class TargetProcess:
@@ -91,6 +91,16 @@ class TargetProcess:
         except (OSError, UnicodeDecodeError):
             return ""
 
+    def rearm(self, arming: Arming) -> None:
+        """Samples again after a pause, whose time counts for no thread."""
+        if self.armed is None or self.armed.events:
+            return
+        self.armed = arming.arm(self.pid)
+        for slot in self._slots.values():
+            start, cpu = self.baseline_of(slot.tid)
+            if start:
+                slot.skip_to(start, cpu)
+
     # ---- draining
 
     def drain(self) -> float:
@@ -113,10 +123,7 @@ class TargetProcess:
 
     def sweep(self) -> None:
         """Frees the slots of threads that are gone, so that any number of threads finds one."""
-        try:
-            alive = {int(name) for name in os.listdir(f"/proc/{self.pid}/task")}
-        except OSError:
-            return
+        alive = self._alive()
         newest: dict[int, int] = {}
         for slot in self._slots.values():
             newest[slot.tid] = max(newest.get(slot.tid, 0), slot.claimed)
@@ -127,6 +134,12 @@ class TargetProcess:
             if gone and slot.drain() and not slot.backlog():
                 self._end_thread(slot, slot.last_time)
                 self._free(index, slot)
+
+    def _alive(self) -> set[int]:
+        try:
+            return {int(name) for name in os.listdir(f"/proc/{self.pid}/task")}
+        except OSError:
+            return set()
 
     def _free(self, index: int, slot: Slot) -> None:
         del self._slots[index]
@@ -147,15 +160,16 @@ class TargetProcess:
             self.armed.close()
         self.drain()
         now = time.monotonic_ns()
+        alive = set() if ended else self._alive()
         for slot in self._slots.values():
             if slot.tid == shm.NOTES_TID:
                 continue
-            end = slot.last_time if ended else now
+            end = now if slot.tid in alive else slot.last_time
             wait = self.open_waits.get(slot.tid)
             if wait is not None:
                 end = max(now, slot.last_time)
                 slot.finish_wait(end, wait[1], wait[2])
-            elif not ended:
+            elif slot.tid in alive:
                 slot.last_cpu = max(slot.last_cpu, cpu_of(self.pid, slot.tid))
             self._end_thread(slot, end)
             name = self.told_names.get(slot.tid)

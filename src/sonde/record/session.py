@@ -1,0 +1,135 @@
+"""Recording this very process: `with sonde.record("out.sonde") as session: ...`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sonde.errors import SondeError
+
+from . import agents, shm
+from .handle import DEFAULT_RATE, Options, RecorderHandle, check_rate, parse_what
+from .launch import program_name
+
+_agent: ctypes.PyDLL | None = None
+
+
+def _load_agent() -> ctypes.PyDLL:
+    """The agent for this interpreter; loaded once, it stays."""
+    global _agent
+    if _agent is None:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        if sys.implementation.name != "cpython":
+            raise SondeError(f"sonde records CPython, and this is {sys.implementation.name}")
+        # PyDLL: the agent's entry points want the GIL held.
+        _agent = ctypes.PyDLL(str(agents.agent_for(version)))
+        _agent.sonde_agent_start.argtypes = [ctypes.c_char_p, ctypes.c_uint32]
+        _agent.sonde_agent_start.restype = ctypes.c_int
+        _agent.sonde_agent_stop.restype = None
+        _agent.sonde_agent_watch_threads()
+    return _agent
+
+
+class Session:
+    """A recording of the process it is made in, from start to stop.
+
+    A context manager; `start` and `stop` may also be called by hand. Sessions may follow one
+    another, each with a file of its own; two at a time are refused.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        what: str = "cpu",
+        rate: int = DEFAULT_RATE,
+        children: bool = True,
+        sampler: str = "auto",
+    ) -> None:
+        argv = list(sys.orig_argv)
+        program = program_name([sys.argv[0] or Path(sys.executable).name])
+        self._options = Options(
+            path=os.fspath(path) if path else f"sonde-{program}-{os.getpid()}.sonde",
+            program=program,
+            argv=argv,
+            pid=os.getpid(),
+            what=parse_what(what),
+            rate=check_rate(rate),
+            sampler=sampler,
+            children=children,
+        )
+        self._recorder: RecorderHandle | None = None
+        self.quality: dict[str, Any] = {}
+
+    @property
+    def path(self) -> str:
+        return os.path.abspath(self._options.path)
+
+    def __enter__(self) -> Session:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        if self._recorder is not None:
+            raise SondeError("this session has been started already")
+        agent = _load_agent()
+        if agent.sonde_agent_active():
+            raise SondeError("this process is being recorded already")
+        recorder = RecorderHandle(self._options)
+        code = agent.sonde_agent_start(os.fsencode(recorder.socket_path), shm.REASON_API)
+        if code:
+            recorder.say({"stop": True})
+            recorder.finished()
+            raise SondeError(f"the agent could not start: {os.strerror(code).lower()}")
+        self._recorder = recorder
+        self._tell_names()
+
+    def stop(self) -> None:
+        """Ends the recording and closes its file; further calls do nothing."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            return
+        if os.getpid() != self._options.pid:
+            return  # a forked child: the session is its parent's
+        agent = _load_agent()
+        try:
+            self._tell_names(recorder)
+            recorder.ask({"disarm": os.getpid()})
+        finally:
+            agent.sonde_agent_stop()
+        recorder.say({"stop": True})
+        self.quality = recorder.finished()["done"]
+
+    def mark(self, text: str) -> None:
+        """Notes a moment, to be found again in every view that shows time."""
+        self._running().say({"mark": text, "time": time.monotonic_ns()})
+
+    def pause(self) -> None:
+        """No samples until `resume`; costs nothing meanwhile."""
+        self._running().ask({"disarm": os.getpid()})
+
+    def resume(self) -> None:
+        self._running().ask({"arm": os.getpid()})
+
+    def _running(self) -> RecorderHandle:
+        if self._recorder is None:
+            raise SondeError("this session is not running")
+        return self._recorder
+
+    def _tell_names(self, recorder: RecorderHandle | None = None) -> None:
+        names = {t.native_id: t.name for t in threading.enumerate() if t.native_id}
+        (recorder or self._running()).say({"pid": os.getpid(), "names": names})
