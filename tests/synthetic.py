@@ -136,3 +136,28 @@ class Maker:
             self.quality,
             self.warnings,
         )
+
+    def write(self, path: str) -> str:
+        """The same recording as a file."""
+        from sonde.recording.writer import Writer
+
+        writer = Writer(path, self.target)
+        for p in self.processes:
+            end = -1 if p.end_ns is None else p.end_ns
+            writer.append(
+                "processes", p.pid, p.ppid, p.runtime, p.version, p.executable, p.argv,
+                p.start_ns, end, p.exit or "",
+            )  # fmt: skip
+        for name, (process, tid, start, end, cpu) in self.threads.items():
+            writer.append("threads", process, tid, name, 0, start, end, cpu)
+        for name, file, line, _ in self.functions:
+            writer.append("functions", name, file, line, "cpython")
+        for parent, function, line in self.contexts:
+            writer.append("contexts", parent, function, line)
+        for row in self.samples:
+            writer.append("samples", *row)
+        for time, thread, text in self.marks:
+            writer.append("marks", time, thread, text)
+        writer.quality(self.quality)
+        writer.close({})
+        return path

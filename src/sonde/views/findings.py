@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.context_tree import Flags, sums
-from sonde.views.profile import BUILT_IN, UNDECODABLE, Function, Profile, profile
+from sonde.views.profile import BUILT_IN, Function, Profile, profile
 from sonde.views.quality import quality, standard_error
 from sonde.views.selection import Selection
 from sonde.views.words import percent
@@ -101,7 +101,7 @@ def hot_functions(evidence: Evidence) -> Iterator[Finding]:
     samples = sums(found.function, found.samples, size)
     for f in np.flatnonzero((own >= HOT * total) & (samples >= FEWEST_SAMPLES)).tolist():
         function, share = found.functions[f], int(own[f]) / total
-        if function == UNDECODABLE:
+        if function.stands_in:
             continue
         error = 2 * standard_error(share, int(found.samples.sum()))
         detail = (
@@ -171,7 +171,7 @@ def waiting_chain(evidence: Evidence) -> Iterator[Finding]:
         return
     longest = int(np.argmax(found.own))
     share = int(found.own[longest]) / total
-    if share < WAITING_CHAIN or found.functions[int(found.function[longest])] == UNDECODABLE:
+    if share < WAITING_CHAIN or found.functions[int(found.function[longest])].stands_in:
         return
     chain: list[str] = []
     node = longest

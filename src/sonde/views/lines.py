@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.context_tree import sums
-from sonde.views.profile import BUILT_IN, UNDECODABLE, profile
+from sonde.views.profile import BUILT_IN, profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -55,7 +55,7 @@ def lines(
     tree = found.tree
     total = tree.totals(found.own)
     has_lines = found.functions_where(
-        [f.file != BUILT_IN and f != UNDECODABLE for f in found.functions]
+        [f.file != BUILT_IN and not f.stands_in for f in found.functions]
     )
     bearer = tree.nearest(has_lines)
     borne = bearer >= 0

@@ -23,6 +23,11 @@ class Function(NamedTuple):
     line: int
     runtime: str
 
+    @property
+    def stands_in(self) -> bool:
+        """Whether it is no function of the target but a name for what could not be seen."""
+        return self.name.startswith("[") and self.file in ("", BUILT_IN)
+
     def to_json(self) -> dict[str, Any]:
         return self._asdict()
 

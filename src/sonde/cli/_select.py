@@ -1,0 +1,76 @@
+"""The options that choose a part of a recording, alike in every verb that reads one.
+
+Numbers arrive as text and are read here, so that a wrong one is answered in our words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from sonde.model.choice import Time
+    from sonde.views.selection import Selection
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="The recording.")]
+Thread = Annotated[
+    str | None, typer.Option("--thread", metavar="NAME|TID", help="Only this thread.")
+]
+Process = Annotated[str | None, typer.Option("--process", metavar="PID", help="Only this process.")]
+Start = Annotated[
+    str | None,
+    typer.Option("--from", metavar="S", help="Only from this second of the recording on."),
+]
+End = Annotated[
+    str | None, typer.Option("--to", metavar="S", help="Only until this second of the recording.")
+]
+Running = Annotated[bool, typer.Option("--running", help="Count time on a processor (default).")]
+Waiting = Annotated[bool, typer.Option("--waiting", help="Count time off the processor instead.")]
+Wall = Annotated[bool, typer.Option("--wall", help="Count both.")]
+MergeLines = Annotated[
+    bool, typer.Option("--merge-lines", help="One node per function, whichever lines ran.")
+]
+
+
+def time_of(running: bool, waiting: bool, wall: bool) -> Time | None:
+    """The time asked for, None if none was."""
+    options: list[tuple[bool, Time]] = [(running, "running"), (waiting, "waiting"), (wall, "wall")]
+    asked = [time for given, time in options if given]
+    if len(asked) > 1:
+        raise UsageError(f"--{asked[0]} and --{asked[1]} exclude each other")
+    return asked[0] if asked else None
+
+
+def selection_of(
+    time: Time | None,
+    thread: str | None,
+    process: str | None,
+    start: str | None,
+    end: str | None,
+) -> Selection:
+    pid = whole("--process", process, "a process id")
+    start_s, end_s = seconds("--from", start), seconds("--to", end)
+    from sonde.views.selection import select
+
+    return select(time or "running", thread, pid, start_s, end_s)
+
+
+def whole(option: str, text: str | None, meaning: str) -> int | None:
+    """A whole number from 1 on."""
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise UsageError(f"{option} takes {meaning}, a whole number from 1 on, not {text!r}")
+    return int(text)
+
+
+def seconds(option: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{option} takes a time in seconds, not {text!r}") from None

@@ -1,0 +1,148 @@
+"""The entry of the command line: finds the verb, and says what went wrong in one sentence."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import signal
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+import sonde.cli
+from sonde.errors import SondeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ORDER = ("run", "attach", "top", "waits", "report", "view", "export", "diff", "ctl")
+"""As a newcomer meets them; further verbs follow by name."""
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Verbs(TyperGroup):
+    """The modules of `sonde.cli`, each imported only when its verb is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        names = {
+            module.name
+            for module in pkgutil.iter_modules(sonde.cli.__path__)
+            if module.name != "main" and not module.name.startswith("_")
+        }
+        known = [name for name in ORDER if name in names]
+        return known + sorted(names.difference(known))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"sonde.cli.{cmd_name}")
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        settings = SETTINGS | getattr(module, "SETTINGS", {})
+        single.command(cmd_name, context_settings=settings)(
+            getattr(module, cmd_name, None) or module.verb
+        )
+        command = get_command(single)
+        command.name = cmd_name
+        return command
+
+
+app = typer.Typer(
+    cls=Verbs,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings=SETTINGS,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"sonde {sonde.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def sonde_(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Where the time goes, who is to blame for the waiting, and how sure the answer is.
+
+    \b
+    Example:
+      sonde run app.py
+      sonde report sonde-app-4711.sonde
+    """
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 2 for a wrong call, 1 for a failure."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name the terminal's encoding lacks is shown as a question mark, not as a failure.
+        getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
+    try:
+        command = get_command(app)
+        code = command.main(args=args, prog_name="sonde", standalone_mode=False)
+        sys.stdout.flush()
+    except SondeError as error:
+        return _failed(str(error), error.code)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        return _reader_left()
+    except MemoryError:
+        return _failed("there is not enough memory for this", 1)
+    except OSError as error:
+        return _failed(_sentence_of(error), 1)
+    except Exception as error:
+        # Typer's own errors differ in class between its versions, but not in these two.
+        message, code = getattr(error, "format_message", None), getattr(error, "exit_code", None)
+        if message is None or code is None:
+            if type(error).__name__ == "Abort":
+                return 128 + signal.SIGINT
+            raise
+        return _wrong_call(error, message(), code)
+    return code if isinstance(code, int) else 0
+
+
+def _wrong_call(error: Any, message: str, code: int) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(message, file=sys.stderr)
+        return code
+    ctx = getattr(error, "ctx", None)
+    hint = f"; see {ctx.command_path} --help" if ctx is not None else ""
+    return _failed(_one_sentence(message) + hint, code)
+
+
+def _one_sentence(message: str) -> str:
+    text = " ".join(message.split()).rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _sentence_of(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    return f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
+
+
+def _failed(sentence: str, code: int) -> int:
+    try:
+        print(f"sonde: {sentence}", file=sys.stderr)
+    except BrokenPipeError:
+        pass
+    return code
+
+
+def _reader_left() -> int:
+    """Whoever read our output is gone, as with `| head`: end quietly, also at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return 128 + signal.SIGPIPE

@@ -1,0 +1,145 @@
+"""`sonde report`: one view of a recording, as text or JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sonde.cli._progress import working
+from sonde.cli._select import (
+    End,
+    File,
+    MergeLines,
+    Process,
+    Running,
+    Start,
+    Thread,
+    Waiting,
+    Wall,
+    selection_of,
+    time_of,
+    whole,
+)
+from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from sonde.recording.tables import Recording
+    from sonde.views.selection import Selection
+
+VIEWS = ("summary", "tree", "flat", "lines", "threads", "quality")
+OF_TIME = ("tree", "flat", "lines")
+"""The views that count running, waiting or wall time, as asked."""
+
+
+def report(
+    file: File,
+    view: Annotated[
+        str, typer.Argument(metavar="VIEW", help=f"One of: {', '.join(VIEWS)}.")
+    ] = "summary",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    top: Annotated[
+        str | None, typer.Option("--top", metavar="N", help="Show only the N heaviest.")
+    ] = None,
+    thread: Thread = None,
+    process: Process = None,
+    start: Start = None,
+    end: End = None,
+    running: Running = False,
+    waiting: Waiting = False,
+    wall: Wall = False,
+    merge_lines: MergeLines = False,
+) -> None:
+    """Show a recording: what ran, where its time went, and how sure that is.
+
+    \b
+    Examples:
+      sonde report app.sonde
+      sonde report app.sonde tree --merge-lines --thread worker-1
+      sonde report app.sonde lines --from 2 --to 3.5 --top 10
+      sonde report app.sonde flat --waiting --json
+    """
+    if view not in VIEWS:
+        raise UsageError(f"there is no view {view!r}; the views are {', '.join(VIEWS)}")
+    rows = whole("--top", top, "a number of rows")
+    time = time_of(running, waiting, wall)
+    if time is not None and view not in OF_TIME:
+        raise UsageError(f"--{time} is for the views {', '.join(OF_TIME)}, not for {view}")
+    if merge_lines and view != "tree":
+        raise UsageError(f"--merge-lines is for the view tree, not for {view}")
+    selection = selection_of(time, thread, process, start, end)
+    if view == "quality" and (selection.narrowed or rows is not None):
+        raise UsageError("quality is of the whole recording and takes no choice of a part")
+
+    from sonde.recording.reader import read
+
+    with working(f"reading {file}"):
+        recording = read(file)
+        result = _view(recording, view, selection, merge_lines, rows)
+    if as_json:
+        json.dump(result.to_json(), sys.stdout, separators=(",", ":"))
+        sys.stdout.write("\n")
+        return
+    _print(recording, view, selection, result, rows)
+
+
+def _view(
+    recording: Recording, view: str, selection: Selection, merge_lines: bool, top: int | None
+) -> Any:
+    if view == "tree":
+        from sonde.views.tree import tree
+
+        return tree(recording, selection, merge_lines=merge_lines, top=top)
+    if view == "flat":
+        from sonde.views.flat import flat
+
+        return flat(recording, selection, top=top)
+    if view == "lines":
+        from sonde.views.lines import lines
+
+        return lines(recording, selection, top=top)
+    if view == "threads":
+        from sonde.views.threads import threads
+
+        return threads(recording, selection, top=top)
+    if view == "quality":
+        from sonde.views.quality import quality
+
+        return quality(recording)
+    from sonde.views.summary import summary
+
+    return summary(recording, selection, top=top)
+
+
+def _print(
+    recording: Recording, view: str, selection: Selection, result: Any, top: int | None
+) -> None:
+    import importlib
+
+    from sonde.reports.page import console, line
+
+    out = console()
+    for warning in recording.warnings:
+        print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
+    if view in OF_TIME and not result.total_ns:
+        line(out, _nothing(recording, selection))
+        return
+    options: dict[str, Any] = {}
+    if view == "summary":
+        options["path"] = recording.path
+    elif view in ("flat", "lines", "threads"):
+        options["top"] = top
+    if view == "lines":
+        options["recorded"] = recording.target.get("started")
+    importlib.import_module(f"sonde.reports.{view}").render(result, out, **options)
+
+
+def _nothing(recording: Recording, selection: Selection) -> str:
+    """Why there is no time to show, and what would give some."""
+    if selection.narrowed:
+        return f"No {selection.time} time in this part of the recording."
+    if selection.time == "waiting" and not (recording.samples.state != 0).any():
+        return "No waiting time was recorded; record it with: sonde run --what cpu,waits …"
+    return f"No {selection.time} time was recorded."

@@ -1,0 +1,90 @@
+"""How far a recording can be trusted, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sonde.reports.names import printable
+from sonde.reports.page import heading, line, paragraph
+from sonde.views.quality import standard_error
+from sonde.views.words import count, duration, percent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sonde.views.quality import Quality
+
+_LABEL = 14
+
+
+def render(result: Quality, out: Console) -> None:
+    counters = result.counters
+    taken = counters["taken"]
+    _fact(out, "Sampler", _sampler(counters))
+    _fact(out, "Samples", _samples(counters))
+    if counters["rate_asked"] or counters["rate_achieved"] is not None:
+        _fact(out, "Rate", _rate(counters))
+    if taken:
+        _fact(
+            out,
+            "Precision",
+            f"±{percent(2 * standard_error(0.5, taken), 1)} for a share of 50 %, "
+            f"±{percent(2 * standard_error(0.05, taken), 1)} for one of 5 % (95 % sure)",
+        )
+    if counters["agent_cpu_ns"] is not None:
+        cost = "" if result.cost is None else f", {percent(result.cost, 2)} of what was sampled"
+        _fact(out, "Own cost", f"{duration(counters['agent_cpu_ns'])} of CPU time{cost}")
+    if counters["events_lost"] is not None:
+        _fact(out, "Events lost", f"{counters['events_lost']:,}")
+    if counters["clock"]:
+        _fact(out, "Clock", printable(str(counters["clock"])))
+    if not result.problems:
+        heading(out, "Nothing speaks against these figures.")
+        return
+    heading(out, "What to know before you trust these figures")
+    for problem in result.problems:
+        paragraph(out, f"! {printable(problem.title)}: {printable(problem.detail)}.", indent=2)
+        paragraph(out, f"What to do: {problem.advice}.", indent=4)
+
+
+def sentence(result: Quality) -> str:
+    """The recording's quality in one breath."""
+    parts = [_samples(result.counters)]
+    if result.counters["sampler"]:
+        parts.append(f"by {printable(str(result.counters['sampler']))}")
+    if result.cost is not None:
+        parts.append(f"own cost {percent(result.cost, 1)}")
+    return "; ".join(parts)
+
+
+def _fact(out: Console, label: str, text: str) -> None:
+    if _LABEL + len(text) <= out.width:
+        line(out, (f"{label:<{_LABEL}}", "bold"), text)
+        return
+    line(out, (label, "bold"))
+    paragraph(out, text, indent=4)
+
+
+def _sampler(counters: dict[str, Any]) -> str:
+    name = printable(str(counters["sampler"] or "unknown"))
+    why = counters["why_not_better"]
+    if isinstance(why, list | tuple):
+        why = "; ".join(str(reason) for reason in why)
+    return f"{name}, not a better one because {printable(str(why))}" if why else name
+
+
+def _samples(counters: dict[str, Any]) -> str:
+    said = f"{count(counters['taken'], 'sample')} taken"
+    for key in ("lost", "undecodable", "truncated"):
+        if counters[key] is not None:
+            said += f", {counters[key]:,} {key}"
+    return said
+
+
+def _rate(counters: dict[str, Any]) -> str:
+    asked, achieved = counters["rate_asked"], counters["rate_achieved"]
+    if achieved is None:
+        return f"{asked:,.0f} samples asked for per second of CPU time"
+    if not asked:
+        return f"{achieved:,.0f} samples per second of CPU time"
+    return f"{achieved:,.0f} samples per second of CPU time, {asked:,.0f} asked for"

@@ -1,0 +1,90 @@
+"""The recording on one page: words first, then findings, then figures."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from sonde.reports import flat, quality
+from sonde.reports.names import printable, shortened
+from sonde.reports.page import heading, line, paragraph
+from sonde.views.quality import standard_error
+from sonde.views.words import count, duration, percent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sonde.views.summary import Summary
+
+
+def render(result: Summary, out: Console, *, path: str) -> None:
+    paragraph(out, _what_ran(result))
+    paragraph(out, _where_time_went(result))
+    paragraph(out, _how_sure(result))
+
+    if result.findings:
+        heading(out, "Findings")
+        for number, finding in enumerate(result.findings, 1):
+            paragraph(out, f"{number}. {printable(finding.title)}", indent=2)
+            paragraph(out, f"{printable(finding.detail)}.", indent=5)
+            line(out, "     ", (shortened(printable(finding.view), out.width - 5), "dim"))
+
+    if result.top.rows and result.top.total_ns:
+        heading(out, "Top functions")
+        flat.table(result.top.rows, result.top.total_ns, out)
+
+    heading(out, "Quality")
+    paragraph(out, f"{quality.sentence(result.quality)}.", indent=2)
+    out.print()
+    quoted = printable(shlex.quote(path))
+    line(out, (f"More: sonde report {quoted} tree | flat | lines | threads | quality", "dim"))
+
+
+def _what_ran(result: Summary) -> str:
+    target = result.target
+    program = printable(str(target.get("program") or _argv(target) or "The target"))
+    pid = f" (pid {target['pid']})" if target.get("pid") is not None else ""
+    versions = sorted({f"{_runtime(p.runtime)} {p.version}" for p in result.processes})
+    under = f" under {printable(', '.join(versions))}" if versions else ""
+    many = [count(len(result.threads), "thread")]
+    if len(result.processes) > 1:
+        many.append(count(len(result.processes), "process", "processes"))
+    return (
+        f"{program}{pid} was recorded for {duration(result.duration_ns)}{under}, "
+        f"{' in '.join(many)}."
+    )
+
+
+def _where_time_went(result: Summary) -> str:
+    cpu, waited = result.cpu_ns, sum(result.wait_ns.values())
+    said = f"It used {duration(cpu)} of CPU time"
+    if result.duration_ns:
+        said += f", {percent(cpu / result.duration_ns)} of one core"
+    if not waited:
+        return f"{said}."
+    kinds = {"waiting": "sleeping, for input and output or for others", "preempted": "for a core"}
+    parts = " and ".join(
+        f"{duration(ns)} {kinds.get(kind, f'for {kind}')}" for kind, ns in result.wait_ns.items()
+    )
+    share = percent(cpu / (cpu + waited))
+    return f"{said}, and its threads waited {parts}: {share} of their time they ran."
+
+
+def _how_sure(result: Summary) -> str:
+    taken = result.quality.counters["taken"]
+    if not taken:
+        return "There is not one sample to say more from."
+    error = 2 * standard_error(0.5, result.top.samples)
+    return (
+        f"The figures rest on {count(result.top.samples, 'sample')}: "
+        f"a share of 50 % is good to ±{percent(error, 1)}."
+    )
+
+
+def _argv(target: dict[str, Any]) -> str:
+    argv = target.get("argv")
+    return shlex.join(map(str, argv)) if isinstance(argv, list) else ""
+
+
+def _runtime(name: str) -> str:
+    return {"cpython": "CPython", "hotspot": "HotSpot"}.get(name, name)

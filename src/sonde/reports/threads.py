@@ -1,0 +1,41 @@
+"""The threads view as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sonde.reports.names import printable, shortened
+from sonde.reports.page import line
+from sonde.views.words import count, duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sonde.views.threads import Threads
+
+TOP = 20
+"""Rows shown unless told."""
+
+_NUMBERS = 9 + 9 + 10 + 10 + 10 + 2
+
+
+def render(result: Threads, out: Console, *, top: int | None = None) -> None:
+    shown = result.rows[: top or TOP]
+    line(
+        out,
+        (f"{'process':>9}{'tid':>9}{'life':>10}{'cpu':>10}{'waiting':>10}  thread", "bold"),
+    )
+    for row in shown:
+        name = printable(row.name)
+        if row.interpreter:
+            name += f" (interpreter {row.interpreter})"
+        waited = sum(row.wait_ns.values())
+        line(
+            out,
+            f"{row.process:>9}{row.tid:>9}{duration(row.wall_ns):>10}{duration(row.cpu_ns):>10}"
+            f"{duration(waited) if waited else '':>10}  ",
+            shortened(name, out.width - _NUMBERS),
+        )
+    left = len(result.rows) - len(shown)
+    if left > 0:
+        line(out, (f"{'…':>9} {count(left, 'more thread')}", "dim"))
