@@ -1,0 +1,110 @@
+"""`sonde run`: run a command and record it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from sonde.errors import UsageError
+
+SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
+
+
+def run(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[--] SCRIPT.py|-m MODULE|COMMAND [ARGS]...", show_default=False),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The recording; sonde-PROGRAM-PID.sonde if not given.",
+        ),
+    ] = None,
+    rate: Annotated[
+        int, typer.Option(metavar="HZ", help="Samples per second of each thread's CPU time.")
+    ] = 1000,
+    what: Annotated[
+        str, typer.Option(metavar="LIST", help="What to record, of: cpu, waits.")
+    ] = "cpu",
+    sampler: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="auto, perf, perf-user, reader or cross-core; auto takes the best."
+        ),
+    ] = "auto",
+    no_children: Annotated[
+        bool, typer.Option("--no-children", help="Do not follow processes the target starts.")
+    ] = False,
+) -> None:
+    """Run a program and record where its time goes.
+
+    A SCRIPT.py or -m MODULE runs under the Python that sonde runs on; anything else is run as it is.
+    The program's output, exit code and signals are its own; sonde's words go to stderr.
+
+    \b
+    Example:
+      sonde run app.py --port 8000
+      sonde run -o slow.sonde --what cpu,waits -- python3.13 -m mypackage
+    """
+    from sonde.record.handle import Options, check_rate, parse_what
+    from sonde.record.launch import Launch, end_like, program_name
+
+    arguments = list(command or [])
+    if arguments and arguments[0] == "--":
+        del arguments[0]
+    if not arguments or arguments == ["-m"]:
+        raise UsageError("there is nothing to run; name a SCRIPT.py, -m MODULE or a COMMAND")
+    if arguments[0].startswith("-") and arguments[0] != "-m":
+        raise UsageError(f"no such option: {arguments[0]}; see sonde run --help")
+    kinds, checked = parse_what(what), check_rate(rate)
+    program = program_name(arguments)
+
+    def options(pid: int) -> Options:
+        return Options(
+            path=output or f"sonde-{program}-{pid}.sonde",
+            program=program,
+            argv=arguments,
+            pid=pid,
+            what=kinds,
+            rate=checked,
+            sampler=_sampler(sampler),
+            children=not no_children,
+        )
+
+    status, done, trouble = Launch(arguments, options).wait()
+    if trouble is not None:
+        print(f"sonde: {trouble}", file=sys.stderr)
+    elif done is not None:
+        print(f"sonde: {_last_words(done)}", file=sys.stderr)
+    end_like(status)
+
+
+def _sampler(name: str) -> str:
+    from sonde.record.arming import SAMPLERS
+
+    if name != "auto" and name not in SAMPLERS:
+        raise UsageError(f"there is no sampler {name!r}; there are: auto, {', '.join(SAMPLERS)}")
+    return name
+
+
+def _last_words(done: dict[str, object]) -> str:
+    quality = done["done"]
+    assert isinstance(quality, dict)
+    path = os.path.relpath(str(done["path"]))
+    if len(path) > len(str(done["path"])):
+        path = str(done["path"])
+    if not quality.get("taken"):
+        return (
+            f"{path} is empty: no CPython 3.11 to 3.15 was seen, or it used no CPU time; "
+            "`sonde doctor` tells which interpreters can be recorded"
+        )
+    lost = quality.get("events_lost", 0)
+    words = f"{quality['taken']:,} samples" + (f", {lost:,} lost" if lost else "")
+    return f"recorded {words}; read it with: sonde report {path}"
