@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sonde.recording.declared import Declared, read_declaration
 from sonde.recording.decode import Damaged, Decompressor, TableDecoder, decode_json
 from sonde.recording.facts import Facts
-from sonde.recording.format import FACTS, ROWS, SCHEMA, UPDATES, RecordingError
+from sonde.recording.format import FACTS, MAX_ROWS, ROWS, SCHEMA, UPDATES, RecordingError
 from sonde.recording.links import (
     Columns,
     RowMap,
@@ -127,7 +127,7 @@ class _Reader:
         mine = self.rows[declared.table.name]
         # Row numbers only grow; a block that repeats some is a copy from elsewhere.
         expected = mine[-1].first + mine[-1].rows if mine else 0
-        if not expected <= head.first_row < _MAX_FIRST_ROW:
+        if not (expected <= head.first_row < _MAX_FIRST_ROW and 0 < head.rows <= MAX_ROWS):
             raise Damaged
         self._spend(head.raw_size + head.rows * 8 * len(declared.columns))
         mine.append(_RowsBlock(head.first_row, head.rows, self._decompress(block)))
@@ -232,19 +232,19 @@ def assemble(blocks: Blocks, size: int, path: str) -> Recording:
             add_lost_row(table, tables[table.name], maps)
 
     stackless = missing["samples"]["context"]
-    refused = quality.get("refused")
-    refused_samples = refused.get("samples", 0) if isinstance(refused, dict) else 0
-    lost_samples = max(0, maps["samples"].missing - refused_samples)
+    refused = quality.get("refused", {})
+    gaps = {name: max(0, rows.missing - refused.get(name, 0)) for name, rows in maps.items()}
+    # Rows can be missing without a trace in the bytes: a whole block cut out.
+    damaged = max(reader.damaged, int(any(gaps.values())))
     quality.setdefault("taken", len(samples["time"]))
     quality["undecodable"] = quality.get("undecodable", undecodable) + stackless
-    quality["damaged_blocks"] = reader.damaged
-    quality["missing_samples"] = lost_samples
-    last = _last_moment(tables)
-    target["duration_ns"] = max(target.get("duration_ns", 0), last)
+    quality["damaged_blocks"] = damaged
+    quality["missing_samples"] = gaps["samples"]
+    target["duration_ns"] = max(int(target.get("duration_ns", 0)), _last_moment(tables))
     if not blocks.ended:
         warnings.append(_cut_off_sentence(path, blocks.torn, target["duration_ns"]))
-    if reader.damaged:
-        warnings.append(_damage_sentence(path, reader.damaged, lost_samples, stackless))
+    if damaged:
+        warnings.append(_damage_sentence(path, damaged, gaps["samples"], stackless))
     return Recording(
         path=path,
         target=target,
@@ -286,7 +286,7 @@ def _last_moment(tables: dict[str, Columns]) -> int:
             ("processes", "end_ns"),
         )
     )
-    return max(0, *(int(values.max()) for values in times if len(values)), 0)
+    return max(0, 0, *(int(values.max()) for values in times if len(values)))
 
 
 def _cut_off_sentence(path: str, torn: int, readable_ns: int) -> str:
@@ -299,7 +299,8 @@ def _cut_off_sentence(path: str, torn: int, readable_ns: int) -> str:
 
 
 def _damage_sentence(path: str, blocks: int, lost_samples: int, stackless: int) -> str:
+    places = "1 place, which is" if blocks == 1 else f"{blocks:,} places, which are"
     return (
-        f"{path} is damaged in {blocks} place{'s' * (blocks != 1)}, which are left out: "
+        f"{path} is damaged in {places} left out: "
         f"{lost_samples:,} samples are missing and {stackless:,} have lost their stack"
     )

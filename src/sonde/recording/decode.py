@@ -17,7 +17,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from sonde.recording.encode import DIFFERENCES
-from sonde.recording.format import MAX_RAW, MAX_ROWS, RAW, ZSTD, printable
+from sonde.recording.format import MAX_RAW, RAW, ZSTD, printable
 from sonde.recording.recovery import Block
 from sonde.recording.schema import FLOAT, INTEGERS, TEXT, Column
 
@@ -117,8 +117,6 @@ class TableDecoder:
 
     def add(self, raw: bytes, rows: int) -> None:
         """Takes a block or, raising Damaged, leaves everything as it was."""
-        if not 0 < rows <= MAX_ROWS:
-            raise Damaged
         found: list[Any] = []
         position = 0
         for number in self._numbers:

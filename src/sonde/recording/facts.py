@@ -6,7 +6,8 @@ from typing import Any
 
 from sonde.recording.decode import Damaged
 
-# Views calculate with these; anything else is shown as it stands.
+# Others calculate with these, so a value of another type (None: not known) counts as absent;
+# anything else is shown as it stands.
 _NUMBERS = {
     "quality": {
         "rate_asked",
@@ -21,6 +22,7 @@ _NUMBERS = {
     "target": {"pid", "cpus", "rate", "started", "duration_ns"},
 }
 _LISTS = {"argv"}
+_COUNTS = {"refused"}
 
 
 class Facts:
@@ -37,14 +39,20 @@ class Facts:
             facts = value.get(subject, {})
             if not isinstance(facts, dict):
                 raise Damaged
-            if not all(_fits(subject, key, fact) for key, fact in facts.items()):
-                raise Damaged
-            known.update(facts)
+            for key, fact in facts.items():
+                if _fits(subject, key, fact):
+                    known[key] = fact
 
 
 def _fits(subject: str, key: str, fact: Any) -> bool:
     if key in _NUMBERS[subject]:
-        return fact is None or (isinstance(fact, (int, float)) and not isinstance(fact, bool))
+        return _is_number(fact)
     if key in _LISTS:
         return isinstance(fact, list) and all(isinstance(item, str) for item in fact)
+    if key in _COUNTS:
+        return isinstance(fact, dict) and all(isinstance(count, int) for count in fact.values())
     return True
+
+
+def _is_number(fact: Any) -> bool:
+    return isinstance(fact, (int, float)) and not isinstance(fact, bool)

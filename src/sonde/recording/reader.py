@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Any
 
 from sonde.recording.assemble import assemble
 from sonde.recording.format import (
@@ -36,21 +35,23 @@ def read(path: str | os.PathLike[str]) -> Recording:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise RecordingError(f"cannot open {name!r}: {reason}") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):
             raise RecordingError(f"{name} is a directory, not a recording")
         if not stat.S_ISREG(mode):
             raise RecordingError(f"{name} is not a regular file")
-        try:
+        with open(descriptor, "rb", closefd=False) as file:
             # The head first: a disk image given by mistake is not read to its end.
             data = file.read(FILE_HEAD_SIZE)
             _file_head(data, name)
             data += file.read()
-        except OSError as error:
-            raise RecordingError(f"cannot read {name}: {error.strerror}") from None
-        except MemoryError:
-            raise RecordingError(f"{name} is too large for this machine's memory") from None
+    except OSError as error:
+        raise RecordingError(f"cannot read {name}: {error.strerror}") from None
+    except MemoryError:
+        raise RecordingError(f"{name} is too large for this machine's memory") from None
+    finally:
+        os.close(descriptor)
     return read_bytes(data, name)
 
 
@@ -64,21 +65,25 @@ def read_bytes(data: bytes, path: str = "<memory>") -> Recording:
 
 
 def _file_head(data: bytes, path: str) -> FileHead:
-    def refuse(what: str) -> Any:
-        raise RecordingError(f"{path} {what}")
-
+    size = FILE_HEAD_SIZE
     if not data:
-        refuse("is empty")
+        raise RecordingError(f"{path} is empty")
     if data[: len(MAGIC)] != MAGIC[: len(data)]:
-        refuse("is not a sonde recording")
-    if len(data) < FILE_HEAD_SIZE:
-        refuse(f"is cut off within its first {FILE_HEAD_SIZE} bytes; nothing in it is readable")
+        raise RecordingError(f"{path} is not a sonde recording")
+    if len(data) < size:
+        raise RecordingError(
+            f"{path} is cut off within its first {size} bytes; nothing in it is readable"
+        )
     head = unpack_file_head(data)
     if head is None:
-        refuse(f"is damaged within its first {FILE_HEAD_SIZE} bytes; nothing in it is readable")
-    elif head.version > VERSION:
-        refuse(
-            f"was written by a newer sonde (format {head.version}); this one reads up to {VERSION}"
+        raise RecordingError(
+            f"{path} is damaged within its first {size} bytes; nothing in it is readable"
         )
-    assert head is not None
+    if head.version > VERSION:
+        raise RecordingError(
+            f"{path} was written by a newer sonde (format {head.version}); "
+            f"this one reads up to {VERSION}"
+        )
+    if head.version == 0:
+        raise RecordingError(f"{path} has format 0, which never was")
     return head
