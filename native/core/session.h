@@ -10,6 +10,8 @@
 
 // Deeper stacks keep their innermost frames and are marked truncated.
 #define SONDE_MAX_DEPTH 4096
+// Call sites in code of more instructions than this are not looked into.
+#define SONDE_SCRATCH 32768
 
 typedef struct { // what the agent itself knows of a slot; never unmapped, so late handlers are safe
     _Atomic uint32_t busy;
@@ -20,6 +22,7 @@ typedef struct { // what the agent itself knows of a slot; never unmapped, so la
     uint32_t depth;        // of the last stack written
     uint32_t buffer;       // which of the two holds it
     uint64_t frames[2][SONDE_MAX_DEPTH]; // innermost first
+    int16_t scratch[SONDE_SCRATCH];      // room for working out a call site
 } sonde_thread;
 
 typedef struct {

@@ -1,7 +1,100 @@
 #include "callee.h"
 
-uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, PyCodeObject *code, Py_ssize_t index)
+#include "describe.h"
+#include "sites.h"
+
+#include <string.h>
+
+// What a name begins with when it is no type's method: the module.
+static const char *module_name(PyObject *module, char *room, size_t size)
 {
-    (void)thread; (void)f; (void)code; (void)index;
+    if (!module || !PyUnicode_Check(module) || !PyUnicode_IS_COMPACT_ASCII(module))
+        return NULL;
+    size_t n = (size_t)PyUnicode_GET_LENGTH(module);
+    if (n == 0 || n >= size)
+        return NULL;
+    memcpy(room, PyUnicode_1BYTE_DATA(module), n);
+    room[n] = 0;
+    return strcmp(room, "builtins") == 0 ? NULL : room;
+}
+
+// The type that defines a method, which may be a base of the object's own.
+static const char *defining_type(PyTypeObject *type, const PyMethodDef *method)
+{
+    for (PyTypeObject *t = type; t; t = t->tp_base)
+        for (PyMethodDef *m = t->tp_methods; m && m->ml_name; m++)
+            if (m == method)
+                return t->tp_name;
+    return type->tp_name;
+}
+
+static uint64_t of_function(sonde_thread *thread, PyCFunctionObject *function)
+{
+    PyMethodDef *method = function->m_ml;
+    PyObject *self = function->m_self;
+    char room[256];
+    const char *owner = NULL;
+    if (self && PyType_Check(self))
+        owner = defining_type((PyTypeObject *)self, method);
+    else if (self && !PyModule_Check(self))
+        owner = defining_type(Py_TYPE(self), method);
+    else
+        owner = module_name(function->m_module, room, sizeof room);
+    return sonde_describe_native(thread, method, owner, method->ml_name);
+}
+
+// A type or a callable object of a type that is written in C and lives as long as the process.
+static bool lasts(const PyTypeObject *type)
+{
+#ifdef Py_TPFLAGS_IMMUTABLETYPE
+    if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)
+        return true;
+#endif
+    return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+}
+
+static uint64_t of_callable(sonde_thread *thread, PyObject *callable)
+{
+    PyTypeObject *type = Py_TYPE(callable);
+    if (type == &PyMethod_Type) {
+        callable = PyMethod_GET_FUNCTION(callable);
+        type = Py_TYPE(callable);
+    }
+    if (type == &PyFunction_Type)
+        return 0;
+    if (type == &PyCFunction_Type || type == &PyCMethod_Type)
+        return of_function(thread, (PyCFunctionObject *)callable);
+    if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
+        PyMethodDescrObject *descr = (PyMethodDescrObject *)callable;
+        return sonde_describe_native(thread, descr->d_method, descr->d_common.d_type->tp_name,
+                                     descr->d_method->ml_name);
+    }
+    // Keys lie inside the type object, so that calling a type and calling its instances differ.
+    if (type == &PyType_Type) {
+        PyTypeObject *made = (PyTypeObject *)callable;
+        return lasts(made) ? sonde_describe_native(thread, &made->tp_name, NULL, made->tp_name) : 0;
+    }
+    if (type->tp_call && lasts(type))
+        return sonde_describe_native(thread, &type->tp_call, type->tp_name, "__call__");
     return 0;
+}
+
+uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject *code, uint64_t id,
+                      Py_ssize_t index)
+{
+    int site = sonde_call_site(thread, id, code, index);
+    if (site == SITE_NONE)
+        return 0;
+    PyObject *callable = frame_value(f, site);
+#if PY_VERSION_HEX < 0x030D0000
+    if (!callable) // no method and self, but NULL and a callable
+        callable = frame_value(f, site + 1);
+#endif
+    // A slot of the call that is just being taken apart may hold an object already gone: nothing is
+    // believed that does not look like a callable of one of the known types.
+    if (!callable || ((uintptr_t)callable & 7) || !Py_TYPE(callable) ||
+        ((uintptr_t)Py_TYPE(callable) & 7))
+        return 0;
+    uint64_t native = of_callable(thread, callable);
+    return native << SONDE_INSTR_BITS;
 }

@@ -5,9 +5,10 @@
 #include "../core/session.h"
 #include "frames.h"
 
-// The word for the C function that instruction `index` of frame `f` has called, 0 if that
-// instruction calls nothing or calls no C function. Only for a frame that is not running Python
-// code above itself.
-uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, PyCodeObject *code, Py_ssize_t index);
+// The word for the C function that instruction `index` of frame `f` (code `code`, known as `id`) has
+// called; 0 if it calls none, or one that no name is known for. Only for a frame above which no
+// other Python frame was called by the interpreter itself.
+uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject *code, uint64_t id,
+                      Py_ssize_t index);
 
 #endif

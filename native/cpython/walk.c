@@ -73,7 +73,7 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;
     event->interpreter = (uint32_t)state->interp->id;
-    // True while what this frame called is C code: nothing but C runs above the top frame.
+    // Was the frame above this one called by C code? Above the top frame there is nothing else.
     bool calls_c = true;
     const frame_t *root = NULL;
     PyCodeObject *code = NULL, *root_code = NULL;
@@ -97,15 +97,15 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
             event->flags |= SONDE_TRUNCATED;
             break;
         }
+        uint64_t id = sonde_describe_code(thread, code);
+        if (!id)
+            return undecodable(event);
         if (calls_c) {
-            uint64_t native = sonde_callee(thread, f, code, index);
+            uint64_t native = sonde_callee(thread, f, code, id, index);
             if (native)
                 out[depth++] = native;
         }
         calls_c = frame_is_entry(f);
-        uint64_t id = sonde_describe_code(thread, code);
-        if (!id)
-            return undecodable(event);
         out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
     }
     if (!thread->slot->thread_self && root && !event->flags)

@@ -1,0 +1,19 @@
+// Call sites: where on the frame's value stack the callable of a call instruction lies.
+//
+// A running frame does not say how deep its value stack is (3.11 to 3.13 never, 3.14 and 3.15 only
+// around some calls), but the depth at an instruction follows from the bytecode alone. It is worked
+// out when a site is first sampled and remembered.
+#ifndef SONDE_SITES_H
+#define SONDE_SITES_H
+
+#include "../core/session.h"
+#include "frames.h"
+
+#define SITE_NONE (-1)
+
+// The index in localsplus of the callable of the call at instruction `index`, SITE_NONE where that
+// is no call or cannot be told. `id` names the code object. Up to 3.12 the slot may be NULL; then
+// the callable is in the next one.
+int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObject *code, Py_ssize_t index);
+
+#endif
