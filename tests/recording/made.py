@@ -31,13 +31,13 @@ def written(write: Callable[[Writer], None], nonce: bytes = b"\x17\x2b\x3d\x4f")
         return path.read_bytes()
 
 
-def program(writer: Writer) -> None:
+def program(writer: Writer, flushes: int = 4) -> None:
     """Two processes, three threads, new functions and contexts in every flush."""
     writer.append("processes", 100, 1, "cpython", "3.12.1", "/usr/bin/python3", ["app.py"], 0)
     writer.append("threads", 0, 100, "MainThread")
     writer.append("threads", 0, 101, "Thread-1", 0, 2 * MS)
     context = -1
-    for flush in range(4):
+    for flush in range(flushes):
         for number in range(3):
             name = f"function_{flush}_{number}"
             function = writer.append("functions", name, f"/app/file_{flush}.py", 10 * number)

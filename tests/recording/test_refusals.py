@@ -6,6 +6,8 @@ import os
 import struct
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -70,10 +72,17 @@ def test_a_path_through_a_file(tmp_path):
     assert refusal(tmp_path / "file" / "x").endswith("Not a directory")
 
 
-def test_not_permitted(tmp_path):
-    path = tmp_path / "secret.sonde"
-    path.write_bytes(written(lambda writer: writer.close({})))
-    path.chmod(0)
+def test_not_permitted():
+    # Not in tmp_path: others may not even enter the directories above that one.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path = Path(folder) / "secret.sonde"
+        path.write_bytes(written(lambda writer: writer.close({})))
+        path.chmod(0)
+        refused_to_somebody(path)
+
+
+def refused_to_somebody(path: Path) -> None:
     # Root may read everything, so the reading is done by somebody else.
     code = (
         "import os, sys\n"
@@ -82,10 +91,6 @@ def test_not_permitted(tmp_path):
         "try: read(sys.argv[1])\n"
         "except RecordingError as error: print(error)\n"
     )
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.getuid() and str(parent) != "/":
-            parent.chmod(parent.stat().st_mode | 0o111)
     shown = subprocess.run(
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
     )

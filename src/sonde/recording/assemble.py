@@ -51,6 +51,7 @@ _DTYPES: dict[str, Any] = {
     "i32": np.int32,
     "i64": np.int64,
 }
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 class _RowsBlock(NamedTuple):
@@ -129,8 +130,9 @@ class _Reader:
         expected = mine[-1].first + mine[-1].rows if mine else 0
         if not (expected <= head.first_row < _MAX_FIRST_ROW and 0 < head.rows <= MAX_ROWS):
             raise Damaged
-        self._spend(head.raw_size + head.rows * 8 * len(declared.columns))
-        mine.append(_RowsBlock(head.first_row, head.rows, self._decompress(block)))
+        raw = self._decompress(block)
+        self._spend(len(raw) + head.rows * 8 * len(declared.columns))
+        mine.append(_RowsBlock(head.first_row, head.rows, raw))
 
     def decode(self, table: Table, declared: Declared | None) -> tuple[Columns, RowMap]:
         """A table's columns; blocks with a value that its column cannot hold are left out."""
@@ -176,18 +178,21 @@ def _column(
     column: Column, decoder: TableDecoder, present: bool, rows: int
 ) -> tuple[Any, NDArray[np.int64]]:
     """The values of a column, and the places of those out of bounds."""
-    good = np.zeros(0, dtype=np.int64)
     if column.type in (TEXT, TEXTS):
-        return (decoder.texts(column.name) if present else [column.default] * rows), good
+        return (decoder.texts(column.name) if present else [column.default] * rows), _NONE
     if column.type == FLOAT:
-        return (decoder.floats(column.name) if present else np.full(rows, column.default)), good
+        return (decoder.floats(column.name) if present else np.full(rows, column.default)), _NONE
     dtype = _DTYPES[column.type]
+    if not rows:
+        return np.zeros(0, dtype), _NONE
     if not present:
-        return np.full(rows, column.default, dtype=dtype), good
+        return np.full(rows, column.default, dtype), _NONE
     raw = decoder.integers(column.name)
     low, high = column.bounds
     values: Any = raw.view(np.int64) if INTEGERS[column.type][0] < 0 else raw
-    wrong = np.flatnonzero((values < low) | (values > high))
+    wrong = _NONE
+    if values.min() < low or values.max() > high:
+        wrong = np.flatnonzero((values < low) | (values > high))
     return values.astype(dtype), wrong
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sonde.recording.decode import Damaged
-from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TYPES, Column, Table
+from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TYPES, Column, Table, declare
+
+# What a writer of the same version declares: nearly every file.
+_OWN = declare(TABLES)
 
 
 class Declared(NamedTuple):
@@ -19,6 +22,8 @@ class Declared(NamedTuple):
 
 def read_declaration(value: Any) -> list[Declared | None]:
     """One entry per table number; None for a table that this reader does not know."""
+    if value == {"tables": _OWN}:
+        return [Declared(table, list(table.columns), "") for table in TABLES]
     match value:
         case {"tables": list(entries)}:
             pass

@@ -8,7 +8,7 @@ either sign just work; `reader` checks the results against the columns' bounds.
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Any
 
@@ -157,11 +157,11 @@ class TableDecoder:
     def _parse_texts(
         self, raw: bytes, position: int, rows: int, part: Part, kind: str
     ) -> tuple[list[Any], int]:
-        lengths = _decode_one(raw, rows, (*part[:4], part[4] - self._size))
-        # Each is checked before they are added up: the sum could wrap around.
-        if int(lengths.max()) > len(raw) or position + int(lengths.sum()) > len(raw):
+        values = _decode_one(raw, rows, (*part[:4], part[4] - self._size))
+        # Python's integers: a sum of hostile ones must not wrap around.
+        ends = list(accumulate(values.tolist(), initial=position))
+        if ends[-1] > len(raw):
             raise Damaged
-        ends = [position, *(position + np.cumsum(lengths).astype(np.int64)).tolist()]
         try:
             texts = [raw[start:end].decode() for start, end in pairwise(ends)]
         except UnicodeDecodeError:
