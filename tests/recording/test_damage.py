@@ -109,6 +109,22 @@ def test_a_bit_flipped_in_every_byte():
     assert damaged > 1000
 
 
+@pytest.mark.parametrize("byte", [0, 4, 8, 16, 24, 32, BLOCK_HEAD_SIZE])
+def test_what_follows_a_damaged_block_is_still_read(byte):
+    """Wherever the block is hit: marker, kind, row number, sizes, checksum, content."""
+    offset = FILE_HEAD_SIZE
+    for block in blocks_of(WHOLE):
+        if block.head.kind == ROWS and block.head.table == NUMBER["samples"]:
+            break
+        offset += BLOCK_HEAD_SIZE + block.head.stored_size
+    data = bytearray(WHOLE)
+    data[offset + byte] ^= 0x10
+    recording = read_bytes(bytes(data), "x")
+    assert list(stacks(recording)) == list(TRUTH)[block.head.rows :]
+    assert recording.quality["missing_samples"] == block.head.rows
+    assert len(recording.warnings) == 1
+
+
 def test_a_bit_flipped_in_the_head():
     for position in range(FILE_HEAD_SIZE):
         data = bytearray(WHOLE)
