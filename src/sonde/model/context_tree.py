@@ -8,10 +8,13 @@ over whole columns: a tree of 50,000 nodes takes milliseconds, however it is sha
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -83,6 +86,19 @@ class ContextTree:
         for level in self.levels[1:]:
             position[level] += position[self.parent[level]] + 1
         return position, sizes
+
+    def paths(self) -> Iterator[tuple[int, list[int]]]:
+        """Every node with the nodes from its root to itself, top-down.
+
+        The list is the same one each time, changed in between: to keep it, copy it.
+        """
+        position, _ = self.positions()
+        order = np.argsort(position)
+        path: list[int] = []
+        for node, depth in zip(order.tolist(), self.depth[order].tolist(), strict=True):
+            del path[depth:]
+            path.append(node)
+            yield node, path
 
     def outermost(self, key: ArrayLike) -> Flags:
         """Which nodes have no ancestor of the same key.

@@ -68,10 +68,13 @@ class Sources:
             opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (OSError, ValueError):
             return []
-        with os.fdopen(opened, "rb") as source:
+        try:
             status = os.fstat(opened)
             if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_SOURCE:
                 return []
             if self.recorded is not None and status.st_mtime > self.recorded:
                 return []
-            return source.read().decode("utf-8", "replace").split("\n")
+            with os.fdopen(opened, "rb", closefd=False) as source:
+                return source.read().decode("utf-8", "replace").split("\n")
+        finally:
+            os.close(opened)

@@ -51,6 +51,11 @@ class Profile:
     waiting: Ints
     running_samples: Ints
     waiting_samples: Ints
+    node: Ints
+    """By row of the table of contexts: its node here, -1 if no sample needs it.
+
+    One place more, which index -1 reaches too, is for samples without a context.
+    """
 
     @property
     def own(self) -> Ints:
@@ -95,12 +100,21 @@ def profile(
         line = np.array([f.line for f in functions], dtype=np.int64)[function]
     span = int(line.max()) + 1 if len(line) else 1
     merged = tree.merged(function * span + line)
+    node = np.full(size, -1, dtype=np.int64)
+    node[old] = merged.node
+    running_ns, waiting_ns, running_count, waiting_count = (
+        sums(merged.node, column[old], len(merged.tree)) for column in by_state
+    )
     return Profile(
         merged.tree,
         functions,
         merged.key // span,
         merged.key % span,
-        *(sums(merged.node, column[old], len(merged.tree)) for column in by_state),
+        running_ns,
+        waiting_ns,
+        running_count,
+        waiting_count,
+        node,
     )
 
 

@@ -1,0 +1,34 @@
+"""Recordings for other tools: one file per format, listed here.
+
+A format's module has `SUFFIX`, the ending of its files, `TEXT`, whether people can read
+them, and `write(recording, selection, out)`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+
+from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from sonde.recording.tables import Recording
+    from sonde.views.selection import Selection
+
+FORMATS = ("collapsed", "speedscope", "pprof", "firefox")
+
+
+class Format(Protocol):
+    """What a format's module offers."""
+
+    SUFFIX: str
+    TEXT: bool
+
+    def write(self, recording: Recording, selection: Selection, out: BinaryIO) -> None: ...
+
+
+def format_named(name: str) -> Format:
+    """The format of this name, imported only now."""
+    if name not in FORMATS:
+        raise UsageError(f"there is no format {name!r}; the formats are {', '.join(FORMATS)}")
+    return cast("Format", importlib.import_module(f"sonde.exports.{name}"))

@@ -1,0 +1,31 @@
+"""Collapsed stacks, one line each with its number of samples: what flame graph scripts read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from sonde.views.profile import profile
+
+if TYPE_CHECKING:
+    from sonde.recording.tables import Recording
+    from sonde.views.selection import Selection
+
+SUFFIX = ".collapsed.txt"
+TEXT = True
+
+# The format has no way to quote what it uses itself.
+_MEANINGFUL = str.maketrans({";": ",", "\n": " ", "\r": " "})
+
+
+def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
+    found = profile(recording, selection)
+    functions = found.functions
+    frames = [
+        f"{functions[f].name} ({functions[f].file}:{line})".translate(_MEANINGFUL)
+        for f, line in zip(found.function.tolist(), found.line.tolist(), strict=True)
+    ]
+    samples = found.samples.tolist()
+    for node, path in found.tree.paths():
+        if samples[node]:
+            stack = ";".join([frames[i] for i in path])
+            out.write(f"{stack} {samples[node]}\n".encode("utf-8", "replace"))

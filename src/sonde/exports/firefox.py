@@ -1,0 +1,265 @@
+"""The Firefox Profiler's processed profile: a track per thread, on the recording's clock.
+
+Written is version 60 of the format, the first whose tables are shared by all threads; every
+later profiler.firefox.com reads it by bringing it up to date.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from sonde.recording.tables import RUNNING
+from sonde.views.profile import BUILT_IN, Function, Profile, profile
+from sonde.views.quality import quality
+from sonde.views.selection import chosen
+from sonde.views.threads import duration_ns
+
+if TYPE_CHECKING:
+    from sonde.model.context_tree import Ints
+    from sonde.recording.tables import Recording
+    from sonde.views.selection import Selection
+
+SUFFIX = ".firefox.json.gz"
+TEXT = False
+
+VERSION = 60
+GECKO_VERSION = 31
+"""Of the format this one is made from in Firefox; has no meaning for us but must be there."""
+
+# Grey marks the category of what has none, and transparent is drawn as idle time.
+CATEGORIES = [
+    ("Other", "grey"),
+    ("Program", "yellow"),
+    ("Library", "blue"),
+    ("Built-in", "green"),
+    ("Waiting", "transparent"),
+]
+OTHER, PROGRAM, LIBRARY, BUILT_IN_CATEGORY, WAITING = range(len(CATEGORIES))
+_LIBRARY_FOLDERS = ("/site-packages/", "/dist-packages/", "/lib/python3.", "/lib64/python3.")
+
+MARK = {
+    "name": "Mark",
+    "tooltipLabel": "{marker.data.text}",
+    "tableLabel": "{marker.data.text}",
+    "chartLabel": "{marker.data.text}",
+    "display": ["marker-chart", "marker-table", "timeline-overview"],
+    "fields": [{"key": "text", "label": "Text", "format": "string"}],
+}
+
+
+def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
+    found = profile(recording, selection)
+    strings: dict[str, int] = {}
+    shared = _shared(found, strings)
+    threads = _threads(recording, selection, found, strings)
+    document = {
+        "meta": _meta(recording, threads),
+        "libs": [],
+        "shared": shared | {"stringArray": list(strings)},
+        "threads": threads,
+    }
+    with (
+        gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0, compresslevel=6) as packed,
+        io.TextIOWrapper(packed, encoding="ascii", write_through=True) as text,
+    ):
+        text.writelines(_pieces(json.JSONEncoder(separators=(",", ":")), document))
+
+
+def _pieces(encoder: json.JSONEncoder, document: dict[str, Any]) -> Any:
+    """The document in pieces of one thread each: encoded at once it would be needed twice."""
+    threads = document["threads"]
+    yield encoder.encode({k: v for k, v in document.items() if k != "threads"})[:-1]
+    yield ',"threads":['
+    for i, thread in enumerate(threads):
+        yield ("," if i else "") + encoder.encode(thread)
+    yield "]}"
+
+
+def _meta(recording: Recording, threads: list[dict[str, Any]]) -> dict[str, Any]:
+    target = recording.target
+    rate = recording.quality.get("rate_asked") or target.get("rate") or 1000
+    started = target.get("started")
+    counters = quality(recording).counters
+    busiest = max(
+        range(len(threads)), key=lambda i: sum(threads[i]["samples"]["weight"]), default=None
+    )
+    meta: dict[str, Any] = {
+        "interval": 1000 / rate,
+        "startTime": started * 1000 if isinstance(started, int | float) else 0,
+        "profilingStartTime": 0,
+        "profilingEndTime": duration_ns(recording) / 1e6,
+        "processType": 0,
+        "product": str(target.get("program") or "Python"),
+        "importedFrom": "sonde",
+        "stackwalk": 1,
+        "version": GECKO_VERSION,
+        "preprocessedProfileVersion": VERSION,
+        "symbolicated": True,
+        "symbolicationNotSupported": True,
+        "usesOnlyOneStackType": True,
+        "sourceCodeIsNotOnSearchfox": True,
+        "categories": [
+            {"name": name, "color": color, "subcategories": ["Other"]} for name, color in CATEGORIES
+        ],
+        "markerSchema": [MARK],
+        "sampleUnits": {"time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns"},
+        "extra": [
+            {
+                "label": "Quality of the recording",
+                "entries": [
+                    {"label": key.replace("_", " "), "format": "string", "value": str(value)}
+                    for key, value in counters.items()
+                    if value not in (None, "")
+                ],
+            }
+        ],
+    }
+    if busiest is not None:
+        meta["initialSelectedThreads"] = [busiest]
+        meta["initialVisibleThreads"] = list(range(len(threads)))
+    argv = target.get("argv")
+    if isinstance(argv, list):
+        meta["arguments"] = " ".join(map(str, argv))
+    if isinstance(target.get("cpus"), int):
+        meta["logicalCPUs"] = target["cpus"]
+    return meta
+
+
+def _shared(found: Profile, strings: dict[str, int]) -> dict[str, Any]:
+    """Functions, frames and stacks; stack n is node n, stack n + the number of nodes waits."""
+    functions = found.functions
+    sources: dict[str, int] = {}
+    source = [sources.setdefault(f.file, len(sources)) if f.file else None for f in functions]
+    span = int(found.line.max()) + 1 if len(found.line) else 1
+    keys, frame = np.unique(found.function * span + found.line, return_inverse=True)
+    function, line = (keys // span).tolist(), (keys % span).tolist()
+    category = [_category(functions[f]) for f in function]
+    prefix = [p if p >= 0 else None for p in found.tree.parent.tolist()]
+    frames = 2 * len(keys)
+    return {
+        "stackTable": {
+            "frame": frame.tolist() + (frame + len(keys)).tolist(),
+            "prefix": prefix + prefix,
+            "length": 2 * len(prefix),
+        },
+        "frameTable": {
+            "address": [-1] * frames,
+            "inlineDepth": [0] * frames,
+            "category": category + [WAITING] * len(keys),
+            "subcategory": [0] * frames,
+            "func": function * 2,
+            "nativeSymbol": [None] * frames,
+            "innerWindowID": [0] * frames,
+            "line": [number or None for number in line] * 2,
+            "column": [None] * frames,
+            "length": frames,
+        },
+        "funcTable": {
+            "name": [strings.setdefault(f.name, len(strings)) for f in functions],
+            "isJS": [False] * len(functions),
+            "relevantForJS": [False] * len(functions),
+            "resource": [-1] * len(functions),
+            "source": source,
+            "lineNumber": [f.line or None for f in functions],
+            "columnNumber": [None] * len(functions),
+            "length": len(functions),
+        },
+        "resourceTable": {"lib": [], "name": [], "host": [], "type": [], "length": 0},
+        "nativeSymbols": {
+            "libIndex": [],
+            "address": [],
+            "name": [],
+            "functionSize": [],
+            "length": 0,
+        },
+        "sources": {
+            "uuid": [None] * len(sources),
+            "filename": [strings.setdefault(file, len(strings)) for file in sources],
+            "length": len(sources),
+        },
+    }
+
+
+def _category(function: Function) -> int:
+    if function.stands_in:
+        return OTHER
+    if function.file == BUILT_IN:
+        return BUILT_IN_CATEGORY
+    if function.file.startswith("<frozen "):
+        return LIBRARY
+    return LIBRARY if any(f in function.file for f in _LIBRARY_FOLDERS) else PROGRAM
+
+
+def _threads(
+    recording: Recording, selection: Selection, found: Profile, strings: dict[str, int]
+) -> list[dict[str, Any]]:
+    table, samples = recording.threads, recording.samples
+    rows, weight = chosen(recording, selection)
+    thread = samples.thread[rows]
+    order = np.argsort(thread, kind="stable")
+    bounds = np.searchsorted(thread[order], np.arange(len(table) + 1))
+    made = []
+    for i in range(len(table)):
+        mine = order[bounds[i] : bounds[i + 1]]
+        process = recording.processes[int(table.process[i])]
+        tid, end = int(table.tid[i]), int(table.end_ns[i])
+        made.append(
+            {
+                "processType": "default",
+                "processName": process.argv[0] if process.argv else process.executable,
+                "processStartupTime": process.start_ns / 1e6,
+                "processShutdownTime": None if process.end_ns is None else process.end_ns / 1e6,
+                "registerTime": int(table.start_ns[i]) / 1e6,
+                "unregisterTime": None if end < 0 else end / 1e6,
+                "pausedRanges": [],
+                "name": table.name[i] or f"thread {tid}",
+                "isMainThread": tid == process.pid,
+                "pid": str(process.pid),
+                "tid": tid,
+                "showMarkersInTimeline": True,
+                "samples": _samples(recording, found, rows[mine], weight[mine]),
+                "markers": _markers(recording, i, strings),
+            }
+        )
+    return made
+
+
+def _samples(recording: Recording, found: Profile, rows: Ints, weight: Ints) -> dict[str, Any]:
+    """A thread's samples, each at the moment its time began, as the format wants weighed ones."""
+    samples = recording.samples
+    running = samples.state[rows] == RUNNING
+    stack = found.node[samples.context[rows]] + np.where(running, 0, len(found.tree))
+    time = samples.time[rows] - np.where(running, 0, weight)
+    order = np.argsort(time, kind="stable")
+    return {
+        "stack": stack[order].tolist(),
+        "time": (time[order] / 1e6).tolist(),
+        "weight": (weight[order] / 1e6).tolist(),
+        "weightType": "tracing-ms",
+        "threadCPUDelta": np.where(running, weight, 0)[order].tolist(),
+        "length": len(rows),
+    }
+
+
+def _markers(recording: Recording, thread: int, strings: dict[str, int]) -> dict[str, Any]:
+    """The marks of a thread; those of none are shown with the first."""
+    marks = recording.marks
+    mine = marks.thread == thread
+    if thread == 0:
+        mine |= marks.thread < 0
+    rows = np.flatnonzero(mine).tolist()
+    name = strings.setdefault("Mark", len(strings)) if rows else 0
+    return {
+        "data": [{"type": "Mark", "text": marks.text[i]} for i in rows],
+        "name": [name] * len(rows),
+        "startTime": [int(marks.time[i]) / 1e6 for i in rows],
+        "endTime": [None] * len(rows),
+        "phase": [0] * len(rows),
+        "category": [OTHER] * len(rows),
+        "length": len(rows),
+    }

@@ -1,0 +1,140 @@
+"""Summary and quality in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reports.page import printed
+from sonde.reports import quality as quality_report
+from sonde.reports import summary as summary_report
+from sonde.reports.page import bar, paragraph
+from sonde.views.quality import quality
+from sonde.views.summary import summary
+from synthetic import MS, Maker
+from views.test_quality import GOOD
+
+
+def summed_up(make: Maker, width: int = 80) -> list[str]:
+    recording = make.recording()
+    result = summary(recording)
+    return printed(lambda out: summary_report.render(result, out, path=recording.path), width)
+
+
+def working() -> Maker:
+    make = Maker(program="app.py", duration_ns=2_000 * MS)
+    make.quality = GOOD | {"taken": 400, "agent_cpu_ns": 2 * MS}
+    for i in range(300):
+        make.sample("main:3 > work:12", time=i * MS)
+    for i in range(100):
+        make.sample(f"main:3 > f{i % 5}:1", time=(300 + i) * MS)
+    return make
+
+
+def test_summary() -> None:
+    assert summed_up(working()) == [
+        "app.py (pid 100) was recorded for 2.00 s under CPython 3.12.1, 1 thread.",
+        "It used 400 ms of CPU time, 20 % of one core.",
+        "The figures rest on 400 samples: a share of 50 % is good to ±5.0 %.",
+        "",
+        "Findings",
+        "  1. work is hot",
+        "     work (app.py:1) itself took 75 % ± 4 % of the CPU time, 100 % of that in",
+        "     line 12.",
+        "     sonde report app.sonde flat --top 10",
+        "",
+        "Top functions",
+        "     self             total          function",
+        "   300 ms  75.0 %    300 ms  75.0 %  work  /app/app.py:1",
+        "  20.0 ms   5.0 %   20.0 ms   5.0 %  f0  /app/app.py:1",
+        "  20.0 ms   5.0 %   20.0 ms   5.0 %  f1  /app/app.py:1",
+        "  20.0 ms   5.0 %   20.0 ms   5.0 %  f2  /app/app.py:1",
+        "  20.0 ms   5.0 %   20.0 ms   5.0 %  f3  /app/app.py:1",
+        "  20.0 ms   5.0 %   20.0 ms   5.0 %  f4  /app/app.py:1",
+        "      0 s   0.0 %    400 ms 100.0 %  main  /app/app.py:1",
+        "",
+        "Quality",
+        "  400 samples taken, 0 lost, 0 undecodable, 0 truncated; by perf-sigtrap; own",
+        "  cost 0.5 %.",
+        "",
+        "More: sonde report app.sonde tree | flat | lines | threads | quality",
+    ]
+
+
+def test_summary_with_waiting_and_children() -> None:
+    make = working()
+    child = make.process(200)
+    make.thread("child", process=child)
+    make.sample("main:4 > time.sleep", 600 * MS, state=1)
+    make.sample("main:4", 200 * MS, state=2, thread="child")
+    found = " ".join(summed_up(make)[:6])
+    assert "2 threads in 2 processes." in found
+    assert (
+        "It used 400 ms of CPU time, 20 % of one core, and its threads waited 600 ms sleeping, "
+        "for input and output or for others and 200 ms for a core: 33 % of their time they ran."
+    ) in found
+
+
+def test_summary_of_nothing() -> None:
+    make = Maker()
+    found = summed_up(make)
+    assert found[2] == "There is not one sample to say more from."
+    assert "  1. no sample was taken" in found
+    assert "Top functions" not in found
+
+
+def test_summary_fits_narrow_pages() -> None:
+    for width in (40, 60, 120):
+        summed_up(working(), width)
+
+
+def qualified(**changes: Any) -> list[str]:
+    make = Maker()
+    make.sample("a:1", 1_000 * MS)
+    make.quality = GOOD | {"agent_cpu_ns": 2 * MS} | changes
+    result = quality(make.recording())
+    return printed(lambda out: quality_report.render(result, out))
+
+
+def test_quality_of_a_good_recording() -> None:
+    assert qualified() == [
+        "Sampler       perf-sigtrap",
+        "Samples       10,000 samples taken, 0 lost, 0 undecodable, 0 truncated",
+        "Rate          998 samples per second of CPU time, 1,000 asked for",
+        "Precision     ±1.0 % for a share of 50 %, ±0.4 % for one of 5 % (95 % sure)",
+        "Own cost      2.00 ms of CPU time, 0.20 % of what was sampled",
+        "Events lost   0",
+        "Clock         monotonic",
+        "",
+        "Nothing speaks against these figures.",
+    ]
+
+
+def test_quality_gives_advice() -> None:
+    found = qualified(lost=10_000, why_not_better="perf events are not permitted here")
+    assert found[:3] == [
+        "Sampler",
+        "    perf-sigtrap, not a better one because perf events are not permitted here",
+        "Samples       10,000 samples taken, 10,000 lost, 0 undecodable, 0 truncated",
+    ]
+    after = found[found.index("What to know before you trust these figures") :]
+    assert after[1:] == [
+        "  ! 50.0 % of the samples were lost: 10,000 of 20,000 samples found their buffer",
+        "  full and are missing.",
+        "    What to do: record at a lower --rate, or leave the recorder more CPU time.",
+    ]
+
+
+def test_a_figure_keeps_its_unit() -> None:
+    assert printed(lambda out: paragraph(out, "x" * 36 + " 42 % of it"), width=40) == [
+        "x" * 36,
+        "42 % of it",
+    ]
+
+
+def test_bars() -> None:
+    assert bar(1, 4) == "████"
+    assert bar(0.5, 4) == "██  "
+    assert bar(1 / 32, 4) == "▏   "
+    assert bar(0, 4) == "    "
+    assert bar(0.01, 4, waiting=True) == "░   "
+    assert bar(2, 4) == "████"
