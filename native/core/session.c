@@ -107,7 +107,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->armed_by[0] = thread->armed_by[1] = 0;
         thread->switches = 0;
         thread->depth = 0;
-        slot->thread_self = 0;
+        slot->thread_object = 0;
         slot->birth_ns = 0;
         slot->claimed_ns = sonde_now();
         // last: the recorder, which zeroes it when it frees a slot, waits for it
@@ -198,6 +198,7 @@ void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *
     out->count = count;
     out->interpreter = event->interpreter;
     out->tid = event->tid;
+    out->thread_object = event->thread_object;
     memcpy(out->frames, now, count * sizeof(uint64_t));
     sonde_ring_commit(&thread->ring, out->rec.size);
     thread->depth = depth;

@@ -18,6 +18,7 @@ typedef struct { // what the agent itself knows of a slot; never unmapped, so la
     sonde_ring ring;
     sonde_slot *slot;
     uint64_t armed_by[2];  // sig_data of the event that samples this thread, by kind
+    uint64_t last_pc, last_sp; // where the last signal interrupted
     uint64_t switches;     // voluntary context switches at the last wait
     uint32_t depth;        // of the last stack written
     uint32_t buffer;       // which of the two holds it
@@ -63,7 +64,9 @@ static inline uint64_t *sonde_stack(sonde_thread *thread) { return thread->frame
 
 typedef struct {
     uint64_t time, cpu;
-    uint32_t interpreter, tid;
+    uint32_t interpreter;
+    uint32_t tid; // set: the stack is that of another thread, which waits
+    uint64_t thread_object;
     uint8_t state, flags;
 } sonde_event;
 

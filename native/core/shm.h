@@ -55,7 +55,7 @@ typedef struct {
     _Atomic uint32_t state;
     _Atomic uint32_t tid; // 0 until the slot is filled in
     uint64_t claimed_ns;  // CLOCK_MONOTONIC
-    uint64_t thread_self; // address of the threading.Thread object at the root frame, 0 if unknown
+    uint64_t thread_object; // address of the threading.Thread object at the root frame, 0 if unknown
     uint64_t birth_ns;    // when the thread was born, 0 if not asked
     uint8_t pad0[32];
     // the producer's line
@@ -111,7 +111,9 @@ typedef struct {
     sonde_rec rec;
     uint64_t time, cpu; // ns: CLOCK_MONOTONIC, and the thread's CPU clock; the recorder makes weights
     uint32_t keep, count;
-    uint32_t interpreter, tid; // tid only in SONDE_REC_OPEN_WAIT
+    uint32_t interpreter;
+    uint32_t tid;           // only in SONDE_REC_OPEN_WAIT: whose stack it is
+    uint64_t thread_object; // likewise: as sonde_slot.thread_object
     uint64_t frames[];         // `count` new ones, innermost first
 } sonde_rec_sample;
 

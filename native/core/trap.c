@@ -138,7 +138,12 @@ static void on_trap(int sig, siginfo_t *info, void *context)
         uint64_t *armed_by = &thread->armed_by[kind == SONDE_SIG_SWITCH];
         if (*armed_by >> SONDE_SIG_ROUND_SHIFT != perf.data >> SONDE_SIG_ROUND_SHIFT)
             *armed_by = perf.data;
-        bool stale = perf.flags & PERF_ASYNC;
+        // SIGTRAP is blocked in this very handler too: a tick that fell into it comes when we return,
+        // at the same instruction, and the stack is as good as ever.
+        uint64_t pc = (uint64_t)sonde_context_pc(context), sp = (uint64_t)sonde_context_sp(context);
+        bool stale = (perf.flags & PERF_ASYNC) && (pc != thread->last_pc || sp != thread->last_sp);
+        thread->last_pc = pc;
+        thread->last_sp = sp;
         if (stale)
             atomic_fetch_add(&sonde.header->async, 1);
         if (*armed_by != perf.data)

@@ -6,10 +6,26 @@
 #ifndef SONDE_TRAP_H
 #define SONDE_TRAP_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // REG_RIP
+#endif
 #include "session.h"
 
 #include <stdbool.h>
 #include <ucontext.h>
+
+#if defined(__x86_64__)
+static inline uintptr_t sonde_context_pc(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+}
+static inline uintptr_t sonde_context_sp(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+}
+#else
+#error "tell where this processor keeps the interrupted instruction and stack pointer"
+#endif
 
 // Fills sonde_stack(thread) with the calling thread's stack and returns its depth; sets flags and
 // interpreter of `event`. Runs under the memory guard, in a signal handler.

@@ -1,4 +1,314 @@
+#define _GNU_SOURCE
 #include "reader.h"
-int sonde_reader_start(const sonde_arm *arm) { (void)arm; return 0; }
-void sonde_reader_stop(void) {}
-void sonde_reader_forked(void) {}
+
+#include "../core/clock.h"
+#include "../core/guard.h"
+#include "frames.h"
+#include "threads.h"
+#include "walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MOST_THREADS 4096
+// Threads come and go; how often to look for new ones, and how long a thread that stays off the CPU
+// is left alone between two looks at it.
+#define LIST_NS 20000000u
+#define LOOK_NS 50000000u
+// Only looking after those that wait: how often, where threads tell of their waits themselves and
+// where they do not.
+#define WATCH_NS 100000000u
+#define POLL_NS 5000000u
+// A thread may be moved to another core while we move to its old one.
+#define TRIES 3
+
+typedef struct {
+    uint32_t tid;
+    PyThreadState *state;
+    sonde_thread *slot;
+    uint64_t cpu;    // at the last tick
+    uint64_t looked; // when it was last seen waiting
+    uint64_t looked_cpu;
+} watched;
+
+static pthread_t thread;
+static bool running;
+static _Atomic bool stopping;
+static uint32_t sampler; // of SONDE_SAMPLER_*; NONE: only watch those that wait
+static bool polls;
+static watched *table;
+static sonde_python_thread *listed;
+static int known;
+static cpu_set_t allowed;
+
+static uint64_t cpu_of(uint32_t tid) { return sonde_clock(sonde_cpu_clock_of((pid_t)tid)); }
+
+// ---- which threads there are
+
+static watched *find(uint32_t tid)
+{
+    for (int i = 0; i < known; i++)
+        if (table[i].tid == tid)
+            return &table[i];
+    return NULL;
+}
+
+static void refresh(void)
+{
+    int n = sonde_list_threads(listed, MOST_THREADS);
+    if (n < 0)
+        return;
+    for (int i = 0; i < n; i++) {
+        watched *w = find(listed[i].tid);
+        uint64_t cpu = cpu_of(listed[i].tid);
+        if (!cpu) // gone, or never was
+            continue;
+        if (w)
+            // A thread with a state in several interpreters: the one it runs is the one that moves.
+            w->state = w->state && w->cpu == cpu ? w->state : listed[i].state;
+        else if (known < MOST_THREADS)
+            table[known++] = (watched){.tid = listed[i].tid, .state = listed[i].state, .cpu = cpu};
+    }
+    for (int i = 0; i < known;) {
+        bool listed_still = false;
+        for (int k = 0; k < n && !listed_still; k++)
+            listed_still = listed[k].tid == table[i].tid;
+        if (listed_still)
+            i++;
+        else
+            table[i] = table[--known];
+    }
+}
+
+// The record that is fed for this thread; samplers claim one per thread, a mere watcher none.
+static sonde_thread *record_of(watched *w)
+{
+    if (w->slot && atomic_load(&w->slot->slot->tid) == w->tid)
+        return w->slot;
+    return w->slot = sonde_claim(w->tid);
+}
+
+// ---- one look at a thread
+
+typedef struct {
+    sonde_thread *to;
+    PyThreadState *state;
+    sonde_event event;
+    uint32_t depth;
+} look_job;
+
+static void look_body(void *arg)
+{
+    look_job *job = arg;
+    job->depth = sonde_cpython_walk_thread(job->to, job->state, &job->event);
+}
+
+static const void *top_of(const PyThreadState *state)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return state->current_frame;
+#else
+    return state->cframe ? state->cframe->current_frame : NULL;
+#endif
+}
+
+typedef struct {
+    const PyThreadState *state;
+    const void *top;
+} top_job;
+
+static void top_body(void *arg)
+{
+    top_job *job = arg;
+    job->top = top_of(job->state);
+}
+
+// Walks the thread's frames; true if they did not move meanwhile. Across cores a thread runs while
+// we read: there the best that can be said is that its top frame is the same afterwards.
+static bool look(watched *w, look_job *job, bool across)
+{
+    top_job before = {w->state, NULL}, after = {w->state, NULL};
+    if (across && !sonde_guard_run(top_body, &before))
+        return false;
+    uint64_t cpu = cpu_of(w->tid);
+    if (!cpu)
+        return false;
+    job->event.cpu = cpu;
+    if (!sonde_guard_run(look_body, job)) {
+        atomic_fetch_add(&sonde.header->faults, 1);
+        return false;
+    }
+    if (job->event.flags & SONDE_UNDECODABLE)
+        return false;
+    if (!across)
+        return cpu_of(w->tid) == cpu;
+    return sonde_guard_run(top_body, &after) && after.top == before.top;
+}
+
+// ---- sampling a running thread
+
+static int core_of(uint32_t tid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/self/task/%u/stat", tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return -1;
+    text[n] = 0;
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 39; field++)
+        at = strchr(at + 1, ' ');
+    return at ? atoi(at + 1) : -1;
+}
+
+static bool move_to(int core)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+static void sample_running(watched *w, uint64_t now)
+{
+    sonde_thread *to = record_of(w);
+    if (!to)
+        return;
+    for (int i = 0; i < TRIES; i++) {
+        bool across = sampler == SONDE_SAMPLER_CROSS_CORE;
+        if (!across) {
+            int core = core_of(w->tid);
+            if (core >= 0 && core != sched_getcpu() && !move_to(core)) {
+                // Not ours to choose where we run: from here on, across cores.
+                sampler = SONDE_SAMPLER_CROSS_CORE;
+                atomic_store(&sonde.header->reader_mode, sampler);
+                across = true;
+            }
+        }
+        look_job job = {to, w->state, {.time = now, .state = SONDE_RUNNING}, 0};
+        if (look(w, &job, across)) {
+            sonde_write_stack(to, job.depth, &job.event);
+            return;
+        }
+    }
+    to->slot->lost++;
+}
+
+// ---- looking after a thread that waits
+
+static void see_waiting(watched *w, uint64_t now)
+{
+    bool same_wait = w->looked && w->looked_cpu == w->cpu;
+    if (!(sonde.config.what & SONDE_WHAT_WAITS) || (same_wait && now - w->looked < LOOK_NS))
+        return;
+    bool for_itself = sampler != SONDE_SAMPLER_NONE;
+    sonde_thread *to = for_itself ? record_of(w) : sonde_notes_enter();
+    if (!to)
+        return;
+    look_job job = {to, w->state, {.time = now, .state = SONDE_WAITING}, 0};
+    if (!for_itself)
+        job.event.tid = w->tid;
+    if (look(w, &job, false)) {
+        sonde_write_stack(to, job.depth, &job.event);
+        w->looked = now;
+        w->looked_cpu = w->cpu;
+    }
+    if (!for_itself)
+        sonde_notes_leave();
+}
+
+// ---- the thread
+
+static void *body(void *unused)
+{
+    (void)unused;
+    uint64_t period = sampler != SONDE_SAMPLER_NONE ? sonde.config.period_ns
+                      : polls                        ? POLL_NS
+                                                     : WATCH_NS;
+    uint64_t next = sonde_now(), next_list = 0;
+    while (!atomic_load(&stopping)) {
+        next += period;
+        uint64_t now = sonde_now();
+        if (next < now)
+            next = now;
+        struct timespec until = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        now = sonde_now();
+        if (now >= next_list) {
+            refresh();
+            next_list = now + LIST_NS;
+        }
+        for (int i = 0; i < known && !atomic_load(&stopping); i++) {
+            watched *w = &table[i];
+            uint64_t cpu = cpu_of(w->tid);
+            bool ran = cpu != w->cpu;
+            w->cpu = cpu;
+            if (!cpu)
+                continue;
+            if (!ran)
+                see_waiting(w, now);
+            else if (sampler != SONDE_SAMPLER_NONE)
+                sample_running(w, sonde_now());
+        }
+        atomic_store(&sonde.header->reader_cpu_ns, sonde_thread_cpu());
+    }
+    return NULL;
+}
+
+int sonde_reader_start(const sonde_arm *arm)
+{
+    bool samples = arm->sampler == SONDE_SAMPLER_READER || arm->sampler == SONDE_SAMPLER_CROSS_CORE;
+    if (!samples && !(sonde.config.what & SONDE_WHAT_WAITS))
+        return 0;
+    polls = !arm->wait_signals;
+    sampler = samples ? arm->sampler : SONDE_SAMPLER_NONE;
+    if (sampler == SONDE_SAMPLER_READER && sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        sampler = SONDE_SAMPLER_CROSS_CORE;
+    atomic_store(&sonde.header->reader_mode, sampler);
+    if (!table) {
+        size_t size = MOST_THREADS * (sizeof *table + sizeof *listed);
+        void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED)
+            return ENOMEM;
+        table = at;
+        listed = (sonde_python_thread *)(table + MOST_THREADS);
+    }
+    known = 0;
+    atomic_store(&stopping, false);
+    // The target's signals are not for us; faults inside the guard are.
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, body, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!error) {
+        running = true;
+        pthread_setname_np(thread, "sonde-reader");
+    }
+    return error;
+}
+
+void sonde_reader_stop(void)
+{
+    if (!running)
+        return;
+    atomic_store(&stopping, true);
+    pthread_join(thread, NULL);
+    running = false;
+}
+
+void sonde_reader_forked(void) { running = false; }

@@ -37,15 +37,8 @@ static frame_t *top_frame(PyThreadState *state, const ucontext_t *context)
     _PyCFrame *cframe = (_PyCFrame *)state->cframe;
     if (!cframe)
         return NULL;
-#if defined(__x86_64__)
-    if (context) {
-        uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-        if (pc - (uintptr_t)&_PyEval_EvalFrameDefault < 256)
-            cframe = (_PyCFrame *)cframe->previous;
-    }
-#else
-#error "tell how to find the interrupted instruction on this processor"
-#endif
+    if (context && sonde_context_pc(context) - (uintptr_t)&_PyEval_EvalFrameDefault < 256)
+        cframe = (_PyCFrame *)cframe->previous;
     return cframe ? cframe->current_frame : NULL;
 #endif
 }
@@ -108,8 +101,12 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
         calls_c = frame_is_entry(f);
         out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
     }
-    if (!thread->slot->thread_self && root && !event->flags)
-        thread->slot->thread_self = thread_object(root, root_code);
+    if (root && !event->flags) {
+        if (event->tid)
+            event->thread_object = thread_object(root, root_code);
+        else if (!thread->slot->thread_object)
+            thread->slot->thread_object = thread_object(root, root_code);
+    }
     return depth;
 }
 

@@ -127,3 +127,15 @@ def cpu_of(pid: int, tid: int) -> int:
             return int(f.read().split()[0])
     except (OSError, IndexError, ValueError):
         return 0
+
+
+def birth_of(pid: int, tid: int) -> int:
+    """When a thread was started, on the monotonic clock, to 10 ms; 0 once it is gone."""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/stat", "rb") as f:
+            stat = f.read()
+    except OSError:
+        return 0
+    ticks = int(stat[stat.rfind(b")") + 2 :].split()[19])
+    age = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - ticks * 10_000_000
+    return max(time.monotonic_ns() - age, 1)

@@ -165,6 +165,7 @@ class Recorder:
             return
         self._watch(pid)
         armed = target.armed
+        target.polls_waits = "waits" in self._what and not armed.wait_signals
         self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
         self._why = armed.why_not_better or self._why
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), 0))

@@ -44,8 +44,8 @@ HEAD_AT = 64
 TAIL_AT = 128
 WORD = struct.Struct("<Q")
 
-# size kind state flags | time cpu | keep count | interpreter tid
-SAMPLE = struct.Struct("<IHBB QQ II II")
+# size kind state flags | time cpu | keep count | interpreter tid | thread_object
+SAMPLE = struct.Struct("<IHBB QQ II II Q")
 # size kind state flags | id | first_line name_len file_len table_len
 CODE = struct.Struct("<IHBB Q IIII")
 

@@ -1,18 +1,15 @@
-"""Draining one thread's ring: records become samples of a context with a weight.
-
-Weights are made here, from the clocks each record carries, because only the recorder knows where a
-thread stood when it was armed. A running sample weighs the CPU time since the last one, a wait the
-time off the CPU since the last one: together they are the thread's life.
-"""
+"""Draining one thread's ring: records become samples of contexts."""
 
 from __future__ import annotations
 
 import struct
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import shm
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
+
+from .weights import RUNNING, ThreadTime
 
 if TYPE_CHECKING:
     from .target import TargetProcess
@@ -22,6 +19,16 @@ PATIENCE_NS = 1_000_000_000
 
 _REC = struct.Struct("<IHBB")
 _FRAMES: list[struct.Struct] = [struct.Struct(f"<{n}Q") for n in range(64)]
+
+
+class OpenWait(NamedTuple):
+    """A wait that had not ended when somebody looked."""
+
+    time: int
+    cpu: int
+    context: int
+    interpreter: int
+    thread_object: int
 
 
 class _BrokenStackError(Exception):
@@ -39,19 +46,25 @@ class Slot:
         self.ring_at = process.rings_at + index * process.ring_size
         self.tail: int = shm.WORD.unpack_from(process.memory, self.base + shm.TAIL_AT)[0]
         self.stack: list[int] = []
-        self.rows: dict[int, int] = {}
         self.stalled_since = 0
-        self.last_time = claimed
-        start, cpu = process.baseline_of(tid)
-        self.born = start
-        self.cpu_born = self.cpu_done = self.last_cpu = cpu
-        self.off_done = 0
+        self._time: ThreadTime | None = None
 
-    def skip_to(self, now: int, cpu: int) -> None:
-        """Leaves out the time since the last record."""
-        self.born += now - self.last_time
-        self.cpu_born += cpu - self.last_cpu
-        self.last_time, self.last_cpu, self.cpu_done = now, cpu, cpu
+    @property
+    def time(self) -> ThreadTime:
+        """What this thread's records weigh; known to the process, because others may see it too."""
+        if self._time is None:
+            _, _, _, thread_object, birth = shm.SLOT_FACTS.unpack_from(
+                self.process.memory, self.base
+            )
+            self._time = self.process.time_of(self.tid, birth or self.claimed)
+            self._time.thread_object = thread_object
+        return self._time
+
+    def _learn_name(self) -> None:
+        """A thread may be seen before its first frame tells whose it is."""
+        if self._time is not None and not self._time.thread_object:
+            facts = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)
+            self._time.is_thread(facts[3])
 
     def backlog(self) -> int:
         head: int = shm.WORD.unpack_from(self.process.memory, self.base + shm.HEAD_AT)[0]
@@ -95,6 +108,7 @@ class Slot:
                 self._undecodable(at, kind, state)
             self.stalled_since = 0
             tail += size
+        self._learn_name()
         self.tail = tail
         shm.WORD.pack_into(memory, self.base + shm.TAIL_AT, tail)
         return complete
@@ -128,36 +142,18 @@ class Slot:
         return context if new else process.contexts.standing_for(NO_FRAMES)
 
     def _sample(self, at: int, state: int, flags: int) -> None:
-        _, _, _, _, now, cpu, keep, count, interpreter, _ = shm.SAMPLE.unpack_from(
+        _, _, _, _, now, cpu, keep, count, interpreter, _, _ = shm.SAMPLE.unpack_from(
             self.process.memory, at
         )
-        context = self._stack_of(at, keep, count, flags)
-        self._weigh(now, cpu, context, state, interpreter)
+        self._weigh(now, cpu, self._stack_of(at, keep, count, flags), state, interpreter)
 
     def _weigh(self, now: int, cpu: int, context: int, state: int, interpreter: int) -> None:
-        process = self.process
-        row = self.rows.get(interpreter)
-        if row is None:
-            row = self.rows[interpreter] = process.thread_row(self, interpreter)
-        self.last_time = now
-        self.last_cpu = cpu
-        if state == 0:
-            weight = max(cpu - self.cpu_done, 0)
-            self.cpu_done = cpu
-            process.cpu_sampled += weight
-            process.running += 1
+        if state == RUNNING:
+            self.time.running(now, cpu, context, interpreter)
         else:
-            off = (now - self.born) - (cpu - self.cpu_born)
-            weight = off - self.off_done
-            if weight <= 0:
-                return
-            self.off_done = off
-            process.open_waits.pop(self.tid, None)
-        process.writer.append("samples", row, now - process.origin, context, weight, state)
-
-    def finish_wait(self, until: int, context: int, interpreter: int) -> None:
-        """The wait a thread was still in when the recording ended."""
-        self._weigh(until, self.last_cpu, context, 1, interpreter)
+            seen_from_outside = self.process.polls_waits
+            self.time.waited(now, cpu, context, state, interpreter, goes_on=seen_from_outside)
+            self.process.open_waits.pop(self.tid, None)
 
     def _code(self, at: int, kind: int) -> None:
         process = self.process
@@ -182,15 +178,15 @@ class Slot:
         self.process.names[address] = name
 
     def _open_wait(self, at: int) -> None:
-        _, _, _, flags, now, _, keep, count, interpreter, tid = shm.SAMPLE.unpack_from(
-            self.process.memory, at
+        _, _, _, flags, now, cpu, keep, count, interpreter, tid, thread_object = (
+            shm.SAMPLE.unpack_from(self.process.memory, at)
         )
         context = self._stack_of(at, keep, count, flags)
-        self.process.open_waits[tid] = (now, context, interpreter)
+        self.process.still_waits(tid, OpenWait(now, cpu, context, interpreter, thread_object))
 
     def _undecodable(self, at: int, kind: int, state: int) -> None:
         """A stack that continues one we lost: its time counts all the same."""
-        _, _, _, _, now, cpu, _, _, interpreter, _ = shm.SAMPLE.unpack_from(
+        _, _, _, _, now, cpu, _, _, interpreter, _, _ = shm.SAMPLE.unpack_from(
             self.process.memory, at
         )
         self.process.undescribed += 1

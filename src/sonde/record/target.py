@@ -8,9 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import shm
-from .arming import cpu_of
+from .arming import birth_of, cpu_of
 from .contexts import Codes, Contexts
-from .slots import Slot
+from .slots import OpenWait, Slot
+from .weights import WAITING, ThreadTime
 
 if TYPE_CHECKING:
     from sonde.recording.writer import Writer
@@ -39,7 +40,10 @@ class TargetProcess:
         """What threads are called, by the address of their threading.Thread."""
         self.told_names: dict[int, str] = {}
         """The same by thread id, as a program told of itself."""
-        self.open_waits: dict[int, tuple[int, int, int]] = {}
+        self.open_waits: dict[int, OpenWait] = {}
+        self.polls_waits = False
+        """Waits are seen from outside only, not told by the threads themselves."""
+        self._times: dict[int, ThreadTime] = {}
         self.armed: Armed | None = None
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
@@ -63,26 +67,29 @@ class TargetProcess:
             return self.armed.baseline[tid]
         return 0, 0
 
-    def thread_row(self, slot: Slot, interpreter: int) -> int:
-        _, _, _, address, birth = shm.SLOT_FACTS.unpack_from(self.memory, slot.base)
-        if not slot.born:
-            slot.born = birth or slot.claimed
-        return self.writer.append(
-            "threads",
-            self.row,
-            slot.tid,
-            self._name(slot.tid, address),
-            interpreter,
-            max(slot.born - self.origin, 0),
-            -1,
-            -1,
-        )
+    def time_of(self, tid: int, born: int) -> ThreadTime:
+        time_ = self._times.get(tid)
+        if time_ is None:
+            start, cpu = self.baseline_of(tid)
+            time_ = self._times[tid] = ThreadTime(self, tid, start or born, cpu)
+        return time_
 
-    def _name(self, tid: int, address: int) -> str:
+    def still_waits(self, tid: int, wait: OpenWait) -> None:
+        """A thread was seen waiting; whether that wait ever ends is not known yet."""
+        time_ = self.time_of(tid, birth_of(self.pid, tid) or wait.time)
+        time_.is_thread(wait.thread_object)
+        if self.polls_waits:
+            time_.waited(
+                wait.time, wait.cpu, wait.context, WAITING, wait.interpreter, goes_on=True
+            )
+        else:
+            self.open_waits[tid] = wait
+
+    def name_of(self, tid: int, thread_object: int) -> str:
         if tid in self.told_names:
             return self.told_names[tid]
-        if address in self.names:
-            return self.names[address]
+        if thread_object in self.names:
+            return self.names[thread_object]
         if tid == self.pid:
             return "MainThread"
         try:
@@ -96,10 +103,9 @@ class TargetProcess:
         if self.armed is None or self.armed.events:
             return
         self.armed = arming.arm(self.pid)
-        for slot in self._slots.values():
-            start, cpu = self.baseline_of(slot.tid)
-            if start:
-                slot.skip_to(start, cpu)
+        for tid, (start, cpu) in self.armed.baseline.items():
+            if tid in self._times:
+                self._times[tid].skip_to(start, cpu)
 
     # ---- draining
 
@@ -132,7 +138,9 @@ class TargetProcess:
                 continue
             gone = slot.tid not in alive or newest[slot.tid] != slot.claimed
             if gone and slot.drain() and not slot.backlog():
-                self._end_thread(slot, slot.last_time)
+                ended = self._times.pop(slot.tid, None)
+                if ended is not None:
+                    ended.write_end(ended.last_time)
                 self._free(index, slot)
 
     def _alive(self) -> set[int]:
@@ -146,11 +154,6 @@ class TargetProcess:
         shm.SLOT_FACTS.pack_into(self.memory, slot.base, shm.SLOT_USED, 0, 0, 0, 0)
         self.memory[slot.base : slot.base + 4] = shm.SLOT_FREE.to_bytes(4, "little")
 
-    def _end_thread(self, slot: Slot, end: int) -> None:
-        cpu = max(slot.last_cpu - slot.cpu_born, 0)
-        for row in slot.rows.values():
-            self.writer.update("threads", row, end_ns=end - self.origin, cpu_ns=cpu)
-
     # ---- the end
 
     def finish(self, ended: bool, exit_: str | None) -> None:
@@ -161,21 +164,18 @@ class TargetProcess:
         self.drain()
         now = time.monotonic_ns()
         alive = set() if ended else self._alive()
-        for slot in self._slots.values():
-            if slot.tid == shm.NOTES_TID:
-                continue
-            end = now if slot.tid in alive else slot.last_time
-            wait = self.open_waits.get(slot.tid)
+        for tid, time_ in self._times.items():
+            wait = self.open_waits.get(tid)
             if wait is not None:
-                end = max(now, slot.last_time)
-                slot.finish_wait(end, wait[1], wait[2])
-            elif slot.tid in alive:
-                slot.last_cpu = max(slot.last_cpu, cpu_of(self.pid, slot.tid))
-            self._end_thread(slot, end)
-            name = self.told_names.get(slot.tid)
-            if name:
-                for row in slot.rows.values():
-                    self.writer.update("threads", row, name=name)
+                # It was in this wait when last seen, and told of no end: it is in it still.
+                time_.waited(now, wait.cpu, wait.context, WAITING, wait.interpreter)
+                time_.write_end(now)
+            elif tid in alive or self.polls_waits:
+                time_.finish_wait(now, time_.last_cpu)
+                time_.last_cpu = max(time_.last_cpu, cpu_of(self.pid, tid))
+                time_.write_end(now if tid in alive else time_.last_time)
+            else:
+                time_.write_end(time_.last_time)
         facts: dict[str, Any] = {"end_ns": now - self.origin} if ended else {}
         if exit_ is not None:
             facts["exit"] = exit_

@@ -1,0 +1,103 @@
+"""What a thread's records weigh.
+
+Each record carries two clocks, the time and the thread's CPU time. A running sample weighs the CPU
+time since the last one; a wait weighs the time off the CPU since the last one. Together they are the
+thread's life. This is done here and not in the agent because only the recorder knows where a thread
+stood when it was armed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .target import TargetProcess
+
+RUNNING, WAITING = 0, 1
+
+
+class ThreadTime:
+    def __init__(self, process: TargetProcess, tid: int, born: int, cpu: int) -> None:
+        self._process = process
+        self.tid = tid
+        self.rows: dict[int, int] = {}
+        """Its rows in the table of threads, by interpreter."""
+        self.thread_object = 0
+        self.born = born
+        self.last_time = born
+        self.last_cpu = cpu
+        self._cpu_born = self._cpu_done = cpu
+        self._off_done = 0
+        self._last_wait: tuple[int, int] | None = None
+
+    def is_thread(self, thread_object: int) -> None:
+        """Tells which threading.Thread this is, known or not by now."""
+        if self.thread_object or not thread_object:
+            return
+        self.thread_object = thread_object
+        for row in self.rows.values():
+            self._process.writer.update(
+                "threads", row, name=self._process.name_of(self.tid, thread_object)
+            )
+
+    def skip_to(self, now: int, cpu: int) -> None:
+        """Leaves out the time since the last record: a pause."""
+        self.born += now - self.last_time
+        self._cpu_born += cpu - self.last_cpu
+        self.last_time, self.last_cpu, self._cpu_done = now, cpu, cpu
+
+    def running(self, now: int, cpu: int, context: int, interpreter: int) -> None:
+        if self._last_wait is not None:
+            self.finish_wait(now, cpu)
+        self.last_time, self.last_cpu = now, cpu
+        process = self._process
+        weight = max(cpu - self._cpu_done, 0)
+        self._cpu_done = cpu
+        process.cpu_sampled += weight
+        process.running += 1
+        row = self.rows.get(interpreter)
+        if row is None:
+            row = self._new_row(interpreter)
+        process.writer.append("samples", row, now - process.origin, context, weight, RUNNING)
+
+    def waited(
+        self, now: int, cpu: int, context: int, state: int, interpreter: int, goes_on: bool = False
+    ) -> None:
+        """A wait up to now; `goes_on` if it was seen from outside and has not ended."""
+        self.last_time, self.last_cpu = now, cpu
+        self._last_wait = (context, interpreter) if goes_on else None
+        off = (now - self.born) - (cpu - self._cpu_born)
+        weight = off - self._off_done
+        if weight <= 0:
+            return
+        self._off_done = off
+        row = self.rows.get(interpreter)
+        if row is None:
+            row = self._new_row(interpreter)
+        process = self._process
+        process.writer.append("samples", row, now - process.origin, context, weight, state)
+
+    def finish_wait(self, now: int, cpu: int) -> None:
+        """Gives the rest of a wait seen from outside, up to its end, to the chain it was seen in."""
+        if self._last_wait is not None:
+            context, interpreter = self._last_wait
+            self.waited(now, cpu, context, WAITING, interpreter)
+
+    def write_end(self, end: int) -> None:
+        process = self._process
+        cpu = max(self.last_cpu - self._cpu_born, 0)
+        name = process.told_names.get(self.tid)
+        for row in self.rows.values():
+            process.writer.update("threads", row, end_ns=end - process.origin, cpu_ns=cpu)
+            if name:
+                process.writer.update("threads", row, name=name)
+
+    def _new_row(self, interpreter: int) -> int:
+        process = self._process
+        start = max(self.born - process.origin, 0)
+        name = process.name_of(self.tid, self.thread_object)
+        row = process.writer.append(
+            "threads", process.row, self.tid, name, interpreter, start, -1, -1
+        )
+        self.rows[interpreter] = row
+        return row
