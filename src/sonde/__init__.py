@@ -14,13 +14,13 @@ Nothing is imported before it is used: a program that only records never loads w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # type checkers know the name; importing typing would cost more than sonde
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import Any
 
     from sonde.opened import OpenedRecording
-    from sonde.record.session import Session as record
+    from sonde.record.session import Session as record  # noqa: N813
 
     __version__: str
 

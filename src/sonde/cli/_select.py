@@ -50,9 +50,11 @@ def selection_of(
     process: str | None,
     start: str | None,
     end: str | None,
+    *,
+    end_option: str = "--to",
 ) -> Selection:
     pid = whole("--process", process, "a process id")
-    start_s, end_s = seconds("--from", start), seconds("--to", end)
+    start_s, end_s = seconds("--from", start), seconds(end_option, end)
     from sonde.views.selection import select
 
     return select(time or "running", thread, pid, start_s, end_s)

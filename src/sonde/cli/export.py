@@ -70,7 +70,8 @@ def export(
     from sonde.exports import format_named
 
     chosen = format_named(to)
-    selection = selection_of(time_of(running, waiting, wall), thread, process, start, until)
+    time = time_of(running, waiting, wall)
+    selection = selection_of(time, thread, process, start, until, end_option="--until")
     out = output or Path(file).with_suffix("").name + chosen.SUFFIX
     if out == STDOUT and not chosen.TEXT and sys.stdout.isatty():
         raise UsageError(f"{to} is no text for a terminal; name a file with -o OUT")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import pkgutil
@@ -48,7 +49,25 @@ class Verbs(TyperGroup):
         )
         command = get_command(single)
         command.name = cmd_name
+        command.callback = _watched(command.callback)
         return command
+
+
+class ReaderLeftError(Exception):
+    """Nobody reads our output any more; Typer would take the plain error for a failure."""
+
+
+def _watched(verb: Any) -> Any:
+    @functools.wraps(verb)
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            result = verb(*args, **options)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            raise ReaderLeftError from error
+        return result
+
+    return call
 
 
 app = typer.Typer(
@@ -91,12 +110,11 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         command = get_command(app)
         code = command.main(args=args, prog_name="sonde", standalone_mode=False)
-        sys.stdout.flush()
     except SondeError as error:
         return _failed(str(error), error.code)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except BrokenPipeError:
+    except (ReaderLeftError, BrokenPipeError):
         return _reader_left()
     except MemoryError:
         return _failed("there is not enough memory for this", 1)

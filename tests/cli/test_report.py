@@ -1,0 +1,161 @@
+"""`sonde report` from a file to its words."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sonde.cli.main import main
+from synthetic import MS, Maker
+from views.test_quality import GOOD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    make = Maker()
+    make.quality = dict(GOOD)
+    make.sample("main:3 > work:12", 30 * MS)
+    make.sample("main:3 > work:13", 10 * MS, thread="worker")
+    make.sample("main:4 > time.sleep", 60 * MS, state=1)
+    return make.write(str(tmp_path / "app.sonde"))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*args: str) -> tuple[int, str, str]:
+        code = main(["report", *args])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def loaded(run: Any, *args: str) -> Any:
+    code, out, err = run(*args, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_summary_is_the_default(run: Any, file: str) -> None:
+    code, out, err = run(file)
+    assert (code, err) == (0, "")
+    assert out.startswith("app.py (pid 100) was recorded for 1.00 s under CPython 3.12.1")
+    assert loaded(run, file) == loaded(run, file, "summary")
+    assert loaded(run, file)["duration_ns"] == 1_000 * MS
+
+
+@pytest.mark.parametrize("view", ["summary", "tree", "flat", "lines", "threads", "quality"])
+def test_every_view_in_text_and_json(run: Any, file: str, view: str) -> None:
+    code, out, err = run(file, view)
+    assert (code, err) == (0, "")
+    assert out
+    assert max(map(len, out.splitlines())) <= 80
+    assert isinstance(loaded(run, file, view), dict)
+
+
+def test_options_reach_the_view(run: Any, file: str) -> None:
+    assert loaded(run, file, "tree")["total"] == 40 * MS
+    assert loaded(run, file, "tree", "--running")["total"] == 40 * MS
+    assert loaded(run, file, "tree", "--waiting")["total"] == 60 * MS
+    assert loaded(run, file, "tree", "--wall")["total"] == 100 * MS
+    assert len(loaded(run, file, "tree")["nodes"]) == 3
+    assert len(loaded(run, file, "tree", "--merge-lines")["nodes"]) == 2
+    assert loaded(run, file, "flat", "--thread", "worker")["total"] == 10 * MS
+    assert loaded(run, file, "flat", "--thread", "1000")["total"] == 30 * MS
+    assert loaded(run, file, "flat", "--process", "100")["total"] == 40 * MS
+    assert len(loaded(run, file, "flat", "--top", "1")["rows"]) == 1
+    assert loaded(run, file, "flat", "--from", "0.02")["total"] == 30 * MS
+    assert loaded(run, file, "flat", "--to", "0.02")["total"] == 10 * MS
+    assert loaded(run, file, "flat", "--wall", "--from", ".05", "--to", "0.07")["total"] == 20 * MS
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["treee"], "there is no view 'treee'; the views are summary, tree, flat, lines, "),
+        (["tree", "--top", "many"], "--top takes a number of rows, a whole number from 1 on, "),
+        (["tree", "--top", "0"], "--top takes a number of rows, a whole number from 1 on, not '0'"),
+        (["tree", "--top", "-3"], "--top takes a number of rows, a whole number from 1 on, "),
+        (["tree", "--top", "²"], "--top takes a number of rows, a whole number from 1 on, "),
+        (["tree", "--process", "me"], "--process takes a process id, a whole number from 1 on, "),
+        (["tree", "--from", "soon"], "--from takes a time in seconds, not 'soon'"),
+        (["tree", "--to", "1s"], "--to takes a time in seconds, not '1s'"),
+        (["tree", "--from", "inf"], "a time range is given in seconds, not as inf"),
+        (["tree", "--from", "2", "--to", "1"], "the time range is empty: it ends at 1 s, not "),
+        (["tree", "--wall", "--waiting"], "--waiting and --wall exclude each other"),
+        (["flat", "--merge-lines"], "--merge-lines is for the view tree, not for flat"),
+        (["summary", "--wall"], "--wall is for the views tree, flat, lines, not for summary"),
+        (["quality", "--thread", "x"], "quality is of the whole recording and takes no choice "),
+        (["quality", "--top", "3"], "quality is of the whole recording and takes no choice "),
+    ],
+)
+def test_a_wrong_call_is_answered_in_a_sentence(
+    run: Any, tmp_path: Path, args: list[str], said: str
+) -> None:
+    """Before the file is even looked at: it need not exist."""
+    code, out, err = run(str(tmp_path / "none.sonde"), *args)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"sonde: {said}")
+    assert err.count("\n") == 1
+
+
+def test_an_unknown_thread_or_process(run: Any, file: str) -> None:
+    code, _, err = run(file, "tree", "--thread", "nobody")
+    assert code == 2
+    assert err == f"sonde: no thread 'nobody' in {file}; it holds MainThread, worker\n"
+    code, _, err = run(file, "tree", "--process", "7")
+    assert code == 2
+    assert err == f"sonde: no process 7 in {file}; it holds 100\n"
+
+
+def test_a_file_that_is_not_there(run: Any, tmp_path: Path) -> None:
+    missing = tmp_path / "none.sonde"
+    code, out, err = run(str(missing))
+    assert (code, out) == (1, "")
+    assert str(missing) in err
+    assert err.count("\n") == 1
+
+
+def test_a_file_that_is_no_recording(run: Any, tmp_path: Path) -> None:
+    other = tmp_path / "other.sonde"
+    other.write_text("hello")
+    code, out, err = run(str(other), "tree", "--json")
+    assert (code, out) == (1, "")
+    assert err.startswith("sonde: ")
+    assert err.count("\n") == 1
+
+
+def test_a_recording_cut_off_is_shown_with_a_word(run: Any, file: str) -> None:
+    with open(file, "rb") as whole:
+        data = whole.read()
+    with open(file, "wb") as torn:
+        torn.write(data[:-10])
+    code, out, err = run(file, "flat")
+    assert code == 0
+    assert "work" in out
+    assert err.startswith(f"sonde: {file}: ")
+
+
+def test_nothing_to_show_says_why(run: Any, tmp_path: Path) -> None:
+    make = Maker()
+    make.sample("main:3")
+    file = make.write(str(tmp_path / "app.sonde"))
+    code, out, _ = run(file, "tree", "--waiting")
+    assert code == 0
+    assert out == "No waiting time was recorded; record it with: sonde run --what cpu,waits …\n"
+    assert (
+        run(file, "tree", "--from", "50")[1] == "No running time in this part of the recording.\n"
+    )
+    assert loaded(run, file, "tree", "--waiting") == {"unit": "ns", "total": 0, "nodes": []}
+
+
+def test_json_survives_half_characters(run: Any, tmp_path: Path) -> None:
+    make = Maker()
+    make.define("f", "/app/\udcff.py", 1)
+    make.sample("f:3")
+    file = make.write(str(tmp_path / "app.sonde"))
+    assert len(loaded(run, file, "tree")["nodes"]) == 1
