@@ -140,16 +140,21 @@ uint64_t sonde_describe_native(sonde_thread *thread, const void *key, const char
     return id;
 }
 
+void sonde_write_thread_name(sonde_thread *to, PyObject *thread_object, PyObject *name)
+{
+    char text[NAME_MAX_BYTES + 1];
+    uint32_t n = utf8_of(name, text, NAME_MAX_BYTES);
+    text[n] = 0;
+    write_native(&to->ring, SONDE_REC_THREAD, (uint64_t)(uintptr_t)thread_object, NULL, text);
+}
+
 void sonde_describe_thread(PyObject *thread_object, PyObject *name)
 {
     // Written into a slot of its own: the caller's ring belongs to its signal handler.
     sonde_thread *notes = sonde_notes_enter();
     if (!notes)
         return;
-    char text[NAME_MAX_BYTES + 1];
-    uint32_t n = utf8_of(name, text, NAME_MAX_BYTES);
-    text[n] = 0;
-    write_native(&notes->ring, SONDE_REC_THREAD, (uint64_t)(uintptr_t)thread_object, NULL, text);
+    sonde_write_thread_name(notes, thread_object, name);
     sonde_notes_leave();
 }
 

@@ -19,7 +19,9 @@ uint64_t sonde_describe_code(sonde_thread *thread, PyCodeObject *code);
 uint64_t sonde_describe_native(sonde_thread *thread, const void *key, const char *owner,
                                const char *name);
 
-// Tells that `thread_object` (a threading.Thread) is called `name`. Callers hold the GIL.
+// Tells that `thread_object` (a threading.Thread) is called `name`; into the ring of `to`, whose
+// producer the caller is, or from outside of any handler.
+void sonde_write_thread_name(sonde_thread *to, PyObject *thread_object, PyObject *name);
 void sonde_describe_thread(PyObject *thread_object, PyObject *name);
 
 // Watch code objects die / stop watching.

@@ -4,6 +4,7 @@
 #include "callee.h"
 #include "describe.h"
 #include "frames.h"
+#include "thread_name.h"
 
 // More frames than any real stack has: a chain this long is a loop made of garbage.
 #define MAX_HOPS (1 << 20)
@@ -41,18 +42,6 @@ static frame_t *top_frame(PyThreadState *state, const ucontext_t *context)
         cframe = (_PyCFrame *)cframe->previous;
     return cframe ? cframe->current_frame : NULL;
 #endif
-}
-
-// The threading.Thread whose _bootstrap is the outermost frame: the recorder knows names by it.
-static uint64_t thread_object(const frame_t *root, const PyCodeObject *code)
-{
-    static const char name[] = "_bootstrap";
-    PyObject *given = code->co_name;
-    if (code->co_argcount != 1 || !PyUnicode_IS_COMPACT_ASCII(given) ||
-        PyUnicode_GET_LENGTH(given) != sizeof name - 1 ||
-        memcmp(PyUnicode_1BYTE_DATA(given), name, sizeof name - 1) != 0)
-        return 1; // not a thread of the threading module
-    return (uint64_t)(uintptr_t)frame_value(root, 0);
 }
 
 static uint32_t undecodable(sonde_event *event)
@@ -103,9 +92,9 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
     }
     if (root && !event->flags) {
         if (event->tid)
-            event->thread_object = thread_object(root, root_code);
+            event->thread_object = sonde_thread_object(thread, root, root_code);
         else if (!thread->slot->thread_object)
-            thread->slot->thread_object = thread_object(root, root_code);
+            thread->slot->thread_object = sonde_thread_object(thread, root, root_code);
     }
     return depth;
 }

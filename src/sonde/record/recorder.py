@@ -56,7 +56,8 @@ class Recorder:
         self._targets: list[TargetProcess] = []
         self._pidfds: dict[int, int] = {}
         self._root: int | None = None
-        self._stopping = False
+        self._admitted = self._stopping = False
+        self._ended = self.origin
         self._end_note = "stopped"
         self._tick = LONGEST
         self._steal = _steal_ns()
@@ -117,6 +118,8 @@ class Recorder:
             self._exited(what)
 
     def stop(self, note: str) -> None:
+        if not self._stopping:
+            self._ended = time.monotonic_ns()
         self._stopping = True
         self._end_note = note
 
@@ -136,6 +139,9 @@ class Recorder:
             return
         for old in [target for target in self._targets if target.pid == pid]:
             self._drop(old, "replaced by exec" if reason == shm.REASON_START else None)
+        if not self._admitted:  # time counts from here: before it there was nothing to record
+            self._admitted = True
+            self.origin = time.monotonic_ns()
         slots, ring_size = self._config["slots"], self._config["ring_size"]
         version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
         target = TargetProcess(
@@ -287,7 +293,7 @@ class Recorder:
         noted = self._config.get("exit")
         if noted:
             self._writer.target({"exit": noted["text"]})
-        end = {"note": self._end_note, "duration_ns": time.monotonic_ns() - self.origin}
+        end = {"note": self._end_note, "duration_ns": self._ended - self.origin}
         self._writer.target({"duration_ns": end["duration_ns"]})
         self._writer.close(end)
         self._say({"done": facts, "duration_ns": end["duration_ns"], "path": self._writer.path})

@@ -53,15 +53,12 @@ class Slot:
     def time(self) -> ThreadTime:
         """What this thread's records weigh; known to the process, because others may see it too."""
         if self._time is None:
-            _, _, _, thread_object, birth = shm.SLOT_FACTS.unpack_from(
-                self.process.memory, self.base
-            )
+            birth = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)[4]
             self._time = self.process.time_of(self.tid, birth or self.claimed)
-            self._time.thread_object = thread_object
         return self._time
 
     def _learn_name(self) -> None:
-        """A thread may be seen before its first frame tells whose it is."""
+        """After the records, because one of them may be the name itself."""
         if self._time is not None and not self._time.thread_object:
             facts = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)
             self._time.is_thread(facts[3])
