@@ -79,8 +79,8 @@ def report(
         recording = read(file)
         result = _view(recording, view, selection, merge_lines, rows)
     if as_json:
-        json.dump(result.to_json(), sys.stdout, separators=(",", ":"))
-        sys.stdout.write("\n")
+        # In one piece: json.dump goes through Python for every value, dumps does not.
+        print(json.dumps(result.to_json(), separators=(",", ":")))
         return
     _print(recording, view, selection, result, rows)
 
