@@ -10,8 +10,11 @@ import errno
 import os
 import struct
 
+from . import permissions
+
 _PERF_EVENT_OPEN = 298  # x86-64
-_SOFTWARE = 1
+_HARDWARE, _SOFTWARE = 0, 1
+_CPU_CYCLES = 0
 TASK_CLOCK = 1
 CONTEXT_SWITCHES = 3
 
@@ -46,8 +49,17 @@ def open_event(
     flags = _INHERIT | _EXCLUDE_HV | _INHERIT_THREAD | _REMOVE_ON_EXEC | _SIGTRAP
     if exclude_kernel:
         flags |= _EXCLUDE_KERNEL
+    return _open(tid, _SOFTWARE, config, period, flags, sig_data)
+
+
+def open_cycles(tid: int) -> int:
+    """A counter of processor cycles, which only a machine with a PMU has; OSError if not."""
+    return _open(tid, _HARDWARE, _CPU_CYCLES, 0, _EXCLUDE_KERNEL | _EXCLUDE_HV, 0)
+
+
+def _open(tid: int, kind: int, config: int, period: int, flags: int, sig_data: int) -> int:
     attr = _ATTR.pack(
-        _SOFTWARE, _ATTR.size, config, period, 0, 0, flags,
+        kind, _ATTR.size, config, period, 0, 0, flags,
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, sig_data,
     )  # fmt: skip
     fd: int = _syscall(_PERF_EVENT_OPEN, attr, tid, -1, -1, _CLOEXEC)
@@ -60,12 +72,11 @@ def open_event(
 def refusal(error: OSError) -> str:
     """Why an event was refused, for a person."""
     if error.errno in (errno.EACCES, errno.EPERM):
-        try:
-            with open("/proc/sys/kernel/perf_event_paranoid") as f:
-                level = f.read().strip()
-        except OSError:
-            level = "unknown"
-        return f"perf events are not permitted (perf_event_paranoid is {level})"
+        if refused_by_filter(error):
+            return "perf events are not permitted: a seccomp filter refuses them"
+        level = permissions.setting("perf_event_paranoid")
+        told = "unknown" if level is None else level
+        return f"perf events are not permitted (perf_event_paranoid is {told})"
     if error.errno == errno.ENOSYS:
         return "this kernel has no perf events, or a filter hides them"
     if error.errno == errno.EINVAL:
@@ -73,3 +84,11 @@ def refusal(error: OSError) -> str:
     if error.errno == errno.EMFILE:
         return "the recorder ran out of descriptors"
     return f"perf events failed: {error.strerror}"
+
+
+def refused_by_filter(error: OSError) -> bool:
+    """The kernel itself says EACCES, and only to those without the capability; filters say EPERM."""
+    if permissions.seccomp_mode() != permissions.FILTERED:
+        return False
+    privileged = permissions.has_capability(permissions.CAP_PERFMON, permissions.CAP_SYS_ADMIN)
+    return error.errno == errno.EPERM or privileged
