@@ -61,7 +61,7 @@ static int receive(int fd, void *data, size_t size, int *passed)
     return n == (ssize_t)size ? 0 : EPROTO;
 }
 
-int sonde_link_open(sonde_link *link, const char *path, uint32_t reason, uint32_t version_hex)
+static int introduce(sonde_link *link, const char *path, uint32_t reason, uint32_t version_hex)
 {
     memset(link, 0, sizeof *link);
     link->memfd = -1;
@@ -72,18 +72,39 @@ int sonde_link_open(sonde_link *link, const char *path, uint32_t reason, uint32_
     link->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (link->socket < 0)
         return errno;
-    sonde_hello hello = {SONDE_MAGIC,      SONDE_PROTOCOL, (uint32_t)getpid(),
-                         (uint32_t)syscall(SYS_gettid), (uint32_t)getppid(), reason,
-                         version_hex,      0};
+    sonde_hello hello = {
+        .magic = SONDE_MAGIC,
+        .protocol = SONDE_PROTOCOL,
+        .pid = (uint32_t)getpid(),
+        .tid = (uint32_t)syscall(SYS_gettid),
+        .ppid = (uint32_t)getppid(),
+        .reason = reason,
+        .version_hex = version_hex,
+    };
     int error = connect(link->socket, (struct sockaddr *)&address, sizeof address) ? errno : 0;
-    if (!error)
-        error = send_all(link->socket, &hello, sizeof hello);
+    return error ? error : send_all(link->socket, &hello, sizeof hello);
+}
+
+int sonde_link_open(sonde_link *link, const char *path, uint32_t reason, uint32_t version_hex)
+{
+    int error = introduce(link, path, reason, version_hex);
     if (!error)
         error = receive(link->socket, &link->config, sizeof link->config, &link->memfd);
     if (!error && link->memfd < 0)
         error = EPROTO;
     if (error)
         sonde_link_close(link);
+    return error;
+}
+
+int sonde_link_tell(const char *path, uint32_t reason)
+{
+    sonde_link link;
+    sonde_arm answer;
+    int error = introduce(&link, path, reason, 0);
+    if (!error)
+        error = receive(link.socket, &answer, sizeof answer, NULL);
+    sonde_link_close(&link);
     return error;
 }
 

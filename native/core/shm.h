@@ -134,7 +134,14 @@ typedef struct {
     uint32_t pad;
 } sonde_hello;
 
-enum sonde_reason { SONDE_START = 0, SONDE_FORKED = 1, SONDE_API = 2 };
+enum sonde_reason {
+    SONDE_START = 0,
+    SONDE_FORKED = 1,
+    SONDE_API = 2,
+    // These two are answered with sonde_arm at once:
+    SONDE_EXEC = 3,        // about to execute another program: close the events first
+    SONDE_EXEC_FAILED = 4, // still here: arm again
+};
 
 typedef struct {
     uint32_t magic, protocol;

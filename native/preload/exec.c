@@ -24,6 +24,20 @@ static const char socket_is[] = "SONDE_SOCKET=";
 
 static bool starts(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
 
+// What replaces this very process must not meet its perf events, see the agent.
+static void before_exec(void)
+{
+    if (sonde_environment.before_exec)
+        sonde_environment.before_exec();
+}
+
+static int failed(int result)
+{
+    if (sonde_environment.exec_failed)
+        sonde_environment.exec_failed();
+    return result;
+}
+
 static bool wanted(void) { return sonde_environment.socket[0] && sonde_environment.follow; }
 
 static size_t count(char *const list[])
@@ -81,7 +95,8 @@ static void with_session(char *const env[], char **out, char *preload, char *soc
 EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
     ADD_SESSION(env);
-    return REAL(execve)(path, argv, with_env);
+    before_exec();
+    return failed(REAL(execve)(path, argv, with_env));
 }
 
 EXPORT int execv(const char *path, char *const argv[]) { return execve(path, argv, environ); }
@@ -89,7 +104,8 @@ EXPORT int execv(const char *path, char *const argv[]) { return execve(path, arg
 EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
 {
     ADD_SESSION(env);
-    return REAL(execvpe)(file, argv, with_env);
+    before_exec();
+    return failed(REAL(execvpe)(file, argv, with_env));
 }
 
 EXPORT int execvp(const char *file, char *const argv[]) { return execvpe(file, argv, environ); }
@@ -97,13 +113,15 @@ EXPORT int execvp(const char *file, char *const argv[]) { return execvpe(file, a
 EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
     ADD_SESSION(env);
-    return REAL(fexecve)(fd, argv, with_env);
+    before_exec();
+    return failed(REAL(fexecve)(fd, argv, with_env));
 }
 
 EXPORT int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags)
 {
     ADD_SESSION(env);
-    return REAL(execveat)(dir, path, argv, with_env, flags);
+    before_exec();
+    return failed(REAL(execveat)(dir, path, argv, with_env, flags));
 }
 
 // The variadic ones collect their arguments and go through the above, as libc's own do.

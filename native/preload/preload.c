@@ -38,6 +38,8 @@ static void load_agent(void)
         return;
     *(void **)&agent_start = dlsym(agent, "sonde_agent_start");
     *(void **)&agent_thread_starts = dlsym(agent, "sonde_agent_thread_starts");
+    *(void **)&sonde_environment.before_exec = dlsym(agent, "sonde_agent_before_exec");
+    *(void **)&sonde_environment.exec_failed = dlsym(agent, "sonde_agent_exec_failed");
     *(void **)&agent_trap_action = dlsym(agent, "sonde_agent_trap_action");
 }
 

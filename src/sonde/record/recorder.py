@@ -40,6 +40,8 @@ SHORTEST, LONGEST = 0.005, 0.05
 BUSY = 0.25
 
 ANSWER_S = 1.0
+# No execve takes longer to replace the old program.
+EXEC_NS = 1_000_000_000
 
 
 class Recorder:
@@ -63,6 +65,7 @@ class Recorder:
         self._steal = _steal_ns()
         self._finished: dict[str, Any] = {}
         self._worst = 0
+        self._executing: dict[int, int] = {}
         self._why: str | None = None
         self._folder = tempfile.mkdtemp(prefix="sonde-", dir=_runtime_folder())
         self.path = os.path.join(self._folder, "agent")
@@ -93,6 +96,8 @@ class Recorder:
                     self._write_quality()
                     self._writer.flush()
                     next_flush = now + FLUSH_NS
+                if self._executing:
+                    self._rearm_survivors(now)
                 if now >= next_sweep:
                     for target in self._targets:
                         target.sweep()
@@ -137,6 +142,10 @@ class Recorder:
         pid, uid, _ = struct.unpack("iII", credentials)
         if uid not in (os.getuid(), 0) and os.getuid() != 0:
             return
+        if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
+            self._around_exec(pid, reason)
+            connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
+            return
         for old in [target for target in self._targets if target.pid == pid]:
             self._drop(old, "replaced by exec" if reason == shm.REASON_START else None)
         if not self._admitted:  # time counts from here: before it there was nothing to record
@@ -175,6 +184,27 @@ class Recorder:
         self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
         self._why = armed.why_not_better or self._why
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), 0))
+
+    def _around_exec(self, pid: int, reason: int) -> None:
+        for target in self._targets:
+            if target.pid != pid or target.armed is None:
+                continue
+            if reason == shm.REASON_EXEC:
+                target.armed.close()
+                self._executing[pid] = time.monotonic_ns()
+            else:
+                self._executing.pop(pid, None)
+                target.rearm(self._arming)
+
+    def _rearm_survivors(self, now: int) -> None:
+        """A program that records itself cannot tell us that its exec failed; its memory does."""
+        for pid, since in list(self._executing.items()):
+            if now - since < EXEC_NS:
+                continue
+            del self._executing[pid]
+            for target in self._targets:
+                if target.pid == pid and target.still_mapped():
+                    target.rearm(self._arming)
 
     def _watch(self, pid: int) -> None:
         if pid in self._pidfds:

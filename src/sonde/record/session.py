@@ -32,7 +32,7 @@ def _load_agent() -> ctypes.PyDLL:
         _agent.sonde_agent_start.argtypes = [ctypes.c_char_p, ctypes.c_uint32]
         _agent.sonde_agent_start.restype = ctypes.c_int
         _agent.sonde_agent_stop.restype = None
-        _agent.sonde_agent_watch_threads()
+        _agent.sonde_agent_audit()
     return _agent
 
 

@@ -107,6 +107,10 @@ class TargetProcess:
             if tid in self._times:
                 self._times[tid].skip_to(start, cpu)
 
+    def still_mapped(self) -> bool:
+        """Is the program that mapped our memory still the one that runs?"""
+        return "memfd:sonde" in _read(f"/proc/{self.pid}/maps")
+
     # ---- draining
 
     def drain(self) -> float:
