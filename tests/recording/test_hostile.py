@@ -229,7 +229,7 @@ def peak_of_refusal(data: bytes) -> int:
 
 
 def test_blocks_that_expand_without_end():
-    # Five constant columns in 10 bytes for 512 rows: as far as honest blocks go.
+    # Five constant columns in 10 bytes for a whole block: as far as honest blocks go.
     constant = [
         rows_block(NUMBER["samples"], bytes(10), MAX_ROWS, first_row=number * MAX_ROWS)
         for number in range(2000)

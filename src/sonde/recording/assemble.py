@@ -35,8 +35,8 @@ from sonde.recording.tables import (
     Threads,
 )
 
-# What a file may expand to. A block's rows are limited, so an honest file stays
-# below 400 times its size; a hostile one meets this instead of the machine's memory.
+# What a file may expand to. A block's rows are limited, so an honest table of up to 17
+# columns stays below this; a hostile one meets it instead of the end of the memory.
 _BUDGET_FLOOR = 64 << 20
 _BUDGET_A_BYTE = 512
 # Parsed JSON takes this many times its text at worst (a list of empty lists).

@@ -39,7 +39,7 @@ ZSTD = 1
 
 # Both bound what a hostile or broken file can make a reader allocate: a block
 # cannot expand to more than this, however well it compresses.
-MAX_ROWS = 512
+MAX_ROWS = 256
 MAX_RAW = 1 << 20
 # A path has at most 4 KiB; what is longer is a generated name or an argument list.
 MAX_TEXT = 1 << 16

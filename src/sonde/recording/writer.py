@@ -35,7 +35,7 @@ from sonde.recording.format import (
 )
 from sonde.recording.schema import TABLES, Column, Table, declare
 
-# Level 3 compresses the planes as well as level 9 does within 2 %, at a fifth of the time.
+# On blocks of a hundred samples levels 1 to 19 give the same size within 1 %; 19 takes longer.
 _LEVEL = 3
 # Updates are JSON, about 50 bytes each; this many stay far below the size of a block.
 _UPDATES_A_BLOCK = 256
