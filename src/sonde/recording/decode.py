@@ -8,6 +8,7 @@ either sign just work; `reader` checks the results against the columns' bounds.
 from __future__ import annotations
 
 import json
+import re
 from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Any
@@ -58,13 +59,6 @@ class Decompressor:
             raise Damaged from None
 
 
-def _bounded(digits: str) -> int:
-    value = int(digits)
-    if not -(2**63) <= value < 2**63:
-        raise ValueError(digits)
-    return value
-
-
 def _finite(digits: str) -> float:
     value = float(digits)
     if not isfinite(value):
@@ -72,13 +66,24 @@ def _finite(digits: str) -> float:
     return value
 
 
-_JSON = json.JSONDecoder(parse_int=_bounded, parse_float=_finite, parse_constant=_finite)
+def _bounded(digits: str) -> int:
+    value = int(digits)
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(digits)
+    return value
+
+
+_JSON = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+# Its call per integer is only worth it where one could be too long.
+_LONG_INTEGER = re.compile(rb"\d{19}")
+_JSON_BOUNDED = json.JSONDecoder(parse_int=_bounded, parse_float=_finite, parse_constant=_finite)
 
 
 def decode_json(raw: bytes) -> Any:
     """JSON without numbers that no column holds and surrogates that no output accepts."""
+    decoder = _JSON_BOUNDED if _LONG_INTEGER.search(raw) else _JSON
     try:
-        value = _JSON.decode(raw.decode())
+        value = decoder.decode(raw.decode())
     except (ValueError, RecursionError):
         raise Damaged from None
     return _printable(value) if b"\\u" in raw else value
