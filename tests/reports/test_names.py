@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from sonde.reports.names import labelled, place, printable, shortened
+from sonde.reports.names import clipped, labelled, place, printable, shortened
 
 
 def test_shortened_in_the_middle() -> None:
@@ -14,6 +14,12 @@ def test_shortened_in_the_middle() -> None:
     assert shortened("abcdefghij", 6) == "abc…ij"
     assert shortened("abcdefghij", 1) == "…"
     assert shortened("abcdefghij", 0) == ""
+
+
+def test_clipped_at_the_end() -> None:
+    assert clipped("return x", 8) == "return x"
+    assert clipped("return x + y", 8) == "return…"
+    assert clipped("return x", 0) == ""
 
 
 @pytest.mark.parametrize("width", range(1, 12))
@@ -30,6 +36,9 @@ def test_wide_characters_take_two_columns(width: int) -> None:
         ("/home/me/app/.venv/lib/python3.12/site-packages/x.py", 1, 40, "x.py:1"),
         ("/somewhere/very/deep/in/the/tree/file.py", 12, 21, "…/the/tree/file.py:12"),
         ("/somewhere/very/deep/in/the/tree/file.py", 12, 17, "…/tree/file.py:12"),
+        ("/opt/site-packages/some/package/__init__.py", 8, 24, "…/package/__init__.py:8"),
+        ("/opt/site-packages/some/package/__init__.py", 8, 21, "…/pa…ge/__init__.py:8"),
+        ("/opt/site-packages/package/__init__.py", 8, 18, "…/__init__.py:8"),
         ("<built-in>", 0, 40, "<built-in>"),
         ("<frozen importlib._bootstrap>", 7, 40, "<frozen importlib._bootstrap>:7"),
         ("", 0, 40, ""),

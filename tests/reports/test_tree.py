@@ -29,7 +29,8 @@ def test_bars_shares_and_indentation() -> None:
 
 def test_small_branches_are_folded_and_counted() -> None:
     make = Maker()
-    make.sample("main:3 > work:12", 1_000 * MS)
+    for _ in range(1_000):
+        make.sample("main:3 > work:12", MS)
     for i in range(12):
         make.sample(f"main:3 > small{i}:1", MS)
     assert lines(make)[1:] == [
@@ -60,6 +61,49 @@ def test_deeper_than_pythons_recursion() -> None:
     for i in range(0, 3_000, 100):
         make.sample(" > ".join(f"f{j % 7}:{1 + j % 7}" for j in range(i + 1)), MS)
     assert len(lines(make)) > 100
+
+
+def test_what_rests_on_few_samples_is_folded() -> None:
+    make = Maker()
+    for _ in range(495):
+        make.sample("main:3 > work:12")
+    for i in range(5):
+        make.sample(f"main:3 > chance:{i + 1}")
+    assert [line[28:] for line in lines(make)[1:]] == [
+        "main  /app/app.py:3",
+        " work  /app/app.py:12",
+        " … 5 more below 1.0 %",
+    ]
+
+
+def test_a_wait_is_no_chance() -> None:
+    make = Maker()
+    make.sample("main:3 > wait:1", 990 * MS, state=1)
+    make.sample("main:3 > wait:2", 10 * MS, state=1)
+    assert len(lines(make, Selection("waiting"))) == 5
+
+
+def test_the_import_machinery_is_left_out() -> None:
+    make = Maker()
+    make.define("_find_and_load", "<frozen importlib._bootstrap>", 1)
+    make.define("_call", "<frozen importlib._bootstrap_external>", 1)
+    importing = "_find_and_load:5 > _call:6 > exec"
+    make.sample(f"main:3 > {importing} > heavy:1 > {importing} > heavier:2", 600 * MS)
+    make.sample(f"main:3 > {importing} > light:1", 300 * MS)
+    make.sample("main:3 > _find_and_load:5 > _call:6", 100 * MS)
+    make.sample("main:3 > exec > run:1", 2_000 * MS)
+    make.samples *= 5
+    *shown, note = lines(make)[1:]
+    assert note == "Frames of the import machinery are left out; --json has them."
+    assert [line[28:] for line in shown] == [
+        "main  /app/app.py:3",
+        " exec  <built-in>",
+        "  run  /app/app.py:1",
+        " _call  <frozen importlib._bootstrap_external>:6",
+        "  heavy  /app/app.py:1",
+        "   heavier  /app/app.py:2",
+        "  light  /app/app.py:1",
+    ]
 
 
 def test_waiting_is_told_by_texture() -> None:

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from sonde.reports.names import place, printable, shortened
+from sonde.reports.names import clipped, place, printable
 from sonde.reports.page import line
 from sonde.views.words import count, duration, percent
 
@@ -38,7 +38,7 @@ def render(
             f"{duration(row.self_ns):>9}",
             (f"{share:>8}", "cyan"),
             f"{duration(row.total_ns):>10}  {where:<{room}}  ",
-            (shortened(sources.line(row.file, row.line), out.width - _NUMBERS - room - 2), "dim"),
+            (clipped(sources.line(row.file, row.line), out.width - _NUMBERS - room - 2), "dim"),
         )
     left = len(result.rows) - len(shown)
     if left > 0:

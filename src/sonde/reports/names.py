@@ -11,6 +11,7 @@ from pathlib import PurePath
 from rich.cells import cell_len, set_cell_size
 
 ELLIPSIS = "…"
+NAMELESS = ("__init__.py", "__main__.py")
 LIBRARIES = ("site-packages", "dist-packages")
 
 
@@ -38,6 +39,13 @@ def shortened(text: str, width: int) -> str:
     return set_cell_size(text, head).rstrip() + ELLIPSIS + end
 
 
+def clipped(text: str, width: int) -> str:
+    """The text cut at its end, as source reads best."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1).rstrip() + ELLIPSIS if width > 0 else ""
+
+
 def place(file: str, line: int, width: int, *, base: str | None = None) -> str:
     """A file and line, told from the working directory or the library on, then from the end."""
     if not file:
@@ -47,6 +55,10 @@ def place(file: str, line: int, width: int, *, base: str | None = None) -> str:
     if cell_len(path + suffix) <= width:
         return path + suffix
     parts = path.split("/")
+    room = width - cell_len(f"{ELLIPSIS}//{parts[-1]}{suffix}")
+    if parts[-1] in NAMELESS and len(parts) > 1 and room > 2:
+        # Such a file says nothing without its folder.
+        parts[-2:] = [f"{shortened(parts[-2], room)}/{parts[-1]}"]
     for start in range(1, len(parts)):
         rest = f"{ELLIPSIS}/{'/'.join(parts[start:])}{suffix}"
         if cell_len(rest) <= width:

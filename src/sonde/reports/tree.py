@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import labelled
 from sonde.reports.page import bar, line
+from sonde.views.profile import BUILT_IN
 from sonde.views.words import count, duration, percent
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 SMALL = 0.005
 """Branches below this share of the total are folded."""
+FEW = 5
+"""So are those that rest on fewer samples than this, which may be chance, ..."""
+NOT_SMALL = 0.02
+"""... unless their share is this large all the same."""
 BAR = 8
 DEEPEST_INDENT = 20
 LONGEST_CHAIN = 16
@@ -23,6 +28,11 @@ LONGEST_CHAIN = 16
 CHAIN_END = 6
 
 _NUMBERS = 8 + 1 + BAR + 9 + 2
+
+
+PLUMBING_FILE = "<frozen importlib._bootstrap"
+PLUMBING_BELOW = ("exec", "__import__")
+"""Built-ins that belong to the import machinery where it calls them."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +64,15 @@ def render(result: Tree, out: Console) -> None:
         )
     if any(node.state == "waiting" for node in result.nodes):
         line(out, ("Bars: █ running, ░ waiting.", "dim"))
+    if any(node.file.startswith(PLUMBING_FILE) for node in result.nodes):
+        line(out, ("Frames of the import machinery are left out; --json has them.", "dim"))
 
 
 def _shown(result: Tree) -> list[tuple[int, Node | Folded]]:
     """The lines of the page: nodes with their depth, small ones folded, long chains cut."""
-    limit = result.total_ns * SMALL
-    children: list[list[Node]] = [[] for _ in result.nodes]
-    roots: list[Node] = []
-    for node in result.nodes:
-        (roots if node.parent is None else children[node.parent]).append(node)
+    small = _small(result)
+    limit = result.total_ns * small
+    roots, children = _families(result, limit)
 
     page: list[tuple[int, Node | Folded]] = []
     chain: list[tuple[int, Node]] = []
@@ -94,6 +104,45 @@ def _shown(result: Tree) -> list[tuple[int, Node | Folded]]:
         elif len(large) < len(nodes):
             end_chain()
             rest = len(nodes) - len(large)
-            page.append((depth, Folded(f"{rest:,} more below {percent(SMALL, 1)}")))
+            page.append((depth, Folded(f"{rest:,} more below {percent(small, 1)}")))
     end_chain()
     return page
+
+
+def _small(result: Tree) -> float:
+    """The share below which a branch is folded; a wait is no chance, however few there are."""
+    samples = sum(node.samples for node in result.nodes)
+    if not samples or any(node.state == "waiting" for node in result.nodes):
+        return SMALL
+    return min(max(SMALL, FEW / samples), NOT_SMALL)
+
+
+def _families(result: Tree, limit: float) -> tuple[list[Node], list[list[Node]]]:
+    """The roots, and the children of every node, with the import machinery left out.
+
+    Between a module and one it imports stand half a dozen frames that nobody wants to read;
+    one that took time itself stays.
+    """
+    children: list[list[Node]] = [[] for _ in result.nodes]
+    roots: list[Node] = []
+    plumbing: list[bool] = []
+    for node in result.nodes:
+        plumbing.append(
+            node.file.startswith(PLUMBING_FILE)
+            or (
+                node.file == BUILT_IN
+                and node.name in PLUMBING_BELOW
+                and node.parent is not None
+                and plumbing[node.parent]
+            )
+        )
+    # Children come after their parent, so from the end every node finds its own complete.
+    for node in reversed(result.nodes):
+        family = roots if node.parent is None else children[node.parent]
+        if plumbing[node.id] and node.self_ns < limit and children[node.id]:
+            family.extend(children[node.id])
+        else:
+            family.append(node)
+    for family in (roots, *children):
+        family.sort(key=lambda node: (-node.total_ns, node.id))
+    return roots, children
