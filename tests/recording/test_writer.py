@@ -59,6 +59,11 @@ def test_a_place_where_nothing_can_be_written(tmp_path, monkeypatch, path, reaso
     assert str(raised.value) == f"cannot write {path}: {reason}"
 
 
+def test_a_name_that_cannot_be():
+    with pytest.raises(SondeError, match="a name holds no null character"):
+        Writer("a\0b", {})
+
+
 def test_full_device():
     with pytest.raises(SondeError) as raised:
         Writer("/dev/full", {})

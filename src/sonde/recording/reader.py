@@ -32,9 +32,10 @@ def read(path: str | os.PathLike[str]) -> Recording:
         raise RecordingError(
             f"{name} may not be read by this user: a recording belongs to whoever recorded it"
         ) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise RecordingError(f"cannot open {name!r}: {reason}") from None
+    except OSError as error:
+        raise RecordingError(f"cannot open {name}: {error.strerror}") from None
+    except ValueError:
+        raise RecordingError(f"cannot open {name!r}: a name holds no null character") from None
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):

@@ -152,6 +152,10 @@ class Writer:
             file = os.open(self.path, flags, 0o600)
         except OSError as error:
             raise SondeError(f"cannot write {self.path}: {error.strerror}") from None
+        except ValueError:
+            raise SondeError(
+                f"cannot write {self.path!r}: a name holds no null character"
+            ) from None
         try:
             if stat.S_ISREG(os.fstat(file).st_mode):
                 self._take(file)
