@@ -1,33 +1,51 @@
 #define _GNU_SOURCE
 #include "guard.h"
 
+#include "actions.h"
+
 #include <setjmp.h>
-#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static const int signals[2] = {SIGSEGV, SIGBUS};
-static struct sigaction previous[2];
+
+// Whom to pass a fault on to. More than one where a program that records itself set a handler while
+// ours was in place (faulthandler.enable()): we go above it again, and as it may give back to us what
+// it cannot handle, what was there before us must stay known too. The last one is the newest.
+#define MOST_BELOW 4
+static struct sigaction below[2][MOST_BELOW];
+static int levels[2];
 static bool installed[2];
+static _Atomic bool installing;
 
 // initial-exec: a general-dynamic TLS access may allocate on first use, in a handler.
-static _Thread_local sigjmp_buf *landing __attribute__((tls_model("initial-exec")));
+#define LOCAL static _Thread_local __attribute__((tls_model("initial-exec")))
+LOCAL sigjmp_buf *landing;
+LOCAL int passing; // level + 1 of the handler that has the fault now
+LOCAL uintptr_t last_address;
+LOCAL unsigned repeated;
+
+// A handler that puts back what it found (us) and returns, so that the fault happens again, would
+// get it from us for ever. One that mends faults does not mend the same one so often in a row.
+#define MOST_REPEATED 1000
 
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
-    struct sigaction *old = &previous[sig == SIGBUS];
-    if (old->sa_flags & SA_SIGINFO) {
-        old->sa_sigaction(sig, info, context);
-    } else if (old->sa_handler == SIG_DFL) {
-        sigaction(sig, old, NULL);
-        // A real fault happens again at once and dies as it would have; one that was sent must be
-        // sent again.
-        if (info->si_code <= 0)
-            syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), sig);
-    } else if (old->sa_handler != SIG_IGN) {
-        old->sa_handler(sig);
+    int i = sig == SIGBUS;
+    int level = passing ? passing - 2 : levels[i] - 1;
+    if (info->si_code > 0) {
+        repeated = (uintptr_t)info->si_addr == last_address ? repeated + 1 : 0;
+        last_address = (uintptr_t)info->si_addr;
+        if (repeated > MOST_REPEATED)
+            level = 0;
     }
+    if (level < 0)
+        level = 0;
+    int outer = passing;
+    passing = level + 1;
+    sonde_act(&below[i][level], sig, info, context);
+    passing = outer;
 }
 
 static void on_fault(int sig, siginfo_t *info, void *context)
@@ -50,10 +68,18 @@ void sonde_guard_install(void)
     ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     for (int i = 0; i < 2; i++) {
         struct sigaction now;
-        if (sigaction(signals[i], NULL, &now) != 0 || now.sa_sigaction == on_fault)
+        if (sonde_sigaction(signals[i], NULL, &now) != 0)
             continue;
-        previous[i] = now;
-        installed[i] = sigaction(signals[i], &ours, NULL) == 0;
+        if (now.sa_sigaction != on_fault) {
+            if (levels[i] == MOST_BELOW)
+                continue;
+            below[i][levels[i]++] = now;
+            if (sonde_sigaction(signals[i], &ours, NULL) != 0) {
+                levels[i]--;
+                continue;
+            }
+        }
+        installed[i] = true;
     }
 }
 
@@ -61,21 +87,50 @@ void sonde_guard_remove(void)
 {
     for (int i = 0; i < 2; i++) {
         struct sigaction now;
-        if (installed[i] && sigaction(signals[i], NULL, &now) == 0 && now.sa_sigaction == on_fault)
-            sigaction(signals[i], &previous[i], NULL);
+        if (installed[i] && sonde_sigaction(signals[i], NULL, &now) == 0 &&
+            now.sa_sigaction == on_fault)
+            sonde_sigaction(signals[i], &below[i][--levels[i]], NULL);
         installed[i] = false;
     }
+}
+
+// A handler that was set over ours would take a fault of a body for the program's own.
+static bool in_place(void)
+{
+    struct sigaction now;
+    if (sonde_sigaction(SIGSEGV, NULL, &now) != 0)
+        return false;
+    if (now.sa_sigaction == on_fault)
+        return true;
+    if (!installed[0] || atomic_exchange(&installing, true))
+        return false;
+    sonde_guard_install();
+    atomic_store(&installing, false);
+    return sonde_sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_sigaction == on_fault;
 }
 
 bool sonde_guard_run(void (*body)(void *), void *arg)
 {
     sigjmp_buf here;
-    if (sigsetjmp(here, 0))
+    if (!in_place() || sigsetjmp(here, 0))
         return false;
     landing = &here;
     __asm__ volatile("" ::: "memory");
     body(arg);
     __asm__ volatile("" ::: "memory");
     landing = NULL;
+    return true;
+}
+
+bool sonde_guard_user_action(int sig, const struct sigaction *set, struct sigaction *get)
+{
+    int i = sig == SIGBUS;
+    if ((sig != SIGSEGV && sig != SIGBUS) || !installed[i])
+        return false;
+    struct sigaction *users = &below[i][levels[i] - 1], had = *users;
+    if (set)
+        *users = *set;
+    if (get)
+        *get = had;
     return true;
 }

@@ -15,4 +15,9 @@ void sonde_guard_remove(void);
 // Runs body(arg); false if it faulted. Bodies do not nest, take no lock and own nothing.
 bool sonde_guard_run(void (*body)(void *), void *arg);
 
+// What the target believes `sig` to be; for the preload library, which answers sigaction with it.
+// False if the guard has no hand on that signal.
+struct sigaction;
+bool sonde_guard_user_action(int sig, const struct sigaction *set, struct sigaction *get);
+
 #endif

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "trap.h"
 
+#include "actions.h"
 #include "clock.h"
 #include "guard.h"
 
@@ -27,7 +28,6 @@ typedef struct {
 
 static sonde_walk_self *walk_self;
 static struct sigaction user;
-static bool installed;
 
 typedef struct {
     sonde_thread *thread;
@@ -106,24 +106,10 @@ static void on_switch(sonde_thread *thread, const ucontext_t *context, uint64_t 
     write_walked(thread, context, event);
 }
 
-static void pass_on(int sig, siginfo_t *info, void *context)
-{
-    if (user.sa_flags & SA_SIGINFO) {
-        if (user.sa_sigaction)
-            user.sa_sigaction(sig, info, context);
-    } else if (user.sa_handler == SIG_DFL) {
-        // What would have happened without us: death by SIGTRAP.
-        signal(SIGTRAP, SIG_DFL);
-        syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGTRAP);
-    } else if (user.sa_handler != SIG_IGN) {
-        user.sa_handler(sig);
-    }
-}
-
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
     if (info->si_code != TRAP_PERF) {
-        pass_on(sig, info, context);
+        sonde_act(&user, sig, info, context);
         return;
     }
     int saved = errno;
@@ -168,16 +154,17 @@ void sonde_trap_install(sonde_walk_self *walk)
     // run on small stacks and give the thread an alternate one.
     ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sigemptyset(&ours.sa_mask);
-    if (sigaction(SIGTRAP, NULL, &now) != 0 || now.sa_sigaction == on_trap)
+    if (sonde_sigaction(SIGTRAP, NULL, &now) != 0 || now.sa_sigaction == on_trap)
         return;
     user = now;
-    installed = sigaction(SIGTRAP, &ours, NULL) == 0;
+    sonde_sigaction(SIGTRAP, &ours, NULL);
 }
 
 void sonde_trap_user_action(const struct sigaction *set, struct sigaction *get)
 {
-    if (get)
-        *get = user;
+    struct sigaction had = user;
     if (set)
         user = *set;
+    if (get)
+        *get = had;
 }

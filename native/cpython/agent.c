@@ -155,7 +155,11 @@ static int on_audit(const char *event, PyObject *args, void *unused)
 // cannot be taken out again.
 EXPORT int sonde_agent_audit(void) { return PySys_AddAuditHook(on_audit, NULL); }
 
-EXPORT void sonde_agent_trap_action(const struct sigaction *set, struct sigaction *get)
+// What the target believes a signal to be that we have a hand on; 0 if this is none of those.
+EXPORT int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigaction *get)
 {
+    if (sig != SIGTRAP)
+        return sonde_guard_user_action(sig, set, get);
     sonde_trap_user_action(set, get);
+    return 1;
 }

@@ -19,7 +19,7 @@
 
 static int (*agent_start)(const char *, unsigned);
 static void (*agent_thread_starts)(void *);
-static void (*agent_trap_action)(const struct sigaction *, struct sigaction *);
+static int (*agent_signal_action)(int, const struct sigaction *, struct sigaction *);
 static bool tried, started;
 
 static void load_agent(void)
@@ -40,7 +40,7 @@ static void load_agent(void)
     *(void **)&agent_thread_starts = dlsym(agent, "sonde_agent_thread_starts");
     *(void **)&sonde_environment.before_exec = dlsym(agent, "sonde_agent_before_exec");
     *(void **)&sonde_environment.exec_failed = dlsym(agent, "sonde_agent_exec_failed");
-    *(void **)&agent_trap_action = dlsym(agent, "sonde_agent_trap_action");
+    *(void **)&agent_signal_action = dlsym(agent, "sonde_agent_signal_action");
 }
 
 // The first audit event after initialisation is the earliest moment at which the interpreter is whole
@@ -75,15 +75,20 @@ __attribute__((constructor)) static void enter(void)
     add_hook(on_audit, NULL);
 }
 
-// The target's own view of SIGTRAP: what it sets and asks for is kept beside the agent's handler,
-// which passes on every SIGTRAP that is not perf's.
+// The target's own view of the signals the agent has a hand on: what it sets and asks for is kept
+// beside the agent's handlers, which pass on everything that is not theirs. A handler set over the
+// agent's (faulthandler.enable() does that) would take the agent's guarded faults for crashes.
+static bool told_agent(int sig, const struct sigaction *set, struct sigaction *get)
+{
+    return started && (sig == SIGTRAP || sig == SIGSEGV || sig == SIGBUS) &&
+           agent_signal_action(sig, set, get);
+}
+
 EXPORT int sigaction(int sig, const struct sigaction *set, struct sigaction *get)
 {
     static int (*real)(int, const struct sigaction *, struct sigaction *);
-    if (sig == SIGTRAP && started) {
-        agent_trap_action(set, get);
+    if (told_agent(sig, set, get))
         return 0;
-    }
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "sigaction");
     return real(sig, set, get);
@@ -92,11 +97,9 @@ EXPORT int sigaction(int sig, const struct sigaction *set, struct sigaction *get
 EXPORT sighandler_t signal(int sig, sighandler_t handler)
 {
     static sighandler_t (*real)(int, sighandler_t);
-    if (sig == SIGTRAP && started) {
-        struct sigaction set = {.sa_handler = handler, .sa_flags = SA_RESTART}, get;
-        agent_trap_action(&set, &get);
+    struct sigaction set = {.sa_handler = handler, .sa_flags = SA_RESTART}, get;
+    if (told_agent(sig, &set, &get))
         return get.sa_handler;
-    }
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "signal");
     return real(sig, handler);
