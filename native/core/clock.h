@@ -19,7 +19,11 @@ static inline uint64_t sonde_now(void) { return sonde_clock(CLOCK_MONOTONIC); }
 static inline uint64_t sonde_thread_cpu(void) { return sonde_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 // The CPU clock of another thread of this process, to the nanosecond and without a descriptor: the
-// kernel encodes the thread in the clock id (CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED, linux/posix-timers.h).
-static inline clockid_t sonde_cpu_clock_of(pid_t tid) { return (clockid_t)(~(unsigned)tid << 3) | 6; }
+// kernel encodes the thread in the clock id (CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED,
+// linux/posix-timers.h).
+static inline clockid_t sonde_cpu_clock_of(pid_t tid)
+{
+    return (clockid_t)(~(unsigned)tid << 3) | 6;
+}
 
 #endif

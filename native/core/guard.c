@@ -11,8 +11,8 @@
 static const int signals[2] = {SIGSEGV, SIGBUS};
 
 // Whom to pass a fault on to. More than one where a program that records itself set a handler while
-// ours was in place (faulthandler.enable()): we go above it again, and as it may give back to us what
-// it cannot handle, what was there before us must stay known too. The last one is the newest.
+// ours was in place (faulthandler.enable()): we go above it again, and as it may give back to us
+// what it cannot handle, what was there before us must stay known too. The last one is the newest.
 #define MOST_BELOW 4
 static struct sigaction below[2][MOST_BELOW];
 static int levels[2];

@@ -61,7 +61,8 @@ static int receive(int fd, void *data, size_t size, int *passed)
     return n == (ssize_t)size ? 0 : EPROTO;
 }
 
-static int introduce(sonde_link *link, const char *path, uint32_t reason, uint32_t version_hex)
+static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
+                     uint32_t version_hex)
 {
     memset(link, 0, sizeof *link);
     link->memfd = -1;
@@ -75,7 +76,7 @@ static int introduce(sonde_link *link, const char *path, uint32_t reason, uint32
     sonde_hello hello = {
         .magic = SONDE_MAGIC,
         .protocol = SONDE_PROTOCOL,
-        .pid = (uint32_t)getpid(),
+        .pid = pid,
         .tid = (uint32_t)syscall(SYS_gettid),
         .ppid = (uint32_t)getppid(),
         .reason = reason,
@@ -85,9 +86,10 @@ static int introduce(sonde_link *link, const char *path, uint32_t reason, uint32
     return error ? error : send_all(link->socket, &hello, sizeof hello);
 }
 
-int sonde_link_open(sonde_link *link, const char *path, uint32_t reason, uint32_t version_hex)
+int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
+                    uint32_t version_hex)
 {
-    int error = introduce(link, path, reason, version_hex);
+    int error = introduce(link, path, pid, reason, version_hex);
     if (!error)
         error = receive(link->socket, &link->config, sizeof link->config, &link->memfd);
     if (!error && link->memfd < 0)
@@ -101,7 +103,7 @@ int sonde_link_tell(const char *path, uint32_t reason)
 {
     sonde_link link;
     sonde_arm answer;
-    int error = introduce(&link, path, reason, 0);
+    int error = introduce(&link, path, (uint32_t)getpid(), reason, 0);
     if (!error)
         error = receive(link.socket, &answer, sizeof answer, NULL);
     sonde_link_close(&link);

@@ -63,7 +63,8 @@ void sonde_seen_remove(sonde_seen *seen, const void *pointer)
         uint64_t word = atomic_load_explicit(&seen->words[place], memory_order_acquire);
         if (word == 0)
             return;
-        // Two threads that raced past a place just freed may both have inserted the key: no early end.
+        // Two threads that raced past a place just freed may both have inserted the key: no early
+        // end.
         if (word >> USES_BITS == key)
             atomic_compare_exchange_strong_explicit(&seen->words[place], &word, word & USES_MASK,
                                                     memory_order_acq_rel, memory_order_relaxed);

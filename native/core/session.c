@@ -42,7 +42,8 @@ int sonde_session_start(const sonde_config *config, int memfd)
             return ENOMEM;
         sonde.threads_mapped = wanted;
     }
-    void *at = mmap(NULL, config->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd, 0);
+    void *at =
+        mmap(NULL, config->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd, 0);
     if (at == MAP_FAILED)
         return errno;
     // A forked child must never write into its parent's rings.
@@ -183,7 +184,8 @@ void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *
     while (keep < shallower && *--a == *--b)
         keep++;
     uint32_t count = depth - keep;
-    sonde_rec_sample *out = sonde_ring_reserve(&thread->ring, sizeof *out + count * sizeof(uint64_t));
+    sonde_rec_sample *out =
+        sonde_ring_reserve(&thread->ring, sizeof *out + count * sizeof(uint64_t));
     if (!out) { // the previous stack stays the one the recorder knows
         slot->lost++;
         return;

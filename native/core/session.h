@@ -17,11 +17,11 @@ typedef struct { // what the agent itself knows of a slot; never unmapped, so la
     _Atomic uint32_t busy;
     sonde_ring ring;
     sonde_slot *slot;
-    uint64_t armed_by[2];  // sig_data of the event that samples this thread, by kind
-    uint64_t last_pc, last_sp; // where the last signal interrupted
-    uint64_t switches;     // voluntary context switches at the last wait
-    uint32_t depth;        // of the last stack written
-    uint32_t buffer;       // which of the two holds it
+    uint64_t armed_by[2];                // sig_data of the event that samples this thread, by kind
+    uint64_t last_pc, last_sp;           // where the last signal interrupted
+    uint64_t switches;                   // voluntary context switches at the last wait
+    uint32_t depth;                      // of the last stack written
+    uint32_t buffer;                     // which of the two holds it
     uint64_t frames[2][SONDE_MAX_DEPTH]; // innermost first
     int16_t scratch[SONDE_SCRATCH];      // room for working out a call site
 } sonde_thread;
@@ -60,7 +60,10 @@ sonde_thread *sonde_notes_enter(void);
 void sonde_notes_leave(void);
 
 // Where to put the next stack (SONDE_MAX_DEPTH words, innermost first).
-static inline uint64_t *sonde_stack(sonde_thread *thread) { return thread->frames[!thread->buffer]; }
+static inline uint64_t *sonde_stack(sonde_thread *thread)
+{
+    return thread->frames[!thread->buffer];
+}
 
 typedef struct {
     uint64_t time, cpu;

@@ -20,7 +20,8 @@
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_NOTES_TID 0xffffffffu // the slot for what is said outside of handlers
 
-enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread is gone
+enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread is
+       // gone
     SONDE_SLOT_FREE = 0,
     SONDE_SLOT_USED = 1,
 };
@@ -40,12 +41,12 @@ enum { // who takes the samples, sonde_arm.sampler
 typedef struct {
     uint32_t magic, protocol;
     uint32_t nslots, ring_size;
-    _Atomic uint32_t active;      // agent: 1 while hooks are in place
-    _Atomic uint32_t reader_mode; // agent: the reader sampler really in use, 0 if none
-    _Atomic uint64_t no_slot;     // events lost because every slot was taken
-    _Atomic uint64_t async;       // signals that came late because the thread had SIGTRAP blocked
-    _Atomic uint64_t unnamed;     // code objects that found no place in the table of seen ones
-    _Atomic uint64_t faults;      // walks ended by the memory guard
+    _Atomic uint32_t active;        // agent: 1 while hooks are in place
+    _Atomic uint32_t reader_mode;   // agent: the reader sampler really in use, 0 if none
+    _Atomic uint64_t no_slot;       // events lost because every slot was taken
+    _Atomic uint64_t async;         // signals that came late because the thread had SIGTRAP blocked
+    _Atomic uint64_t unnamed;       // code objects that found no place in the table of seen ones
+    _Atomic uint64_t faults;        // walks ended by the memory guard
     _Atomic uint64_t reader_cpu_ns; // CPU time of the reader thread
     _Atomic uint32_t slots_used;    // slots at and above this index were never claimed
 } sonde_header;
@@ -55,8 +56,9 @@ typedef struct {
     _Atomic uint32_t state;
     _Atomic uint32_t tid; // 0 until the slot is filled in
     uint64_t claimed_ns;  // CLOCK_MONOTONIC
-    uint64_t thread_object; // address of the threading.Thread object at the root frame, 0 if unknown
-    uint64_t birth_ns;    // when the thread was born, 0 if not asked
+    uint64_t
+        thread_object; // address of the threading.Thread object at the root frame, 0 if unknown
+    uint64_t birth_ns; // when the thread was born, 0 if not asked
     uint8_t pad0[32];
     // the producer's line
     _Atomic uint64_t head;
@@ -109,12 +111,13 @@ typedef struct { // every record starts so; size is a multiple of 8 and includes
 // sample record. Deep stacks cost bytes only where they move, and the recorder interns only those.
 typedef struct {
     sonde_rec rec;
-    uint64_t time, cpu; // ns: CLOCK_MONOTONIC, and the thread's CPU clock; the recorder makes weights
+    uint64_t time,
+        cpu; // ns: CLOCK_MONOTONIC, and the thread's CPU clock; the recorder makes weights
     uint32_t keep, count;
     uint32_t interpreter;
     uint32_t tid;           // only in SONDE_REC_OPEN_WAIT: whose stack it is
     uint64_t thread_object; // likewise: as sonde_slot.thread_object
-    uint64_t frames[];         // `count` new ones, innermost first
+    uint64_t frames[];      // `count` new ones, innermost first
 } sonde_rec_sample;
 
 typedef struct { // followed by name, file, table bytes, in that order
@@ -141,6 +144,7 @@ enum sonde_reason {
     // These two are answered with sonde_arm at once:
     SONDE_EXEC = 3,        // about to execute another program: close the events first
     SONDE_EXEC_FAILED = 4, // still here: arm again
+    SONDE_REMOTE = 5,      // not the process itself, but the recorder's own reader of it
 };
 
 typedef struct {
@@ -162,8 +166,8 @@ typedef struct {
     uint32_t pad;
 } sonde_arm;
 
-// sig_data of the perf events: kind in the low bits, then a number that tells the events of a thread
-// armed twice, then the round of arming (from 1)
+// sig_data of the perf events: kind in the low bits, then a number that tells the events of a
+// thread armed twice, then the round of arming (from 1)
 #define SONDE_SIG_CPU 1u
 #define SONDE_SIG_SWITCH 2u
 #define SONDE_SIG_KIND 3u

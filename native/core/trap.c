@@ -118,14 +118,14 @@ static void on_trap(int sig, siginfo_t *info, void *context)
     memcpy(&perf, (char *)&info->si_addr + sizeof(void *), sizeof perf);
     sonde_thread *thread = sonde_enter();
     if (thread) {
-        // A thread born while the recorder armed its parent has an event of its own and an inherited
-        // one; the first that fires stays, until threads are armed anew after a pause.
+        // A thread born while the recorder armed its parent has an event of its own and an
+        // inherited one; the first that fires stays, until threads are armed anew after a pause.
         uint64_t kind = perf.data & SONDE_SIG_KIND;
         uint64_t *armed_by = &thread->armed_by[kind == SONDE_SIG_SWITCH];
         if (*armed_by >> SONDE_SIG_ROUND_SHIFT != perf.data >> SONDE_SIG_ROUND_SHIFT)
             *armed_by = perf.data;
-        // SIGTRAP is blocked in this very handler too: a tick that fell into it comes when we return,
-        // at the same instruction, and the stack is as good as ever.
+        // SIGTRAP is blocked in this very handler too: a tick that fell into it comes when we
+        // return, at the same instruction, and the stack is as good as ever.
         uint64_t pc = (uint64_t)sonde_context_pc(context), sp = (uint64_t)sonde_context_sp(context);
         bool stale = (perf.flags & PERF_ASYNC) && (pc != thread->last_pc || sp != thread->last_sp);
         thread->last_pc = pc;

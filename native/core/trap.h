@@ -29,7 +29,8 @@ static inline uintptr_t sonde_context_sp(const ucontext_t *context)
 
 // Fills sonde_stack(thread) with the calling thread's stack and returns its depth; sets flags and
 // interpreter of `event`. Runs under the memory guard, in a signal handler.
-typedef uint32_t sonde_walk_self(sonde_thread *thread, const ucontext_t *context, sonde_event *event);
+typedef uint32_t sonde_walk_self(sonde_thread *thread, const ucontext_t *context,
+                                 sonde_event *event);
 
 // Takes SIGTRAP. The handler stays for good: a signal still in flight after the events are closed
 // would otherwise kill the target. Signals that are not perf's go to the previous handler.

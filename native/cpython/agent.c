@@ -3,10 +3,11 @@
 #define _GNU_SOURCE
 #include "../core/guard.h"
 #include "../core/link.h"
+#include "../core/reader.h"
 #include "../core/session.h"
 #include "../core/trap.h"
 #include "describe.h"
-#include "reader.h"
+#include "threads.h"
 #include "walk.h"
 
 #include <errno.h>
@@ -26,7 +27,8 @@ static int begin(uint32_t reason)
 {
     sonde_link link;
     session_pid = getpid();
-    int error = sonde_link_open(&link, socket_path, reason, (uint32_t)Py_Version);
+    int error =
+        sonde_link_open(&link, socket_path, (uint32_t)session_pid, reason, (uint32_t)Py_Version);
     if (error)
         return error;
     sonde_guard_install();
@@ -38,7 +40,7 @@ static int begin(uint32_t reason)
     if (!error)
         error = answered;
     if (!error)
-        error = sonde_reader_start(&arm);
+        error = sonde_reader_start(&arm, &sonde_threads_here);
     if (error) {
         sonde_session_stop();
         sonde_guard_remove();
@@ -61,7 +63,8 @@ static void forked_child(void)
     errno = saved;
 }
 
-// Starts a session with the recorder that listens at `path`. The caller holds the GIL. 0 or an errno.
+// Starts a session with the recorder that listens at `path`. The caller holds the GIL. 0 or an
+// errno.
 EXPORT int sonde_agent_start(const char *path, uint32_t reason)
 {
     if (atomic_load(&sonde.generation))
@@ -92,7 +95,8 @@ EXPORT void sonde_agent_stop(void)
 EXPORT int sonde_agent_active(void) { return atomic_load(&sonde.generation) != 0; }
 
 // From an audit hook: a thread is about to be started by `args[0]`, a bound method of a
-// threading.Thread. Its name is read here because later it would take the GIL, which samplers never do.
+// threading.Thread. Its name is read here because later it would take the GIL, which samplers never
+// do.
 EXPORT void sonde_agent_thread_starts(PyObject *args)
 {
     if (!atomic_load(&sonde.generation) || !PyTuple_Check(args) || PyTuple_GET_SIZE(args) < 1)
@@ -112,10 +116,10 @@ EXPORT void sonde_agent_thread_starts(PyObject *args)
     Py_DECREF(name);
 }
 
-// A tick that falls into execve is delivered to the new program, which has no handler and dies of it
-// (seen on 6.18 in two of three cases: remove_on_exec takes the event away too late). So the events
-// are closed before, and armed again should the target still be here afterwards. Both may be called
-// after vfork, where the process is not the one that is sampled.
+// A tick that falls into execve is delivered to the new program, which has no handler and dies of
+// it (seen on 6.18 in two of three cases: remove_on_exec takes the event away too late). So the
+// events are closed before, and armed again should the target still be here afterwards. Both may be
+// called after vfork, where the process is not the one that is sampled.
 EXPORT void sonde_agent_before_exec(void)
 {
     if (!atomic_load(&sonde.generation) || getpid() != session_pid)

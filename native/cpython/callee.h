@@ -5,8 +5,8 @@
 #include "../core/session.h"
 #include "frames.h"
 
-// The word for the C function that instruction `index` of frame `f` (code `code`, known as `id`) has
-// called; 0 if it calls none, or one that no name is known for. Only for a frame above which no
+// The word for the C function that instruction `index` of frame `f` (code `code`, known as `id`)
+// has called; 0 if it calls none, or one that no name is known for. Only for a frame above which no
 // other Python frame was called by the interpreter itself.
 uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject *code, uint64_t id,
                       Py_ssize_t index);

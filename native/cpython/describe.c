@@ -158,8 +158,8 @@ void sonde_describe_thread(PyObject *thread_object, PyObject *name)
     sonde_notes_leave();
 }
 
-// tp_dealloc rather than PyCode_AddWatcher (3.12+): watchers are per interpreter and only eight, and
-// code objects of sub-interpreters die too.
+// tp_dealloc rather than PyCode_AddWatcher (3.12+): watchers are per interpreter and only eight,
+// and code objects of sub-interpreters die too.
 static destructor real_dealloc;
 
 static void on_code_death(PyObject *code)

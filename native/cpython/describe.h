@@ -1,9 +1,9 @@
 // Telling the recorder what a code object or a C function is, once, when it is first seen.
 //
 // The one who sees it is the thread that runs it (or a reader of a thread that waits in it), so the
-// object and the immutable strings it holds are alive: no reference is taken and no GIL needed. When
-// a code object dies it leaves the table of seen ones, so that another one at the same address gets
-// an id of its own.
+// object and the immutable strings it holds are alive: no reference is taken and no GIL needed.
+// When a code object dies it leaves the table of seen ones, so that another one at the same address
+// gets an id of its own.
 #ifndef SONDE_DESCRIBE_H
 #define SONDE_DESCRIBE_H
 

@@ -1,7 +1,7 @@
 // Who a thread is: the threading.Thread at its outermost frame, and what that is called.
 //
-// From 3.12 starting a thread is an audit event, where the name can be asked for under the GIL. 3.11
-// has none: there the name is read from the object's attributes as they lie in memory.
+// From 3.12 starting a thread is an audit event, where the name can be asked for under the
+// GIL. 3.11 has none: there the name is read from the object's attributes as they lie in memory.
 #ifndef SONDE_THREAD_NAME_H
 #define SONDE_THREAD_NAME_H
 

@@ -1,10 +1,13 @@
+#define _GNU_SOURCE
 #include "threads.h"
 
+#include "../core/clock.h"
 #include "../core/guard.h"
 #include "frames.h"
+#include "walk.h"
 
 typedef struct {
-    sonde_python_thread *out;
+    sonde_listed *out;
     int room, found;
 } listing;
 
@@ -17,12 +20,31 @@ static void list_body(void *arg)
     for (PyInterpreterState *i = _PyRuntime.interpreters.head; i && n < job->room; i = i->next)
         for (PyThreadState *t = i->threads.head; t && n < job->room; t = t->next)
             if (t->native_thread_id)
-                job->out[n++] = (sonde_python_thread){(uint32_t)t->native_thread_id, t};
+                job->out[n++] = (sonde_listed){(uint32_t)t->native_thread_id, t};
     job->found = n;
 }
 
-int sonde_list_threads(sonde_python_thread *out, int room)
+static int list(sonde_listed *out, int room)
 {
     listing job = {out, room, -1};
     return sonde_guard_run(list_body, &job) ? job.found : -1;
 }
+
+static uint64_t cpu(uint32_t tid) { return sonde_clock(sonde_cpu_clock_of((pid_t)tid)); }
+
+static uint32_t walk(sonde_thread *to, void *state, sonde_event *event)
+{
+    return sonde_cpython_walk_thread(to, state, event);
+}
+
+static const void *top(void *state)
+{
+    PyThreadState *t = state;
+#if PY_VERSION_HEX >= 0x030D0000
+    return t->current_frame;
+#else
+    return t->cframe ? t->cframe->current_frame : NULL;
+#endif
+}
+
+const sonde_reader_ops sonde_threads_here = {list, cpu, "self", walk, top};

@@ -11,8 +11,8 @@
 
 static PyThreadState *own_state(void)
 {
-    // The state that runs on this thread, if it holds the GIL. Sub-interpreters switch states on one
-    // thread, and only this one follows.
+    // The state that runs on this thread, if it holds the GIL. Sub-interpreters switch states on
+    // one thread, and only this one follows.
 #if PY_VERSION_HEX >= 0x030D0000
     PyThreadState *current = PyThreadState_GetUnchecked();
 #else

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 
 typedef struct {
-    char library[4096]; // of this preload library
-    int folder_len;     // of the folder in it
-    char socket[128];   // of the session; empty: there is none
+    char library[4096];                              // of this preload library
+    int folder_len;                                  // of the folder in it
+    char socket[128];                                // of the session; empty: there is none
     void (*before_exec)(void), (*exec_failed)(void); // the agent's, once it is there
-    bool follow;        // programs the target executes are entered too
+    bool follow;                                     // programs the target executes are entered too
 } sonde_environment_t;
 
 extern sonde_environment_t sonde_environment;

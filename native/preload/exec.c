@@ -1,7 +1,7 @@
 // What the target executes gets the session's variables back, whatever environment it is given.
 //
-// Called between vfork and exec too: everything lies on the stack, nothing is allocated and no global
-// is written.
+// Called between vfork and exec too: everything lies on the stack, nothing is allocated and no
+// global is written.
 #define _GNU_SOURCE
 #include "environment.h"
 
@@ -22,7 +22,10 @@ extern char **environ;
 static const char preload_is[] = "LD_PRELOAD=";
 static const char socket_is[] = "SONDE_SOCKET=";
 
-static bool starts(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
+static bool starts(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
 
 // What replaces this very process must not meet its perf events, see the agent.
 static void before_exec(void)

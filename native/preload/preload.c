@@ -1,9 +1,9 @@
 // Enters a command at its start: LD_PRELOADed into the target and everything it executes, it waits
 // until a Python interpreter is up and then loads the agent for that version.
 //
-// It knows no Python headers and no version: one library for every interpreter and for the shells and
-// env(1)s before it. SONDE_SOCKET and our LD_PRELOAD entry are taken out of the environment before
-// Python copies it, and put back only for programs the target executes.
+// It knows no Python headers and no version: one library for every interpreter and for the shells
+// and env(1)s before it. SONDE_SOCKET and our LD_PRELOAD entry are taken out of the environment
+// before Python copies it, and put back only for programs the target executes.
 #define _GNU_SOURCE
 #include "environment.h"
 
@@ -28,8 +28,9 @@ static void load_agent(void)
     if (!version)
         return;
     char path[4096];
-    int n = snprintf(path, sizeof path, "%.*s/libsonde-cpython-%lu.%lu.so", sonde_environment.folder_len,
-                     sonde_environment.library, *version >> 24 & 0xff, *version >> 16 & 0xff);
+    int n = snprintf(path, sizeof path, "%.*s/libsonde-cpython-%lu.%lu.so",
+                     sonde_environment.folder_len, sonde_environment.library, *version >> 24 & 0xff,
+                     *version >> 16 & 0xff);
     if (n < 0 || n >= (int)sizeof path)
         return;
     // Not promoted to global scope: the target's own symbol look-ups must not find ours.
@@ -43,8 +44,9 @@ static void load_agent(void)
     *(void **)&agent_signal_action = dlsym(agent, "sonde_agent_signal_action");
 }
 
-// The first audit event after initialisation is the earliest moment at which the interpreter is whole
-// and no line of the program has run. Audit hooks cannot be taken out again; this one returns at once.
+// The first audit event after initialisation is the earliest moment at which the interpreter is
+// whole and no line of the program has run. Audit hooks cannot be taken out again; this one returns
+// at once.
 static int on_audit(const char *event, void *args, void *unused)
 {
     (void)unused;

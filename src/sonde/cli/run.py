@@ -36,7 +36,8 @@ def run(
     sampler: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="auto, perf, perf-user, reader or cross-core; auto takes the best."
+            metavar="NAME",
+            help="perf, perf-user, reader, cross-core or remote; auto takes the best one.",
         ),
     ] = "auto",
     no_children: Annotated[
@@ -45,8 +46,8 @@ def run(
 ) -> None:
     """Run a program and record where its time goes.
 
-    A SCRIPT.py or -m MODULE runs under the Python that sonde runs on; anything else is run as it is.
-    The program's output, exit code and signals are its own; sonde's words go to stderr.
+    A SCRIPT.py or -m MODULE runs under the Python that sonde runs on; anything else is run as it
+    is. The program's output, exit code and signals are its own; sonde's words go to stderr.
 
     \b
     Example:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from sonde.errors import SondeError
 
+OLDEST = (3, 11)
+"""The first CPython whose frames the agents know."""
+
 FOLDER = Path(__file__).resolve().parent.parent / "agents"
 
 
@@ -34,5 +37,7 @@ def agent_for(version: str) -> Path:
 def preload() -> Path:
     path = FOLDER / "libsonde-preload.so"
     if not path.exists():
-        raise SondeError(f"the native part of sonde is missing ({path}); build it with `make build`")
+        raise SondeError(
+            f"the native part of sonde is missing ({path}); build it with `make build`"
+        )
     return path

@@ -2,7 +2,8 @@
 
 In order: `perf` (each thread samples itself on a perf signal), `perf-user` (the same, but signals
 come only while the thread is outside the kernel), `reader` (a thread of the agent moves to the
-sampled thread's core), `cross-core` (the same without moving, which may tear).
+sampled thread's core), `cross-core` (the same without moving, which may tear), `remote` (the
+recorder reads the target's memory from outside).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 from . import perf, shm
 
-SAMPLERS = ("perf", "perf-user", "reader", "cross-core")
+SAMPLERS = ("perf", "perf-user", "reader", "cross-core", "remote")
 
 
 @dataclass
@@ -31,7 +32,7 @@ class Armed:
     def code(self) -> int:
         if self.sampler.startswith("perf"):
             return shm.SAMPLER_PERF
-        return shm.SAMPLER_READER if self.sampler == "reader" else shm.SAMPLER_CROSS_CORE
+        return shm.SAMPLER_CROSS_CORE if self.sampler == "cross-core" else shm.SAMPLER_READER
 
     def close(self) -> None:
         while self.events:
@@ -68,8 +69,13 @@ class Arming:
                 continue
             armed.why_not_better = _joined(reasons)
             return armed
-        sampler = SAMPLERS[max(self._first, 2)]
-        armed = Armed(sampler, _joined(reasons), False)
+        return self._unsignalled(pid, SAMPLERS[max(self._first, 2)], _joined(reasons))
+
+    def read_remotely(self, pid: int, why: str) -> Armed:
+        return self._unsignalled(pid, "remote", why)
+
+    def _unsignalled(self, pid: int, sampler: str, why: str | None) -> Armed:
+        armed = Armed(sampler, why, False)
         for tid in _threads(pid):
             armed.baseline[tid] = _now_and_cpu(pid, tid)
         return armed
@@ -101,9 +107,7 @@ class Arming:
         ]
         # Switches happen inside the kernel: an event that excludes it never sees one.
         if self._waits and not user_only:
-            events.append(
-                perf.open_event(tid, perf.CONTEXT_SWITCHES, 1, number | shm.SIG_SWITCH)
-            )
+            events.append(perf.open_event(tid, perf.CONTEXT_SWITCHES, 1, number | shm.SIG_SWITCH))
             armed.wait_signals = True
         return events
 

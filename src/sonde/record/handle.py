@@ -52,7 +52,9 @@ def parse_what(text: str) -> list[str]:
 
 def check_rate(rate: int) -> int:
     if not 1 <= rate <= HIGHEST_RATE:
-        raise UsageError(f"--rate must be between 1 and {HIGHEST_RATE} samples a second, not {rate}")
+        raise UsageError(
+            f"--rate must be between 1 and {HIGHEST_RATE} samples a second, not {rate}"
+        )
     return rate
 
 

@@ -31,7 +31,10 @@ _FORWARDED = (
 )
 _SENT_BY_A_PROCESS = 0  # si_code SI_USER; the terminal's signals have SI_KERNEL
 
-NOT_FOUND, NOT_EXECUTABLE = 127, 126
+NOT_EXECUTABLE = 126
+
+# What the waiting child is told first: 0 or 1, whether children are followed, or this.
+_NO_AGENT = 2
 
 
 def command_of(arguments: list[str]) -> list[str]:
@@ -73,7 +76,9 @@ class Launch:
             os.close(go_write)  # the child sees the end of the pipe and goes quietly
             os.waitpid(self.pid, 0)
             raise
-        message = f"{int(make_options(self.pid).children)}{self._recorder.socket_path}".encode()
+        options = make_options(self.pid)
+        how = _NO_AGENT if options.sampler == "remote" else int(options.children)
+        message = f"{how}{self._recorder.socket_path}".encode()
         os.write(go_write, message)
         os.close(go_write)
         self._fail_read = fail_read
@@ -87,11 +92,12 @@ class Launch:
             for number in (signal.SIGPIPE, signal.SIGXFSZ):  # as Python found them
                 signal.signal(number, signal.SIG_DFL)
             environment = dict(os.environ)
-            users = environment.get("LD_PRELOAD")
-            environment["LD_PRELOAD"] = f"{preload}:{users}" if users else preload
-            environment["SONDE_SOCKET"] = word[1:]
-            if word[0] == "0":
-                environment["SONDE_NO_CHILDREN"] = "1"
+            if int(word[0]) != _NO_AGENT:
+                users = environment.get("LD_PRELOAD")
+                environment["LD_PRELOAD"] = f"{preload}:{users}" if users else preload
+                environment["SONDE_SOCKET"] = word[1:]
+                if word[0] == "0":
+                    environment["SONDE_NO_CHILDREN"] = "1"
             os.execvpe(self._command[0], self._command, environment)
         except OSError as error:
             os.write(fail_write, f"{error.errno}".encode())
@@ -112,9 +118,7 @@ class Launch:
         except SondeError as error:
             trouble = str(error)
         if failed:
-            raise SondeError(
-                f"cannot run {self._command[0]!r}: {os.strerror(int(failed)).lower()}"
-            )
+            raise SondeError(f"cannot run {self._command[0]!r}: {os.strerror(int(failed)).lower()}")
         return status, done, trouble
 
     def _wait_for_target(self) -> int:

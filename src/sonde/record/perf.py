@@ -87,7 +87,7 @@ def refusal(error: OSError) -> str:
 
 
 def refused_by_filter(error: OSError) -> bool:
-    """The kernel itself says EACCES, and only to those without the capability; filters say EPERM."""
+    """The kernel says EACCES, and only to those without the capability; filters say EPERM."""
     if permissions.seccomp_mode() != permissions.FILTERED:
         return False
     privileged = permissions.has_capability(permissions.CAP_PERFMON, permissions.CAP_SYS_ADMIN)

@@ -31,6 +31,7 @@ from sonde.recording.writer import Writer
 from . import shm
 from .arming import SAMPLERS, Arming
 from .contexts import Contexts
+from .remote import RemoteReader
 from .target import TargetProcess
 
 FLUSH_NS = 100_000_000
@@ -42,6 +43,8 @@ BUSY = 0.25
 ANSWER_S = 1.0
 # No execve takes longer to replace the old program.
 EXEC_NS = 1_000_000_000
+# A target without an agent after this long will not get one.
+PATIENCE_NS = 1_000_000_000
 
 
 class Recorder:
@@ -66,6 +69,9 @@ class Recorder:
         self._finished: dict[str, Any] = {}
         self._worst = 0
         self._executing: dict[int, int] = {}
+        self._remote: RemoteReader | None = None
+        self._why_remote = ""
+        self._root_since = 0
         self._why: str | None = None
         self._folder = tempfile.mkdtemp(prefix="sonde-", dir=_runtime_folder())
         self.path = os.path.join(self._folder, "agent")
@@ -96,6 +102,8 @@ class Recorder:
                     self._write_quality()
                     self._writer.flush()
                     next_flush = now + FLUSH_NS
+                if not self._admitted and self._root is not None:
+                    self._read_remotely(self._root, now)
                 if self._executing:
                     self._rearm_survivors(now)
                 if now >= next_sweep:
@@ -133,7 +141,7 @@ class Recorder:
     def _admit(self, connection: socket.socket) -> None:
         """An agent introduces its process: give it memory, arm its threads."""
         connection.settimeout(ANSWER_S)
-        magic, protocol, _, _, _, reason, version_hex, _ = shm.HELLO.unpack(
+        magic, protocol, told_pid, _, _, reason, version_hex, _ = shm.HELLO.unpack(
             connection.recv(shm.HELLO.size)
         )
         if magic != shm.MAGIC or protocol != shm.PROTOCOL:
@@ -142,6 +150,10 @@ class Recorder:
         pid, uid, _ = struct.unpack("iII", credentials)
         if uid not in (os.getuid(), 0) and os.getuid() != 0:
             return
+        if reason == shm.REASON_REMOTE:
+            if pid != os.getpid():
+                return
+            pid = told_pid
         if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
             self._around_exec(pid, reason)
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
@@ -174,7 +186,10 @@ class Recorder:
             self._drop(target, "the agent could not start: " + os.strerror(status))
             return
         try:
-            target.armed = self._arming.arm(pid)
+            if reason == shm.REASON_REMOTE:
+                target.armed = self._arming.read_remotely(pid, self._why_remote)
+            else:
+                target.armed = self._arming.arm(pid)
         except OSError:
             self._drop(target, None)
             return
@@ -184,6 +199,21 @@ class Recorder:
         self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
         self._why = armed.why_not_better or self._why
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), 0))
+
+    def _read_remotely(self, root: int, now: int) -> None:
+        """No agent has come: read the target from outside, if it is a CPython."""
+        if self._remote is not None:
+            self._why = self._remote.refusal or self._why
+            return
+        wanted = self._config["sampler"] == "remote"
+        if not wanted and now - self._root_since < PATIENCE_NS:
+            return
+        remote = RemoteReader(root, self.path)
+        self._why_remote = (
+            "--sampler remote was asked for" if wanted else "no agent could enter the target"
+        )
+        if remote.try_start():
+            self._remote = remote
 
     def _around_exec(self, pid: int, reason: int) -> None:
         for target in self._targets:
@@ -250,6 +280,7 @@ class Recorder:
         order: dict[str, Any] = json.loads(message)
         if "root" in order:
             self._root = order["root"]
+            self._root_since = time.monotonic_ns()
             self._watch(order["root"])
         if "names" in order:
             for target in self._targets:
@@ -298,7 +329,7 @@ class Recorder:
                 total[key] = total.get(key, 0) + value
         running, cpu = total.pop("running", 0), total.pop("cpu_sampled_ns", 0)
         sampler = SAMPLERS[self._worst]
-        if mode == shm.SAMPLER_CROSS_CORE:
+        if mode == shm.SAMPLER_CROSS_CORE and sampler == "reader":
             sampler = "cross-core"
         usage = resource.getrusage(resource.RUSAGE_SELF)
         facts: dict[str, Any] = {
@@ -315,6 +346,8 @@ class Recorder:
         return facts
 
     def _finish(self) -> None:
+        if self._remote is not None:
+            self._remote.stop()
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
         for target in list(self._targets):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 import threading
@@ -17,23 +18,20 @@ from . import agents, shm
 from .handle import DEFAULT_RATE, Options, RecorderHandle, check_rate, parse_what
 from .launch import program_name
 
-_agent: ctypes.PyDLL | None = None
 
-
+@functools.cache
 def _load_agent() -> ctypes.PyDLL:
     """The agent for this interpreter; loaded once, it stays."""
-    global _agent
-    if _agent is None:
-        version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        if sys.implementation.name != "cpython":
-            raise SondeError(f"sonde records CPython, and this is {sys.implementation.name}")
-        # PyDLL: the agent's entry points want the GIL held.
-        _agent = ctypes.PyDLL(str(agents.agent_for(version)))
-        _agent.sonde_agent_start.argtypes = [ctypes.c_char_p, ctypes.c_uint32]
-        _agent.sonde_agent_start.restype = ctypes.c_int
-        _agent.sonde_agent_stop.restype = None
-        _agent.sonde_agent_audit()
-    return _agent
+    if sys.implementation.name != "cpython":
+        raise SondeError(f"sonde records CPython, and this is {sys.implementation.name}")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    # PyDLL: the agent's entry points want the GIL held.
+    agent = ctypes.PyDLL(str(agents.agent_for(version)))
+    agent.sonde_agent_start.argtypes = [ctypes.c_char_p, ctypes.c_uint32]
+    agent.sonde_agent_start.restype = ctypes.c_int
+    agent.sonde_agent_stop.restype = None
+    agent.sonde_agent_audit()
+    return agent
 
 
 class Session:

@@ -31,7 +31,8 @@ INSTR_MASK = (1 << INSTR_BITS) - 1
 SIG_CPU, SIG_SWITCH = 1, 2
 SIG_NUMBER_SHIFT, SIG_ROUND_SHIFT = 2, 40
 
-REASON_START, REASON_FORKED, REASON_API, REASON_EXEC, REASON_EXEC_FAILED = 0, 1, 2, 3, 4
+REASON_START, REASON_FORKED, REASON_API = 0, 1, 2
+REASON_EXEC, REASON_EXEC_FAILED, REASON_REMOTE = 3, 4, 5
 
 # header: magic protocol nslots ring_size active reader_mode no_slot async unnamed faults
 #         reader_cpu_ns slots_used

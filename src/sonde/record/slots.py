@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import shm
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
-
 from .weights import RUNNING, ThreadTime
 
 if TYPE_CHECKING:

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from .arming import Armed, Arming
 
 
+# A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
+# one not seen for longer had ended.
+LOOK_NS = 100_000_000
+
+
 class TargetProcess:
+    """Its memory, its threads, and what its agent counted."""
+
     def __init__(
         self,
         pid: int,
@@ -79,9 +86,7 @@ class TargetProcess:
         time_ = self.time_of(tid, birth_of(self.pid, tid) or wait.time)
         time_.is_thread(wait.thread_object)
         if self.polls_waits:
-            time_.waited(
-                wait.time, wait.cpu, wait.context, WAITING, wait.interpreter, goes_on=True
-            )
+            time_.waited(wait.time, wait.cpu, wait.context, WAITING, wait.interpreter, goes_on=True)
         else:
             self.open_waits[tid] = wait
 
@@ -174,10 +179,10 @@ class TargetProcess:
                 # It was in this wait when last seen, and told of no end: it is in it still.
                 time_.waited(now, wait.cpu, wait.context, WAITING, wait.interpreter)
                 time_.write_end(now)
-            elif tid in alive or self.polls_waits:
+            elif tid in alive or (self.polls_waits and now - time_.last_time < LOOK_NS):
                 time_.finish_wait(now, time_.last_cpu)
                 time_.last_cpu = max(time_.last_cpu, cpu_of(self.pid, tid))
-                time_.write_end(now if tid in alive else time_.last_time)
+                time_.write_end(now)
             else:
                 time_.write_end(time_.last_time)
         facts: dict[str, Any] = {"end_ns": now - self.origin} if ended else {}

@@ -1,8 +1,8 @@
 """What a thread's records weigh.
 
 Each record carries two clocks, the time and the thread's CPU time. A running sample weighs the CPU
-time since the last one; a wait weighs the time off the CPU since the last one. Together they are the
-thread's life. This is done here and not in the agent because only the recorder knows where a thread
+time since the last one; a wait weighs the time off the CPU since the last one. Together they are
+the thread's life. This is done here and not in the agent because only the recorder knows where a thread
 stood when it was armed.
 """
 
@@ -78,7 +78,7 @@ class ThreadTime:
         process.writer.append("samples", row, now - process.origin, context, weight, state)
 
     def finish_wait(self, now: int, cpu: int) -> None:
-        """Gives the rest of a wait seen from outside, up to its end, to the chain it was seen in."""
+        """Gives the rest of a wait seen from outside, up to now, to the chain it was seen in."""
         if self._last_wait is not None:
             context, interpreter = self._last_wait
             self.waited(now, cpu, context, WAITING, interpreter)

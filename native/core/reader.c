@@ -1,17 +1,15 @@
 #define _GNU_SOURCE
 #include "reader.h"
 
-#include "../core/clock.h"
-#include "../core/guard.h"
-#include "frames.h"
-#include "threads.h"
-#include "walk.h"
+#include "clock.h"
+#include "guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,7 +29,7 @@
 
 typedef struct {
     uint32_t tid;
-    PyThreadState *state;
+    void *state;
     sonde_thread *slot;
     uint64_t cpu;    // at the last tick
     uint64_t looked; // when it was last seen waiting
@@ -44,11 +42,10 @@ static _Atomic bool stopping;
 static uint32_t sampler; // of SONDE_SAMPLER_*; NONE: only watch those that wait
 static bool polls;
 static watched *table;
-static sonde_python_thread *listed;
+static sonde_listed *listed;
+static const sonde_reader_ops *ops;
 static int known;
 static cpu_set_t allowed;
-
-static uint64_t cpu_of(uint32_t tid) { return sonde_clock(sonde_cpu_clock_of((pid_t)tid)); }
 
 // ---- which threads there are
 
@@ -62,12 +59,12 @@ static watched *find(uint32_t tid)
 
 static void refresh(void)
 {
-    int n = sonde_list_threads(listed, MOST_THREADS);
+    int n = ops->list(listed, MOST_THREADS);
     if (n < 0)
         return;
     for (int i = 0; i < n; i++) {
         watched *w = find(listed[i].tid);
-        uint64_t cpu = cpu_of(listed[i].tid);
+        uint64_t cpu = ops->cpu(listed[i].tid);
         if (!cpu) // gone, or never was
             continue;
         if (w)
@@ -99,7 +96,7 @@ static sonde_thread *record_of(watched *w)
 
 typedef struct {
     sonde_thread *to;
-    PyThreadState *state;
+    void *state;
     sonde_event event;
     uint32_t depth;
 } look_job;
@@ -107,27 +104,18 @@ typedef struct {
 static void look_body(void *arg)
 {
     look_job *job = arg;
-    job->depth = sonde_cpython_walk_thread(job->to, job->state, &job->event);
-}
-
-static const void *top_of(const PyThreadState *state)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    return state->current_frame;
-#else
-    return state->cframe ? state->cframe->current_frame : NULL;
-#endif
+    job->depth = ops->walk(job->to, job->state, &job->event);
 }
 
 typedef struct {
-    const PyThreadState *state;
+    void *state;
     const void *top;
 } top_job;
 
 static void top_body(void *arg)
 {
     top_job *job = arg;
-    job->top = top_of(job->state);
+    job->top = ops->top(job->state);
 }
 
 // Walks the thread's frames; true if they did not move meanwhile. Across cores a thread runs while
@@ -137,7 +125,7 @@ static bool look(watched *w, look_job *job, bool across)
     top_job before = {w->state, NULL}, after = {w->state, NULL};
     if (across && !sonde_guard_run(top_body, &before))
         return false;
-    uint64_t cpu = cpu_of(w->tid);
+    uint64_t cpu = ops->cpu(w->tid);
     if (!cpu)
         return false;
     job->event.cpu = cpu;
@@ -148,7 +136,7 @@ static bool look(watched *w, look_job *job, bool across)
     if (job->event.flags & SONDE_UNDECODABLE)
         return false;
     if (!across)
-        return cpu_of(w->tid) == cpu;
+        return ops->cpu(w->tid) == cpu;
     return sonde_guard_run(top_body, &after) && after.top == before.top;
 }
 
@@ -157,7 +145,7 @@ static bool look(watched *w, look_job *job, bool across)
 static int core_of(uint32_t tid)
 {
     char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/self/task/%u/stat", tid);
+    snprintf(path, sizeof path, "/proc/%s/task/%u/stat", ops->proc, tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -234,8 +222,8 @@ static void *body(void *unused)
 {
     (void)unused;
     uint64_t period = sampler != SONDE_SAMPLER_NONE ? sonde.config.period_ns
-                      : polls                        ? POLL_NS
-                                                     : WATCH_NS;
+                      : polls                       ? POLL_NS
+                                                    : WATCH_NS;
     uint64_t next = sonde_now(), next_list = 0;
     while (!atomic_load(&stopping)) {
         next += period;
@@ -251,7 +239,7 @@ static void *body(void *unused)
         }
         for (int i = 0; i < known && !atomic_load(&stopping); i++) {
             watched *w = &table[i];
-            uint64_t cpu = cpu_of(w->tid);
+            uint64_t cpu = ops->cpu(w->tid);
             bool ran = cpu != w->cpu;
             w->cpu = cpu;
             if (!cpu)
@@ -266,8 +254,9 @@ static void *body(void *unused)
     return NULL;
 }
 
-int sonde_reader_start(const sonde_arm *arm)
+int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
 {
+    ops = with;
     bool samples = arm->sampler == SONDE_SAMPLER_READER || arm->sampler == SONDE_SAMPLER_CROSS_CORE;
     if (!samples && !(sonde.config.what & SONDE_WHAT_WAITS))
         return 0;
@@ -283,7 +272,7 @@ int sonde_reader_start(const sonde_arm *arm)
         if (at == MAP_FAILED)
             return ENOMEM;
         table = at;
-        listed = (sonde_python_thread *)(table + MOST_THREADS);
+        listed = (sonde_listed *)(table + MOST_THREADS);
     }
     known = 0;
     atomic_store(&stopping, false);

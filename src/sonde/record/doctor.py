@@ -1,0 +1,112 @@
+"""What can be recorded on this machine, by which sampler, and why not more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sonde.errors import SondeError
+
+from . import interpreters, machine, trial
+from .interpreters import Interpreter
+from .machine import Machine
+
+USE_ANOTHER = "run the program with CPython 3.11 or newer"
+BUILD_HERE = "build sonde on this machine, so that it fits this machine's C library"
+MEND_ABOVE = "mend what is marked ✗ above; a statically linked Python cannot be entered"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """On one interpreter."""
+
+    interpreter: Interpreter
+    agent: str | None
+    samples: int
+    """Taken in a trial recording."""
+    problem: str | None
+    advice: str | None
+
+    @property
+    def ok(self) -> bool:
+        return self.samples > 0
+
+    def to_json(self) -> dict[str, Any]:
+        interpreter = self.interpreter
+        return {
+            "path": interpreter.path,
+            "implementation": interpreter.implementation,
+            "version": interpreter.version,
+            "free_threaded": interpreter.free_threaded,
+            "libc": interpreter.libc,
+            "runs_sonde": interpreter.runs_sonde,
+            "agent": self.agent,
+            "ok": self.ok,
+            "samples": self.samples,
+            "problem": self.problem,
+            "advice": self.advice,
+        }
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    version: str
+    machine: Machine
+    verdicts: list[Verdict]
+    trouble: str | None
+    """Why no trial recording could be made at all."""
+
+    @property
+    def can_record(self) -> bool:
+        return any(verdict.ok for verdict in self.verdicts)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "sonde": self.version,
+            "can_record": self.can_record,
+            "trouble": self.trouble,
+            "sampler": self.machine.sampler,
+            "why_not_better": self.machine.why_not_better,
+            "machine": self.machine.facts,
+            "checks": [
+                {"name": c.name, "ok": c.ok, "found": c.found, "advice": c.advice}
+                for c in self.machine.checks
+            ],
+            "interpreters": [verdict.to_json() for verdict in self.verdicts],
+        }
+
+
+def diagnose() -> Diagnosis:
+    import sonde
+
+    found = interpreters.found()
+    agents: dict[str, str] = {}
+    lacks: dict[str, str] = {}
+    for interpreter in found:
+        try:
+            agents[interpreter.path] = str(interpreter.agent())
+        except SondeError as error:
+            lacks[interpreter.path] = str(error)
+    trouble = None
+    trials: dict[str, trial.Trial] = {}
+    try:
+        trials = trial.record([i for i in found if i.path in agents])
+    except SondeError as error:
+        trouble = str(error)
+    verdicts = [_verdict(i, agents.get(i.path), lacks, trials.get(i.path)) for i in found]
+    return Diagnosis(sonde.__version__, machine.examine(), verdicts, trouble)
+
+
+def _verdict(
+    interpreter: Interpreter, agent: str | None, lacks: dict[str, str], tried: trial.Trial | None
+) -> Verdict:
+    if agent is None:
+        # What is wrong and what to do come in one sentence.
+        problem, _, cure = lacks[interpreter.path].partition("; ")
+        return Verdict(interpreter, None, 0, problem, cure or USE_ANOTHER)
+    if tried is None:
+        return Verdict(interpreter, agent, 0, "it was not tried", "mend what is named above")
+    advice = None
+    if tried.problem is not None:
+        advice = MEND_ABOVE if tried.problem == trial.NOTHING_CAME else BUILD_HERE
+    return Verdict(interpreter, agent, tried.samples, tried.problem, advice)

@@ -1,0 +1,95 @@
+"""Where an exported symbol of a running program lies."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from dataclasses import dataclass
+
+_DYNSYM = 11
+_LOAD = 1
+_POSITION_INDEPENDENT = 3
+
+
+@dataclass(frozen=True)
+class Module:
+    """An executable or library mapped into a process."""
+
+    path: str
+    base: int
+    """Where its first byte is mapped."""
+
+
+def modules(pid: int) -> list[Module]:
+    """What process `pid` has mapped, in the order of addresses."""
+    found: dict[str, int] = {}
+    with open(f"/proc/{pid}/maps") as f:
+        for line in f:
+            fields = line.split(maxsplit=5)
+            if len(fields) == 6 and fields[5].startswith("/") and int(fields[2], 16) == 0:
+                found.setdefault(fields[5].rstrip("\n"), int(fields[0].split("-")[0], 16))
+    return [Module(path, base) for path, base in found.items()]
+
+
+def find_symbols(pid: int, module: Module, names: tuple[str, ...]) -> dict[str, int]:
+    """The addresses of those of `names` that the module exports."""
+    try:
+        # Through the process's own root: it may live in a container.
+        with open(f"/proc/{pid}/root{module.path}", "rb") as f:
+            size = os.fstat(f.fileno()).st_size
+            with mmap.mmap(f.fileno(), size, prot=mmap.PROT_READ) as data:
+                return _symbols(data, module.base, names)
+    except (OSError, ValueError, struct.error):
+        return {}
+
+
+def _symbols(data: mmap.mmap, base: int, names: tuple[str, ...]) -> dict[str, int]:
+    if data[:5] != b"\x7fELF\x02":
+        return {}
+    (kind,) = struct.unpack_from("<H", data, 16)
+    (sections_at,) = struct.unpack_from("<Q", data, 40)
+    section_size, sections = struct.unpack_from("<HH", data, 58)
+    bias = base - _first_address(data) if kind == _POSITION_INDEPENDENT else 0
+    for number in range(sections):
+        at = sections_at + number * section_size
+        _, type_, _, _, offset, size, link = struct.unpack_from("<IIQQQQI", data, at)
+        if type_ == _DYNSYM:
+            strings = struct.unpack_from("<IIQQQQ", data, sections_at + link * section_size)
+            return _look_up(data, offset, size, strings[4], strings[5], bias, names)
+    return {}
+
+
+def _look_up(
+    data: mmap.mmap,
+    offset: int,
+    size: int,
+    strings_at: int,
+    strings_size: int,
+    bias: int,
+    names: tuple[str, ...],
+) -> dict[str, int]:
+    wanted: dict[int, str] = {}
+    for name in names:
+        at = data.find(b"\0" + name.encode() + b"\0", strings_at, strings_at + strings_size)
+        if at >= 0:
+            wanted[at + 1 - strings_at] = name
+    found: dict[str, int] = {}
+    for name_at, _, _, section, value, _ in struct.iter_unpack(
+        "<IBBHQQ", data[offset : offset + size]
+    ):
+        if name_at in wanted and section:
+            found[wanted[name_at]] = value + bias
+    return found
+
+
+def _first_address(data: mmap.mmap) -> int:
+    (headers_at,) = struct.unpack_from("<Q", data, 32)
+    header_size, headers = struct.unpack_from("<HH", data, 54)
+    for number in range(headers):
+        type_, _, offset, address = struct.unpack_from(
+            "<IIQQ", data, headers_at + number * header_size
+        )
+        if type_ == _LOAD and offset == 0:
+            return int(address)
+    return 0
