@@ -1,0 +1,40 @@
+"""`sonde doctor`: what works on this machine, and why not more."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from sonde.cli._progress import working
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Tell what can be recorded on this machine, by which sampler, and why not more.
+
+    Each interpreter found is really recorded for a moment. The exit code is 0 if one of them could
+    be, else 1.
+
+    \b
+    Examples:
+      sonde doctor
+      sonde doctor --json
+    """
+    from sonde.record.doctor import diagnose
+
+    with working("recording each interpreter for a moment"):
+        result = diagnose()
+    if as_json:
+        json.dump(result.to_json(), sys.stdout, indent=2, ensure_ascii=False)
+        sys.stdout.write("\n")
+    else:
+        from sonde.reports.doctor import render
+        from sonde.reports.page import console
+
+        render(result, console())
+    if not result.can_record:
+        raise typer.Exit(1)
