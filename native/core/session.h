@@ -17,11 +17,12 @@ typedef struct { // what the agent itself knows of a slot; never unmapped, so la
     _Atomic uint32_t busy;
     sonde_ring ring;
     sonde_slot *slot;
-    uint64_t armed_by[2];                // sig_data of the event that samples this thread, by kind
-    uint64_t last_pc, last_sp;           // where the last signal interrupted
-    uint64_t switches;                   // voluntary context switches at the last wait
-    uint32_t depth;                      // of the last stack written
-    uint32_t buffer;                     // which of the two holds it
+    uint64_t armed_by[2];          // sig_data of the event that samples this thread, by kind
+    uint64_t entered_cpu, handled; // CPU time when the handler was entered; how many there were
+    uint64_t last_pc, last_sp;     // where the last signal interrupted
+    uint64_t switches;             // voluntary context switches at the last wait
+    uint32_t depth;                // of the last stack written
+    uint32_t buffer;               // which of the two holds it
     uint64_t frames[2][SONDE_MAX_DEPTH]; // innermost first
     int16_t scratch[SONDE_SCRATCH];      // room for working out a call site
 } sonde_thread;

@@ -23,7 +23,7 @@ class RemoteReader:
         self.refusal: str | None = None
 
     def try_start(self) -> bool:
-        """Starts if the process is a CPython by now; in a thread, for it talks with our own loop."""
+        """Starts if the process is a CPython by now; in a thread, as it talks with our own loop."""
         found = self._find()
         if found is None:
             return False

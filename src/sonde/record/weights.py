@@ -2,8 +2,8 @@
 
 Each record carries two clocks, the time and the thread's CPU time. A running sample weighs the CPU
 time since the last one; a wait weighs the time off the CPU since the last one. Together they are
-the thread's life. This is done here and not in the agent because only the recorder knows where a thread
-stood when it was armed.
+the thread's life. This is done here and not in the agent because only the recorder knows where a
+thread stood when it was armed.
 """
 
 from __future__ import annotations
