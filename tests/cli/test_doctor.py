@@ -28,7 +28,7 @@ LIBRARIES = Path(np.__file__).parents[1]
 
 CHECKS = [
     "system", "kernel", "perf", "perf-user", "perf-switches", "perf-paranoid", "hardware-events",
-    "affinity", "memfd", "pidfd", "ptrace", "seccomp", "steal",
+    "affinity", "remote", "memfd", "pidfd", "ptrace", "seccomp", "steal",
 ]  # fmt: skip
 NOBODY = 65534
 
@@ -206,6 +206,12 @@ def test_threads_that_may_not_move_read_across_cores(home: dict[str, str]) -> No
     answer = told(doctor(home, *without("perf_event_open", "sched_setaffinity")))
     assert answer["sampler"] == "cross-core"
     assert not answer["by_name"]["affinity"]["ok"]
+    assert answer["can_record"]
+
+
+def test_memory_that_may_not_be_read_is_told(home: dict[str, str]) -> None:
+    answer = told(doctor(home, *without("process_vm_readv")))
+    assert "process_vm_readv" in answer["by_name"]["remote"]["advice"]
     assert answer["can_record"]
 
 

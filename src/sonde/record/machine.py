@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -42,8 +43,9 @@ def examine() -> Machine:
     checks = [_system(), _kernel()]
     with _standing_still() as pid:
         checks += [*_perf_signals(pid), _paranoid(), _hardware(pid)]
+        remote = _remote(pid)
         sampler, why = _sampler(pid)
-    checks += [_affinity(), _memory(), _pidfd(), _ptrace(), _seccomp(), _steal()]
+    checks += [_affinity(), remote, _memory(), _pidfd(), _ptrace(), _seccomp(), _steal()]
     return Machine(_facts(), checks, sampler, why)
 
 
@@ -243,6 +245,32 @@ def _affinity() -> Check:
         False,
         "threads may not choose their core: without perf, stacks are read across cores",
         "allow sched_setaffinity in the container's seccomp profile",
+    )
+
+
+class _Span(ctypes.Structure):
+    _fields_ = (("start", ctypes.c_void_p), ("size", ctypes.c_size_t))
+
+
+_KNOWN = ctypes.create_string_buffer(b"sonde", 8)
+"""What our child has at the same address, being a copy of us."""
+
+
+def _remote(pid: int) -> Check:
+    libc_ = ctypes.CDLL(None, use_errno=True)
+    copy = ctypes.create_string_buffer(len(_KNOWN))
+    here = _Span(ctypes.addressof(copy), len(copy))
+    there = _Span(ctypes.addressof(_KNOWN), len(_KNOWN))
+    n = libc_.process_vm_readv(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
+    if n == len(copy) and copy.value == _KNOWN.value:
+        return Check("remote", True, "a target's memory may be read from outside")
+    reason = os.strerror(ctypes.get_errno()).lower()
+    return Check(
+        "remote",
+        False,
+        f"a target's memory may not be read from outside: {reason}",
+        "allow process_vm_readv in the container's seccomp profile; only targets that no agent "
+        "can enter need it",
     )
 
 
