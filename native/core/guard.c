@@ -22,7 +22,9 @@ static _Atomic bool installing;
 // initial-exec: a general-dynamic TLS access may allocate on first use, in a handler.
 #define LOCAL static _Thread_local __attribute__((tls_model("initial-exec")))
 LOCAL sigjmp_buf *landing;
-LOCAL int passing; // level + 1 of the handler that has the fault now
+LOCAL int passing; // level + 1 of the handler that has the fault now; one that jumps leaves it set
+LOCAL const siginfo_t *passed;
+LOCAL uintptr_t passed_at; // the stack then
 LOCAL uintptr_t last_address;
 LOCAL unsigned repeated;
 
@@ -33,7 +35,11 @@ LOCAL unsigned repeated;
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
     int i = sig == SIGBUS;
-    int level = passing ? passing - 2 : levels[i] - 1;
+    // Given back by the one we passed it to: called with the same words from deeper in the stack,
+    // or raised anew.
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    bool back = passing && ((info == passed && here < passed_at) || info->si_code <= 0);
+    int level = back ? passing - 2 : levels[i] - 1;
     if (info->si_code > 0) {
         repeated = (uintptr_t)info->si_addr == last_address ? repeated + 1 : 0;
         last_address = (uintptr_t)info->si_addr;
@@ -44,6 +50,8 @@ static void pass_on(int sig, siginfo_t *info, void *context)
         level = 0;
     int outer = passing;
     passing = level + 1;
+    passed = info;
+    passed_at = here;
     sonde_act(&below[i][level], sig, info, context);
     passing = outer;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,12 @@ int sonde_session_start(const sonde_config *config, int memfd)
     if (config->magic != SONDE_MAGIC || config->protocol != SONDE_PROTOCOL || !config->nslots ||
         (config->ring_size & (config->ring_size - 1)) || config->ring_size < 4096 ||
         config->size != rings_at + (uint64_t)config->nslots * config->ring_size)
+        return EPROTO;
+    // A mapping longer than its file kills who touches the rest.
+    struct stat file;
+    if (fstat(memfd, &file) != 0)
+        return errno;
+    if (file.st_size < 0 || (uint64_t)file.st_size < config->size)
         return EPROTO;
     if (!sonde.seen && !(sonde.seen = reserve(sizeof *sonde.seen)))
         return ENOMEM;
