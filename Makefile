@@ -46,8 +46,8 @@ format: dev ## put the sources into shape
 test: build lint native-asan ## everything: lint, native tests under sanitizers, Python tests
 	$(BIN)/python -m pytest $(TESTS)
 
-demo: build ## profile a small program and look at it from every side
-	@scripts/demo
+demo: build ## record a program everybody has, and look at it from every side
+	@$(BIN)/python scripts/demo.py
 
 bench: build $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py
