@@ -27,6 +27,10 @@ static void load_agent(void)
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version"); // 3.11+
     if (!version)
         return;
+    // The same version without the GIL has other structures, and no agent yet.
+    const char *(*told)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    if (!told || strstr(told(), "free-threading"))
+        return;
     char path[4096];
     int n = snprintf(path, sizeof path, "%.*s/libsonde-cpython-%lu.%lu.so",
                      sonde_environment.folder_len, sonde_environment.library, *version >> 24 & 0xff,

@@ -250,6 +250,9 @@ class Recorder:
         fd = self._pidfds.pop(pid)
         self._selector.unregister(fd)
         os.close(fd)
+        self._forget(pid)
+
+    def _forget(self, pid: int) -> None:
         for target in [target for target in self._targets if target.pid == pid]:
             self._drop(target, None)
         if pid == self._root:
@@ -290,6 +293,8 @@ class Recorder:
             self._writer.append("marks", order["time"] - self.origin, -1, order["mark"])
         if "exit" in order:
             self._note_exit(order["pid"], order["exit"])
+            if order["pid"] not in self._pidfds:  # none could be had: only this word tells
+                self._forget(order["pid"])
         if "disarm" in order:
             for target in self._targets:
                 if target.pid == order["disarm"] and target.armed is not None:

@@ -24,6 +24,8 @@ def _load_agent() -> ctypes.PyDLL:
     """The agent for this interpreter; loaded once, it stays."""
     if sys.implementation.name != "cpython":
         raise SondeError(f"sonde records CPython, and this is {sys.implementation.name}")
+    if "free-threading" in sys.version:
+        raise SondeError("this is a free-threaded build, which sonde cannot record yet")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     # PyDLL: the agent's entry points want the GIL held.
     agent = ctypes.PyDLL(str(agents.agent_for(version)))
