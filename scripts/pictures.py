@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Draw the pictures of the documentation from the recording that `make demo` left behind.
+
+They show what the reports print, character by character; only the frame around it is drawn.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+
+import sonde
+from sonde.reports import summary, tree
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDING = ROOT / "build" / "demo.sonde"
+IMAGES = ROOT / "docs" / "images"
+COLUMNS = 80
+
+
+def console() -> Console:
+    nowhere = open("/dev/null", "w")  # noqa: SIM115
+    return Console(
+        record=True, width=COLUMNS, file=nowhere, force_terminal=True, highlight=False, markup=False
+    )
+
+
+def frame() -> str:
+    """Rich's, without the fonts it would load from the network."""
+    return re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+
+
+def draw(name: str, command: str, render: Any) -> None:
+    out = console()
+    render(out)
+    picture = out.export_svg(title=command, code_format=frame(), unique_id=f"sonde-{name}")
+    path = IMAGES / f"{name}.svg"
+    path.write_text("\n".join(line.rstrip() for line in picture.splitlines()) + "\n")
+    print(path.relative_to(ROOT))
+
+
+def main() -> None:
+    if not RECORDING.exists():
+        sys.exit("there is no recording to draw; run `make demo` first")
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    # Reports name the file as it was opened; where this clone lies is nobody's business.
+    os.chdir(RECORDING.parent)
+    path = RECORDING.name
+    recording = sonde.open(path)
+    draw(
+        "summary",
+        f"sonde report {path}",
+        lambda out: summary.render(recording.summary(), out, path=path),
+    )
+    draw(
+        "tree",
+        f"sonde report {path} tree --merge-lines --top 24",
+        lambda out: tree.render(recording.tree(merge_lines=True, top=24), out),
+    )
+
+
+if __name__ == "__main__":
+    main()
