@@ -60,6 +60,13 @@ static size_t preload_room(char *const env[])
     return room;
 }
 
+static bool begins_with_ours(const char *list)
+{
+    size_t n = strlen(sonde_environment.library);
+    return starts(list, sonde_environment.library) &&
+           (list[n] == 0 || list[n] == ':' || list[n] == ' ');
+}
+
 // `out` has room for the entries of env and three more, `preload` for preload_room(env) bytes.
 static void with_session(char *const env[], char **out, char *preload, char *socket)
 {
@@ -73,11 +80,11 @@ static void with_session(char *const env[], char **out, char *preload, char *soc
     }
     strcpy(preload, preload_is);
     strcat(preload, sonde_environment.library);
-    if (users && *users && !starts(users, sonde_environment.library)) {
+    if (users && begins_with_ours(users)) {
+        strcpy(preload + sizeof preload_is - 1, users);
+    } else if (users && *users) {
         strcat(preload, ":");
         strcat(preload, users);
-    } else if (users && *users) {
-        strcpy(preload + sizeof preload_is - 1, users);
     }
     strcpy(socket, socket_is);
     strcat(socket, sonde_environment.socket);

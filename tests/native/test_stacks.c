@@ -1,0 +1,152 @@
+// Stacks are written as what changed: what a consumer decodes must be what was written, stack by
+// stack, also after some were lost.
+#define _GNU_SOURCE
+#include "check.h"
+#include "recorder_side.h"
+
+#include <string.h>
+
+typedef struct {
+    uint64_t frames[SONDE_MAX_DEPTH]; // innermost first, as walked
+    uint32_t depth;
+} stack;
+
+// Calls and returns as programs make them, now and then a jump to somewhere else altogether.
+static void wander(stack *s, uint64_t *state)
+{
+    uint64_t what = draw(state) % 100;
+    uint32_t most = SONDE_MAX_DEPTH;
+    if (what == 0)
+        s->depth = (uint32_t)(draw(state) % (most + 1));
+    else if (what == 1)
+        s->depth = 0;
+    else if (what == 2)
+        s->depth = most;
+    uint32_t pops = what < 60 ? (uint32_t)(draw(state) % 4) : 0;
+    uint32_t pushes = (uint32_t)(draw(state) % 4);
+    pops = pops < s->depth ? pops : s->depth;
+    pushes = s->depth - pops + pushes <= most ? pushes : 0;
+    uint32_t kept = s->depth - pops;
+    memmove(s->frames + pushes, s->frames + pops, kept * sizeof *s->frames);
+    for (uint32_t i = 0; i < pushes; i++)
+        s->frames[i] = draw(state) % 50;
+    s->depth = kept + pushes;
+    if (what < 3) // new ones all the way down
+        for (uint32_t i = 0; i < s->depth; i++)
+            s->frames[i] = draw(state) % 3;
+}
+
+static void expect(const decoded *got, const stack *wanted)
+{
+    CHECK_EQUAL(got->depth, wanted->depth);
+    for (uint32_t i = 0; i < wanted->depth; i++)
+        CHECK(got->frames[wanted->depth - 1 - i] == wanted->frames[i]);
+}
+
+static sonde_event event_of(uint64_t number)
+{
+    return (sonde_event){.time = number,
+                         .cpu = number * 3,
+                         .interpreter = (uint32_t)(number % 5),
+                         .tid = number % 7 == 0 ? 1234 : 0,
+                         .thread_object = number * 11,
+                         .state = (uint8_t)(number % 3),
+                         .flags = number % 13 == 0 ? SONDE_TRUNCATED : 0};
+}
+
+static void expect_event(const sonde_rec_sample *got, const sonde_event *wanted)
+{
+    CHECK_EQUAL(got->rec.kind, wanted->tid ? SONDE_REC_OPEN_WAIT : SONDE_REC_SAMPLE);
+    CHECK_EQUAL(got->rec.state, wanted->state);
+    CHECK_EQUAL(got->rec.flags, wanted->flags);
+    CHECK_EQUAL(got->time, wanted->time);
+    CHECK_EQUAL(got->cpu, wanted->cpu);
+    CHECK_EQUAL(got->interpreter, wanted->interpreter);
+    CHECK_EQUAL(got->tid, wanted->tid);
+    CHECK_EQUAL(got->thread_object, wanted->thread_object);
+}
+
+// The consumer takes its records at random moments, so the ring is full every so often: stacks are
+// lost then, and those after them must come out right all the same.
+static void writes_stacks_that_decode(void)
+{
+    enum { ROUNDS = 60000, WAITING = 64 };
+    memory m = begin_session(4, 1u << 16);
+    sonde_thread *thread = sonde_enter();
+    CHECK(thread);
+    uint32_t index = index_of(thread);
+    static stack now, expected[WAITING];
+    static sonde_event events[WAITING];
+    static decoded out;
+    uint64_t state = 4711, lost = 0, taken = 0, truncated = 0, read = 0;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        wander(&now, &state);
+        sonde_event event = event_of(round);
+        memcpy(sonde_stack(thread), now.frames, now.depth * sizeof *now.frames);
+        uint64_t before = atomic_load(&thread->slot->head);
+        sonde_write_stack(thread, now.depth, &event);
+        if (thread->slot->lost > lost) {
+            lost++;
+            CHECK_EQUAL(thread->slot->lost, lost);
+            // At most a pad came of it.
+            CHECK(atomic_load(&thread->slot->head) - before < m.config.ring_size);
+        } else {
+            expected[taken % WAITING] = now;
+            events[taken++ % WAITING] = event;
+            truncated += event.flags == SONDE_TRUNCATED;
+        }
+        bool must = taken - read == WAITING;
+        for (uint64_t n = must                     ? WAITING
+                          : draw(&state) % 40 == 0 ? draw(&state) % WAITING
+                                                   : 0;
+             n; n--) {
+            const sonde_rec_sample *sample = take(&m, index, &out);
+            CHECK((sample == NULL) == (read == taken));
+            if (!sample)
+                break;
+            expect(&out, &expected[read % WAITING]);
+            expect_event(sample, &events[read++ % WAITING]);
+            done(&m, index, sample);
+        }
+    }
+    CHECK_EQUAL(thread->slot->taken, taken);
+    CHECK_EQUAL(thread->slot->truncated, truncated);
+    CHECK(lost > 100 && taken > ROUNDS / 2);
+    sonde_leave(thread);
+    sonde_session_stop();
+    drop_memory(&m);
+}
+
+static void writes_only_what_changed(void)
+{
+    memory m = begin_session(4, 1u << 16);
+    sonde_thread *thread = sonde_enter();
+    uint32_t index = index_of(thread);
+    static decoded out;
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint64_t f = 0; f < 1000; f++)
+            sonde_stack(thread)[f] = f ? f : 5000 + i; // the innermost one moves
+        sonde_event event = {.time = i};
+        sonde_write_stack(thread, 1000, &event);
+        const sonde_rec_sample *sample = take(&m, index, &out);
+        CHECK_EQUAL(sample->keep, i ? 999 : 0);
+        CHECK_EQUAL(sample->count, i ? 1 : 1000);
+        done(&m, index, sample);
+    }
+    // One that cannot be decoded has no frames, and nothing is kept of it.
+    sonde_event broken = {.flags = SONDE_UNDECODABLE};
+    sonde_write_stack(thread, 0, &broken);
+    const sonde_rec_sample *sample = take(&m, index, &out);
+    CHECK(sample->keep == 0 && sample->count == 0);
+    CHECK_EQUAL(thread->slot->undecodable, 1);
+    sonde_leave(thread);
+    sonde_session_stop();
+    drop_memory(&m);
+}
+
+int main(void)
+{
+    RUN(writes_stacks_that_decode);
+    RUN(writes_only_what_changed);
+    return 0;
+}
