@@ -147,6 +147,10 @@ sonde_thread *sonde_enter(void)
         if (!claimed)
             return NULL;
     }
+    // A signal that interrupts this thread's own hook must leave the ring alone; the CPU time of
+    // the sample it does not take goes to the next one.
+    if (atomic_load_explicit(&mine.thread->busy, memory_order_relaxed))
+        return NULL;
     atomic_store(&mine.thread->busy, 1);
     if (atomic_load(&sonde.generation) != generation) {
         atomic_store(&mine.thread->busy, 0);
@@ -180,41 +184,82 @@ void sonde_notes_leave(void)
     atomic_store(&sonde.notes_taken, 0);
 }
 
+// How many of the outermost frames are those of the last stack written.
+static uint32_t kept(const sonde_thread *thread, uint32_t depth)
+{
+    uint32_t shallower = depth < thread->depth ? depth : thread->depth;
+    const uint64_t *now = thread->frames[!thread->buffer] + depth;
+    const uint64_t *before = thread->frames[thread->buffer] + thread->depth;
+    uint32_t keep = 0;
+    while (keep < shallower && *--now == *--before)
+        keep++;
+    return keep;
+}
+
+static void remember(sonde_thread *thread, uint32_t depth)
+{
+    thread->depth = depth;
+    thread->buffer = !thread->buffer;
+}
+
 void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
 {
     sonde_slot *slot = thread->slot;
-    const uint64_t *now = thread->frames[!thread->buffer];
-    const uint64_t *before = thread->frames[thread->buffer];
-    uint32_t shallower = depth < thread->depth ? depth : thread->depth;
-    uint32_t keep = 0;
-    const uint64_t *a = now + depth, *b = before + thread->depth;
-    while (keep < shallower && *--a == *--b)
-        keep++;
-    uint32_t count = depth - keep;
-    sonde_rec_sample *out =
-        sonde_ring_reserve(&thread->ring, sizeof *out + count * sizeof(uint64_t));
+    uint32_t keep = kept(thread, depth), count = depth - keep;
+    size_t size = sizeof(sonde_rec_sample) + count * sizeof(uint64_t);
+    sonde_rec_sample *out = sonde_ring_reserve(&thread->ring, size);
     if (!out) { // the previous stack stays the one the recorder knows
         slot->lost++;
         return;
     }
-    out->rec.size = (uint32_t)(sizeof *out + count * sizeof(uint64_t));
-    out->rec.kind = event->tid ? SONDE_REC_OPEN_WAIT : SONDE_REC_SAMPLE;
-    out->rec.state = event->state;
-    out->rec.flags = event->flags;
-    out->time = event->time;
-    out->cpu = event->cpu;
-    out->keep = keep;
-    out->count = count;
-    out->interpreter = event->interpreter;
-    out->tid = event->tid;
-    out->thread_object = event->thread_object;
-    memcpy(out->frames, now, count * sizeof(uint64_t));
-    sonde_ring_commit(&thread->ring, out->rec.size);
-    thread->depth = depth;
-    thread->buffer = !thread->buffer;
+    *out = (sonde_rec_sample){
+        .rec = {(uint32_t)size, event->tid ? SONDE_REC_OPEN_WAIT : SONDE_REC_SAMPLE, event->state,
+                event->flags},
+        .time = event->time,
+        .cpu = event->cpu,
+        .keep = keep,
+        .count = count,
+        .interpreter = event->interpreter,
+        .tid = event->tid,
+        .thread_object = event->thread_object,
+    };
+    memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
+    sonde_ring_commit(&thread->ring, size);
+    remember(thread, depth);
     slot->taken++;
     if (event->flags & SONDE_UNDECODABLE)
         slot->undecodable++;
     if (event->flags & SONDE_TRUNCATED)
         slot->truncated++;
+}
+
+void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event)
+{
+    bool with_stack = event->type != SONDE_LOCK_ENTERED && event->type != SONDE_LOCK_GAVE_UP;
+    uint32_t keep = with_stack ? kept(thread, depth) : 0;
+    uint32_t count = with_stack ? depth - keep : 0;
+    size_t size = sizeof(sonde_rec_lock) + count * sizeof(uint64_t);
+    sonde_rec_lock *out = sonde_ring_reserve(&thread->ring, size);
+    if (!out) {
+        thread->slot->events_lost++;
+        return;
+    }
+    *out = (sonde_rec_lock){
+        .rec = {(uint32_t)size, SONDE_REC_LOCK, event->type, event->flags},
+        .time = event->time,
+        .lock = event->lock,
+        .sequence = event->sequence,
+        .started = event->started,
+        .started_sequence = event->started_sequence,
+        .keep = keep,
+        .count = count,
+        .interpreter = event->interpreter,
+        .kind = event->kind,
+    };
+    if (with_stack) {
+        memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
+        remember(thread, depth);
+    }
+    sonde_ring_commit(&thread->ring, size);
+    thread->slot->lock_events++;
 }

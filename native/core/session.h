@@ -77,4 +77,14 @@ typedef struct {
 // Writes the stack of `depth` frames that lies in sonde_stack; counts it as lost where it must.
 void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event);
 
+typedef struct {
+    uint64_t time, lock, sequence;
+    uint64_t started, started_sequence; // only SONDE_LOCK_WAITED
+    uint32_t interpreter, kind;
+    uint8_t type, flags;
+} sonde_lock_event;
+
+// Writes an event of a lock, with the stack in sonde_stack for the types that have one.
+void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event);
+
 #endif

@@ -29,6 +29,7 @@ enum { // slot states; free -> used by the thread, used -> free by the recorder 
 enum { // what to capture, bits of sonde_config.what
     SONDE_WHAT_CPU = 1,
     SONDE_WHAT_WAITS = 2,
+    SONDE_WHAT_LOCKS = 4,
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -71,7 +72,11 @@ typedef struct {
     uint64_t duplicate; // signals of a second event on the same thread, ignored
     // the consumer's line
     _Atomic uint64_t tail;
-    uint8_t pad1[SONDE_SLOT_SIZE - 136];
+    uint8_t pad1[56];
+    // the producer's again
+    uint64_t lock_events;
+    uint64_t events_lost; // of locks
+    uint8_t pad2[SONDE_SLOT_SIZE - 208];
 } sonde_slot;
 
 _Static_assert(sizeof(sonde_slot) == SONDE_SLOT_SIZE, "slots are addressed by the recorder");
@@ -83,7 +88,8 @@ enum { // kinds of records in a ring
     SONDE_REC_CODE = 2,
     SONDE_REC_NATIVE = 3,
     SONDE_REC_OPEN_WAIT = 4, // a sample of `tid`, which waits at `time`
-    SONDE_REC_THREAD = 5,    // id: a thread object's address, name: what it is called
+    SONDE_REC_LOCK = 6,
+    SONDE_REC_THREAD = 5, // id: a thread object's address, name: what it is called
 };
 
 enum { // sonde_rec_sample.state, as in the recording
@@ -126,6 +132,30 @@ typedef struct { // followed by name, file, table bytes, in that order
     uint32_t first_line;
     uint32_t name_len, file_len, table_len;
 } sonde_rec_code;
+
+enum {                      // sonde_rec.state of a SONDE_REC_LOCK: what happened
+    SONDE_LOCK_ENTER = 1,   // must wait; with the waiter's stack
+    SONDE_LOCK_ENTERED = 2, // has it
+    SONDE_LOCK_GAVE_UP = 3, // timed out or interrupted
+    SONDE_LOCK_EXIT = 4,    // released while somebody waited; with the owner's stack
+    SONDE_LOCK_WAITED = 5,  // ENTER and ENTERED in one, told afterwards; with the waiter's stack
+};
+
+enum { // sonde_rec_lock.kind: what the lock is made of
+    SONDE_KIND_GIL = 1,
+    SONDE_KIND_SEMAPHORE = 2, // a PyThread lock up to 3.14
+    SONDE_KIND_PARKED = 3,    // PyMutex and PyEvent, from 3.13: a word in memory
+    SONDE_KIND_SHARED = 4,    // a semaphore between processes
+};
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t time, lock, sequence;
+    uint64_t started, started_sequence;
+    uint32_t keep, count;
+    uint32_t interpreter, kind;
+    uint64_t frames[]; // as in sonde_rec_sample
+} sonde_rec_lock;
 
 // ---- over the socket, in this order: hello ->, <- config (with the memfd), ready ->, <- arm
 

@@ -2,11 +2,12 @@
 // with -z nodelete: handlers and hooks may be entered late, so its code never goes away.
 #define _GNU_SOURCE
 #include "../core/guard.h"
-#include "../core/link.h"
+#include "../core/handshake.h"
 #include "../core/reader.h"
 #include "../core/session.h"
 #include "../core/trap.h"
 #include "describe.h"
+#include "locks.h"
 #include "threads.h"
 #include "walk.h"
 
@@ -41,6 +42,8 @@ static int begin(uint32_t reason)
         error = answered;
     if (!error)
         error = sonde_reader_start(&arm, &sonde_threads_here);
+    if (!error && (sonde.config.what & SONDE_WHAT_LOCKS))
+        error = sonde_locks_start();
     if (error) {
         sonde_session_stop();
         sonde_guard_remove();
@@ -55,8 +58,10 @@ static void forked_child(void)
     bool follow = sonde.config.follow_children;
     sonde_session_forked();
     sonde_reader_forked();
+    sonde_locks_forked();
     int saved = errno;
     if (!follow || begin(SONDE_FORKED) != 0) {
+        sonde_locks_stop();
         sonde_guard_remove();
         sonde_unwatch_code();
     }
@@ -86,6 +91,7 @@ EXPORT void sonde_agent_stop(void)
 {
     if (!atomic_load(&sonde.generation))
         return;
+    sonde_locks_stop();
     sonde_reader_stop();
     sonde_session_stop();
     sonde_unwatch_code();

@@ -7,7 +7,7 @@
 // when one dies and another takes its place.
 #define _GNU_SOURCE
 #include "../core/guard.h"
-#include "../core/link.h"
+#include "../core/handshake.h"
 #include "../core/reader.h"
 #include "frames.h"
 

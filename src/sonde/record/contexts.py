@@ -24,6 +24,8 @@ class Contexts:
         self._writer = writer
         self._functions: dict[tuple[str, str, int], int] = {}
         self._contexts: dict[tuple[int, int, int], int] = {}
+        self.shared_locks: dict[int, int] = {}
+        """Rows of the locks between processes, by the inode of the memory they lie in."""
 
     def function(self, name: str, file: str, line: int) -> int:
         key = (name, file, line)

@@ -16,7 +16,7 @@ from sonde.errors import SondeError, UsageError
 
 DEFAULT_RATE = 1000
 HIGHEST_RATE = 20_000
-KINDS = ("cpu", "waits")
+KINDS = ("cpu", "waits", "locks")
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096
 RING_SIZE = 256 << 10

@@ -169,7 +169,9 @@ class Recorder:
             pid, version, self._writer, self._contexts, self.origin, slots, ring_size
         )
         self._targets.append(target)
-        what = shm.WHAT_CPU | (shm.WHAT_WAITS if "waits" in self._what else 0)
+        what = shm.WHAT_CPU
+        what |= shm.WHAT_WAITS if "waits" in self._what else 0
+        what |= shm.WHAT_LOCKS if "locks" in self._what else 0
         follow = int(self._config.get("children", True))
         socket.send_fds(
             connection,

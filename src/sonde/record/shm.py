@@ -17,11 +17,11 @@ NOTES_TID = 0xFFFFFFFF
 
 SLOT_FREE, SLOT_USED = 0, 1
 
-WHAT_CPU, WHAT_WAITS = 1, 2
+WHAT_CPU, WHAT_WAITS, WHAT_LOCKS = 1, 2, 4
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
 
-REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD = 0, 1, 2, 3, 4, 5
+REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
 
 UNDECODABLE, TRUNCATED = 1, 2
 
@@ -43,10 +43,18 @@ SLOT_FACTS = struct.Struct("<II QQQ")
 SLOT_COUNTS = struct.Struct("<QQQQQQQQ")
 HEAD_AT = 64
 TAIL_AT = 128
+# and its other line: lock_events events_lost
+SLOT_LOCK_COUNTS = struct.Struct("<QQ")
+LOCK_COUNTS_AT = 192
 WORD = struct.Struct("<Q")
 
 # size kind state flags | time cpu | keep count | interpreter tid | thread_object
 SAMPLE = struct.Struct("<IHBB QQ II II Q")
+# size kind type flags | time lock sequence | started its_sequence | keep count | interpreter kind
+LOCK = struct.Struct("<IHBB QQQ QQ II II")
+LOCK_ENTER, LOCK_ENTERED, LOCK_GAVE_UP, LOCK_EXIT, LOCK_WAITED = 1, 2, 3, 4, 5
+# what a lock is made of, by number
+MADE_OF = ("", "gil", "semaphore", "parked", "shared")
 # size kind state flags | id | first_line name_len file_len table_len
 CODE = struct.Struct("<IHBB Q IIII")
 

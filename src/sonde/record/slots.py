@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # A frame whose code record has not come from its own thread's ring after this long never will.
 PATIENCE_NS = 1_000_000_000
+ENTER = shm.LOCK_ENTER
 
 _REC = struct.Struct("<IHBB")
 _FRAMES: list[struct.Struct] = [struct.Struct(f"<{n}Q") for n in range(64)]
@@ -47,6 +48,7 @@ class Slot:
         self.stack: list[int] = []
         self.stalled_since = 0
         self._time: ThreadTime | None = None
+        self._interpreter = 0
 
     @property
     def time(self) -> ThreadTime:
@@ -87,6 +89,8 @@ class Slot:
                     self._sample(at, state, flags)
                 elif kind == shm.REC_CODE or kind == shm.REC_NATIVE:
                     self._code(at, kind)
+                elif kind == shm.REC_LOCK:
+                    self._lock(at, state, flags)
                 elif kind == shm.REC_OPEN_WAIT:
                     self._open_wait(at)
                 elif kind == shm.REC_THREAD:
@@ -109,7 +113,9 @@ class Slot:
         shm.WORD.pack_into(memory, self.base + shm.TAIL_AT, tail)
         return complete
 
-    def _stack_of(self, at: int, keep: int, count: int, flags: int) -> int:
+    def _stack_of(
+        self, at: int, keep: int, count: int, flags: int, header: int = shm.SAMPLE.size
+    ) -> int:
         """The context of a stack record; leaves self.stack as the record's full stack."""
         process = self.process
         stack = self.stack
@@ -117,7 +123,7 @@ class Slot:
             stack.clear()
             return -1
         frames = _FRAMES[count] if count < 64 else struct.Struct(f"<{count}Q")
-        words = frames.unpack_from(process.memory, at + shm.SAMPLE.size)
+        words = frames.unpack_from(process.memory, at + header)
         children = process.codes.children
         if keep > len(stack):
             raise _BrokenStackError
@@ -150,6 +156,26 @@ class Slot:
             seen_from_outside = self.process.polls_waits
             self.time.waited(now, cpu, context, state, interpreter, goes_on=seen_from_outside)
             self.process.open_waits.pop(self.tid, None)
+
+    def _lock(self, at: int, type_: int, flags: int) -> None:
+        process = self.process
+        _, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind = (
+            shm.LOCK.unpack_from(process.memory, at)
+        )
+        if type_ == shm.LOCK_ENTERED or type_ == shm.LOCK_GAVE_UP:
+            context, interp = -1, self._interpreter
+        else:
+            context = self._stack_of(at, keep, count, flags, shm.LOCK.size)
+            self._interpreter = interp
+        row = self.time.row(interp)
+        lock_row = process.lock_row(lock, kind)
+        append, origin = process.writer.append, process.origin
+        if type_ == shm.LOCK_WAITED:
+            append(
+                "lock_events", row, started - origin, lock_row, started_sequence, ENTER, context
+            )
+            type_, context = shm.LOCK_ENTERED, -1
+        append("lock_events", row, now - origin, lock_row, sequence, type_, context)
 
     def _code(self, at: int, kind: int) -> None:
         process = self.process

@@ -51,6 +51,7 @@ class TargetProcess:
         self.polls_waits = False
         """Waits are seen from outside only, not told by the threads themselves."""
         self._times: dict[int, ThreadTime] = {}
+        self._lock_rows: dict[tuple[int, int], int] = {}
         self.armed: Armed | None = None
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
@@ -115,6 +116,26 @@ class TargetProcess:
     def still_mapped(self) -> bool:
         """Is the program that mapped our memory still the one that runs?"""
         return "memfd:sonde" in _read(f"/proc/{self.pid}/maps")
+
+    # ---- locks
+
+    def lock_row(self, address: int, kind: int) -> int:
+        row = self._lock_rows.get((address, kind))
+        if row is None:
+            row = self._lock_rows[address, kind] = self._new_lock(address, kind)
+        return row
+
+    def _new_lock(self, address: int, kind: int) -> int:
+        made_of = shm.MADE_OF[kind] if kind < len(shm.MADE_OF) else ""
+        if made_of != "shared":
+            return self.writer.append("locks", self.row, address, made_of)
+        # Each process has it mapped elsewhere; the file behind it is the same.
+        inode = inode_at(self.pid, address) or address
+        row = self.contexts.shared_locks.get(inode)
+        if row is None:
+            row = self.writer.append("locks", self.row, inode, made_of)
+            self.contexts.shared_locks[inode] = row
+        return row
 
     # ---- draining
 
@@ -201,10 +222,16 @@ class TargetProcess:
     def counts(self) -> dict[str, int]:
         header = shm.HEADER.unpack_from(self.memory, 0)
         total = [0] * 8
+        lock_events = lock_events_lost = 0
         for index in range(min(header[11], header[2])):
             at = shm.HEADER_SIZE + index * shm.SLOT_SIZE + shm.HEAD_AT
             for i, n in enumerate(shm.SLOT_COUNTS.unpack_from(self.memory, at)):
                 total[i] += n
+            told, unwritten = shm.SLOT_LOCK_COUNTS.unpack_from(
+                self.memory, at - shm.HEAD_AT + shm.LOCK_COUNTS_AT
+            )
+            lock_events += told
+            lock_events_lost += unwritten
         _, taken, lost, undecodable, truncated, agent_ns, waits, duplicate = total
         return {
             "taken": taken,
@@ -212,7 +239,9 @@ class TargetProcess:
             "undecodable": undecodable + self.undescribed,
             "truncated": truncated,
             "agent_cpu_ns": agent_ns + header[10],
-            "events_lost": lost + header[6],
+            "events_lost": lost + header[6] + lock_events_lost,
+            "lock_events": lock_events,
+            "lock_events_lost": lock_events_lost,
             "waits": waits,
             "duplicate_signals": duplicate,
             "late_signals": header[7],
@@ -248,6 +277,16 @@ class TargetProcess:
             -1,
             "",
         )
+
+
+def inode_at(pid: int, address: int) -> int:
+    """The inode of the file mapped at an address of process `pid`; 0 if there is none."""
+    for line in _read(f"/proc/{pid}/maps").splitlines():
+        fields = line.split()
+        start, end = (int(part, 16) for part in fields[0].split("-"))
+        if start <= address < end:
+            return int(fields[4])
+    return 0
 
 
 def _read(path: str) -> str:

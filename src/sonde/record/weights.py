@@ -55,9 +55,7 @@ class ThreadTime:
         self._cpu_done = cpu
         process.cpu_sampled += weight
         process.running += 1
-        row = self.rows.get(interpreter)
-        if row is None:
-            row = self._new_row(interpreter)
+        row = self.row(interpreter)
         process.writer.append("samples", row, now - process.origin, context, weight, RUNNING)
 
     def waited(
@@ -71,9 +69,7 @@ class ThreadTime:
         if weight <= 0:
             return
         self._off_done = off
-        row = self.rows.get(interpreter)
-        if row is None:
-            row = self._new_row(interpreter)
+        row = self.row(interpreter)
         process = self._process
         process.writer.append("samples", row, now - process.origin, context, weight, state)
 
@@ -92,7 +88,11 @@ class ThreadTime:
             if name:
                 process.writer.update("threads", row, name=name)
 
-    def _new_row(self, interpreter: int) -> int:
+    def row(self, interpreter: int) -> int:
+        """Its row in the table of threads; a thread that runs two interpreters has two."""
+        known = self.rows.get(interpreter)
+        if known is not None:
+            return known
         process = self._process
         start = max(self.born - process.origin, 0)
         name = process.name_of(self.tid, self.thread_object)

@@ -28,6 +28,8 @@ from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TEXT, TEXTS, Column,
 from sonde.recording.tables import (
     Contexts,
     Functions,
+    LockEvents,
+    Locks,
     Marks,
     Process,
     Recording,
@@ -259,6 +261,8 @@ def assemble(blocks: Blocks, size: int, path: str) -> Recording:
         contexts=Contexts(**tables["contexts"]),
         samples=Samples(**samples),
         marks=Marks(**tables["marks"]),
+        locks=Locks(**tables["locks"]),
+        lock_events=LockEvents(**tables["lock_events"]),
         quality=quality,
         warnings=warnings,
     )
@@ -285,6 +289,7 @@ def _last_moment(tables: dict[str, Columns]) -> int:
         for name, column in (
             ("samples", "time"),
             ("marks", "time"),
+            ("lock_events", "time"),
             ("threads", "start_ns"),
             ("threads", "end_ns"),
             ("processes", "start_ns"),

@@ -117,6 +117,25 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "locks",
+        (
+            Column("process", "u32", refers="processes"),
+            Column("address", "u64"),
+            Column("made_of", TEXT),
+        ),
+    ),
+    Table(
+        "lock_events",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("lock", "u32", refers="locks"),
+            Column("sequence", "u64"),
+            Column("type", "u8", high=4),
+            Column("context", "i32", refers="contexts"),
+        ),
+    ),
+    Table(
         "marks",
         (
             _time("time", ascending=True),

@@ -105,6 +105,61 @@ class Marks:
         return len(self.text)
 
 
+GIL, SEMAPHORE, PARKED, SHARED = "gil", "semaphore", "parked", "shared"
+"""What a lock is made of: the GIL, a semaphore of the process, a word in memory whose waiters are
+parked elsewhere (PyMutex), a semaphore between processes."""
+
+ENTER, ENTERED, GAVE_UP, EXIT = 1, 2, 3, 4
+"""What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
+somebody waited."""
+
+SHARED_SEQUENCE = 1 << 62
+"""A sequence number with this bit orders events, but gaps in it mean nothing."""
+
+
+@dataclass(frozen=True)
+class Locks:
+    """Locks that somebody had to wait for; one between processes belongs to who waited first."""
+
+    process: NDArray[np.uint32]
+    address: NDArray[np.uint64]
+    made_of: list[str]
+
+    def __len__(self) -> int:
+        return len(self.made_of)
+
+
+@dataclass(frozen=True)
+class LockEvents:
+    """What happened to locks under contention; the context is the waiter's or the owner's."""
+
+    thread: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    lock: NDArray[np.uint32]
+    sequence: NDArray[np.uint64]
+    type: NDArray[np.uint8]
+    context: NDArray[np.int32]
+    """-1: the event has no stack, or it could not be decoded."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+def no_locks() -> Locks:
+    return Locks(np.zeros(0, np.uint32), np.zeros(0, np.uint64), [])
+
+
+def no_lock_events() -> LockEvents:
+    return LockEvents(
+        thread=np.zeros(0, np.uint32),
+        time=np.zeros(0, np.int64),
+        lock=np.zeros(0, np.uint32),
+        sequence=np.zeros(0, np.uint64),
+        type=np.zeros(0, np.uint8),
+        context=np.zeros(0, np.int32),
+    )
+
+
 @dataclass(frozen=True)
 class Recording:
     """Everything one file says."""
@@ -120,3 +175,5 @@ class Recording:
     quality: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
     """Sentences about what the file could not tell, e.g. that its end is missing."""
+    locks: Locks = field(default_factory=no_locks)
+    lock_events: LockEvents = field(default_factory=no_lock_events)

@@ -1,7 +1,7 @@
 // The agent's side of the talk with the recorder. System calls only: also used in a forked child of
 // a threaded process, where nothing else is allowed.
-#ifndef SONDE_LINK_H
-#define SONDE_LINK_H
+#ifndef SONDE_HANDSHAKE_H
+#define SONDE_HANDSHAKE_H
 
 #include "shm.h"
 

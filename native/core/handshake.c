@@ -1,11 +1,13 @@
 #define _GNU_SOURCE
-#include "link.h"
+#include "handshake.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -45,7 +47,7 @@ static int receive(int fd, void *data, size_t size, int *passed)
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (passed) {
         message.msg_control = &control;
-        message.msg_controllen = sizeof control;
+        message.msg_controllen = CMSG_LEN(sizeof(int)); // no room for a second descriptor
     }
     ssize_t n;
     do
@@ -58,14 +60,15 @@ static int receive(int fd, void *data, size_t size, int *passed)
         if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
             memcpy(passed, CMSG_DATA(c), sizeof *passed);
     }
-    return n == (ssize_t)size ? 0 : EPROTO;
+    bool cut = message.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
+    return n == (ssize_t)size && !cut ? 0 : EPROTO;
 }
 
 static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
                      uint32_t version_hex)
 {
     memset(link, 0, sizeof *link);
-    link->memfd = -1;
+    link->socket = link->memfd = -1;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path)
         return ENAMETOOLONG;
@@ -82,7 +85,12 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
         .reason = reason,
         .version_hex = version_hex,
     };
+    // Where more connections wait than the recorder let in, connect waits for it too.
+    struct timeval most = {ANSWER_MS / 1000, ANSWER_MS % 1000 * 1000};
+    setsockopt(link->socket, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     int error = connect(link->socket, (struct sockaddr *)&address, sizeof address) ? errno : 0;
+    if (error == EAGAIN)
+        return ETIMEDOUT;
     return error ? error : send_all(link->socket, &hello, sizeof hello);
 }
 
@@ -114,7 +122,9 @@ int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm)
 {
     sonde_ready ready = {SONDE_MAGIC, status};
     int error = send_all(link->socket, &ready, sizeof ready);
-    return error ? error : receive(link->socket, arm, sizeof *arm, NULL);
+    if (!error)
+        error = receive(link->socket, arm, sizeof *arm, NULL);
+    return !error && arm->magic != SONDE_MAGIC ? EPROTO : error;
 }
 
 void sonde_link_close(sonde_link *link)

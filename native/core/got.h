@@ -1,0 +1,25 @@
+// Hooking calls an object makes into libc: its slots in the global offset table are pointed at us.
+//
+// Only calls from that object are seen, whether it is a shared libpython or an executable that
+// carries the interpreter inside; nobody else's calls change.
+#ifndef SONDE_GOT_H
+#define SONDE_GOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct {
+    const char *name;
+    void *hook;
+} sonde_hook;
+
+// Hooks the object that `inside` lies in, or every loaded object whose file name contains `named`.
+// Slots already hooked are left alone, so it may be called again after a library was loaded. How
+// many slots are hooked by now, or -1 if a page could not be made writable.
+int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hooks, size_t count);
+
+// Puts back what was there, except where somebody else has changed a slot since. Calls that are in
+// a hook stay in it, so hooks must work on their own afterwards.
+void sonde_got_unhook(void);
+
+#endif

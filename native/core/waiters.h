@@ -1,0 +1,36 @@
+// Who waits for what, so that an owner knows at release whether somebody does.
+//
+// A waiter enters what it waits for before it tries a last time, so an owner that releases after
+// that sees it. Lock-free: owners look on every release, and nobody may wait for a table of
+// waiters.
+#ifndef SONDE_WAITERS_H
+#define SONDE_WAITERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    _Atomic uint64_t ready_for; // the key the facts below belong to
+    uint64_t lock;              // what the events are about
+    uint32_t kind;
+    uint32_t last_owner;
+    uint64_t last_exit;
+} sonde_waited;
+
+// Enters a waiter for `key` (what is called: a semaphore, a condition), about `lock`; NULL if there
+// is no room.
+sonde_waited *sonde_wait_begin(const void *key, uint64_t lock, uint32_t kind);
+void sonde_wait_end(const void *key);
+
+// The entry of `key` if anybody waits for it.
+sonde_waited *sonde_waited_for(const void *key);
+
+// The next number in the order of events of `lock`, from 1 and without gaps; where there are too many
+// locks for that, a number shared by several, with this bit.
+#define SONDE_SEQUENCE_SHARED ((uint64_t)1 << 62)
+uint64_t sonde_lock_sequence(uint64_t lock);
+
+// In a forked child nobody waits.
+void sonde_waiters_forked(void);
+
+#endif

@@ -1,0 +1,108 @@
+#define _GNU_SOURCE
+#include "gil.h"
+
+#include "../core/clock.h"
+#include "../core/waiters.h"
+#include "frames.h"
+#include "locks.h"
+
+#if PY_VERSION_HEX < 0x030C0000
+#include "internal/pycore_gil.h"
+#endif
+
+typedef struct _gil_runtime_state gil_t;
+
+#define TLS _Thread_local __attribute__((tls_model("initial-exec")))
+static TLS struct {
+    gil_t *waiting_for;
+    uint64_t since, sequence;
+} wait_;
+// What to write once the GIL's mutex is free again: while it is held everybody stands.
+static TLS struct {
+    pthread_mutex_t *mutex;
+    gil_t *gil;
+    uint64_t sequence;
+    bool entered;
+} pending;
+
+static gil_t *gil_of(const pthread_cond_t *cond)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    gil_t *gil = &_PyRuntime.ceval.gil;
+    return cond == &gil->cond ? gil : NULL;
+#else
+    // A sub-interpreter may have a GIL of its own. The state being attached is not the current one
+    // yet, but it is the one this thread is known by.
+    PyThreadState *state = PyGILState_GetThisThreadState();
+    if (!state || !state->interp)
+        return NULL;
+    gil_t *gil = state->interp->ceval.gil;
+    return gil && cond == &gil->cond ? gil : NULL;
+#endif
+}
+
+static bool is_locked(gil_t *gil)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return _Py_atomic_load_int_relaxed(&gil->locked) != 0;
+#else
+    return _Py_atomic_load_relaxed(&gil->locked) != 0;
+#endif
+}
+
+int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+{
+    gil_t *gil = gil_of(cond);
+    if (!gil)
+        return pthread_cond_timedwait(cond, mutex, until);
+    if (wait_.waiting_for != gil) {
+        wait_.waiting_for = gil;
+        wait_.since = sonde_now();
+        wait_.sequence = sonde_lock_sequence((uint64_t)(uintptr_t)gil);
+    }
+    bool entered = sonde_wait_begin(cond, (uint64_t)(uintptr_t)gil, SONDE_KIND_GIL) != NULL;
+    int result = pthread_cond_timedwait(cond, mutex, until);
+    if (entered)
+        sonde_wait_end(cond);
+    // We hold the mutex: a GIL that is free now is ours.
+    if (!is_locked(gil)) {
+        pending.mutex = mutex;
+        pending.gil = gil;
+        pending.entered = true;
+    }
+    return result;
+}
+
+int sonde_gil_signal(pthread_cond_t *cond)
+{
+    sonde_waited *waited = sonde_waited_for(cond);
+    int result = pthread_cond_signal(cond);
+    if (waited && waited->kind == SONDE_KIND_GIL) {
+        gil_t *gil = (gil_t *)(uintptr_t)waited->lock;
+        // The same condition signals nothing else; the switch condition has another address.
+        if (cond == &gil->cond) {
+            pending.mutex = &gil->mutex;
+            pending.gil = gil;
+            pending.sequence = sonde_lock_sequence(waited->lock);
+            pending.entered = false;
+        }
+    }
+    return result;
+}
+
+int sonde_gil_unlock(pthread_mutex_t *mutex)
+{
+    if (__builtin_expect(pending.mutex != mutex, 1))
+        return pthread_mutex_unlock(mutex);
+    pending.mutex = NULL;
+    gil_t *gil = pending.gil;
+    uint64_t now = sonde_now(), lock = (uint64_t)(uintptr_t)gil;
+    int result = pthread_mutex_unlock(mutex);
+    if (pending.entered) {
+        wait_.waiting_for = NULL;
+        sonde_lock_tell_waited(SONDE_KIND_GIL, lock, wait_.since, wait_.sequence, now);
+    } else {
+        sonde_lock_tell(SONDE_LOCK_EXIT, SONDE_KIND_GIL, lock, pending.sequence, now);
+    }
+    return result;
+}

@@ -1,0 +1,236 @@
+#define _GNU_SOURCE
+#include "locks.h"
+
+#include "../core/clock.h"
+#include "../core/got.h"
+#include "../core/guard.h"
+#include "../core/session.h"
+#include "../core/waiters.h"
+#include "gil.h"
+#include "walk.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <string.h>
+
+// A semaphore can be released hundreds of times while one waiter sleeps: releases of the same owner
+// closer together than this are one hold.
+#define SAME_HOLD_NS 20000u
+
+// ---- writing
+
+typedef struct {
+    sonde_thread *thread;
+    sonde_event event;
+    uint32_t depth;
+} walk_job;
+
+static void walk_body(void *arg)
+{
+    walk_job *job = arg;
+    job->depth = sonde_cpython_walk(job->thread, NULL, &job->event);
+}
+
+static void tell(sonde_lock_event *event)
+{
+    int saved = errno;
+    sonde_thread *thread = sonde_enter();
+    if (thread) {
+        walk_job job = {thread, {0}, 0};
+        bool with_stack = event->type != SONDE_LOCK_ENTERED && event->type != SONDE_LOCK_GAVE_UP;
+        if (with_stack && !sonde_guard_run(walk_body, &job)) {
+            job.event.flags = SONDE_UNDECODABLE;
+            job.depth = 0;
+        }
+        event->flags = job.event.flags;
+        event->interpreter = job.event.interpreter;
+        sonde_write_lock(thread, job.depth, event);
+        sonde_leave(thread);
+    }
+    errno = saved;
+}
+
+void sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time)
+{
+    sonde_lock_event event = {
+        .time = time, .lock = lock, .sequence = sequence, .kind = kind, .type = type};
+    tell(&event);
+}
+
+static void tell_now(uint8_t type, uint32_t kind, uint64_t lock)
+{
+    sonde_lock_tell(type, kind, lock, sonde_lock_sequence(lock), sonde_now());
+}
+
+void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
+                            uint64_t time)
+{
+    sonde_lock_event event = {.time = time,
+                              .lock = lock,
+                              .kind = kind,
+                              .type = SONDE_LOCK_WAITED,
+                              .started = started,
+                              .started_sequence = sequence};
+    event.sequence = sonde_lock_sequence(lock);
+    tell(&event);
+}
+
+// ---- semaphores: PyThread locks, and the parking lot behind PyMutex and PyEvent
+
+typedef struct {
+    uint64_t lock;
+    uint32_t kind;
+} subject;
+
+static subject subject_of(const sem_t *sem, const void *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    // A thread that parks does so on a semaphore of its own, on its stack; the word before it is
+    // what it parks for (struct wait_entry, 3.13 to 3.15).
+    if ((uintptr_t)sem - (uintptr_t)frame < 4096)
+        return (subject){((const uint64_t *)sem)[-1], SONDE_KIND_PARKED};
+#else
+    (void)frame;
+#endif
+    return (subject){(uint64_t)(uintptr_t)sem, SONDE_KIND_SEMAPHORE};
+}
+
+// One body for the three ways to wait; `call` is the real one.
+#define WAIT(sem, call)                                                                            \
+    do {                                                                                           \
+        if (sem_trywait(sem) == 0)                                                                 \
+            return 0;                                                                              \
+        subject about = subject_of(sem, __builtin_frame_address(0));                               \
+        if (!about.lock) /* the runtime's own bookkeeping */                                       \
+            return call;                                                                           \
+        sonde_waited *entry = sonde_wait_begin(sem, about.lock, about.kind);                       \
+        if (entry && sem_trywait(sem) == 0) { /* let go before we were seen waiting */             \
+            sonde_wait_end(sem);                                                                   \
+            return 0;                                                                              \
+        }                                                                                          \
+        tell_now(SONDE_LOCK_ENTER, about.kind, about.lock);                                        \
+        int result = call;                                                                         \
+        int error = errno;                                                                         \
+        if (entry)                                                                                 \
+            sonde_wait_end(sem);                                                                   \
+        tell_now(result == 0 ? SONDE_LOCK_ENTERED : SONDE_LOCK_GAVE_UP, about.kind, about.lock);   \
+        errno = error;                                                                             \
+        return result;                                                                             \
+    } while (0)
+
+static int on_sem_wait(sem_t *sem) { WAIT(sem, sem_wait(sem)); }
+
+static int on_sem_timedwait(sem_t *sem, const struct timespec *until)
+{
+    WAIT(sem, sem_timedwait(sem, until));
+}
+
+static int on_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
+{
+    WAIT(sem, sem_clockwait(sem, clock, until));
+}
+
+static int on_sem_post(sem_t *sem)
+{
+    sonde_waited *entry = sonde_waited_for(sem);
+    if (__builtin_expect(!entry, 1))
+        return sem_post(sem);
+    // Read before the post: afterwards the waiter may be gone, and its entry another's.
+    subject about = {entry->lock, entry->kind};
+    uint64_t now = sonde_now();
+    uint32_t owner = (uint32_t)(uintptr_t)pthread_self() >> 6;
+    bool same_hold = entry->last_owner == owner && now - entry->last_exit < SAME_HOLD_NS;
+    if (!same_hold) {
+        entry->last_owner = owner;
+        entry->last_exit = now;
+    }
+    uint64_t sequence = same_hold ? 0 : sonde_lock_sequence(about.lock);
+    int result = sem_post(sem);
+    if (!same_hold)
+        sonde_lock_tell(SONDE_LOCK_EXIT, about.kind, about.lock, sequence, now);
+    return result;
+}
+
+// ---- semaphores between processes, of the _multiprocessing module
+
+// glibc keeps a semaphore's value in the lower half of its first word and how many wait, in all
+// processes, in the upper half (struct new_sem, since 2.21).
+static bool anyone_waits(const sem_t *sem)
+{
+    return __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 != 0;
+}
+
+#define WAIT_SHARED(sem, call)                                                                     \
+    do {                                                                                           \
+        if (sem_trywait(sem) == 0)                                                                 \
+            return 0;                                                                              \
+        uint64_t lock = (uint64_t)(uintptr_t)(sem);                                                \
+        tell_now(SONDE_LOCK_ENTER, SONDE_KIND_SHARED, lock);                                       \
+        int result = call;                                                                         \
+        int error = errno;                                                                         \
+        tell_now(result == 0 ? SONDE_LOCK_ENTERED : SONDE_LOCK_GAVE_UP, SONDE_KIND_SHARED, lock);  \
+        errno = error;                                                                             \
+        return result;                                                                             \
+    } while (0)
+
+static int on_shared_wait(sem_t *sem) { WAIT_SHARED(sem, sem_wait(sem)); }
+
+static int on_shared_timedwait(sem_t *sem, const struct timespec *until)
+{
+    WAIT_SHARED(sem, sem_timedwait(sem, until));
+}
+
+static int on_shared_post(sem_t *sem)
+{
+    if (!anyone_waits(sem))
+        return sem_post(sem);
+    uint64_t lock = (uint64_t)(uintptr_t)sem;
+    uint64_t now = sonde_now(), sequence = sonde_lock_sequence(lock);
+    int result = sem_post(sem);
+    sonde_lock_tell(SONDE_LOCK_EXIT, SONDE_KIND_SHARED, lock, sequence, now);
+    return result;
+}
+
+static const sonde_hook shared_hooks[] = {
+    {"sem_wait", (void *)on_shared_wait},
+    {"sem_timedwait", (void *)on_shared_timedwait},
+    {"sem_post", (void *)on_shared_post},
+};
+
+static void hook_multiprocessing(void)
+{
+    sonde_got_hook(NULL, "/_multiprocessing.", shared_hooks,
+                   sizeof shared_hooks / sizeof *shared_hooks);
+}
+
+static void *on_dlopen(const char *file, int flags)
+{
+    void *handle = dlopen(file, flags);
+    if (handle && file && strstr(file, "/_multiprocessing.") && atomic_load(&sonde.generation))
+        hook_multiprocessing();
+    return handle;
+}
+
+static const sonde_hook hooks[] = {
+    {"pthread_cond_timedwait", (void *)sonde_gil_timedwait},
+    {"pthread_cond_signal", (void *)sonde_gil_signal},
+    {"pthread_mutex_unlock", (void *)sonde_gil_unlock},
+    {"sem_wait", (void *)on_sem_wait},
+    {"sem_timedwait", (void *)on_sem_timedwait},
+    {"sem_clockwait", (void *)on_sem_clockwait},
+    {"sem_post", (void *)on_sem_post},
+    {"dlopen", (void *)on_dlopen},
+};
+
+int sonde_locks_start(void)
+{
+    // An address inside the interpreter that no executable's PLT stands in for: data, not code.
+    int hooked = sonde_got_hook(&PyCode_Type, NULL, hooks, sizeof hooks / sizeof *hooks);
+    hook_multiprocessing();
+    return hooked < 0 ? EPERM : 0;
+}
+
+void sonde_locks_stop(void) { sonde_got_unhook(); }
+
+void sonde_locks_forked(void) { sonde_waiters_forked(); }

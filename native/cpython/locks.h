@@ -1,0 +1,26 @@
+// Lock and GIL contention: who waits, who lets go while somebody waits, and in which call chain.
+//
+// The interpreter's own calls into libc are hooked, so every lock of Python is seen, whoever uses
+// it. Nothing is written unless a thread really has to wait.
+#ifndef SONDE_LOCKS_H
+#define SONDE_LOCKS_H
+
+#include "../core/shm.h"
+
+#include <stdint.h>
+
+// Hooks the interpreter; false if that failed. `got` hooks may be entered until long after the
+// stop.
+int sonde_locks_start(void);
+void sonde_locks_stop(void);
+void sonde_locks_forked(void);
+
+// Writes one event of the calling thread; with the stack where the type has one.
+// A release takes its number (sonde_lock_sequence) before it lets go, so that it comes before what
+// the next owner tells.
+void sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time);
+// A whole wait at its end.
+void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
+                            uint64_t time);
+
+#endif
