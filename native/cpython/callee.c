@@ -85,6 +85,13 @@ uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject
     int site = sonde_call_site(thread, id, code, index);
     if (site == SITE_NONE)
         return 0;
+#if PY_VERSION_HEX >= 0x030E0000
+    // The stack pointer is kept before every call that may take long. What lies above it is no
+    // more: an exception is on its way to its handler, and the callable may be gone. In its place
+    // may be the number of the instruction that failed, which is tagged with both bits.
+    if (&f->localsplus[site] >= f->stackpointer || (f->localsplus[site].bits & 3) == 3)
+        return 0;
+#endif
     PyObject *callable = frame_value(f, site);
 #if PY_VERSION_HEX < 0x030D0000
     if (!callable) // no method and self, but NULL and a callable

@@ -3,6 +3,7 @@
 
 #include "callee.h"
 #include "describe.h"
+#include "entry.h"
 #include "frames.h"
 #include "thread_name.h"
 
@@ -27,20 +28,17 @@ static PyThreadState *own_state(void)
     return current ? current : PyGILState_GetThisThreadState();
 }
 
-static frame_t *top_frame(PyThreadState *state, const ucontext_t *context)
+// False at a moment at which nothing tells the frame.
+static bool top_frame(PyThreadState *state, const ucontext_t *context, frame_t **top)
 {
 #if PY_VERSION_HEX >= 0x030D0000
     (void)context;
-    return state->current_frame;
+    *top = state->current_frame;
+    return true;
 #else
-    // 3.11 and 3.12 publish tstate->cframe at the start of _PyEval_EvalFrameDefault before they set
-    // its current_frame: an interrupt within the first instructions would read an old stack slot.
-    _PyCFrame *cframe = (_PyCFrame *)state->cframe;
-    if (!cframe)
-        return NULL;
-    if (context && sonde_context_pc(context) - (uintptr_t)&_PyEval_EvalFrameDefault < 256)
-        cframe = (_PyCFrame *)cframe->previous;
-    return cframe ? cframe->current_frame : NULL;
+    const _PyCFrame *cframe = sonde_entry_cframe(state, context);
+    *top = cframe ? cframe->current_frame : NULL;
+    return cframe;
 #endif
 }
 
@@ -57,11 +55,13 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
     event->interpreter = (uint32_t)state->interp->id;
     // Was the frame above this one called by C code? Above the top frame there is nothing else.
     bool calls_c = true;
+    bool whole = true; // does what was walked so far begin where C code entered the interpreter?
     const frame_t *root = NULL;
     PyCodeObject *code = NULL, *root_code = NULL;
     for (int hops = 0; f; f = f->previous, hops++) {
         if (((uintptr_t)f & 7) || (unsigned char)f->owner > FRAME_OWNER_LAST || hops > MAX_HOPS)
             return undecodable(event);
+        whole = frame_is_shim(f) || frame_is_entry(f);
         if (frame_is_shim(f)) {
             calls_c = true;
             continue;
@@ -90,6 +90,10 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
         calls_c = frame_is_entry(f);
         out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
     }
+    // A generator that yields is cut off from its caller some instructions before the caller is the
+    // current frame again (seen on 3.12): its own frames alone are a stack that never was.
+    if (!whole && !event->flags)
+        return undecodable(event);
     if (root && !event->flags) {
         if (event->tid)
             event->thread_object = sonde_thread_object(thread, root, root_code);
@@ -104,10 +108,12 @@ uint32_t sonde_cpython_walk(sonde_thread *thread, const ucontext_t *context, son
     PyThreadState *state = own_state();
     if (!state) // a thread Python does not know: it has time, but no frames
         return 0;
-    return walk(thread, state, top_frame(state, context), event);
+    frame_t *top;
+    return top_frame(state, context, &top) ? walk(thread, state, top, event) : undecodable(event);
 }
 
 uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event)
 {
-    return walk(thread, state, top_frame(state, NULL), event);
+    frame_t *top;
+    return top_frame(state, NULL, &top) ? walk(thread, state, top, event) : undecodable(event);
 }
