@@ -14,10 +14,10 @@ from sonde.cli._progress import working
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Tell what can be recorded on this machine, by which sampler, and why not more.
+    """Tell what works on this machine, and why not more.
 
-    Each interpreter found is really recorded for a moment. The exit code is 0 if one of them could
-    be, else 1.
+    That is: what can be recorded, by which sampler, and why not by a better one. Each interpreter
+    found is really recorded for a moment. The exit code is 0 if one of them could be, else 1.
 
     \b
     Examples:
