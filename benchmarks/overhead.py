@@ -1,0 +1,245 @@
+"""What a running profiler costs the program: paired slices inside one process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import peers
+import programs
+from markdown import Section, measured_verdict, micro, percent
+from packages import SOURCE, Environment
+from paired import (
+    Column,
+    Figure,
+    Rounds,
+    above_us,
+    geometric_mean,
+    mean,
+    median,
+    overhead,
+    rounds_of,
+)
+from progress import say
+
+HERE = Path(__file__).resolve().parent
+# A timer starts anew with every slice, so a slice holds two periods and more; but the shorter, the
+# better do slices in a row agree.
+SLICES_S = {100: 0.025, 1000: 0.01, 10_000: 0.005}
+ATTACHED_SLICE_S = 0.3
+BOUNDS = {100: 0.003, 1000: 0.015, 10_000: 0.12}
+ABOVE_FLOOR_US = 2.5
+PEER_PROGRAMS = ("richards", "deltablue", "raytrace", "json", "deep")
+
+
+@dataclass
+class Plan:
+    """How long to measure one program under one profiler."""
+
+    seconds: float
+    least: int = 5
+    """Rounds, however long they take."""
+
+
+def run_worker(
+    env: Environment, program: str, conditions: list[str], rate: int, plan: Plan, **more: Any
+) -> dict[str, Any]:
+    job = {
+        "program": program,
+        "conditions": conditions,
+        "rate": rate,
+        "what": "cpu",
+        "slice": SLICES_S[rate],
+        "seconds": plan.seconds,
+        "least": plan.least,
+        "seed": rate,
+        "source": str(SOURCE),
+        "recorder": sys.executable,
+        **more,
+    }
+    done = subprocess.run(
+        [env.python, str(HERE / "worker.py"), json.dumps(job)],
+        env=env.variables(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise RuntimeError(lines[-1])
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@dataclass
+class Measured:
+    program: str
+    rounds: Rounds
+    quality: dict[str, Any]
+
+    def handler_us(self) -> float:
+        taken = self.quality.get("taken", 0)
+        return self.quality.get("agent_cpu_ns", 0) / taken / 1e3 if taken else 0.0
+
+
+def measure(env: Environment, names: list[str], rate: int, plan: Plan) -> list[Measured]:
+    done = []
+    for name in names:
+        say(f"overhead: {name}, {rate} Hz, Python {env.version}")
+        try:
+            answer = run_worker(env, name, ["off", "floor", "sonde"], rate, plan)
+        except RuntimeError as error:
+            say(f"  left out: {error}")
+            continue
+        rounds = rounds_of(answer["slices"], answer["others"])
+        done.append(Measured(name, rounds, answer["quality"]))
+    return done
+
+
+def of_sonde(section: Section, env: Environment, names: list[str], plans: dict[int, Plan]) -> None:
+    """One table per rate, then the geometric means against the bounds."""
+    names = [name for name in names if env.runs(name)]
+    lines = []
+    for rate, plan in plans.items():
+        measured = measure(env, names, rate, plan)
+        if not measured:
+            continue
+        rows = [_row(m, rate) for m in measured]
+        total = geometric_mean([overhead(m.rounds.cpu, "sonde") for m in measured])
+        floor = geometric_mean([overhead(m.rounds.cpu, "floor") for m in measured])
+        wall = geometric_mean([overhead(m.rounds.wall, "sonde") for m in measured])
+        above = mean([above_us(m.rounds, "sonde", "floor", rate) for m in measured])
+        handler = sum(m.handler_us() for m in measured) / len(measured)
+        rows.append(
+            [
+                "**geometric mean**",
+                percent(total),
+                percent(floor),
+                percent(wall),
+                micro(above),
+                f"{handler:.1f}",
+                "",
+            ]
+        )
+        head = ["program", "sonde, CPU", "empty timer, CPU", "sonde, wall"]
+        head += ["µs a sample above it", "in the handler", "rounds"]
+        section.table(f"{rate} Hz, Python {env.version}", head, rows)
+        bound = BOUNDS[rate]
+        lines.append(
+            measured_verdict(
+                f"overhead at {rate} Hz", total.times(100), 100 * bound, "%", percent(total)
+            )
+        )
+        lines.append(
+            measured_verdict(
+                f"above the empty timer at {rate} Hz",
+                above,
+                ABOVE_FLOOR_US,
+                "µs a sample",
+                micro(above),
+            )
+        )
+    section.bounds(lines)
+
+
+def _row(measured: Measured, rate: int) -> list[str]:
+    rounds = measured.rounds
+    note = f"{rounds.count}" + (" (disturbed)" if rounds.noisy else "")
+    return [
+        measured.program,
+        percent(median(overhead(rounds.cpu, "sonde"))),
+        percent(median(overhead(rounds.cpu, "floor"))),
+        percent(median(overhead(rounds.wall, "sonde"))),
+        micro(median(above_us(rounds, "sonde", "floor", rate))),
+        f"{measured.handler_us():.1f}",
+        note,
+    ]
+
+
+def of_versions(section: Section, envs: list[Environment], names: list[str], plan: Plan) -> None:
+    """The same at 1 kHz on every interpreter, with fewer programs."""
+    rate = 1000
+    rows = []
+    for env in envs:
+        measured = measure(env, [name for name in names if env.runs(name)], rate, plan)
+        if not measured:
+            continue
+        rows.append(
+            [
+                env.version,
+                percent(geometric_mean([overhead(m.rounds.cpu, "sonde") for m in measured])),
+                percent(geometric_mean([overhead(m.rounds.cpu, "floor") for m in measured])),
+                micro(mean([above_us(m.rounds, "sonde", "floor", rate) for m in measured])),
+            ]
+        )
+    head = ["Python", "sonde, CPU", "empty timer, CPU", "µs a sample above it"]
+    section.table(f"{rate} Hz on each version ({', '.join(names)})", head, rows)
+
+
+def of_peers(
+    section: Section,
+    envs: dict[str, Environment],
+    tools: peers.Tools,
+    missing: dict[str, str],
+    plan: Plan,
+    rate: int,
+    names: list[str],
+) -> None:
+    """Each on the version it supports; sonde on the same ones, for comparison."""
+    rows = []
+    for peer in ("sonde", *peers.IN_PROCESS, *peers.OUT_OF_PROCESS):
+        env = envs.get(peers.version_for(peer))
+        if env is None or (peer in peers.OUT_OF_PROCESS and peer.split()[0] not in tools):
+            continue
+        if peer == "pyinstrument" and not env.has("pyinstrument"):
+            missing["pyinstrument"] = env.missing.get("pyinstrument", "not installed")
+            continue
+        row = [f"{peer} (Python {env.version})"]
+        cpus: list[Column] = []
+        walls: list[Column] = []
+        for name in names:
+            say(f"peers: {peer}, {name}, {rate} Hz, Python {env.version}")
+            cpu, wall = _peer_rounds(env, name, peer, rate, plan, tools)
+            if cpu is None or wall is None:
+                row.append("–")
+                continue
+            cpus.append(cpu)
+            walls.append(wall)
+            row.append(_both(median(cpu), median(wall)))
+        row.append(_both(geometric_mean(cpus), geometric_mean(walls)) if cpus else "–")
+        rows.append(row)
+    head = ["profiler", *names, "geometric mean"]
+    section.table(f"{rate} Hz, CPU time / wall time", head, rows)
+    for peer, why in missing.items():
+        section.say(f"Left out: {peer} ({why}).")
+
+
+def _peer_rounds(
+    env: Environment, name: str, peer: str, rate: int, plan: Plan, tools: peers.Tools
+) -> tuple[Column | None, Column | None]:
+    more: dict[str, Any] = {"tools": tools}
+    if peer in peers.OUT_OF_PROCESS:
+        more["slice"] = ATTACHED_SLICE_S  # attaching takes far longer than a slice
+    try:
+        answer = run_worker(env, name, ["off", peer], rate, plan, **more)
+    except RuntimeError as error:
+        say(f"  left out: {error}")
+        return None, None
+    rounds = rounds_of(answer["slices"], answer["others"])
+    return overhead(rounds.cpu, peer), overhead(rounds.wall, peer)
+
+
+def _both(cpu: Figure, wall: Figure) -> str:
+    return f"{_times(cpu.value)} / {_times(wall.value)}"
+
+
+def _times(value: float) -> str:
+    return f"{100 * value:+.1f} %" if value < 1 else f"{1 + value:.1f}×"
+
+
+def names_for(chosen: list[str] | None) -> list[str]:
+    return chosen or list(programs.PROGRAMS)

@@ -1,0 +1,211 @@
+"""The programs that are profiled: each is a function without arguments that does one round of work.
+
+Most are pyperformance's. Its own runner would start processes and hide the workload behind them,
+so the modules are loaded with nothing behind their `import pyperf`, and the function they would
+have timed is called, with sizes that make a round some milliseconds long. Runs on every
+interpreter that sonde supports, without packages but for those in NEEDS.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+Work = Callable[[], object]
+
+FOLDER_VARIABLE = "SONDE_BENCH_PYPERFORMANCE"
+DEEP = 200
+THREADS = 50
+
+# What a program imports that the standard library does not have.
+NEEDS = {"django_template": "django", "sqlglot": "sqlglot"}
+
+
+def folder() -> Path:
+    """Where pyperformance keeps its programs; another interpreter's installation serves as well."""
+    given = os.environ.get(FOLDER_VARIABLE)
+    if given:
+        return Path(given)
+    spec = importlib.util.find_spec("pyperformance")
+    if spec is None or spec.origin is None:
+        sys.exit("pyperformance is not installed: `make bench` installs it")
+    return Path(spec.origin).parent / "data-files" / "benchmarks"
+
+
+def _module(name: str, change: tuple[str, str] = ("", "")) -> Any:
+    """The module of a program; `change` replaces a piece of its text, without moving a line."""
+    if "pyperf" not in sys.modules:
+        stand_in: Any = ModuleType("pyperf")
+        stand_in.perf_counter = time.perf_counter
+        sys.modules["pyperf"] = stand_in
+    path = folder() / f"bm_{name}" / "run_benchmark.py"
+    module = ModuleType(f"bm_{name}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    text = path.read_text()
+    if text.count(change[0]) != 1 and change[0]:
+        sys.exit(f"pyperformance's {name} has changed: {change[0]!r} is not in it once")
+    exec(compile(text.replace(*change), str(path), "exec"), module.__dict__)
+    return module
+
+
+def _richards() -> Work:
+    # Its idle task counts down the length of a run.
+    richards = _module("richards", ("count = 10000", "count = 1000")).Richards()
+    return lambda: richards.run(1)
+
+
+def _deltablue() -> Work:
+    module = _module("deltablue")
+    return lambda: module.delta_blue(100)
+
+
+def _raytrace() -> Work:
+    module = _module("raytrace")
+    return lambda: module.bench_raytrace(1, 12, 12, None)
+
+
+def _go() -> Work:
+    module = _module("go")
+    module.GAMES = 6
+
+    def play() -> object:
+        module.random.seed(1)
+        return module.computer_move(module.Board())
+
+    return play
+
+
+def _json() -> Work:
+    module = _module("json_dumps")
+    cases = [getattr(module, case) for case in module.CASES]
+    data = [(value, range(max(count // 100, 1))) for value, count in cases]
+    return lambda: module.bench_json_dumps(data)
+
+
+def _nbody() -> Work:
+    module = _module("nbody")
+    return lambda: module.bench_nbody(1, "sun", 500)
+
+
+def _deepcopy() -> Work:
+    module = _module("deepcopy")
+    return lambda: module.benchmark(10)
+
+
+class _Catch:
+    """Takes the place of pyperf's runner: keeps what it would have timed."""
+
+    def __init__(self) -> None:
+        self.metadata: dict[str, object] = {}
+        self.work: Work = lambda: None
+
+    def bench_func(self, _name: str, function: Callable[..., object], *args: object) -> None:
+        self.work = lambda: function(*args)
+
+
+def _chaos() -> Work:
+    module = _module("chaos")
+    runner = _Catch()
+    options = ModuleType("options")
+    options.__dict__.update(
+        thickness=0.25, width=256, height=256, iterations=300, filename=None, rng_seed=1234
+    )
+    module.main(runner, options)
+    return runner.work
+
+
+def _hexiom() -> Work:
+    module = _module("hexiom")
+    return lambda: module.main(1, 25)
+
+
+def _sqlglot() -> Work:
+    module = _module("sqlglot_v2")
+    return lambda: module.bench_transpile(1)
+
+
+def _django() -> Work:
+    module = _module("django_template")
+    backend = "django.template.backends.django.DjangoTemplates"
+    module.django.conf.settings.configure(TEMPLATES=[{"BACKEND": backend}])
+    module.django.setup()
+    runner = _Catch()
+    module.bench_django_template(runner, 20)
+    return runner.work
+
+
+def _leaf(n: int) -> int:
+    return n * n % 7
+
+
+def _dive(depth: int) -> int:
+    if depth:
+        return _dive(depth - 1) + 1
+    total = 0
+    for n in range(20_000):
+        total += _leaf(n)
+    return total
+
+
+def _deep() -> Work:
+    return lambda: _dive(DEEP)
+
+
+class _Crowd:
+    """Threads that live as long as the process and share out each round of work."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self.done: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for _ in range(threads):
+            threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self) -> None:
+        while True:
+            count = self.todo.get()
+            total = 0
+            for n in range(count):
+                total += _leaf(n)
+            self.done.put(total)
+
+    def round(self) -> int:
+        for _ in range(self.threads):
+            self.todo.put(1_000)
+        return sum(self.done.get() for _ in range(self.threads))
+
+
+def _crowd() -> Work:
+    return _Crowd(THREADS).round
+
+
+PROGRAMS: dict[str, Callable[[], Work]] = {
+    "richards": _richards,
+    "deltablue": _deltablue,
+    "raytrace": _raytrace,
+    "go": _go,
+    "json": _json,
+    "nbody": _nbody,
+    "chaos": _chaos,
+    "hexiom": _hexiom,
+    "deepcopy": _deepcopy,
+    "sqlglot": _sqlglot,
+    "django_template": _django,
+    "deep": _deep,
+    "threads": _crowd,
+}
+
+
+def prepare(name: str) -> Work:
+    """The program, ready to run; loading and setting up is done here."""
+    sys.dont_write_bytecode = True  # the folder is another interpreter's installation
+    return PROGRAMS[name]()

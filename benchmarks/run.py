@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""What sonde costs and how right it is, measured beside other profilers on this machine.
+
+    benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
+    benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
+    benchmarks/run.py --only overhead   one part: overhead peers accuracy open disk recorder
+    benchmarks/run.py --write           put the tables into docs/evaluation.md as well
+
+Prints Markdown tables. The method of each part is told in docs/evaluation.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import accuracy
+import evaluation
+import interpreters
+import machine
+import opening
+import overhead
+import packages
+import programs
+import recorder
+from markdown import Section
+from overhead import Plan
+from progress import say
+
+PARTS = ("overhead", "peers", "accuracy", "open", "disk", "recorder")
+MAIN_VERSION = "3.12"
+REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
+QUICK_PROGRAMS = ["richards", "json", "deep"]
+VERSION_PROGRAMS = ["richards", "deltablue", "json", "raytrace"]
+
+
+class Bench:
+    """One run: what was asked for, and with what it is answered."""
+
+    def __init__(self, options: argparse.Namespace, scratch: Path) -> None:
+        self.quick: bool = options.quick
+        self.scratch = scratch
+        found = interpreters.found()
+        self.pythons = {v: p for v, p in found.items() if v in (options.versions or found)}
+        if not self.pythons:
+            sys.exit("none of these versions is here; `make pythons` fetches them")
+        own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        say("packages for the programs and the peers")
+        self.envs = {
+            version: packages.environment(version, python, REQUIREMENTS)
+            for version, python in self.pythons.items()
+        }
+        self.main = self.envs.get(MAIN_VERSION) or next(iter(self.envs.values()))
+        self.own = packages.environment(own, sys.executable, REQUIREMENTS)
+        self.tools, self.missing = packages.tools(found)
+        self.chosen: list[str] | None = options.programs
+
+    def programs(self, usual: list[str], quick: list[str]) -> list[str]:
+        return self.chosen or (quick if self.quick else usual)
+
+    def overhead(self, section: Section) -> None:
+        # Seconds a program at each rate. The slower the rate, the smaller what is looked for.
+        plans = (
+            {1000: Plan(6), 10_000: Plan(3)}
+            if self.quick
+            else {100: Plan(20), 1000: Plan(14), 10_000: Plan(6)}
+        )
+        names = self.programs(list(programs.PROGRAMS), QUICK_PROGRAMS)
+        overhead.of_sonde(section, self.main, names, plans)
+        if not self.quick:
+            names = self.programs(VERSION_PROGRAMS, VERSION_PROGRAMS)
+            overhead.of_versions(section, list(self.envs.values()), names, Plan(6))
+
+    def peers(self, section: Section) -> None:
+        names = self.programs(list(overhead.PEER_PROGRAMS), ["richards"])
+        plan = Plan(3, 2) if self.quick else Plan(8, 4)
+        overhead.of_peers(section, self.envs, self.tools, dict(self.missing), plan, 1000, names)
+
+    def accuracy(self, section: Section) -> None:
+        names = self.programs(list(accuracy.PROGRAMS), ["richards"])
+        envs = (
+            self.envs
+            if not self.quick
+            else {version: env for version, env in self.envs.items() if version in ("3.12", "3.15")}
+        )
+        seconds = 0.7 if self.quick else 2.0
+        rates = [10_000] if self.quick else list(accuracy.RATES)
+        accuracy.report(section, envs, self.tools, seconds, self.scratch, names, rates)
+
+    def open(self, section: Section) -> None:
+        opening.of_opening(section, self.scratch, opening.SAMPLES)
+
+    def disk(self, section: Section) -> None:
+        names = self.programs(["richards", "json", "raytrace"], ["richards"])
+        opening.of_disk(section, self.main, names, 4 if self.quick else 10, self.scratch)
+
+    def recorder(self, section: Section) -> None:
+        recorder.report(section, self.own, 2 if self.quick else 5)
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+    def listed(text: str) -> list[str]:
+        return [part for part in text.split(",") if part]
+
+    parser.add_argument("--only", metavar="PARTS", type=listed, help="comma-separated")
+    parser.add_argument("--programs", metavar="NAMES", type=listed, help="comma-separated")
+    parser.add_argument("--versions", metavar="LIST", type=listed, help="such as 3.12,3.15")
+    parser.add_argument("--quick", action="store_true", help="short runs of few programs")
+    parser.add_argument("--write", action="store_true", help="update docs/evaluation.md")
+    chosen = parser.parse_args()
+    for given, known in ((chosen.only, PARTS), (chosen.programs, tuple(programs.PROGRAMS))):
+        if wrong := set(given or ()) - set(known):
+            parser.error(f"{', '.join(sorted(wrong))}: not one of {', '.join(known)}")
+    return chosen
+
+
+def main() -> None:
+    chosen = options()
+    with tempfile.TemporaryDirectory() as scratch:
+        bench = Bench(chosen, Path(scratch))
+        about = machine.describe(bench.pythons)
+        print(about, end="\n\n")
+        for name in chosen.only or PARTS:
+            part: Callable[[Section], None] = getattr(bench, name)
+            section = Section(name)
+            part(section)
+            print(f"## {name}\n\n{section.text()}", flush=True)
+            if chosen.write:
+                evaluation.put(name, section.text(), about)
+
+
+if __name__ == "__main__":
+    main()

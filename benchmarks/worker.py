@@ -1,0 +1,217 @@
+"""Runs one program in slices inside one process, with a profiler on or off, and times each slice.
+
+    worker.py '{"program": "richards", "conditions": ["off", "floor", "sonde"], "rate": 1000, ...}'
+
+The same program differs by a fifth between two processes on the machines this was made for, and
+within one process by as much from one second to the next, even with nothing else running: the
+host's other guests share its cores. Two slices of ten milliseconds in a row, though, mostly agree
+within three percent. So the conditions take turns in one process, slice by slice, in an order drawn
+anew for every round, and only slices of the same round are compared. Writes JSON: {"slices":
+[[round, condition, cpu_ns, wall_ns], ...], "others": [processors taken by others, per round],
+"calls": per slice, "quality": sonde's own figures}.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+import peers
+import programs
+from floor import EmptyTimer
+from neighbours import Neighbours
+
+WARM_S = 0.4
+# The kernel counts everybody's time in ticks: a share over less than this would be mostly chance.
+WINDOW_S = 0.5
+
+
+class Switch(Protocol):
+    """A condition a slice can run under."""
+
+    def on(self) -> None: ...
+    def off(self) -> None: ...
+
+
+class Off:
+    """Nothing; but with a recorder there, the same words with it as before a sampled slice."""
+
+    def __init__(self) -> None:
+        self.sonde: Sonde | None = None
+
+    def on(self) -> None:
+        if self.sonde:
+            self.sonde.off()
+
+    def off(self) -> None:
+        pass
+
+
+class Floor:
+    """The empty timer, with the same words to the recorder before a slice."""
+
+    def __init__(self, rate: int) -> None:
+        self.sonde: Sonde | None = None
+        self._timer = EmptyTimer(rate)
+
+    def on(self) -> None:
+        if self.sonde:
+            self.sonde.off()
+        self._timer.on()
+
+    def off(self) -> None:
+        self._timer.off()
+
+
+class Sonde:
+    """One session for all slices, paused in between."""
+
+    def __init__(self, job: dict[str, Any], folder: Path) -> None:
+        sys.path.insert(0, job["source"])
+        from sonde.record.session import Session
+
+        self.quality: dict[str, Any] = {}
+        self._session = Session(folder / "worker.sonde", rate=job["rate"], what=job["what"])
+        # Recorders run on the interpreter sonde is installed for, whichever runs the program.
+        ours, sys.executable = sys.executable, job["recorder"]
+        self._session.start()
+        sys.executable = ours
+        self._session.pause()
+
+    def on(self) -> None:
+        self._session.resume()
+
+    def off(self) -> None:
+        self._session.pause()
+
+    def end(self) -> None:
+        self._session.stop()
+        self.quality = self._session.quality
+
+
+class Tracing:
+    """cProfile, the standard library's profiler of every call."""
+
+    def __init__(self) -> None:
+        import cProfile
+
+        self._make = cProfile.Profile
+        self._profile = self._make()
+
+    def on(self) -> None:
+        self._profile = self._make()
+        self._profile.enable()
+
+    def off(self) -> None:
+        self._profile.disable()
+
+
+class Pyinstrument:
+    def __init__(self, rate: int) -> None:
+        import pyinstrument
+
+        self._make = pyinstrument.Profiler
+        self._interval = 1 / rate
+        self._profiler: Any = None
+
+    def on(self) -> None:
+        self._profiler = self._make(interval=self._interval)
+        self._profiler.start()
+
+    def off(self) -> None:
+        self._profiler.stop()
+
+
+class Peer:
+    """A profiler in a process of its own, attached for each slice anew."""
+
+    def __init__(self, name: str, job: dict[str, Any], folder: Path) -> None:
+        output = folder / "peer.out"
+        self._attached = peers.Attached(name, job["tools"], os.getpid(), job["rate"], output)
+
+    def on(self) -> None:
+        self._attached.start()
+
+    def off(self) -> None:
+        self._attached.stop()
+
+
+def switch_for(condition: str, job: dict[str, Any], folder: Path) -> Switch:
+    if condition in ("off", "null"):
+        return Off()
+    if condition == "floor":
+        return Floor(job["rate"])
+    if condition == "sonde":
+        return Sonde(job, folder)
+    if condition == "cProfile":
+        return Tracing()
+    if condition == "pyinstrument":
+        return Pyinstrument(job["rate"])
+    return Peer(condition, job, folder)
+
+
+def timed(work: programs.Work, calls: int) -> tuple[int, int]:
+    wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+    for _ in range(calls):
+        work()
+    return time.process_time_ns() - cpu, time.perf_counter_ns() - wall
+
+
+def calls_for(work: programs.Work, seconds: float) -> int:
+    """How often to call for a slice of that length, after the interpreter has specialised."""
+    spent = 0
+    while spent < WARM_S * 1e9:
+        spent += timed(work, 1)[1]
+    one = min(timed(work, 1)[1] for _ in range(3))
+    return max(1, round(seconds * 1e9 / one))
+
+
+def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
+    work = programs.prepare(job["program"])
+    calls = calls_for(work, job["slice"])
+    order = random.Random(job["seed"])
+    switches = {name: switch_for(name, job, scratch) for name in job["conditions"]}
+    sonde = next((switch for switch in switches.values() if isinstance(switch, Sonde)), None)
+    for switch in switches.values():
+        if isinstance(switch, (Off, Floor)):
+            switch.sonde = sonde
+    gc.collect()
+    gc.freeze()  # what is there by now would only make each collection longer
+    slices: list[tuple[int, str, int, int]] = []
+    others: list[float] = []
+    neighbours = Neighbours()
+    names = list(switches)
+    began = time.monotonic()
+    turn = 0
+    while turn < job["least"] or time.monotonic() - began < job["seconds"]:
+        order.shuffle(names)
+        for name in names:
+            switches[name].on()
+            cpu, wall = timed(work, calls)
+            switches[name].off()
+            slices.append((turn, name, cpu, wall))
+        turn += 1
+        if neighbours.seconds() > WINDOW_S:
+            others += [neighbours.share()] * (turn - len(others))
+    others += [neighbours.share()] * (turn - len(others))
+    if sonde:
+        sonde.end()
+    quality = sonde.quality if sonde else {}
+    return {"slices": slices, "others": others, "calls": calls, "quality": quality}
+
+
+def main() -> None:
+    job = json.loads(sys.argv[1])
+    with tempfile.TemporaryDirectory() as scratch:
+        print(json.dumps(run(job, Path(scratch))))
+
+
+if __name__ == "__main__":
+    main()
