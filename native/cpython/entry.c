@@ -64,7 +64,7 @@ static void find(void)
         if ((at[0] & 0xf8) != 0x48 || at[1] != 0x89 || at[2] >> 6 != 1 || (at[2] & 7) == RSP ||
             at[3] != offsetof(PyThreadState, cframe))
             continue;
-        int base, disp, base2, disp2;
+        int base = 0, disp = 0, base2 = 0, disp2 = 0;
         if (!lea_before(code, at, (at[2] >> 3 & 7) | (at[0] & 4) << 1, &base, &disp))
             continue;
         for (const uint8_t *store = at + 4; store < code + LOOKED_AT; store++) {
