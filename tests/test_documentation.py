@@ -1,0 +1,92 @@
+"""The documentation does what it says: its links lead somewhere and its commands run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+SONDE = [sys.executable, "-c", "import sys; from sonde.cli.main import main; sys.exit(main())"]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+
+APP = """
+import time
+def work():
+    return sorted(str(number) for number in range(1000))
+start = time.thread_time()
+while time.thread_time() < start + 0.1:
+    work()
+"""
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
+    missing = [to for to in links if "://" not in to and not (page.parent / to).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_in_the_documentation_is_python(page: Path) -> None:
+    for block in blocks(page, "python"):
+        compile(block, page.name, "exec")
+
+
+@pytest.mark.parametrize("verb", ["run", "report", "export", "doctor"])
+def test_every_option_is_documented(verb: str) -> None:
+    told = subprocess.run(
+        [*SONDE, verb, "--help"], env=ENVIRONMENT, capture_output=True, text=True, check=True
+    ).stdout
+    page = (ROOT / "docs" / f"{verb}.md").read_text()
+    options = re.findall(r"^  (?:(-\w), )?(--[\w-]+)", told, re.MULTILINE)
+    assert len(options) > 1
+    for short, long in options:
+        assert long == "--help" or long in page or (short and f"{short} " in page), long
+
+
+def test_the_quick_start_runs(tmp_path: Path) -> None:
+    """Every sonde command of the README, typed as it stands there."""
+    (tmp_path / "app.py").write_text(APP)
+    (quick,) = [block for block in blocks(ROOT / "README.md", "") if "sonde run app.py" in block]
+    commands = [line for line in quick.splitlines() if line.startswith("sonde ")]
+    assert len(commands) > 5
+    for line in commands:
+        command = shlex.split(line, comments=True)[1:]
+        recorded = next(iter(tmp_path.glob("sonde-app-*.sonde")), None)
+        command = [str(recorded) if "4711" in word else word for word in command]
+        done = subprocess.run(
+            [*SONDE, *command],
+            cwd=tmp_path,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
+    (snippet,) = blocks(ROOT / "README.md", "python")
+    done = subprocess.run(
+        [sys.executable, "-c", APP + snippet],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "part.sonde").exists()
