@@ -254,7 +254,8 @@ void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_eve
         .keep = keep,
         .count = count,
         .interpreter = event->interpreter,
-        .kind = event->kind,
+        .kind = (uint16_t)event->kind,
+        .holder = event->holder,
     };
     if (with_stack) {
         memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));

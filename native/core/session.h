@@ -81,6 +81,7 @@ typedef struct {
     uint64_t time, lock, sequence;
     uint64_t started, started_sequence; // only SONDE_LOCK_WAITED
     uint32_t interpreter, kind;
+    uint32_t holder; // only SONDE_LOCK_HELD
     uint8_t type, flags;
 } sonde_lock_event;
 

@@ -138,6 +138,7 @@ enum {                      // sonde_rec.state of a SONDE_REC_LOCK: what happene
     SONDE_LOCK_ENTERED = 2, // has it
     SONDE_LOCK_GAVE_UP = 3, // timed out or interrupted
     SONDE_LOCK_EXIT = 4,    // released while somebody waited; with the owner's stack
+    SONDE_LOCK_HELD = 6,    // `holder` has it, as a long waiter found out; with the holder's stack
     SONDE_LOCK_WAITED = 5,  // ENTER and ENTERED in one, told afterwards; with the waiter's stack
 };
 
@@ -153,7 +154,10 @@ typedef struct {
     uint64_t time, lock, sequence;
     uint64_t started, started_sequence;
     uint32_t keep, count;
-    uint32_t interpreter, kind;
+    uint32_t interpreter;
+    uint16_t kind;
+    uint16_t pad;
+    uint64_t holder;   // thread id, only SONDE_LOCK_HELD
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_lock;
 

@@ -25,8 +25,8 @@ void sonde_wait_end(const void *key);
 // The entry of `key` if anybody waits for it.
 sonde_waited *sonde_waited_for(const void *key);
 
-// The next number in the order of events of `lock`, from 1 and without gaps; where there are too many
-// locks for that, a number shared by several, with this bit.
+// The next number in the order of events of `lock`, from 1 and without gaps; where there are too
+// many locks for that, a number shared by several, with this bit.
 #define SONDE_SEQUENCE_SHARED ((uint64_t)1 << 62)
 uint64_t sonde_lock_sequence(uint64_t lock);
 

@@ -7,6 +7,7 @@
 #include "../core/session.h"
 #include "../core/waiters.h"
 #include "gil.h"
+#include "owner.h"
 #include "walk.h"
 
 #include <dlfcn.h>
@@ -96,8 +97,66 @@ static subject subject_of(const sem_t *sem, const void *frame)
     return (subject){(uint64_t)(uintptr_t)sem, SONDE_KIND_SEMAPHORE};
 }
 
-// One body for the three ways to wait; `call` is the real one.
-#define WAIT(sem, call)                                                                            \
+// After waiting this long a waiter looks who holds the lock: in a deadlock nobody will ever tell.
+// If nobody stood still long enough to be read (the others may look around just now), again a
+// little later, and then after longer times.
+static const int look_after_ms[] = {1000, 2, 7, 29, 113, 3000, 20, 12000, 50};
+
+static bool tell_holder(subject about)
+{
+    bool found = false;
+    int saved = errno;
+    sonde_thread *thread = sonde_enter();
+    if (thread) {
+        sonde_event seen = {0};
+        uint32_t depth = 0;
+        uint32_t holder = sonde_find_owner(thread, about.lock, about.kind, &depth, &seen);
+        if (holder) {
+            sonde_lock_event event = {.time = sonde_now(),
+                                      .lock = about.lock,
+                                      .sequence = sonde_lock_sequence(about.lock),
+                                      .interpreter = seen.interpreter,
+                                      .kind = about.kind,
+                                      .holder = holder,
+                                      .type = SONDE_LOCK_HELD};
+            sonde_write_lock(thread, depth, &event);
+            found = true;
+        }
+        sonde_leave(thread);
+    }
+    errno = saved;
+    return found;
+}
+
+static bool before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+// Waits until `until`, for ever if that is NULL, looking around now and then.
+static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, subject about)
+{
+    for (size_t i = 0; i < sizeof look_after_ms / sizeof *look_after_ms; i++) {
+        struct timespec slice;
+        if (clock_gettime(clock, &slice) != 0)
+            break;
+        slice.tv_nsec += look_after_ms[i] * 1000000L;
+        slice.tv_sec += slice.tv_nsec / 1000000000;
+        slice.tv_nsec %= 1000000000;
+        if (until && before(until, &slice))
+            break;
+        int result = sem_clockwait(sem, clock, &slice);
+        if (result == 0 || errno != ETIMEDOUT)
+            return result;
+        if (tell_holder(about))
+            break;
+    }
+    return until ? sem_clockwait(sem, clock, until) : sem_wait(sem);
+}
+
+// One body for the three ways to wait; `call` is the real one, `long_call` the one that looks
+// around.
+#define WAIT(sem, call, long_call)                                                                 \
     do {                                                                                           \
         if (sem_trywait(sem) == 0)                                                                 \
             return 0;                                                                              \
@@ -110,7 +169,7 @@ static subject subject_of(const sem_t *sem, const void *frame)
             return 0;                                                                              \
         }                                                                                          \
         tell_now(SONDE_LOCK_ENTER, about.kind, about.lock);                                        \
-        int result = call;                                                                         \
+        int result = long_call;                                                                    \
         int error = errno;                                                                         \
         if (entry)                                                                                 \
             sonde_wait_end(sem);                                                                   \
@@ -119,16 +178,19 @@ static subject subject_of(const sem_t *sem, const void *frame)
         return result;                                                                             \
     } while (0)
 
-static int on_sem_wait(sem_t *sem) { WAIT(sem, sem_wait(sem)); }
+static int on_sem_wait(sem_t *sem)
+{
+    WAIT(sem, sem_wait(sem), wait_long(sem, CLOCK_MONOTONIC, NULL, about));
+}
 
 static int on_sem_timedwait(sem_t *sem, const struct timespec *until)
 {
-    WAIT(sem, sem_timedwait(sem, until));
+    WAIT(sem, sem_timedwait(sem, until), wait_long(sem, CLOCK_REALTIME, until, about));
 }
 
 static int on_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
 {
-    WAIT(sem, sem_clockwait(sem, clock, until));
+    WAIT(sem, sem_clockwait(sem, clock, until), wait_long(sem, clock, until, about));
 }
 
 static int on_sem_post(sem_t *sem)

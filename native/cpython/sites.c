@@ -267,3 +267,40 @@ int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObject *code,
     atomic_store_explicit(entry, rest | (uint64_t)(site + 2), memory_order_relaxed);
     return site;
 }
+
+// A frame that called Python code stands, up to 3.12, at the last cache entry of its call.
+static Py_ssize_t instruction_at(const PyCodeObject *code, Py_ssize_t index)
+{
+    const uint8_t *bytes = (const uint8_t *)code->co_code_adaptive;
+    Py_ssize_t n = Py_SIZE(code);
+    instr_t i;
+    for (Py_ssize_t at = 0; at < n && read_instr(bytes, n, at, &i); at = i.next)
+        if (index >= at && index < i.next)
+            return i.at;
+    return -1;
+}
+
+int sonde_stack_depth(sonde_thread *thread, const PyCodeObject *code, Py_ssize_t index)
+{
+    if (index < 0 || Py_SIZE(code) > SONDE_SCRATCH)
+        return 0;
+    instr_t i;
+    Py_ssize_t at = instruction_at(code, index);
+    int depth = at < 0 ? UNKNOWN : depth_at(code, at, thread->scratch, &i);
+    return depth == UNKNOWN || depth > code->co_stacksize ? 0 : depth;
+}
+
+int sonde_operands(const PyCodeObject *code, Py_ssize_t index)
+{
+    instr_t i;
+    Py_ssize_t at = index < 0 ? -1 : instruction_at(code, index);
+    if (at < 0 || !read_instr((const uint8_t *)code->co_code_adaptive, Py_SIZE(code), at, &i))
+        return 0;
+    if (is_call(i.opcode))
+        return below_top(&i);
+#ifdef BEFORE_WITH
+    if (i.opcode == BEFORE_WITH)
+        return 1;
+#endif
+    return 0;
+}

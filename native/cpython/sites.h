@@ -16,4 +16,9 @@
 // the callable is in the next one.
 int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObject *code, Py_ssize_t index);
 
+// How many values lie on the value stack before instruction `index`; 0 if that cannot be told.
+int sonde_stack_depth(sonde_thread *thread, const PyCodeObject *code, Py_ssize_t index);
+// How many of them the instruction takes.
+int sonde_operands(const PyCodeObject *code, Py_ssize_t index);
+
 #endif

@@ -117,3 +117,9 @@ uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, s
     frame_t *top;
     return top_frame(state, NULL, &top) ? walk(thread, state, top, event) : undecodable(event);
 }
+
+frame_t *sonde_cpython_top(PyThreadState *state)
+{
+    frame_t *top;
+    return top_frame(state, NULL, &top) ? top : NULL;
+}

@@ -14,4 +14,7 @@ sonde_walk_self sonde_cpython_walk;
 // was not). Frames whose code was never seen are described from memory that thread keeps alive.
 uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event);
 
+// The innermost frame of another thread, which does not run.
+struct _PyInterpreterFrame *sonde_cpython_top(PyThreadState *state);
+
 #endif

@@ -35,8 +35,10 @@ from .remote import RemoteReader
 from .target import TargetProcess
 
 FLUSH_NS = 100_000_000
-# How long to sleep between drains: short enough that no ring fills up, else as long as it may be.
+# How long to sleep between drains: short enough that no ring fills up, else as long as it may be. At
+# high rates a ring fills within one long sleep where a thousand frames change from sample to sample.
 SHORTEST, LONGEST = 0.005, 0.05
+SAMPLES_ASLEEP = 100
 # A quarter-full ring after one sleep is the sign to sleep less.
 BUSY = 0.25
 
@@ -64,7 +66,8 @@ class Recorder:
         self._admitted = self._stopping = False
         self._ended = self.origin
         self._end_note = "stopped"
-        self._tick = LONGEST
+        self._longest = max(SHORTEST, min(LONGEST, SAMPLES_ASLEEP / rate))
+        self._tick = self._longest
         self._steal = _steal_ns()
         self._finished: dict[str, Any] = {}
         self._worst = 0
@@ -96,7 +99,7 @@ class Recorder:
                 if fullest > BUSY:
                     self._tick = max(self._tick / 2, SHORTEST)
                 elif fullest < BUSY / 4:
-                    self._tick = min(self._tick * 1.5, LONGEST)
+                    self._tick = min(self._tick * 1.5, self._longest)
                 now = time.monotonic_ns()
                 if now >= next_flush:
                     self._write_quality()

@@ -51,8 +51,9 @@ WORD = struct.Struct("<Q")
 # size kind state flags | time cpu | keep count | interpreter tid | thread_object
 SAMPLE = struct.Struct("<IHBB QQ II II Q")
 # size kind type flags | time lock sequence | started its_sequence | keep count | interpreter kind
-LOCK = struct.Struct("<IHBB QQQ QQ II II")
-LOCK_ENTER, LOCK_ENTERED, LOCK_GAVE_UP, LOCK_EXIT, LOCK_WAITED = 1, 2, 3, 4, 5
+# | holder
+LOCK = struct.Struct("<IHBB QQQ QQ II IHH Q")
+LOCK_ENTER, LOCK_ENTERED, LOCK_GAVE_UP, LOCK_EXIT, LOCK_WAITED, LOCK_HELD = 1, 2, 3, 4, 5, 6
 # what a lock is made of, by number
 MADE_OF = ("", "gil", "semaphore", "parked", "shared")
 # size kind state flags | id | first_line name_len file_len table_len

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import shm
+from .arming import birth_of
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
 from .weights import RUNNING, ThreadTime
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 # A frame whose code record has not come from its own thread's ring after this long never will.
 PATIENCE_NS = 1_000_000_000
-ENTER = shm.LOCK_ENTER
+# Types as the recording numbers them, where they differ from the agent's.
+ENTER, HELD = 1, 5
 
 _REC = struct.Struct("<IHBB")
 _FRAMES: list[struct.Struct] = [struct.Struct(f"<{n}Q") for n in range(64)]
@@ -159,22 +161,25 @@ class Slot:
 
     def _lock(self, at: int, type_: int, flags: int) -> None:
         process = self.process
-        _, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind = (
-            shm.LOCK.unpack_from(process.memory, at)
-        )
+        (_, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind, _,
+         holder) = shm.LOCK.unpack_from(process.memory, at)  # fmt: skip
         if type_ == shm.LOCK_ENTERED or type_ == shm.LOCK_GAVE_UP:
             context, interp = -1, self._interpreter
         else:
             context = self._stack_of(at, keep, count, flags, shm.LOCK.size)
             self._interpreter = interp
-        row = self.time.row(interp)
         lock_row = process.lock_row(lock, kind)
         append, origin = process.writer.append, process.origin
-        if type_ == shm.LOCK_WAITED:
-            append(
-                "lock_events", row, started - origin, lock_row, started_sequence, ENTER, context
-            )
-            type_, context = shm.LOCK_ENTERED, -1
+        if type_ == shm.LOCK_HELD:
+            row = process.time_of(holder, birth_of(process.pid, holder) or now).row(interp)
+            type_ = HELD
+        else:
+            row = self.time.row(interp)
+            if type_ == shm.LOCK_WAITED:
+                append(
+                    "lock_events", row, started - origin, lock_row, started_sequence, ENTER, context
+                )
+                type_, context = shm.LOCK_ENTERED, -1
         append("lock_events", row, now - origin, lock_row, sequence, type_, context)
 
     def _code(self, at: int, kind: int) -> None:

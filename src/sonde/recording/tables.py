@@ -109,9 +109,9 @@ GIL, SEMAPHORE, PARKED, SHARED = "gil", "semaphore", "parked", "shared"
 """What a lock is made of: the GIL, a semaphore of the process, a word in memory whose waiters are
 parked elsewhere (PyMutex), a semaphore between processes."""
 
-ENTER, ENTERED, GAVE_UP, EXIT = 1, 2, 3, 4
+ENTER, ENTERED, GAVE_UP, EXIT, HELD = 1, 2, 3, 4, 5
 """What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
-somebody waited."""
+somebody waited; a long waiter found this thread holding it."""
 
 SHARED_SEQUENCE = 1 << 62
 """A sequence number with this bit orders events, but gaps in it mean nothing."""

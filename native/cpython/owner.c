@@ -1,0 +1,123 @@
+#define _GNU_SOURCE
+#include "owner.h"
+
+#include "../core/guard.h"
+#include "frames.h"
+#include "sites.h"
+#include "threads.h"
+#include "walk.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MOST_THREADS 512
+#define MOST_FRAMES 4096
+
+// Both locks of the _thread module have their native part right after the object's head: a pointer
+// to a semaphore up to 3.13, the mutex itself from 3.14.
+static bool is_lock_object(PyObject *object, uint64_t lock, uint32_t kind)
+{
+    const char *name = Py_TYPE(object)->tp_name;
+    if (strcmp(name, "_thread.lock") != 0 && strcmp(name, "_thread.RLock") != 0)
+        return false;
+    const void *native = object + 1;
+    if (kind == SONDE_KIND_PARKED)
+        return (uint64_t)(uintptr_t)native == lock;
+    return *(const uint64_t *)native == lock;
+}
+
+static bool looks_like_object(PyObject *object)
+{
+    return object && !((uintptr_t)object & 7) && Py_TYPE(object) &&
+           !((uintptr_t)Py_TYPE(object) & 7);
+}
+
+// Does leaving this frame release the lock? Up to 3.13 a `with` keeps the bound __exit__, from 3.14
+// __exit__ and the object it is for.
+static bool is_kept(PyObject *value, uint64_t lock, uint32_t kind)
+{
+    if (!looks_like_object(value))
+        return false;
+#if PY_VERSION_HEX >= 0x030E0000
+    return is_lock_object(value, lock, kind);
+#else
+    if (Py_TYPE(value) != &PyCFunction_Type)
+        return false;
+    PyCFunctionObject *method = (PyCFunctionObject *)value;
+    return strcmp(method->m_ml->ml_name, "__exit__") == 0 && looks_like_object(method->m_self) &&
+           is_lock_object(method->m_self, lock, kind);
+#endif
+}
+
+typedef struct {
+    sonde_thread *thread;
+    PyThreadState *state;
+    uint64_t lock;
+    uint32_t kind;
+    bool holds;
+} search;
+
+static void search_body(void *arg)
+{
+    search *s = arg;
+    frame_t *f = sonde_cpython_top(s->state);
+    bool top = true;
+    for (int hops = 0; f && hops < MOST_FRAMES; f = f->previous, hops++) {
+        if (((uintptr_t)f & 7) || (unsigned char)f->owner > FRAME_OWNER_LAST)
+            return;
+        PyCodeObject *code;
+        Py_ssize_t index;
+        if (frame_is_shim(f))
+            continue;
+        if (!frame_decode(f, &code, &index))
+            return;
+        int depth = sonde_stack_depth(s->thread, code, index);
+        // What the innermost frame is just calling is not held yet: it may be the very wait for it.
+        int kept = top ? sonde_operands(code, index) : 0;
+        for (int i = 0; i < depth - kept; i++)
+            if (is_kept(frame_value(f, code->co_nlocalsplus + i), s->lock, s->kind)) {
+                s->holds = true;
+                return;
+            }
+        top = false;
+    }
+}
+
+typedef struct {
+    sonde_thread *thread;
+    PyThreadState *state;
+    sonde_event *event;
+    uint32_t depth;
+} walk_job;
+
+static void walk_body(void *arg)
+{
+    walk_job *job = arg;
+    job->depth = sonde_cpython_walk_thread(job->thread, job->state, job->event);
+}
+
+uint32_t sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind, uint32_t *depth,
+                          sonde_event *event)
+{
+    sonde_listed listed[MOST_THREADS];
+    uint32_t self = (uint32_t)syscall(SYS_gettid);
+    int n = sonde_threads_here.list(listed, MOST_THREADS);
+    for (int i = 0; i < n; i++) {
+        uint64_t cpu = sonde_threads_here.cpu(listed[i].tid);
+        if (listed[i].tid == self || !cpu)
+            continue;
+        search s = {thread, listed[i].state, lock, kind, false};
+        if (!sonde_guard_run(search_body, &s) || !s.holds)
+            continue;
+        walk_job job = {thread, listed[i].state, event, 0};
+        if (!sonde_guard_run(walk_body, &job) || (event->flags & SONDE_UNDECODABLE))
+            continue;
+        // Had it run meanwhile, what we read may be of two moments.
+        if (sonde_threads_here.cpu(listed[i].tid) != cpu)
+            continue;
+        *depth = job.depth;
+        return listed[i].tid;
+    }
+    return 0;
+}
