@@ -1,9 +1,10 @@
-"""The floor of every sampler that is driven by a timer: a timer that does nothing.
+"""What no sampler of this kind can be cheaper than: a timer that does nothing, or only signals.
 
-A task-clock event at the sampler's period, on every thread as sonde's are, but without a signal
-and without sample data. What it costs is the timer interrupt alone, in a virtual machine mostly
-the exits to the hypervisor. No sampler on this machine can be cheaper at that rate, so a sampler
-is judged by what it costs above it.
+`EmptyTimer` is a task-clock event at the sampler's period, on every thread as sonde's are, but
+without a signal and without sample data. What it costs is the timer interrupt alone, in a virtual
+machine mostly the exits to the hypervisor. No timer sampler on this machine can be cheaper at that
+rate, so a sampler is judged by what it costs above it. `EmptySignal` sends the same SIGTRAP as
+sonde's events to a handler that does nothing: of the rest, the part that is the kernel's.
 """
 
 from __future__ import annotations
@@ -11,24 +12,30 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import signal
 import struct
 
 _PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 _SOFTWARE, _TASK_CLOCK = 1, 1
 _INHERIT, _EXCLUDE_HV = 1 << 1, 1 << 6
+_INHERIT_THREAD, _REMOVE_ON_EXEC, _SIGTRAP = 1 << 35, 1 << 36, 1 << 37
 _CLOEXEC = 8
-# perf_event_attr up to bp_len (PERF_ATTR_SIZE_VER1): type, size, config, period, sample type, read
-# format, flags; the rest stays zero.
-_ATTR = struct.Struct("<IIQQQQQ24x")
+# perf_event_attr up to sig_data (PERF_ATTR_SIZE_VER7): type, size, config, period, sample type,
+# read format, flags; the rest stays zero.
+_ATTR = struct.Struct("<IIQQQQQ80x")
+
+_SA_SIGINFO, _SA_RESTART, _SA_ONSTACK = 4, 0x10000000, 0x08000000
 
 
 class EmptyTimer:
     """Interrupts every thread of this process `rate` times per second of its CPU time."""
 
+    flags = _INHERIT | _EXCLUDE_HV
+
     def __init__(self, rate: int) -> None:
         self._period = 1_000_000_000 // rate
-        self._syscall = ctypes.CDLL(None, use_errno=True).syscall
-        self._syscall.restype = ctypes.c_long
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc.syscall.restype = ctypes.c_long
         self._number = _PERF_EVENT_OPEN[platform.machine()]
         self._events: list[int] = []
 
@@ -41,9 +48,8 @@ class EmptyTimer:
             os.close(self._events.pop())
 
     def _open(self, tid: int) -> int:
-        flags = _INHERIT | _EXCLUDE_HV
-        attr = _ATTR.pack(_SOFTWARE, _ATTR.size, _TASK_CLOCK, self._period, 0, 0, flags)
-        event = self._syscall(
+        attr = _ATTR.pack(_SOFTWARE, _ATTR.size, _TASK_CLOCK, self._period, 0, 0, self.flags)
+        event = self._libc.syscall(
             ctypes.c_long(self._number),
             ctypes.c_char_p(attr),
             ctypes.c_int(tid),
@@ -55,3 +61,40 @@ class EmptyTimer:
             error = ctypes.get_errno()
             raise OSError(error, f"no perf timer: {os.strerror(error)}")
         return int(event)
+
+
+class _Action(ctypes.Structure):
+    """glibc's struct sigaction on 64-bit machines."""
+
+    _fields_ = (
+        ("handler", ctypes.c_void_p),
+        ("mask", ctypes.c_uint8 * 128),
+        ("flags", ctypes.c_int),
+        ("restorer", ctypes.c_void_p),
+    )
+
+
+class EmptySignal(EmptyTimer):
+    """The same timer, and a signal whose handler returns at once."""
+
+    flags = EmptyTimer.flags | _INHERIT_THREAD | _REMOVE_ON_EXEC | _SIGTRAP
+
+    def __init__(self, rate: int) -> None:
+        super().__init__(rate)
+        # `abs` takes an int, as handlers do, and touches nothing.
+        handler = ctypes.cast(self._libc.abs, ctypes.c_void_p).value
+        self._empty = _Action(handler, flags=_SA_SIGINFO | _SA_RESTART | _SA_ONSTACK)
+        self._before = _Action()
+
+    def on(self) -> None:
+        self._act(self._empty, self._before)
+        super().on()
+
+    def off(self) -> None:
+        super().off()
+        self._act(self._before, None)
+
+    def _act(self, new: _Action, old: _Action | None) -> None:
+        where = ctypes.byref(old) if old is not None else None
+        if self._libc.sigaction(signal.SIGTRAP, ctypes.byref(new), where):
+            raise OSError(ctypes.get_errno(), "no handler for the empty signal")

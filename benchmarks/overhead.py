@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -158,6 +159,29 @@ def _row(measured: Measured, rate: int) -> list[str]:
         f"{measured.handler_us():.1f}",
         note,
     ]
+
+
+def of_parts(section: Section, env: Environment, names: list[str], plans: dict[int, Plan]) -> None:
+    """Where the cost of a sample goes: the timer, the kernel's signal, sonde itself."""
+    rows = []
+    for rate, plan in plans.items():
+        parts: dict[tuple[str, str], list[Column]] = {}
+        for name in names:
+            say(f"parts: {name}, {rate} Hz, Python {env.version}")
+            conditions = ["off", "floor", "signal", "sonde"]
+            try:
+                answer = run_worker(env, name, conditions, rate, plan)
+            except RuntimeError as error:
+                say(f"  left out: {error}")
+                continue
+            rounds = rounds_of(answer["slices"], answer["others"])
+            for base, condition in itertools.pairwise(conditions):
+                column = above_us(rounds, condition, base, rate)
+                parts.setdefault((base, condition), []).append(column)
+        if parts:
+            rows.append([f"{rate}", *[micro(mean(columns)) for columns in parts.values()]])
+    head = ["Hz", "timer alone", "+ a signal to an empty handler", "+ sonde's handler"]
+    section.table(f"µs of CPU time a sample, by part ({', '.join(names)})", head, rows)
 
 
 def of_versions(section: Section, envs: list[Environment], names: list[str], plan: Plan) -> None:

@@ -70,8 +70,12 @@ class Bench:
         )
         names = self.programs(list(programs.PROGRAMS), QUICK_PROGRAMS)
         overhead.of_sonde(section, self.main, names, plans)
+        names = self.programs(VERSION_PROGRAMS, QUICK_PROGRAMS)
+        seconds = 3 if self.quick else 8
+        overhead.of_parts(
+            section, self.main, names, {rate: Plan(seconds) for rate in (1000, 10_000)}
+        )
         if not self.quick:
-            names = self.programs(VERSION_PROGRAMS, VERSION_PROGRAMS)
             overhead.of_versions(section, list(self.envs.values()), names, Plan(6))
 
     def peers(self, section: Section) -> None:

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import peers
 import programs
-from floor import EmptyTimer
+from floor import EmptySignal, EmptyTimer
 from neighbours import Neighbours
 
 WARM_S = 0.4
@@ -55,11 +55,11 @@ class Off:
 
 
 class Floor:
-    """The empty timer, with the same words to the recorder before a slice."""
+    """An empty timer or signal, with the same words to the recorder before a slice."""
 
-    def __init__(self, rate: int) -> None:
+    def __init__(self, timer: EmptyTimer) -> None:
         self.sonde: Sonde | None = None
-        self._timer = EmptyTimer(rate)
+        self._timer = timer
 
     def on(self) -> None:
         if self.sonde:
@@ -147,7 +147,9 @@ def switch_for(condition: str, job: dict[str, Any], folder: Path) -> Switch:
     if condition in ("off", "null"):
         return Off()
     if condition == "floor":
-        return Floor(job["rate"])
+        return Floor(EmptyTimer(job["rate"]))
+    if condition == "signal":
+        return Floor(EmptySignal(job["rate"]))
     if condition == "sonde":
         return Sonde(job, folder)
     if condition == "cProfile":
