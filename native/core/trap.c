@@ -57,7 +57,11 @@ static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_
 {
     sonde_event event = {.time = now, .cpu = sonde_thread_cpu(), .state = SONDE_RUNNING};
     thread->entered_cpu = event.cpu;
-    if (stale) { // the stack is not the one that spent the time
+    // A tick that came late by less than a period (libc blocks signals while it starts a thread) is
+    // as good as one that came in time; after more than that the stack is not the one that spent it.
+    uint64_t since = event.cpu - thread->ticked_cpu;
+    thread->ticked_cpu = event.cpu;
+    if (stale && since > 2 * sonde.config.period_ns) {
         event.flags = SONDE_UNDECODABLE;
         sonde_write_stack(thread, 0, &event);
         return;

@@ -101,11 +101,13 @@ def _last_words(done: dict[str, object]) -> str:
     path = os.path.relpath(str(done["path"]))
     if len(path) > len(str(done["path"])):
         path = str(done["path"])
-    if not quality.get("taken"):
+    if not os.path.exists(path):
         return (
-            f"{path} is empty: no CPython 3.11 to 3.15 was seen, or it used no CPU time; "
+            "nothing was recorded: no CPython 3.11 to 3.15 was seen; "
             "`sonde doctor` tells which interpreters can be recorded"
         )
+    if not quality.get("taken"):
+        return f"{path} has no samples: the program used hardly any CPU time"
     lost = quality.get("events_lost", 0)
     words = f"{quality['taken']:,} samples" + (f", {lost:,} lost" if lost else "")
     return f"recorded {words}; read it with: sonde report {path}"

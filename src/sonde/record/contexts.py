@@ -14,6 +14,7 @@ BUILT_IN = "<built-in>"
 # What stands for a stack that has no Python frame, and for frames that were left out.
 NO_FRAMES = "[no Python frames]"
 CUT_OFF = "[outer frames left out]"
+SHORT_THREADS = "[threads too short to sample]"
 UNKNOWN = "[code that was never described]"
 
 

@@ -78,14 +78,8 @@ class RecorderHandle:
         }
         self._socket = ours
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-        # The recorder must find this very installation, wherever the target's variables point.
-        source = str(Path(__file__).resolve().parents[2])
-        program = (
-            f"import sys; sys.path.insert(0, {source!r}); "
-            "from sonde.record.recorder import main; sys.exit(main())"
-        )
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", program, str(its.fileno()), json.dumps(config)],
+            [sys.executable, "-I", "-c", _program(), str(its.fileno()), json.dumps(config)],
             pass_fds=[its.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -153,6 +147,25 @@ class RecorderHandle:
         self._socket.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(FINISH_S)
+
+
+def _program() -> str:
+    """What the recorder runs: isolated from the target's variables, but with our own modules."""
+    source = str(Path(__file__).resolve().parents[2])
+    others = [path for path in sys.path if path and path != source and os.path.isdir(path)]
+    return f"""
+import sys
+sys.path.insert(0, {source!r})
+sys.path += [path for path in {others!r} if path not in sys.path]
+try:
+    from sonde.record.recorder import main
+except ImportError as error:
+    import json, socket
+    words = {{"error": f"the recorder cannot start: {{error}}"}}
+    socket.socket(fileno=int(sys.argv[1])).send(json.dumps(words).encode())
+    sys.exit(1)
+sys.exit(main())
+"""
 
 
 def _version() -> str:

@@ -28,15 +28,16 @@ from typing import Any
 from sonde.errors import SondeError
 from sonde.recording.writer import Writer
 
-from . import shm
+from . import sessions, shm
 from .arming import SAMPLERS, Arming
 from .contexts import Contexts
 from .remote import RemoteReader
 from .target import TargetProcess
 
 FLUSH_NS = 100_000_000
-# How long to sleep between drains: short enough that no ring fills up, else as long as it may be. At
-# high rates a ring fills within one long sleep where a thousand frames change from sample to sample.
+# How long to sleep between drains: short enough that no ring fills up, else as long as it may be.
+# At high rates a ring fills within one long sleep where a thousand frames change from sample to
+# sample.
 SHORTEST, LONGEST = 0.005, 0.05
 SAMPLES_ASLEEP = 100
 # A quarter-full ring after one sleep is the sign to sleep less.
@@ -76,7 +77,7 @@ class Recorder:
         self._why_remote = ""
         self._root_since = 0
         self._why: str | None = None
-        self._folder = tempfile.mkdtemp(prefix="sonde-", dir=_runtime_folder())
+        self._folder = tempfile.mkdtemp(prefix=sessions.PREFIX, dir=sessions.folder_for_sockets())
         self.path = os.path.join(self._folder, "agent")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.bind(self.path)
@@ -102,6 +103,8 @@ class Recorder:
                     self._tick = min(self._tick * 1.5, self._longest)
                 now = time.monotonic_ns()
                 if now >= next_flush:
+                    for target in self._targets:
+                        target.poll_cpu(self._period)
                     self._write_quality()
                     self._writer.flush()
                     next_flush = now + FLUSH_NS
@@ -172,6 +175,7 @@ class Recorder:
             pid, version, self._writer, self._contexts, self.origin, slots, ring_size
         )
         self._targets.append(target)
+        self._announce()
         what = shm.WHAT_CPU
         what |= shm.WHAT_WAITS if "waits" in self._what else 0
         what |= shm.WHAT_LOCKS if "locks" in self._what else 0
@@ -220,6 +224,10 @@ class Recorder:
         if remote.try_start():
             self._remote = remote
 
+    def _announce(self) -> None:
+        pids = [target.pid for target in self._targets]
+        sessions.announce(self._folder, self._writer.path, pids, sorted(self._what))
+
     def _around_exec(self, pid: int, reason: int) -> None:
         for target in self._targets:
             if target.pid != pid or target.armed is None:
@@ -266,6 +274,7 @@ class Recorder:
     def _drop(self, target: TargetProcess, exit_: str | None) -> None:
         """A process that is over: its last records, then its memory goes."""
         self._targets.remove(target)
+        self._announce()
         target.finish(ended=True, exit_=exit_)
         self._add_counts(target)
         target.close()
@@ -369,6 +378,8 @@ class Recorder:
         end = {"note": self._end_note, "duration_ns": self._ended - self.origin}
         self._writer.target({"duration_ns": end["duration_ns"]})
         self._writer.close(end)
+        if not self._admitted:  # there was no process to record
+            os.unlink(self._writer.path)
         self._say({"done": facts, "duration_ns": end["duration_ns"], "path": self._writer.path})
 
     def _hear_exit(self) -> None:
@@ -403,12 +414,6 @@ def _target_facts(config: dict[str, Any]) -> dict[str, Any]:
         "rate": config["rate"],
         "started": time.time(),
     }
-
-
-def _runtime_folder() -> str | None:
-    """Where the session's socket lies; its folder is ours alone wherever it is."""
-    folder = os.environ.get("XDG_RUNTIME_DIR")
-    return folder if folder and os.access(folder, os.W_OK) and len(folder) < 60 else None
 
 
 def _steal_ns() -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import shm
 from .arming import birth_of, cpu_of
-from .contexts import Codes, Contexts
+from .contexts import SHORT_THREADS, Codes, Contexts
 from .slots import OpenWait, Slot
 from .weights import WAITING, ThreadTime
 
@@ -56,6 +56,8 @@ class TargetProcess:
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
         self.started = time.monotonic_ns()
+        self._cpu_before = process_cpu(pid)
+        self._unsampled = 0
         self.size = shm.size_of(slots, ring_size)
         self.rings_at = self.size - slots * ring_size
         self.memfd = os.memfd_create("sonde", os.MFD_CLOEXEC)
@@ -116,6 +118,26 @@ class TargetProcess:
     def still_mapped(self) -> bool:
         """Is the program that mapped our memory still the one that runs?"""
         return "memfd:sonde" in _read(f"/proc/{self.pid}/maps")
+
+    def poll_cpu(self, period: int) -> None:
+        """Compares what the process used with what samples stand for.
+
+        A thread's first tick comes after a full period: one that lives for less is never sampled.
+        Its time must not vanish without a word.
+        """
+        used = process_cpu(self.pid) - self._cpu_before
+        if used > 0:
+            self._unsampled = used - self.cpu_sampled - (len(self._times) + 1) * period
+
+    def _write_unsampled(self, now: int) -> None:
+        if self._unsampled <= self.cpu_sampled // 100:
+            return
+        row = self.writer.append(
+            "threads", self.row, 0, SHORT_THREADS, 0, self.started - self.origin,
+            now - self.origin, self._unsampled,
+        )  # fmt: skip
+        context = self.contexts.standing_for(SHORT_THREADS)
+        self.writer.append("samples", row, now - self.origin, context, self._unsampled, 0)
 
     # ---- locks
 
@@ -206,6 +228,7 @@ class TargetProcess:
                 time_.write_end(now)
             else:
                 time_.write_end(time_.last_time)
+        self._write_unsampled(now)
         facts: dict[str, Any] = {"end_ns": now - self.origin} if ended else {}
         if exit_ is not None:
             facts["exit"] = exit_
@@ -248,6 +271,7 @@ class TargetProcess:
             "unnamed_code": header[8],
             "faults": header[9],
             "garbled_rings": self.garbled,
+            "unsampled_cpu_ns": max(self._unsampled, 0),
             "running": self.running,
             "cpu_sampled_ns": self.cpu_sampled,
         }
@@ -277,6 +301,14 @@ class TargetProcess:
             -1,
             "",
         )
+
+
+def process_cpu(pid: int) -> int:
+    """The CPU time of a whole process; 0 once it is gone."""
+    try:
+        return time.clock_gettime_ns(~pid << 3 | 2)  # CPUCLOCK_SCHED, linux/posix-timers.h
+    except OSError:
+        return 0
 
 
 def inode_at(pid: int, address: int) -> int:

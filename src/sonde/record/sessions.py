@@ -1,0 +1,66 @@
+"""Which recordings are under way on this machine, and of which processes."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+
+FILE = "session.json"
+PREFIX = "sonde-"
+
+
+@dataclass(frozen=True)
+class RunningSession:
+    """A recorder at work."""
+
+    path: str
+    """Of the recording."""
+    pids: list[int]
+    what: list[str]
+    recorder: int
+
+
+def folder_for_sockets() -> str | None:
+    """Where sessions make their folders; each is its owner's alone, wherever it is."""
+    folder = os.environ.get("XDG_RUNTIME_DIR")
+    # A socket's path has 107 bytes at most.
+    return folder if folder and os.access(folder, os.W_OK) and len(folder) < 60 else None
+
+
+def announce(folder: str, path: str, pids: list[int], what: list[str]) -> None:
+    facts = {"path": path, "pids": pids, "what": what, "recorder": os.getpid()}
+    text = os.path.join(folder, FILE)
+    with contextlib.suppress(OSError):  # only for finding it; the recording goes on without
+        with open(text + ".new", "w") as f:
+            json.dump(facts, f)
+        os.replace(text + ".new", text)
+
+
+def find(pid: int) -> RunningSession | None:
+    """The session that records process `pid`, as far as we may see it."""
+    for session in running():
+        if pid in session.pids:
+            return session
+    return None
+
+
+def running() -> list[RunningSession]:
+    folders = {folder_for_sockets() or tempfile.gettempdir(), tempfile.gettempdir()}
+    found: list[RunningSession] = []
+    for folder in sorted(folders):
+        for text in glob.glob(os.path.join(glob.escape(folder), f"{PREFIX}*", FILE)):
+            try:
+                with open(text) as f:
+                    facts = json.load(f)
+                session = RunningSession(
+                    facts["path"], facts["pids"], facts["what"], facts["recorder"]
+                )
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            if os.path.exists(f"/proc/{session.recorder}"):
+                found.append(session)
+    return found
