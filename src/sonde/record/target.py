@@ -126,6 +126,7 @@ class TargetProcess:
         Its time must not vanish without a word.
         """
         used = process_cpu(self.pid) - self._cpu_before
+        self.drain()  # what was sampled until then, or a slow drain looks like unsampled threads
         if used > 0:
             self._unsampled = used - self.cpu_sampled - (len(self._times) + 1) * period
 
