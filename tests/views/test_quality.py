@@ -63,7 +63,7 @@ def test_keys_are_there_even_when_the_recording_is_silent() -> None:
         ("truncated", 100, 200, "2.0 % of the stacks are cut short"),
         ("rate_achieved", 800, 500, "only 50 % of the asked rate was achieved"),
         ("agent_cpu_ns", 30, 50, "measuring took 5.0 % of the CPU time"),
-        ("taken", 100, 25, "only 25 samples taken"),
+        ("taken", 100, 25, "only 25 samples of running code taken"),
         ("taken", 100, 0, "no sample was taken"),
         ("events_lost", 0, 3, "3 events lost"),
     ],

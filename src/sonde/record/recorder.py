@@ -356,6 +356,7 @@ class Recorder:
             "why_not_better": self._why,
             "rate_asked": self._config["rate"],
             "rate_achieved": round(running / cpu * 1e9, 1) if cpu else None,
+            "running_samples": running,
             "clock": "CLOCK_MONOTONIC",
             "recorder_cpu_ns": int((usage.ru_utime + usage.ru_stime) * 1e9),
             "steal_ns": _steal_ns() - self._steal,

@@ -19,17 +19,17 @@ _LABEL = 14
 
 def render(result: Quality, out: Console) -> None:
     counters = result.counters
-    taken = counters["taken"]
+    ran = counters["running_samples"]
     _fact(out, "Sampler", _sampler(counters))
     _fact(out, "Samples", _samples(counters))
     if counters["rate_asked"] or counters["rate_achieved"] is not None:
         _fact(out, "Rate", _rate(counters))
-    if taken:
+    if ran:
         _fact(
             out,
             "Precision",
-            f"±{percent(2 * standard_error(0.5, taken), 1)} for a share of 50 %, "
-            f"±{percent(2 * standard_error(0.05, taken), 1)} for one of 5 % (95 % sure)",
+            f"±{percent(2 * standard_error(0.5, ran), 1)} for a share of 50 %, "
+            f"±{percent(2 * standard_error(0.05, ran), 1)} for one of 5 % (95 % sure)",
         )
     if counters["agent_cpu_ns"] is not None:
         cost = "" if result.cost is None else f", {percent(result.cost, 2)} of what was sampled"

@@ -19,6 +19,7 @@ KEYS = (
     "rate_asked",
     "rate_achieved",
     "taken",
+    "running_samples",
     "lost",
     "undecodable",
     "truncated",
@@ -31,6 +32,7 @@ KEYS = (
 # Below these shares a reader may take the figures as they are.
 LOST_TOLERATED = 0.005
 TRUNCATED_TOLERATED = 0.01
+UNSAMPLED_TOLERATED = 0.02
 COST_TOLERATED = 0.03
 RATE_TOLERATED = 0.8
 ENOUGH_SAMPLES = 100
@@ -83,7 +85,10 @@ def quality(recording: Recording) -> Quality:
         counters["taken"] = len(samples)
     if counters["undecodable"] is None:
         counters["undecodable"] = int((samples.context < 0).sum())
-    cpu = int(samples.weight[samples.state == RUNNING].sum())
+    ran = samples.state == RUNNING
+    if counters["running_samples"] is None:
+        counters["running_samples"] = counters["taken"]
+    cpu = int(samples.weight[ran].sum())
     cost = counters["agent_cpu_ns"] / cpu if counters["agent_cpu_ns"] is not None and cpu else None
     found = sorted(_problems(recording, counters, cost), key=lambda p: -p.share)
     return Quality(counters, cost, found, recording.warnings)
@@ -101,13 +106,28 @@ def _problems(
             share,
             "record at a lower --rate, or leave the recorder more CPU time",
         )
-    undecodable = counters["undecodable"] or 0
-    if undecodable > LOST_TOLERATED * taken:
+    # Waits are decoded in calm: what cannot be read was running.
+    undecodable, ran = counters["undecodable"] or 0, counters["running_samples"]
+    if undecodable > LOST_TOLERATED * ran:
+        share = undecodable / max(ran, undecodable)
+        late = 2 * (counters.get("late_signals") or 0) > undecodable
         yield Problem(
-            f"{percent(undecodable / taken, 1)} of the samples have no stack",
-            f"{undecodable:,} of {taken:,} samples could not be decoded and stand as [undecodable]",
-            undecodable / taken,
-            "run `sonde doctor`: the agent may not fit this interpreter",
+            f"{percent(share, 1)} of the samples have no stack",
+            f"{undecodable:,} of {ran:,} samples could not be decoded and stand as [undecodable]",
+            share,
+            "the program blocks SIGTRAP for long; unblock it in its threads"
+            if late
+            else "run `sonde doctor`: the agent may not fit this interpreter",
+        )
+    unsampled = counters.get("unsampled_cpu_ns") or 0
+    cpu = int(recording.samples.weight[recording.samples.state == RUNNING].sum())
+    if unsampled > UNSAMPLED_TOLERATED * cpu:
+        yield Problem(
+            f"{percent(unsampled / max(cpu, unsampled), 1)} of the CPU time has no samples",
+            "threads that use less CPU time than one sampling period are never sampled; "
+            "their time stands as one function",
+            unsampled / max(cpu, unsampled),
+            "record at a higher --rate",
         )
     truncated = counters["truncated"] or 0
     if truncated > TRUNCATED_TOLERATED * taken:
@@ -132,13 +152,15 @@ def _problems(
             f"measuring took {percent(cost, 1)} of the CPU time",
             "the target was slowed by about as much, mostly where calls are deepest",
             cost,
-            "record at a lower --rate",
+            "record at a lower --rate"
+            if not counters.get("waits")
+            else "record without waits: each time a thread is switched off is a sample of its own",
         )
-    if 0 < taken < ENOUGH_SAMPLES:
+    if 0 < ran < ENOUGH_SAMPLES:
         yield Problem(
-            f"only {count(taken, 'sample')} taken",
-            f"a share of 50 % is uncertain by ±{percent(2 * standard_error(0.5, taken))}",
-            min(1.0, 2 * standard_error(0.5, taken)),
+            f"only {count(ran, 'sample')} of running code taken",
+            f"a share of 50 % is uncertain by ±{percent(2 * standard_error(0.5, ran))}",
+            min(1.0, 2 * standard_error(0.5, ran)),
             "record longer, or at a higher --rate",
         )
     if not taken:

@@ -1,0 +1,359 @@
+"""From lock events to contentions: every lock's events replayed in the order they happened.
+
+Events arrive in the order they were written, thread by thread; their numbers tell how they happened.
+What is kept is what is open: waits that have not ended, the releases since the oldest of them, and
+events whose predecessor has not come yet.
+
+Nothing here is guessed. Where a number is missing an event was lost, and the part of a wait it fell
+into has no owner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sonde.model.contention import (
+    CUT,
+    ENTERED,
+    GAVE_UP,
+    NOBODY,
+    OPEN,
+    Contentions,
+    Flags,
+    Holds,
+    Ints,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+ENTER, EXIT, HELD = 1, 4, 5
+LOOSE = 1 << 62
+"""A number with this bit orders events, but says nothing of lost ones."""
+
+GIL, SHARED, PARKED = "gil", "shared", "parked"
+
+PATIENCE_NS = 2_000_000_000
+"""Events of locks without numbers of their own are put into order within this time."""
+MOST_PENDING = 1 << 20
+"""Events kept for one lock in the hope of the one missing before them."""
+STALE_NS = 10_000_000
+"""Who lets go while a waiter looks who holds the lock is not the holder any more."""
+
+_COLUMNS = ("time", "type", "thread", "context", "number")
+
+
+@dataclass(slots=True)
+class _Wait:
+    start: int
+    context: int
+    first: int
+    clean: bool = False
+    before: bool = False
+    known: int | None = None
+    """When it was last seen waiting, should its end be among what was lost since."""
+
+
+@dataclass(slots=True)
+class _Lock:
+    """Where the replay of one lock stands."""
+
+    next: int | None = None
+    """The number that comes next."""
+    from_birth: bool = False
+    """The first number seen was the first there is."""
+    pending: list[Ints] = field(default_factory=list)
+    open: dict[int, _Wait] = field(default_factory=dict)
+    last: int = 0
+    """Time of the last event."""
+    gap: bool = False
+    """Something was lost since the last release ..."""
+    torn: bool = False
+    """... or at any time."""
+    owner: tuple[int, int] | None = None
+    """Who surely has it, as somebody waits who would have seen it let go."""
+    base: int = 0
+    """How many releases were forgotten, because nobody waits any more who waited through them."""
+    since: list[int] = field(default_factory=list)
+    until: list[int] = field(default_factory=list)
+    thread: list[int] = field(default_factory=list)
+    context: list[int] = field(default_factory=list)
+    gaps: list[bool] = field(default_factory=list)
+    by_process: dict[int, int] = field(default_factory=dict)
+    """Of a lock between processes: each one's last number."""
+
+    def lost(self) -> None:
+        self.gap = self.torn = True
+        self.owner = None
+        for wait in self.open.values():
+            if wait.known is None:
+                wait.known = self.last
+
+
+class Replay:
+    """Takes events in blocks of any size, gives contentions.
+
+    `whole` says for each context (and, last, for none) whether a wait there is for somebody's
+    signal: then who gives it is to blame for all of it, and nobody if it never came.
+    """
+
+    def __init__(
+        self,
+        made_of: Sequence[str],
+        process_of: Sequence[int],
+        whole: Sequence[bool] | None = None,
+        first: Ints | None = None,
+    ) -> None:
+        self._made_of = made_of
+        self._process_of = process_of
+        self._whole = whole
+        self._first = first
+        self._locks: dict[int, _Lock] = {}
+        self._latest = 0
+        size = len(process_of)
+        self._first_seen = np.full(size, np.iinfo(np.int64).max)
+        self._last_seen = np.full(size, -1, dtype=np.int64)
+        self._done: dict[str, list[Any]] = {name: [] for name in _RESULT}
+        self.undecided = 0
+        """Waits that are left out because nothing tells how long they were."""
+
+    # ---- events in
+
+    def feed(
+        self,
+        thread: NDArray[Any],
+        time: NDArray[Any],
+        lock: NDArray[Any],
+        sequence: NDArray[Any],
+        type_: NDArray[Any],
+        context: NDArray[Any],
+    ) -> None:
+        if not len(time):
+            return
+        acting = type_ != HELD
+        np.minimum.at(self._first_seen, thread[acting], time[acting])
+        np.maximum.at(self._last_seen, thread[acting], time[acting])
+        self._latest = max(self._latest, int(time.max()))
+        rows = np.column_stack(
+            [column.astype(np.int64) for column in (time, type_, thread, context, sequence)]
+        )
+        order = np.argsort(lock, kind="stable")
+        locks = lock[order].astype(np.int64)
+        starts = np.flatnonzero(np.r_[True, locks[1:] != locks[:-1]])
+        for number, run in zip(
+            locks[starts].tolist(), np.split(rows[order], starts[1:]), strict=True
+        ):
+            state = self._locks.get(number)
+            if state is None:
+                state = self._locks[number] = _Lock()
+            state.pending.append(run)
+            self._settle(number, state)
+
+    def _settle(self, lock: int, state: _Lock, *, final: bool = False) -> None:
+        """Replay as far as the order is sure."""
+        if not state.pending:
+            return
+        rows = np.concatenate(state.pending) if len(state.pending) > 1 else state.pending[0]
+        state.pending.clear()
+        if self._made_of[lock] == SHARED:
+            self._settle_by_time(lock, state, rows, final)
+        elif rows[0, 4] & LOOSE:
+            rows = rows[np.argsort(rows[:, 4])]
+            ready = rows[:, 0] <= (np.inf if final else self._latest - PATIENCE_NS)
+            count = len(rows) if ready.all() else int(np.argmin(ready))
+            self._keep(state, rows[count:])
+            self._replay(lock, state, rows[:count], np.zeros(count, dtype=bool))
+        else:
+            rows = rows[np.argsort(rows[:, 4])]
+            if state.next is None:
+                state.next = int(rows[0, 4] if self._first is None else self._first[lock])
+                state.from_birth = state.next == 1
+            steps = np.diff(rows[:, 4], prepend=state.next - 1)
+            # A number that comes after those behind it were done (a step back) has lost its place.
+            holes = np.flatnonzero(steps > 1)
+            count = len(rows)
+            if len(holes) and not final and len(rows) - int(holes[0]) < MOST_PENDING:
+                count = int(holes[0])
+            if count:
+                state.next = max(state.next, int(rows[count - 1, 4]) + 1)
+            self._keep(state, rows[count:])
+            self._replay(lock, state, rows[:count], steps[:count] != 1)
+
+    def _settle_by_time(self, lock: int, state: _Lock, rows: Ints, final: bool) -> None:
+        """A lock between processes: each has numbers of its own, but all have one clock."""
+        rows = rows[np.lexsort((rows[:, 4], rows[:, 0]))]
+        ready = rows[:, 0] <= (np.inf if final else self._latest - PATIENCE_NS)
+        count = len(rows) if ready.all() else int(np.argmin(ready))
+        gaps = np.zeros(count, dtype=bool)
+        for i, (thread, number) in enumerate(rows[:count, [2, 4]].tolist()):
+            process = self._process_of[thread]
+            before = state.by_process.get(process)
+            gaps[i] = before is not None and number > before + 1 and not number & LOOSE
+            state.by_process[process] = max(number, before or 0)
+        self._keep(state, rows[count:])
+        self._replay(lock, state, rows[:count], gaps)
+
+    @staticmethod
+    def _keep(state: _Lock, rows: Ints) -> None:
+        if len(rows):
+            state.pending.append(rows)
+
+    # ---- the replay
+
+    def _replay(self, lock: int, state: _Lock, rows: Ints, gaps: Flags) -> None:
+        made_of = self._made_of[lock]
+        waits = state.open
+        columns = (rows[:, i].tolist() for i in range(4))
+        for time, type_, thread, context, gap in zip(*columns, gaps.tolist(), strict=True):
+            if gap:
+                state.lost()
+            if type_ == EXIT:
+                self._released(state, time, thread, context)
+            elif type_ == ENTER:
+                again = waits.pop(thread, None)
+                if again is not None:
+                    end = state.last if again.known is None else again.known
+                    self._ended(lock, state, thread, again, CUT, end)
+                if state.owner is not None and state.owner[0] == thread:
+                    state.owner = None
+                first = state.base + len(state.until)
+                # A release that came while the waiter was on its way to say so is its as well.
+                early = bool(state.until) and state.until[-1] > time
+                waits[thread] = _Wait(time, context, first - early, state.gap and not early)
+            elif type_ == HELD:
+                stale = (
+                    bool(state.until)
+                    and state.thread[-1] == thread
+                    and time - state.until[-1] < STALE_NS
+                )
+                if waits and not stale:
+                    state.owner = (thread, context)
+            else:
+                wait = waits.pop(thread, None) or self._from_before(state, thread, time)
+                if wait is not None:
+                    self._ended(lock, state, thread, wait, type_, time)
+                if not waits:
+                    state.owner = None
+                elif type_ == ENTERED and wait is not None and made_of != SHARED:
+                    state.owner = (thread, wait.context)
+            state.last = max(time, state.last)
+
+    def _released(self, state: _Lock, time: int, thread: int, context: int) -> None:
+        before = state.until[-1] if state.until else 0
+        until = max(time, before)
+        since = until
+        for oldest in state.open.values():
+            since = min(max(before, oldest.start), until)
+            break
+        state.since.append(since)
+        state.until.append(until)
+        state.thread.append(thread)
+        state.context.append(context)
+        state.gaps.append(state.gap)
+        state.gap = False
+        state.owner = None
+
+    def _from_before(self, state: _Lock, thread: int, time: int) -> _Wait | None:
+        """The wait that ends here without having begun: it began before the recording did."""
+        if state.torn or state.from_birth or int(self._first_seen[thread]) < time:
+            self.undecided += 1
+            return None
+        return _Wait(0, NOBODY, state.base, before=True)
+
+    def _ended(
+        self, lock: int, state: _Lock, thread: int, wait: _Wait, outcome: int, end: int
+    ) -> None:
+        held = state.base + len(state.until) - wait.first
+        whole = (
+            self._whole is not None and self._whole[wait.context] and self._made_of[lock] != GIL
+        )
+        owner = None
+        if outcome == ENTERED and held and not state.gap:
+            # The time until the waiter runs again is the releaser's, too.
+            owner = (state.thread[-1], state.context[-1])
+        elif outcome != CUT and not whole:
+            owner = state.owner
+        done = self._done
+        done["thread"].append(thread)
+        done["context"].append(wait.context)
+        done["lock"].append(lock)
+        done["start"].append(wait.start)
+        done["end"].append(max(end, wait.start))
+        done["outcome"].append(outcome)
+        done["before"].append(wait.before)
+        done["first"].append(wait.first)
+        done["held"].append(held)
+        done["clean"].append(wait.clean)
+        done["whole"].append(whole)
+        done["tail_thread"].append(NOBODY if owner is None else owner[0])
+        done["tail_context"].append(NOBODY if owner is None else owner[1])
+
+    # ---- contentions out
+
+    def take(self) -> Contentions:
+        """The contentions that ended since the last time, and only what is open is kept."""
+        done, self._done = self._done, {name: [] for name in _RESULT}
+        offset: dict[int, int] = {}
+        made = 0
+        columns: dict[str, list[Any]] = {name: [] for name in _HOLDS}
+        for lock, state in sorted(self._locks.items()):
+            offset[lock] = made - state.base
+            made += len(state.until)
+            columns["lock"].extend([lock] * len(state.until))
+            for name, kept in _HOLDS.items():
+                if kept:
+                    columns[name].extend(getattr(state, kept))
+            self._forget(state)
+        holds = Holds(
+            **{name: _array(values, name in _FLAGS) for name, values in columns.items()}
+        )
+        result = {name: _array(values, name in _FLAGS) for name, values in done.items()}
+        result["first"] += _array([offset[lock] for lock in done["lock"]], False)
+        return Contentions(holds=holds, wait=np.arange(len(result["thread"])), **result)
+
+    @staticmethod
+    def _forget(state: _Lock) -> None:
+        needed = state.base + len(state.until) - 1  # the last one may come early for the next wait
+        for wait in state.open.values():
+            needed = min(needed, wait.first)
+        drop = max(0, needed - state.base)
+        for column in (state.since, state.until, state.thread, state.context, state.gaps):
+            del column[:drop]
+        state.base += drop
+
+    def finish(self, ends: Sequence[int]) -> Contentions:
+        """The rest: waits that nobody saw the end of last until `ends` of their thread."""
+        for lock, state in self._locks.items():
+            self._settle(lock, state, final=True)
+            for thread, wait in state.open.items():
+                if int(self._last_seen[thread]) > wait.start:
+                    end = state.last if wait.known is None else wait.known
+                    self._ended(lock, state, thread, wait, CUT, end)
+                else:
+                    self._ended(lock, state, thread, wait, OPEN, ends[thread])
+            state.open = {}
+        return self.take()
+
+
+_FLAGS = {"before", "clean", "whole", "gap"}
+_RESULT = (
+    "thread", "context", "lock", "start", "end", "outcome", "before", "first", "held", "clean",
+    "whole", "tail_thread", "tail_context",
+)  # fmt: skip
+_HOLDS = {
+    "lock": "",
+    "since": "since",
+    "until": "until",
+    "thread": "thread",
+    "context": "context",
+    "gap": "gaps",
+}
+
+
+def _array(values: list[Any], flags: bool) -> Any:
+    return np.array(values, dtype=bool if flags else np.int64)
