@@ -40,7 +40,7 @@ def trace(env: Environment, program: str, scratch: Path) -> Truth:
     """What a traced run of the program says is possible; every round makes the same calls."""
     path = scratch / f"{env.version}-{program}.json"
     if not path.exists():
-        command = steady(env, program, 1.0, str(path))
+        command = steady(env, program, 0.5, str(path))
         subprocess.run(command, env=env.variables(), check=True, stdout=subprocess.DEVNULL)
     return Truth(path)
 

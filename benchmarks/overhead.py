@@ -24,17 +24,18 @@ from paired import (
     median,
     overhead,
     rounds_of,
+    timer_overhead,
 )
 from progress import say
 
 HERE = Path(__file__).resolve().parent
-# A timer starts anew with every slice, so a slice holds two periods and more; but the shorter, the
-# better do slices in a row agree.
-SLICES_S = {100: 0.025, 1000: 0.01, 10_000: 0.005}
+# At least one period, as a timer starts anew with every slice; but the shorter they are, the better
+# do slices in a row agree.
+SLICES_S = {100: 0.015, 1000: 0.008, 10_000: 0.004}
 ATTACHED_SLICE_S = 0.3
 BOUNDS = {100: 0.003, 1000: 0.015, 10_000: 0.12}
 ABOVE_FLOOR_US = 2.5
-PEER_PROGRAMS = ("richards", "deltablue", "raytrace", "json", "deep")
+PEER_PROGRAMS = ("richards", "deltablue", "json", "deep")
 
 
 @dataclass
@@ -82,6 +83,12 @@ class Measured:
     rounds: Rounds
     quality: dict[str, Any]
 
+    def overhead(self, condition: str) -> Column:
+        return timer_overhead(self.rounds, self.rounds.cpu, condition)
+
+    def wall_overhead(self, condition: str) -> Column:
+        return timer_overhead(self.rounds, self.rounds.wall, condition)
+
     def handler_us(self) -> float:
         taken = self.quality.get("taken", 0)
         return self.quality.get("agent_cpu_ns", 0) / taken / 1e3 if taken else 0.0
@@ -96,7 +103,7 @@ def measure(env: Environment, names: list[str], rate: int, plan: Plan) -> list[M
         except RuntimeError as error:
             say(f"  left out: {error}")
             continue
-        rounds = rounds_of(answer["slices"], answer["others"])
+        rounds = rounds_of(answer, rate)
         done.append(Measured(name, rounds, answer["quality"]))
     return done
 
@@ -109,11 +116,11 @@ def of_sonde(section: Section, env: Environment, names: list[str], plans: dict[i
         measured = measure(env, names, rate, plan)
         if not measured:
             continue
-        rows = [_row(m, rate) for m in measured]
-        total = geometric_mean([overhead(m.rounds.cpu, "sonde") for m in measured])
-        floor = geometric_mean([overhead(m.rounds.cpu, "floor") for m in measured])
-        wall = geometric_mean([overhead(m.rounds.wall, "sonde") for m in measured])
-        above = mean([above_us(m.rounds, "sonde", "floor", rate) for m in measured])
+        rows = [_row(m) for m in measured]
+        total = geometric_mean([m.overhead("sonde") for m in measured])
+        floor = geometric_mean([m.overhead("floor") for m in measured])
+        wall = geometric_mean([m.wall_overhead("sonde") for m in measured])
+        above = mean([above_us(m.rounds, "sonde", "floor") for m in measured])
         handler = sum(m.handler_us() for m in measured) / len(measured)
         rows.append(
             [
@@ -147,15 +154,15 @@ def of_sonde(section: Section, env: Environment, names: list[str], plans: dict[i
     section.bounds(lines)
 
 
-def _row(measured: Measured, rate: int) -> list[str]:
+def _row(measured: Measured) -> list[str]:
     rounds = measured.rounds
     note = f"{rounds.count}" + (" (disturbed)" if rounds.noisy else "")
     return [
         measured.program,
-        percent(median(overhead(rounds.cpu, "sonde"))),
-        percent(median(overhead(rounds.cpu, "floor"))),
-        percent(median(overhead(rounds.wall, "sonde"))),
-        micro(median(above_us(rounds, "sonde", "floor", rate))),
+        percent(median(measured.overhead("sonde"))),
+        percent(median(measured.overhead("floor"))),
+        percent(median(measured.wall_overhead("sonde"))),
+        micro(median(above_us(rounds, "sonde", "floor"))),
         f"{measured.handler_us():.1f}",
         note,
     ]
@@ -174,9 +181,9 @@ def of_parts(section: Section, env: Environment, names: list[str], plans: dict[i
             except RuntimeError as error:
                 say(f"  left out: {error}")
                 continue
-            rounds = rounds_of(answer["slices"], answer["others"])
+            rounds = rounds_of(answer, rate)
             for base, condition in itertools.pairwise(conditions):
-                column = above_us(rounds, condition, base, rate)
+                column = above_us(rounds, condition, base)
                 parts.setdefault((base, condition), []).append(column)
         if parts:
             rows.append([f"{rate}", *[micro(mean(columns)) for columns in parts.values()]])
@@ -195,9 +202,9 @@ def of_versions(section: Section, envs: list[Environment], names: list[str], pla
         rows.append(
             [
                 env.version,
-                percent(geometric_mean([overhead(m.rounds.cpu, "sonde") for m in measured])),
-                percent(geometric_mean([overhead(m.rounds.cpu, "floor") for m in measured])),
-                micro(mean([above_us(m.rounds, "sonde", "floor", rate) for m in measured])),
+                percent(geometric_mean([m.overhead("sonde") for m in measured])),
+                percent(geometric_mean([m.overhead("floor") for m in measured])),
+                micro(mean([above_us(m.rounds, "sonde", "floor") for m in measured])),
             ]
         )
     head = ["Python", "sonde, CPU", "empty timer, CPU", "µs a sample above it"]
@@ -253,7 +260,7 @@ def _peer_rounds(
     except RuntimeError as error:
         say(f"  left out: {error}")
         return None, None
-    rounds = rounds_of(answer["slices"], answer["others"])
+    rounds = rounds_of(answer, rate)
     return overhead(rounds.cpu, peer), overhead(rounds.wall, peer)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +33,20 @@ class Rounds:
     """Rounds left out because neighbours were busy."""
     noisy: bool
     """True if too few were quiet, so all are in."""
+    ticks: float = 1.0
+    """Samples that sonde took in a slice, on average."""
+    due: float = 1.0
+    """Samples that were due in a slice at the rate asked for."""
 
     @property
     def count(self) -> int:
         return len(next(iter(self.cpu.values())))
 
 
-def rounds_of(slices: Sequence[tuple[int, str, int, int]], others: Sequence[float]) -> Rounds:
+def rounds_of(answer: dict[str, Any], rate: int) -> Rounds:
+    """The slices of a worker's answer, without those beside busy neighbours if enough are left."""
+    slices: list[tuple[int, str, int, int]] = answer["slices"]
+    others: list[float] = answer["others"]
     quiet = [turn for turn, share in enumerate(others) if share <= QUIET]
     noisy = len(quiet) < FEWEST
     kept = set(range(len(others)) if noisy else quiet)
@@ -48,12 +56,17 @@ def rounds_of(slices: Sequence[tuple[int, str, int, int]], others: Sequence[floa
         if turn in kept:
             cpu.setdefault(condition, []).append(cpu_ns)
             wall.setdefault(condition, []).append(wall_ns)
-    return Rounds(
+    made = Rounds(
         {name: np.array(values, dtype=np.float64) for name, values in cpu.items()},
         {name: np.array(values, dtype=np.float64) for name, values in wall.items()},
         len(others) - len(kept),
         noisy,
     )
+    sampled = [cpu_ns for _, condition, cpu_ns, _ in slices if condition == "sonde"]
+    if sampled and answer["quality"].get("taken"):
+        made.ticks = answer["quality"]["taken"] / len(sampled)
+        made.due = sum(sampled) / len(sampled) / 1e9 * rate
+    return made
 
 
 @dataclass
@@ -73,10 +86,18 @@ def overhead(times: dict[str, Column], condition: str, base: str = "off") -> Col
     return times[condition] / times[base] - 1
 
 
-def above_us(rounds: Rounds, condition: str, base: str, rate: int) -> Column:
+def timer_overhead(rounds: Rounds, times: dict[str, Column], condition: str) -> Column:
+    """The same for a timer, which starts anew with every slice and so ticks less than its rate.
+
+    A slice of 14 ms holds one tick of a timer of 10 ms, not 1.4: what it cost is scaled up, by one
+    factor for all rounds, because a factor of each round's own would be subject to its noise.
+    """
+    return overhead(times, condition) * rounds.due / rounds.ticks
+
+
+def above_us(rounds: Rounds, condition: str, base: str) -> Column:
     """Per round, microseconds of CPU time a sample costs more under `condition`."""
-    samples = rounds.cpu[condition] / 1e9 * rate
-    return (rounds.cpu[condition] - rounds.cpu[base]) / 1e3 / samples
+    return (rounds.cpu[condition] - rounds.cpu[base]) / 1e3 / rounds.ticks
 
 
 def median(values: Column, seed: int = 0) -> Figure:

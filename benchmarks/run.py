@@ -66,21 +66,21 @@ class Bench:
         plans = (
             {1000: Plan(6), 10_000: Plan(3)}
             if self.quick
-            else {100: Plan(20), 1000: Plan(14), 10_000: Plan(6)}
+            else {100: Plan(14), 1000: Plan(10), 10_000: Plan(3.5)}
         )
         names = self.programs(list(programs.PROGRAMS), QUICK_PROGRAMS)
         overhead.of_sonde(section, self.main, names, plans)
         names = self.programs(VERSION_PROGRAMS, QUICK_PROGRAMS)
-        seconds = 3 if self.quick else 8
+        seconds = 3 if self.quick else 6
         overhead.of_parts(
             section, self.main, names, {rate: Plan(seconds) for rate in (1000, 10_000)}
         )
         if not self.quick:
-            overhead.of_versions(section, list(self.envs.values()), names, Plan(6))
+            overhead.of_versions(section, list(self.envs.values()), names, Plan(4))
 
     def peers(self, section: Section) -> None:
         names = self.programs(list(overhead.PEER_PROGRAMS), ["richards"])
-        plan = Plan(3, 2) if self.quick else Plan(8, 4)
+        plan = Plan(3, 2) if self.quick else Plan(4, 4)
         overhead.of_peers(section, self.envs, self.tools, dict(self.missing), plan, 1000, names)
 
     def accuracy(self, section: Section) -> None:
@@ -90,7 +90,7 @@ class Bench:
             if not self.quick
             else {version: env for version, env in self.envs.items() if version in ("3.12", "3.15")}
         )
-        seconds = 0.7 if self.quick else 2.0
+        seconds = 0.7 if self.quick else 1.5
         rates = [10_000] if self.quick else list(accuracy.RATES)
         accuracy.report(section, envs, self.tools, seconds, self.scratch, names, rates)
 
@@ -99,7 +99,7 @@ class Bench:
 
     def disk(self, section: Section) -> None:
         names = self.programs(["richards", "json", "raytrace"], ["richards"])
-        opening.of_disk(section, self.main, names, 4 if self.quick else 10, self.scratch)
+        opening.of_disk(section, self.main, names, 4 if self.quick else 6, self.scratch)
 
     def recorder(self, section: Section) -> None:
         recorder.report(section, self.own, 2 if self.quick else 5)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import random
 import sys
@@ -172,7 +173,7 @@ def calls_for(work: programs.Work, seconds: float) -> int:
     while spent < WARM_S * 1e9:
         spent += timed(work, 1)[1]
     one = min(timed(work, 1)[1] for _ in range(3))
-    return max(1, round(seconds * 1e9 / one))
+    return math.ceil(seconds * 1e9 / one)
 
 
 def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
