@@ -58,9 +58,12 @@ static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_
     sonde_event event = {.time = now, .cpu = sonde_thread_cpu(), .state = SONDE_RUNNING};
     thread->entered_cpu = event.cpu;
     // A tick that came late by less than a period (libc blocks signals while it starts a thread) is
-    // as good as one that came in time; after more than that the stack is not the one that spent it.
+    // as good as one that came in time; after more than that the stack is not the one that spent
+    // it.
     uint64_t since = event.cpu - thread->ticked_cpu;
     thread->ticked_cpu = event.cpu;
+    if (event.cpu < thread->rests_until)
+        return;
     if (stale && since > 2 * sonde.config.period_ns) {
         event.flags = SONDE_UNDECODABLE;
         sonde_write_stack(thread, 0, &event);
@@ -112,6 +115,19 @@ static void on_switch(sonde_thread *thread, const ucontext_t *context, uint64_t 
     write_walked(thread, context, event);
 }
 
+// A handler that takes as long as the time between two ticks would leave its thread no time at all:
+// thousands of frames at a high rate take that long. After an expensive one the thread is left
+// alone for three times as long; the next sample then stands for the ticks between.
+static void rest(sonde_thread *thread, uint64_t entered)
+{
+    uint64_t much = sonde.config.period_ns / 4;
+    if (!thread->entered_cpu || sonde_now() - entered <= much) // no system call in most cases
+        return;
+    uint64_t cpu = sonde_thread_cpu(), cost = cpu - thread->entered_cpu;
+    if (cost > much)
+        thread->rests_until = cpu + 3 * cost;
+}
+
 // What the handlers cost, in CPU time: time on the clock would count that somebody else had the
 // core. Reading the CPU clock is a system call, so every sixteenth handler stands for all.
 #define OWN_TIME_EVERY 16
@@ -154,6 +170,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
             on_cpu_tick(thread, context, now, stale);
         else if (kind == SONDE_SIG_SWITCH && !stale)
             on_switch(thread, context, now);
+        rest(thread, now);
         count_own_time(thread);
         sonde_leave(thread);
     }

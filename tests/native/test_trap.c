@@ -22,6 +22,7 @@
 
 static volatile uint32_t frames_to_find;
 static volatile bool fault_in_walk;
+static volatile uint64_t time_in_walk; // ns of CPU time
 static volatile char *volatile nowhere = (char *)8;
 
 __attribute__((no_sanitize("address", "undefined"))) static uint32_t
@@ -31,6 +32,8 @@ walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event)
     CHECK(thread->busy);
     if (fault_in_walk)
         *nowhere = 1;
+    for (uint64_t start = sonde_thread_cpu(); sonde_thread_cpu() - start < time_in_walk;)
+        ;
     for (uint32_t i = 0; i < frames_to_find; i++)
         sonde_stack(thread)[i] = i + 1;
     event->interpreter = 3;
@@ -88,10 +91,13 @@ static void begin(void)
 {
     set(SIG_DFL);
     m = begin_session(4, 1u << 16);
+    // Long, so that the first, slow run of a path is not an expensive handler.
+    sonde.config.period_ns = m.config.period_ns = 20000000;
     sonde_guard_install();
     sonde_trap_install(walk);
     frames_to_find = 5;
     fault_in_walk = false;
+    time_in_walk = 0;
 }
 
 static void end(void)
@@ -159,19 +165,67 @@ static void heeds_one_event_per_thread(void)
     end();
 }
 
-static void does_not_believe_late_ones(void)
+static void block(int how)
 {
-    begin();
     sigset_t trap;
     sigemptyset(&trap);
     sigaddset(&trap, SIGTRAP);
-    sigprocmask(SIG_BLOCK, &trap, NULL);
+    CHECK(sigprocmask(how, &trap, NULL) == 0);
+}
+
+static void does_not_believe_late_ones(void)
+{
+    begin();
+    // As late as a thread is that just starts another one: still at the same place.
+    for (uint64_t since = UINT64_MAX; since > m.config.period_ns;) {
+        uint64_t before = sonde_thread_cpu();
+        tick(sig_data(1, 1, SONDE_SIG_CPU), 0);
+        block(SIG_BLOCK);
+        tick(sig_data(1, 1, SONDE_SIG_CPU), 1);
+        block(SIG_UNBLOCK);
+        since = sonde_thread_cpu() - before;
+    }
+    sonde_slot *slot = my_slot();
+    uint64_t taken = slot->taken, late = atomic_load(&m.header->async);
+    CHECK(late > 0);
+    decoded out = {.depth = 0};
+    uint32_t index = (uint32_t)(slot - m.slots);
+    for (const sonde_rec_sample *s; (s = take(&m, index, &out)); done(&m, index, s))
+        ;
+    CHECK_EQUAL(out.depth, 5);
+    // After periods of other work it says nothing about that work: its time counts, its stack not.
+    uint64_t undecodable = slot->undecodable, start = sonde_thread_cpu();
+    block(SIG_BLOCK);
     tick(sig_data(1, 1, SONDE_SIG_CPU), 1);
-    sigprocmask(SIG_UNBLOCK, &trap, NULL);
+    while (sonde_thread_cpu() - start < 5 * m.config.period_ns)
+        ;
+    block(SIG_UNBLOCK);
+    CHECK_EQUAL(slot->taken, taken + 1);
+    CHECK_EQUAL(slot->undecodable, undecodable + 1);
+    CHECK_EQUAL(atomic_load(&m.header->async), late + 1);
+    const sonde_rec_sample *sample = take(&m, index, &out);
+    CHECK(sample && sample->rec.flags == SONDE_UNDECODABLE && out.depth == 0);
+    end();
+}
+
+// However long a walk takes, most of the time is the thread's own.
+static void rests_after_an_expensive_walk(void)
+{
+    begin();
+    time_in_walk = 2 * m.config.period_ns;
+    uint64_t before = sonde_thread_cpu();
+    tick(sig_data(1, 1, SONDE_SIG_CPU), 0);
+    uint64_t after = sonde_thread_cpu(), cost = after - before;
     sonde_slot *slot = my_slot();
     CHECK_EQUAL(slot->taken, 1);
-    CHECK_EQUAL(slot->undecodable, 1); // its time counts, its stack does not
-    CHECK_EQUAL(atomic_load(&m.header->async), 1);
+    while (sonde_thread_cpu() < after + time_in_walk) // less than three times what it took
+        tick(sig_data(1, 1, SONDE_SIG_CPU), 0);
+    CHECK_EQUAL(slot->taken, 1);
+    while (sonde_thread_cpu() < after + 3 * cost)
+        ;
+    tick(sig_data(1, 1, SONDE_SIG_CPU), 0);
+    CHECK_EQUAL(slot->taken, 2);
+    CHECK_EQUAL(slot->lost, 0);
     end();
 }
 
@@ -352,6 +406,7 @@ int main(void)
     RUN(counts_walks_that_fault);
     RUN(heeds_one_event_per_thread);
     RUN(does_not_believe_late_ones);
+    RUN(rests_after_an_expensive_walk);
     RUN(tells_waits_from_being_preempted);
     RUN(leaves_the_rest_to_the_target);
     RUN(lets_the_target_set_its_own);
