@@ -32,8 +32,23 @@ static int list(sonde_listed *out, int room)
 
 static uint64_t cpu(uint32_t tid) { return sonde_clock(sonde_cpu_clock_of((pid_t)tid)); }
 
+// A thread that ends gives its state back before it is gone from the kernel's view, and the next
+// thread may get the same memory.
+static bool belongs_to(const PyThreadState *state, uint32_t tid)
+{
+    for (PyInterpreterState *i = _PyRuntime.interpreters.head; i; i = i->next)
+        for (PyThreadState *t = i->threads.head; t; t = t->next)
+            if (t == state)
+                return (uint32_t)t->native_thread_id == tid;
+    return false;
+}
+
 static uint32_t walk(sonde_thread *to, void *state, sonde_event *event)
 {
+    if (!belongs_to(state, event->tid ? event->tid : atomic_load(&to->slot->tid))) {
+        event->flags = SONDE_UNDECODABLE;
+        return 0;
+    }
     return sonde_cpython_walk_thread(to, state, event);
 }
 
