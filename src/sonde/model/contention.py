@@ -41,7 +41,7 @@ class Holds:
     thread: Ints
     context: Ints
     gap: Flags
-    """An event between the release before and this one was lost: there may have been more owners."""
+    """An event since the release before was lost: there may have been another owner in between."""
 
     def __len__(self) -> int:
         return len(self.lock)
@@ -82,7 +82,7 @@ class Contentions:
 
     @property
     def open(self) -> Flags:
-        return self.outcome == OPEN
+        return np.equal(self.outcome, OPEN)
 
     def within(self, start_ns: int | None, end_ns: int | None) -> Contentions:
         """The same waits, each as far as it lies in a range of time; what is outside has no length.

@@ -90,7 +90,7 @@ def profile(
         for mask in (running, ~running)
     ]
 
-    functions, identity = _identities(recording)
+    functions, identity = identities(recording)
     whole = ContextTree(np.append(contexts.parent, -1))
     touched = whole.totals(by_state[2] + by_state[3]) > 0
     tree, old = whole.kept(touched)
@@ -118,7 +118,7 @@ def profile(
     )
 
 
-def _identities(recording: Recording) -> tuple[list[Function], Ints]:
+def identities(recording: Recording) -> tuple[list[Function], Ints]:
     """The distinct functions, and for each row of the table (and -1) which one it is."""
     table = recording.functions
     numbers: dict[Function, int] = {}

@@ -1,0 +1,181 @@
+"""What people call the thing waited for, told by the call chain of the wait.
+
+To the interpreter nearly everything is one lock. That it was the lock of a queue, or the one on
+which a Condition lets its waiters sleep, shows in the frames between the program and the lock: the
+machinery of the standard library (CPython 3.11 to 3.15).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+KINDS = (
+    "gil", "lock", "rlock", "semaphore", "condition", "event", "barrier", "queue", "join", "future",
+    "import", "io", "process", "object",
+)  # fmt: skip
+"""`process` is a lock between processes, `object` one inside an object of a C module."""
+
+SIGNALS = frozenset({"condition", "event", "barrier", "queue", "join", "future"})
+"""Kinds that are for waiting until another thread has done something."""
+
+BUILT_IN = "<built-in>"
+FROZEN_IMPORT = "<frozen importlib._bootstrap"
+
+_BUILT_IN = (
+    ("_thread.lock.", "lock"),
+    ("_thread.RLock.", "rlock"),
+    ("_queue.SimpleQueue.", "queue"),
+    ("_thread._ThreadHandle.join", "join"),
+    ("_thread._shutdown", "join"),
+    ("_multiprocessing.SemLock.", "process"),
+    ("_io.", "io"),
+    ("_imp.", "import"),
+)
+
+_THREADING = {
+    "Condition": "condition",
+    "Event": "event",
+    "Semaphore": "semaphore",
+    "BoundedSemaphore": "semaphore",
+    "Barrier": "barrier",
+    "_RLock": "rlock",
+}
+_WRAPPERS = frozenset({"acquire", "release", "__enter__", "__exit__"})
+"""Methods of a program's own that do nothing but take or let go of a lock: their caller counts."""
+_JOINING = ("Thread.join", "Thread._wait_for_tstate_lock", "_shutdown")
+_FUTURES = ("wait", "as_completed", "_result_or_cancel", "Executor.map.<locals>.result_iterator")
+
+
+class Role(NamedTuple):
+    """What a function of the machinery stands for."""
+
+    kind: str
+    waits: bool = False
+    """It is where a thread sleeps until it gets a signal."""
+    through: bool = False
+    """It leads to the lock of something else, and tells nothing of its own."""
+
+
+class Site(NamedTuple):
+    """What the chain of a wait or a release says."""
+
+    kind: str
+    """Empty where the chain ends in the program itself: a lock of some kind."""
+    context: int
+    """The innermost frame of the program itself, outside the machinery."""
+    signalling: bool
+    """A wait for another thread's signal, not for a lock that another thread has."""
+    whole: bool
+    """Who let the waiter go is to blame for all of the wait."""
+
+
+class LockKinds:
+    """Tells sites from contexts, each context once."""
+
+    def __init__(
+        self,
+        parent: NDArray[np.int32],
+        function: NDArray[np.int32],
+        names: Sequence[str],
+        files: Sequence[str],
+    ) -> None:
+        self._parent = parent
+        self._function = function
+        self._names = names
+        self._files = files
+        self._roles: dict[int, Role | None] = {}
+        self._sites: dict[int, Site] = {}
+
+    def site(self, context: int) -> Site:
+        found = self._sites.get(context)
+        if found is None:
+            found = self._sites[context] = self._site(context)
+        return found
+
+    def whole(self, contexts: Iterable[int]) -> list[bool]:
+        """By row of the table of contexts, and last for none; only the given ones are looked at."""
+        flags = [False] * (len(self._parent) + 1)
+        for context in contexts:
+            flags[context] = self.site(context).whole
+        return flags
+
+    def role(self, function: int) -> Role | None:
+        if function not in self._roles:
+            self._roles[function] = role(self._names[function], self._files[function])
+        return self._roles[function]
+
+    def _is_wrapper(self, function: int) -> bool:
+        owner, _, method = self._names[function].rpartition(".")
+        return bool(owner) and method in _WRAPPERS
+
+    def _site(self, context: int) -> Site:
+        if context < 0:
+            return Site("", -1, False, False)
+        kind, sleeps, taken_back = "", False, False
+        node = context
+        # First the C function that waits, where it shows ...
+        function = int(self._function[node])
+        if self._files[function] == BUILT_IN:
+            found = self.role(function)
+            kind, sleeps = (found.kind, found.waits) if found else ("object", False)
+            taken_back = self._names[function].endswith("._acquire_restore")
+            node = int(self._parent[node])
+        # ... then the machinery above it, whose outermost function has the name people know.
+        innermost, site = True, context
+        while node >= 0:
+            function = int(self._function[node])
+            if self._files[function] != BUILT_IN:
+                site = node
+                found = self.role(function)
+                if found is None:
+                    if innermost and not sleeps and self._is_wrapper(function):
+                        node = int(self._parent[node])
+                        continue
+                    break
+                # A lock that is taken back after the sleep is waited for as any other is.
+                if innermost and found.waits and not taken_back:
+                    sleeps = True
+                if not found.through or (found.waits and sleeps):
+                    kind = found.kind
+                innermost = False
+            node = int(self._parent[node])
+        # Who gives a semaphore back held it: an owner, though the waiter sleeps for a signal.
+        return Site(kind, site, sleeps and kind != "semaphore", sleeps)
+
+
+def role(name: str, file: str) -> Role | None:
+    """What a function stands for, None for one of the program itself."""
+    if file == BUILT_IN:
+        for prefix, kind in _BUILT_IN:
+            if name.startswith(prefix):
+                return Role(kind, kind == "join" or name == "_queue.SimpleQueue.get")
+        return None
+    if file.startswith(FROZEN_IMPORT):
+        return Role("import")
+    folder, _, base = file.rpartition("/")
+    if base == "threading.py" and _is_library(folder):
+        if name in _JOINING:
+            return Role("join", waits=True)
+        kind = _THREADING.get(name.partition(".")[0], "")
+        if kind == "condition":
+            return Role(kind, name == "Condition.wait", through=True)
+        return Role(kind) if kind else None
+    if base == "queue.py" and _is_library(folder):
+        return Role("queue")
+    if base == "_base.py" and folder.endswith("/concurrent/futures"):
+        known = name.startswith("Future.") or name in _FUTURES
+        return Role("future") if known else None
+    if base == "synchronize.py" and folder.endswith("/multiprocessing"):
+        return Role("process", name == "Condition.wait")
+    return None
+
+
+def _is_library(folder: str) -> bool:
+    return folder.rpartition("/")[2].lower().startswith("python3") or folder.endswith("/Lib")

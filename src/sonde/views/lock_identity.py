@@ -1,0 +1,177 @@
+"""Which waits were for the same lock, what kind of lock it was, and what it is called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sonde.model.contention import NOBODY, Contentions, Flags, Ints
+from sonde.model.context_tree import sums
+from sonde.model.lock_kinds import KINDS, LockKinds
+from sonde.recording.tables import GIL, Recording
+from sonde.views.lock_names import Place, name
+from sonde.views.sources import Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NUMBER = {kind: i for i, kind in enumerate(KINDS)}
+UNKNOWN = len(KINDS)
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A lock as people know it."""
+
+    name: str
+    kind: str
+    address: int | None
+    """None: many short-lived ones that one place of the program waits for."""
+    process: int
+
+
+class _Key(NamedTuple):
+    """What makes a lock the same one.
+
+    Its address, as long as it is the same kind of lock: memory is used again. What a thread sleeps
+    on for a signal is made for that one sleep, so there the place is what counts.
+    """
+
+    kind: int
+    process: int
+    row: int
+    """Of the table of locks; NOBODY where the place counts."""
+    function: int = NOBODY
+    line: int = 0
+
+
+def kinds_of(recording: Recording, found: Contentions, kinds: LockKinds) -> tuple[Ints, Flags]:
+    """What each wait was for, and whether it was for a signal."""
+    table = np.full(len(recording.contexts) + 1, UNKNOWN, dtype=np.int64)
+    signals = np.zeros(len(recording.contexts) + 1, dtype=bool)
+    for context in np.unique(found.context).tolist():
+        site = kinds.site(context)
+        table[context] = NUMBER.get(site.kind, UNKNOWN)
+        signals[context] = site.signalling
+    is_gil = np.array([made_of == GIL for made_of in recording.locks.made_of], dtype=bool)
+    gil = is_gil[found.lock] if len(found) else np.zeros(0, dtype=bool)
+    kind = np.where(gil, NUMBER["gil"], table[found.context])
+    signalling = signals[found.context] & ~gil
+
+    # Up to 3.13 `with lock` shows no C function; which lock it was shows where it was let go.
+    for row in np.flatnonzero(kind == UNKNOWN).tolist():
+        released = kinds.site(int(found.tail_context[row])).kind
+        if released in ("lock", "rlock"):
+            kind[row] = NUMBER[released]
+    _as_the_neighbours(found, kind)
+    kind[kind == UNKNOWN] = NUMBER["lock"]
+    return kind, signalling
+
+
+def _as_the_neighbours(found: Contentions, kind: Ints) -> None:
+    """What still is not known is what the same lock was before, or else after."""
+    if not (kind == UNKNOWN).any():
+        return
+    order = np.lexsort((found.start, found.lock))
+    locks, kinds = found.lock[order], kind[order]
+    place = np.arange(len(order))
+    known = kinds != UNKNOWN
+    before = np.maximum.accumulate(np.where(known, place, -1))
+    after = np.minimum.accumulate(np.where(known, place, len(order))[::-1])[::-1]
+    for near in (np.maximum(before, 0), np.minimum(after, len(order) - 1)):
+        fits = (kinds == UNKNOWN) & (locks[near] == locks)
+        kinds = np.where(fits, kinds[near], kinds)
+    kind[order] = kinds
+
+
+def locks_of(
+    recording: Recording, found: Contentions, kinds: LockKinds, kind: Ints
+) -> tuple[Ints, list[Lock]]:
+    """One number for everything that is one lock to a person, and the locks by that number."""
+    if not len(found):
+        return np.zeros(0, dtype=np.int64), []
+    # All waits of one context for one row of the table are alike, so each pair is looked at once.
+    rows = len(recording.locks)
+    pair = ((found.context + 1) * rows + found.lock) * (UNKNOWN + 1) + kind
+    pairs, sample, inverse = np.unique(pair, return_index=True, return_inverse=True)
+    spent = sums(inverse, found.length, len(pairs)).tolist()
+    numbers: dict[_Key, int] = {}
+    places: list[Counter[tuple[int, int]]] = []
+    codes = np.empty(len(pairs), dtype=np.int64)
+    for i, at in enumerate(sample.tolist()):
+        context, row, what = int(found.context[at]), int(found.lock[at]), int(kind[at])
+        place = _place(recording, kinds.site(context).context)
+        process = int(recording.locks.process[row])
+        if not found.whole[at] or _is_simple_queue(recording, context):
+            key = _Key(what, process, row)
+        else:
+            key = _Key(what, process, NOBODY, *place)
+        code = codes[i] = numbers.setdefault(key, len(numbers))
+        if code == len(places):
+            places.append(Counter())
+        places[code][place] += spent[i]
+    started = recording.target.get("started")
+    sources = Sources(float(started) if isinstance(started, int | float) else None)
+    locks = [_named(recording, found, sources, key, places[n]) for key, n in numbers.items()]
+    return codes[inverse], _told_apart(recording, locks)
+
+
+def _place(recording: Recording, context: int) -> tuple[int, int]:
+    if context < 0:
+        return NOBODY, 0
+    return int(recording.contexts.function[context]), int(recording.contexts.line[context])
+
+
+def _is_simple_queue(recording: Recording, context: int) -> bool:
+    """Its threads sleep on the queue itself, not on something made for one sleep."""
+    function = int(recording.contexts.function[context])
+    return recording.functions.name[function].startswith("_queue.SimpleQueue.")
+
+
+def _named(
+    recording: Recording,
+    found: Contentions,
+    sources: Sources,
+    key: _Key,
+    places: Counter[tuple[int, int]],
+) -> Lock:
+    kind = KINDS[key.kind]
+    address = int(recording.locks.address[key.row]) if key.row != NOBODY else None
+    if kind == "gil":
+        interpreters = recording.threads.interpreter[found.thread[found.lock == key.row]]
+        number = int(interpreters.min())
+        text = f"GIL of interpreter {number}" if number else "GIL"
+    else:
+        ((function, line), _), *_ = places.most_common(1)
+        functions = recording.functions
+        known = function != NOBODY
+        place = Place(
+            functions.name[function] if known else "unknown place",
+            functions.file[function] if known else "",
+            line,
+        )
+        text = name(place, sources, len(places) - 1)
+    return Lock(text, kind, address, key.process)
+
+
+def _told_apart(recording: Recording, locks: list[Lock]) -> list[Lock]:
+    """Names that several locks would share get what tells these apart."""
+    tells: tuple[Callable[[Lock], str], ...] = (
+        lambda lock: f"pid {recording.processes[lock.process].pid}",
+        lambda lock: f"0x{lock.address:x}" if lock.address is not None else "",
+        lambda lock: lock.kind,
+    )
+    for tell in tells:
+        bearers: dict[str, set[str]] = {}
+        for lock in locks:
+            bearers.setdefault(lock.name, set()).add(tell(lock))
+        locks = [
+            replace(lock, name=f"{lock.name} ({tell(lock)})")
+            if len(bearers[lock.name]) > 1 and tell(lock)
+            else lock
+            for lock in locks
+        ]
+    return locks

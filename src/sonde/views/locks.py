@@ -1,0 +1,236 @@
+"""Who waited for what, and who is to blame? By any aspects, in any order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sonde.errors import UsageError
+from sonde.model.contention import NOBODY, Blames, Contentions, Ints, blames
+from sonde.model.context_tree import sums
+from sonde.model.lock_kinds import KINDS
+from sonde.views.contended import Contended, contended
+from sonde.views.selection import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sonde.recording.tables import Recording
+
+ASPECTS = (
+    "kind", "lock", "waiter_thread", "waiter_function", "waiter_chain", "owner_thread",
+    "owner_function", "owner_chain",
+)  # fmt: skip
+DEFAULT = ("kind", "lock", "owner_chain", "waiter_chain")
+
+LONGEST = 64
+"""Buckets of the histogram: powers of two nanoseconds."""
+
+
+@dataclass(slots=True)
+class LocksRow:
+    """The waiting that shares a value of one aspect, below one row of the aspects before it.
+
+    A wait blamed on several owners counts in the row of each, with its time there.
+    """
+
+    aspect: str
+    value: Any
+    """As in JSON: text, a function, a chain, or None where it is not known."""
+    wait_ns: int
+    signalling_ns: int
+    """The part of it that was for a signal (a queue, an event, a join), not for a lock."""
+    count: int
+    max_ns: int
+    histogram: list[tuple[int, int]]
+    children: list[LocksRow] = field(default_factory=list)
+
+    @property
+    def signalling(self) -> bool:
+        return self.signalling_ns == self.wait_ns > 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "key": {self.aspect: self.value},
+            "wait_ns": self.wait_ns,
+            "signalling": self.signalling,
+            "signalling_ns": self.signalling_ns,
+            "count": self.count,
+            "max_ns": self.max_ns,
+            "histogram": [list(bucket) for bucket in self.histogram],
+            "children": [row.to_json() for row in self.children],
+        }
+
+
+@dataclass(frozen=True)
+class Locks:
+    """Rows by waiting time, descending, each split by the next aspect."""
+
+    by: tuple[str, ...]
+    total_ns: int
+    signalling_ns: int
+    unknown_ns: int
+    """What no owner could be named for."""
+    count: int
+    undecided: int
+    """Waits of unknown length, whose beginning was lost; in no row."""
+    rows: list[LocksRow]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "total_ns": self.total_ns,
+            "signalling_ns": self.signalling_ns,
+            "unknown_ns": self.unknown_ns,
+            "count": self.count,
+            "undecided": self.undecided,
+            "by": list(self.by),
+            "rows": [row.to_json() for row in self.rows],
+        }
+
+
+def aspects(text: str) -> tuple[str, ...]:
+    """The aspects of a list such as "lock,owner_chain"."""
+    asked = tuple(part.strip() for part in text.split(",") if part.strip())
+    for part in asked:
+        if part not in ASPECTS:
+            raise UsageError(f"--by takes of {', '.join(ASPECTS)}, not {part!r}")
+    if not asked or len(set(asked)) < len(asked):
+        raise UsageError("--by takes at least one aspect, and each only once")
+    return asked
+
+
+def locks(
+    recording: Recording,
+    selection: Selection | None = None,
+    *,
+    by: Sequence[str] = DEFAULT,
+    top: int | None = None,
+) -> Locks:
+    """The waiting of the selected threads in the selected time; `top` rows of each level."""
+    everything = contended(recording)
+    found, rows = everything.rows(selection or Selection())
+    sorted_ = _Aggregates(everything, found, tuple(by))
+    count = 0
+    unknown = 0
+    for block in blames(found, rows):
+        sorted_.add(block)
+        count += len(np.unique(found.wait[block.contention]))
+        unknown += int(block.ns[block.thread == NOBODY].sum())
+    total = int(found.length[rows].sum())
+    signals = int(found.length[rows][everything.signalling[rows]].sum())
+    return Locks(tuple(by), total, signals, unknown, count, everything.undecided, sorted_.rows(top))
+
+
+class _Aggregates:
+    """Sums blames into a tree of rows, a block at a time: Hofer's selectors and aggregators."""
+
+    def __init__(self, everything: Contended, found: Contentions, by: tuple[str, ...]) -> None:
+        self.everything = everything
+        self.found = found
+        self.by = by
+        self.numbers: list[dict[tuple[int, int], int]] = [{} for _ in by]
+        """Rows of each level, by the row above and the value."""
+        self.sums: list[Ints] = [np.zeros((4, 0), dtype=np.int64) for _ in by]
+        """Of each row: time, time for signals, count, longest."""
+        self.histograms: list[Ints] = [np.zeros((0, LONGEST), dtype=np.int64) for _ in by]
+
+    def add(self, block: Blames) -> None:
+        wait = self.found.wait[block.contention]
+        signalling = self.everything.signalling[block.contention]
+        above = np.zeros(len(block), dtype=np.int64)
+        for level, aspect in enumerate(self.by):
+            value = self._values(aspect, block)
+            above = self._numbered(level, above, value)
+            self._add(level, above, wait, block.ns, signalling)
+
+    def _values(self, aspect: str, block: Blames) -> Ints:
+        everything, found = self.everything, self.found
+        contention = block.contention
+        if aspect == "kind":
+            return everything.kind[contention]
+        if aspect == "lock":
+            return everything.lock[contention]
+        owner = aspect.startswith("owner")
+        context = block.context if owner else found.context[contention]
+        if aspect.endswith("_thread"):
+            thread = block.thread if owner else found.thread[contention]
+            return everything.thread_names[1][thread]
+        if aspect.endswith("_function"):
+            return everything.function[context]
+        return everything.chains.node[context]
+
+    def _numbered(self, level: int, above: Ints, value: Ints) -> Ints:
+        """The number of each one's row at this level."""
+        span = int(value.max(initial=0)) + 2
+        pairs, inverse = np.unique(above * span + value + 1, return_inverse=True)
+        known = self.numbers[level]
+        numbers = [
+            known.setdefault((pair // span, pair % span - 1), len(known)) for pair in pairs.tolist()
+        ]
+        return np.array(numbers, dtype=np.int64)[inverse]
+
+    def _add(self, level: int, row: Ints, wait: Ints, ns: Ints, signalling: Any) -> None:
+        size = len(self.numbers[level])
+        grown = size - self.sums[level].shape[1]
+        if grown:
+            self.sums[level] = np.pad(self.sums[level], ((0, 0), (0, grown)))
+            self.histograms[level] = np.pad(self.histograms[level], ((0, grown), (0, 0)))
+        totals, histogram = self.sums[level], self.histograms[level]
+        totals[0] += sums(row, ns, size)
+        totals[1] += sums(row[signalling], ns[signalling], size)
+        # No wait is in two blocks, so what one adds up to in a row is complete here.
+        span = int(wait.max(initial=0)) + 1
+        pairs, inverse = np.unique(row * span + wait, return_inverse=True)
+        length = sums(inverse, ns, len(pairs))
+        rows = pairs // span
+        totals[2] += np.bincount(rows, minlength=size)
+        np.maximum.at(totals[3], rows, length)
+        np.add.at(histogram, (rows, _bucket(length)), 1)
+
+    def rows(self, top: int | None) -> list[LocksRow]:
+        children: list[list[LocksRow]] = []
+        for level in reversed(range(len(self.by))):
+            aspect = self.by[level]
+            families: dict[int, list[LocksRow]] = {}
+            for (above, value), number in self.numbers[level].items():
+                wait_ns, signals, count, longest = self.sums[level][:, number].tolist()
+                histogram = self.histograms[level][number]
+                row = LocksRow(
+                    aspect,
+                    self._told(aspect, value),
+                    wait_ns,
+                    signals,
+                    count,
+                    longest,
+                    [(1 << b, int(histogram[b])) for b in np.flatnonzero(histogram).tolist()],
+                    children[number] if children else [],
+                )
+                families.setdefault(above, []).append(row)
+            for family in families.values():
+                family.sort(key=lambda row: -row.wait_ns)
+                if top is not None:
+                    del family[top:]
+            above_count = len(self.numbers[level - 1]) if level else 1
+            children = [families.get(number, []) for number in range(above_count)]
+        return children[0] if children else []
+
+    def _told(self, aspect: str, value: int) -> Any:
+        everything = self.everything
+        if aspect == "kind":
+            return KINDS[value]
+        if aspect == "lock":
+            return everything.locks[value].name
+        if value < 0:
+            return None
+        if aspect.endswith("_thread"):
+            return everything.thread_names[0][value]
+        if aspect.endswith("_function"):
+            return everything.chains.functions[value].to_json()
+        return everything.chains.to_json(value)
+
+
+def _bucket(ns: Ints) -> Ints:
+    """The power of two that a length does not exceed."""
+    return np.frexp(np.maximum(ns - 1, 0).astype(np.float64))[1].astype(np.int64)
