@@ -1,0 +1,65 @@
+"""Fixtures of all tests that touch an agent: they run once for every CPython sonde supports."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pythons
+from environments import Environment, environment_of
+from launching import Interpreter
+
+_asked: set[str] = set()
+
+
+@functools.cache
+def _interpreters() -> dict[str, str]:
+    return pythons.found()
+
+
+@pytest.fixture(scope="session", params=pythons.VERSIONS)
+def python(request: pytest.FixtureRequest) -> Interpreter:
+    """Each supported interpreter in turn; one that is not here is a skip that says so."""
+    version: str = request.param
+    _asked.add(version)
+    found = _interpreters().get(version)
+    if found is None:
+        pytest.skip(f"CPython {version} is not on this machine; `make pythons` fetches it")
+    return Interpreter(version, found)
+
+
+@pytest.fixture(scope="session")
+def any_python() -> Interpreter:
+    """One interpreter, for what does not depend on which one it is."""
+    version, path = next(iter(_interpreters().items()))
+    return Interpreter(version, path)
+
+
+@pytest.fixture(scope="session")
+def environment(python: Interpreter) -> Environment:
+    """The interpreter with sonde importable, as after `pip install sonde`."""
+    return environment_of(python)
+
+
+@pytest.fixture(scope="session")
+def keep(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A file name of its own for each recording of the session."""
+    folder = tmp_path_factory.mktemp("recordings")
+    count = iter(range(1_000_000))
+    return lambda name: folder / f"{next(count)}-{name}.sonde"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says on which interpreters the agents were tested, and on which they were not."""
+    if not _asked:
+        return
+    missing = sorted(_asked.difference(_interpreters()))
+    have = ", ".join(sorted(_asked.intersection(_interpreters()))) or "none"
+    terminalreporter.write_line(f"agents tested on CPython {have}")
+    if missing:
+        terminalreporter.write_line(
+            f"NOT tested on CPython {', '.join(missing)}: not on this machine", yellow=True
+        )

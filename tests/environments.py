@@ -1,0 +1,71 @@
+"""An environment for each interpreter in which sonde can be imported, kept in the user's cache.
+
+`sonde.record(...)` runs inside the program it records, so that interpreter needs sonde's own
+dependencies: for recording that is zstandard alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import pythons
+from launching import Interpreter
+
+NEEDED = "zstandard>=0.22"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An interpreter that finds sonde and what it needs to record."""
+
+    python: Interpreter
+    path: str
+
+
+def environment_of(python: Interpreter) -> Environment:
+    folder = pythons.cache_folder().parent / "test-environments"
+    folder.mkdir(parents=True, exist_ok=True)
+    home = folder / python.version
+    with open(folder / f"{python.version}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not _works(home, python):
+            shutil.rmtree(home, ignore_errors=True)
+            _make(home, python)
+    return Environment(python, str(home / "bin" / "python"))
+
+
+def _works(home: Path, python: Interpreter) -> bool:
+    question = "import sys, zstandard; print(sys.version.split()[0], sys.base_prefix)"
+
+    def answer(path: str, text: str) -> str:
+        try:
+            return subprocess.run(
+                [path, "-I", "-c", text], capture_output=True, text=True, check=False, timeout=60
+            ).stdout
+        except OSError:
+            return ""
+
+    ours = answer(str(home / "bin" / "python"), question)
+    return bool(ours) and ours == answer(python.path, question.replace(", zstandard", ""))
+
+
+def _make(home: Path, python: Interpreter) -> None:
+    subprocess.run([python.path, "-m", "venv", "--without-pip", home], check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--python", home / "bin" / "python", "install", "-q", NEEDED],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+        env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+    )
+    if done.returncode:
+        pytest.skip(f"zstandard cannot be had for CPython {python.version}: {done.stderr[-200:]}")

@@ -1,0 +1,79 @@
+"""Threads that compute against threads that want the GIL every few milliseconds.
+
+    gil.py LIBRARY      the library made from doze.c
+"""
+
+import ctypes
+import sys
+import threading
+
+from ledger import Waiting, now, tell
+
+doze = ctypes.CDLL(sys.argv[1]).doze
+doze.restype = ctypes.c_longlong
+SLEEP = ctypes.c_long(5_000_000)
+
+scenarios = {
+    "burner": {
+        "kind": "gil",
+        "waiter": "take_burner",
+        "owners": ["burn"],
+        "signal": True,
+        "by": "chain",
+    },
+    "two": {
+        "kind": "gil",
+        "waiter": "take_two",
+        "owners": ["burn_here", "burn_there"],
+        "signal": True,
+        "by": "chain",
+    },
+}
+
+
+def work():
+    total = 0
+    for n in range(1000):
+        total += n * n
+    return total
+
+
+def burn(until):
+    while now() < until:
+        work()
+
+
+def burn_here(until):
+    while now() < until:
+        work()
+
+
+def burn_there(until):
+    while now() < until:
+        work()
+
+
+def take_burner():
+    return doze(SLEEP)
+
+
+def take_two():
+    return doze(SLEEP)
+
+
+def run(scenario, take, burners, seconds):
+    until = now() + int(seconds * 1e9)
+    threads = [threading.Thread(target=burner, args=(until,)) for burner in burners]
+    for thread in threads:
+        thread.start()
+    while now() < until - 50_000_000:
+        waiting = Waiting(scenario)
+        since = take()
+        waiting.over(since)
+    for thread in threads:
+        thread.join()
+
+
+run("burner", take_burner, [burn], 0.8)
+run("two", take_two, [burn_here, burn_there], 0.8)
+tell(scenarios)
