@@ -32,6 +32,7 @@ HERE = Path(__file__).resolve().parent
 # At least one period, as a timer starts anew with every slice; but the shorter they are, the better
 # do slices in a row agree.
 SLICES_S = {100: 0.015, 1000: 0.008, 10_000: 0.004}
+LONGEST_SLICE_S = 0.3
 ATTACHED_SLICE_S = 0.3
 BOUNDS = {100: 0.003, 1000: 0.015, 10_000: 0.12}
 ABOVE_FLOOR_US = 2.5
@@ -47,6 +48,11 @@ class Plan:
     """Rounds, however long they take."""
 
 
+def slice_s(program: str, rate: int) -> float:
+    """A slice in which every thread's timer ticks."""
+    return max(SLICES_S[rate], 1.5 / rate * programs.SHARED_BY.get(program, 1))
+
+
 def run_worker(
     env: Environment, program: str, conditions: list[str], rate: int, plan: Plan, **more: Any
 ) -> dict[str, Any]:
@@ -55,7 +61,7 @@ def run_worker(
         "conditions": conditions,
         "rate": rate,
         "what": "cpu",
-        "slice": SLICES_S[rate],
+        "slice": slice_s(program, rate),
         "seconds": plan.seconds,
         "least": plan.least,
         "seed": rate,
@@ -84,10 +90,15 @@ class Measured:
     quality: dict[str, Any]
 
     def overhead(self, condition: str) -> Column:
-        return timer_overhead(self.rounds, self.rounds.cpu, condition)
+        return self._overhead(self.rounds.cpu, condition)
 
     def wall_overhead(self, condition: str) -> Column:
-        return timer_overhead(self.rounds, self.rounds.wall, condition)
+        return self._overhead(self.rounds.wall, condition)
+
+    def _overhead(self, times: dict[str, Column], condition: str) -> Column:
+        if self.program in programs.APART:
+            return overhead(times, condition)  # its cost is not the ticks'
+        return timer_overhead(self.rounds, times, condition)
 
     def handler_us(self) -> float:
         taken = self.quality.get("taken", 0)
@@ -113,10 +124,13 @@ def of_sonde(section: Section, env: Environment, names: list[str], plans: dict[i
     names = [name for name in names if env.runs(name)]
     lines = []
     for rate, plan in plans.items():
-        measured = measure(env, names, rate, plan)
+        # So few slices of that length fit in that time would only blur the mean.
+        short = [name for name in names if slice_s(name, rate) < LONGEST_SLICE_S]
+        measured = measure(env, short, rate, plan)
         if not measured:
             continue
         rows = [_row(m) for m in measured]
+        measured = [m for m in measured if m.program not in programs.APART] or measured
         total = geometric_mean([m.overhead("sonde") for m in measured])
         floor = geometric_mean([m.overhead("floor") for m in measured])
         wall = geometric_mean([m.wall_overhead("sonde") for m in measured])

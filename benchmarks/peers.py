@@ -113,7 +113,7 @@ class Attached:
         converter = [*self._tools["austin-convert"], str(output), str(text)]
         subprocess.run(converter, check=True, capture_output=True)
         result = Result(seconds, 0, 0)
-        for line in text.read_text(errors="replace").splitlines():
+        for line in text.read_text(errors="replace").split("\n"):
             if line.startswith("# errors: "):
                 result.failed += int(line.split()[2].split("/")[0])
             if line.startswith("#") or not line:
@@ -154,8 +154,9 @@ def _sampling(said: str, output: Path, seconds: float) -> Result:
 def _collapsed(output: Path, result: Result, drop: int) -> None:
     if not output.exists():
         return
-    for line in output.read_text(errors="replace").splitlines():
-        stack, _, count = line.rpartition(" ")
+    # Torn reads bring names of random bytes, line ends among them: a line ends with a number.
+    text = output.read_text(errors="replace")
+    for stack, count in re.findall(r"(.+?) (\d+)\n", text, re.DOTALL):
         frames = tuple(stack.split(";")[drop:])
         result.stacks[frames] = result.stacks.get(frames, 0) + int(count)
         result.samples += int(count)

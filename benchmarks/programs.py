@@ -25,6 +25,11 @@ FOLDER_VARIABLE = "SONDE_BENCH_PYPERFORMANCE"
 DEEP = 200
 THREADS = 50
 
+# Threads that share a slice: each has a timer of its own, which wants its share to be long enough.
+SHARED_BY = {"handoff": THREADS}
+# Shown but left out of means: it switches threads ten thousand times a second, to show what that
+# costs where every switch stops one timer and starts another.
+APART = ("handoff",)
 # What a program imports that the standard library does not have.
 NEEDS = {"django_template": "django", "sqlglot": "sqlglot"}
 
@@ -161,31 +166,43 @@ def _deep() -> Work:
 
 
 class _Crowd:
-    """Threads that live as long as the process and share out each round of work."""
+    """Threads that live as long as the process and wait for their turn or for all at once."""
 
     def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self.todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self.next = 0
+        self.todo: list[queue.SimpleQueue[int]] = [queue.SimpleQueue() for _ in range(threads)]
         self.done: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for _ in range(threads):
-            threading.Thread(target=self.serve, daemon=True).start()
+        for mine in self.todo:
+            threading.Thread(target=self.serve, args=(mine,), daemon=True).start()
 
-    def serve(self) -> None:
+    def serve(self, mine: queue.SimpleQueue[int]) -> None:
         while True:
-            count = self.todo.get()
+            count = mine.get()
             total = 0
             for n in range(count):
                 total += _leaf(n)
             self.done.put(total)
 
-    def round(self) -> int:
-        for _ in range(self.threads):
-            self.todo.put(1_000)
-        return sum(self.done.get() for _ in range(self.threads))
+    def turn(self, count: int) -> int:
+        """One of them works; they would take turns anyway, as only one has the GIL."""
+        self.next = (self.next + 1) % len(self.todo)
+        self.todo[self.next].put(count)
+        return self.done.get()
+
+    def all(self, count: int) -> int:
+        for its in self.todo:
+            its.put(count)
+        return sum(self.done.get() for _ in self.todo)
 
 
-def _crowd() -> Work:
-    return _Crowd(THREADS).round
+def _threads() -> Work:
+    crowd = _Crowd(THREADS)
+    return lambda: crowd.turn(150_000)
+
+
+def _handoff() -> Work:
+    crowd = _Crowd(THREADS)
+    return lambda: crowd.all(1_000)
 
 
 PROGRAMS: dict[str, Callable[[], Work]] = {
@@ -201,7 +218,8 @@ PROGRAMS: dict[str, Callable[[], Work]] = {
     "sqlglot": _sqlglot,
     "django_template": _django,
     "deep": _deep,
-    "threads": _crowd,
+    "threads": _threads,
+    "handoff": _handoff,
 }
 
 

@@ -80,7 +80,7 @@ class Bench:
 
     def peers(self, section: Section) -> None:
         names = self.programs(list(overhead.PEER_PROGRAMS), ["richards"])
-        plan = Plan(3, 2) if self.quick else Plan(4, 4)
+        plan = Plan(3, 2) if self.quick else Plan(6, 6)
         overhead.of_peers(section, self.envs, self.tools, dict(self.missing), plan, 1000, names)
 
     def accuracy(self, section: Section) -> None:
@@ -130,6 +130,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(chosen, Path(scratch))
         about = machine.describe(bench.pythons)
+        if chosen.quick:
+            about += " A short run of few programs (`--quick`)."
         print(about, end="\n\n")
         for name in chosen.only or PARTS:
             part: Callable[[Section], None] = getattr(bench, name)
