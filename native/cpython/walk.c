@@ -91,7 +91,11 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
         out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
     }
     // A generator that yields is cut off from its caller some instructions before the caller is the
-    // current frame again (seen on 3.12): its own frames alone are a stack that never was.
+    // current frame again (seen on 3.11 and 3.12): its own frames alone are a stack that never was.
+#if PY_VERSION_HEX < 0x030C0000
+    whole = whole && (!root || root->owner != FRAME_OWNED_BY_GENERATOR || root->previous ||
+                      state->cframe->previous == &state->root_cframe);
+#endif
     if (!whole && !event->flags)
         return undecodable(event);
     if (root && !event->flags) {
