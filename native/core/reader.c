@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MOST_THREADS 4096
@@ -38,7 +40,7 @@ typedef struct {
 
 static pthread_t thread;
 static bool running;
-static _Atomic bool stopping;
+static _Atomic uint32_t stopping;
 static uint32_t sampler; // of SONDE_SAMPLER_*; NONE: only watch those that wait
 static bool polls;
 static watched *table;
@@ -218,6 +220,14 @@ static void see_waiting(watched *w, uint64_t now)
 
 // ---- the thread
 
+// Until a time on the monotonic clock, or until told to stop: who stops a session holds the GIL.
+static void wait_until(uint64_t time)
+{
+    struct timespec until = {(time_t)(time / 1000000000u), (long)(time % 1000000000u)};
+    syscall(SYS_futex, &stopping, FUTEX_WAIT_BITSET_PRIVATE, 0, &until, NULL,
+            FUTEX_BITSET_MATCH_ANY);
+}
+
 static void *body(void *unused)
 {
     (void)unused;
@@ -230,8 +240,9 @@ static void *body(void *unused)
         uint64_t now = sonde_now();
         if (next < now)
             next = now;
-        struct timespec until = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        wait_until(next);
+        if (atomic_load(&stopping))
+            break;
         now = sonde_now();
         if (now >= next_list) {
             refresh();
@@ -275,7 +286,7 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
         listed = (sonde_listed *)(table + MOST_THREADS);
     }
     known = 0;
-    atomic_store(&stopping, false);
+    atomic_store(&stopping, 0);
     // The target's signals are not for us; faults inside the guard are.
     sigset_t all, before;
     sigfillset(&all);
@@ -295,7 +306,8 @@ void sonde_reader_stop(void)
 {
     if (!running)
         return;
-    atomic_store(&stopping, true);
+    atomic_store(&stopping, 1);
+    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1);
     pthread_join(thread, NULL);
     running = false;
 }
