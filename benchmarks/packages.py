@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,8 @@ import programs
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 FOLDER = Path(sys.prefix) / "bench-packages"
+
+A_DAY = 86400
 
 # austin is a binary, austin-python converts what it writes; any interpreter will do.
 TOOLS = ("austin-dist", "austin-python")
@@ -62,11 +65,11 @@ def environment(version: str, python: str, requirements: tuple[str, ...] = ()) -
 
 
 def _install(folder: Path, requirement: str, version: str | None) -> str | None:
-    """Nothing, or why it could not be had; asked once, then the folder knows."""
+    """Nothing, or why it could not be had; what could not is asked for again after a day."""
     mark, refused = folder / f".{requirement}", folder / f".{requirement}.missing"
     if mark.exists():
         return None
-    if refused.exists():
+    if refused.exists() and time.time() - refused.stat().st_mtime < A_DAY:
         return refused.read_text()
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "install", "-qq", "--target", str(folder)]
