@@ -22,6 +22,21 @@ static uint64_t key_of(const void *pointer)
     return ((uint64_t)(uintptr_t)pointer >> 3) & (((uint64_t)1 << 44) - 1);
 }
 
+uint64_t sonde_seen_find(const sonde_seen *seen, const void *pointer)
+{
+    uint64_t key = key_of(pointer);
+    uint32_t start = place_of(key);
+    for (uint32_t i = 0; i < SONDE_SEEN_PROBES; i++) {
+        uint32_t place = (start + i) & (PLACES - 1);
+        uint64_t word = atomic_load_explicit(&seen->words[place], memory_order_acquire);
+        if (word >> USES_BITS == key)
+            return id_of(place, word);
+        if (word == 0)
+            return 0;
+    }
+    return 0;
+}
+
 uint64_t sonde_seen_add(sonde_seen *seen, const void *pointer, bool *fresh)
 {
     uint64_t key = key_of(pointer);

@@ -20,6 +20,9 @@ typedef struct {
 // The id of `key`, inserted if it was not there (*fresh tells); 0 if there is no place for it.
 uint64_t sonde_seen_add(sonde_seen *seen, const void *key, bool *fresh);
 
+// The id of `key`, 0 if it is not there.
+uint64_t sonde_seen_find(const sonde_seen *seen, const void *key);
+
 // Forgets `key`: called when the thing dies, and when it could not be described after all.
 void sonde_seen_remove(sonde_seen *seen, const void *key);
 

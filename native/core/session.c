@@ -27,6 +27,14 @@ static void *reserve(size_t size)
     return at == MAP_FAILED ? NULL : at;
 }
 
+static uint64_t cost_of_cpu_clock(void)
+{
+    uint64_t start = sonde_thread_cpu(), now = start;
+    for (int i = 0; i < 64; i++)
+        now = sonde_thread_cpu();
+    return (now - start) / 64;
+}
+
 int sonde_session_start(const sonde_config *config, int memfd)
 {
     uint64_t rings_at = SONDE_HEADER_SIZE + (uint64_t)config->nslots * SONDE_SLOT_SIZE;
@@ -60,6 +68,7 @@ int sonde_session_start(const sonde_config *config, int memfd)
     sonde.slots = (sonde_slot *)((uint8_t *)at + SONDE_HEADER_SIZE);
     sonde.rings = (uint8_t *)at + rings_at;
     sonde.config = *config;
+    sonde.cpu_read_ns = cost_of_cpu_clock();
     sonde_seen_clear(sonde.seen);
     atomic_store(&sonde.notes_taken, 0);
     sonde.notes = sonde_claim(SONDE_NOTES_TID);
@@ -113,7 +122,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->ring = (sonde_ring){slot, sonde.rings + (size_t)i * sonde.config.ring_size,
                                     sonde.config.ring_size};
         thread->armed_by[0] = thread->armed_by[1] = 0;
-        thread->ticked_cpu = thread->rests_until = 0;
+        thread->ticked_cpu = thread->rests_until = thread->handled = 0;
         thread->switches = 0;
         thread->depth = 0;
         slot->thread_object = 0;

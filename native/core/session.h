@@ -20,7 +20,7 @@ typedef struct { // what the agent itself knows of a slot; never unmapped, so la
     uint64_t armed_by[2];          // sig_data of the event that samples this thread, by kind
     uint64_t entered_cpu, handled; // CPU time when the handler was entered; how many there were
     uint64_t ticked_cpu;           // CPU time at the last tick
-    uint64_t rests_until;          // CPU time before which no sample is taken
+    uint64_t rests_until;          // CPU time before which no sample is taken; 1: look closer
     uint64_t last_pc, last_sp;     // where the last signal interrupted
     uint64_t switches;             // voluntary context switches at the last wait
     uint32_t depth;                // of the last stack written
@@ -39,6 +39,8 @@ typedef struct {
     size_t mapped, threads_mapped;
     sonde_config config;
     sonde_seen *seen;
+    bool exact_cpu;       // every sample carries the CPU clock
+    uint64_t cpu_read_ns; // what reading it costs
     sonde_thread *notes;
     _Atomic uint32_t notes_taken;
 } sonde_session;

@@ -117,8 +117,8 @@ typedef struct { // every record starts so; size is a multiple of 8 and includes
 // sample record. Deep stacks cost bytes only where they move, and the recorder interns only those.
 typedef struct {
     sonde_rec rec;
-    uint64_t time,
-        cpu; // ns: CLOCK_MONOTONIC, and the thread's CPU clock; the recorder makes weights
+    // CLOCK_MONOTONIC, and the thread's CPU clock (0: a period after the last one); ns
+    uint64_t time, cpu;
     uint32_t keep, count;
     uint32_t interpreter;
     uint32_t tid;           // only in SONDE_REC_OPEN_WAIT: whose stack it is
@@ -197,7 +197,7 @@ typedef struct {
 typedef struct {
     uint32_t magic, sampler;
     uint32_t wait_signals; // context-switch events are armed too
-    uint32_t pad;
+    uint32_t exact_cpu;    // ticks may be missing: every sample is to carry the CPU clock
 } sonde_arm;
 
 // sig_data of the perf events: kind in the low bits, then a number that tells the events of a

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #ifndef TRAP_PERF
 #define TRAP_PERF 6
@@ -53,18 +54,33 @@ static void write_walked(sonde_thread *thread, const ucontext_t *context, sonde_
     sonde_write_stack(thread, job.depth, &job.event);
 }
 
+// Reading a thread's CPU clock is a system call, and the dearest part of a sample. Ticks come a
+// period of CPU time apart, so most samples leave it out and the recorder counts a period; every
+// sixteenth puts that right. Not where ticks are left out (kernel time excluded, a handler that
+// rests) or where waits are told from the two clocks.
+#define CPU_READ_EVERY 16
+
+static uint64_t cpu_now(sonde_thread *thread, bool needed)
+{
+    if (!needed && !sonde.exact_cpu && thread->handled % CPU_READ_EVERY != 0)
+        return 0;
+    return sonde_thread_cpu();
+}
+
 static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now, bool stale)
 {
-    sonde_event event = {.time = now, .cpu = sonde_thread_cpu(), .state = SONDE_RUNNING};
+    sonde_event event = {.time = now, .state = SONDE_RUNNING};
+    event.cpu = cpu_now(thread, stale || thread->rests_until);
     thread->entered_cpu = event.cpu;
+    if (event.cpu && event.cpu < thread->rests_until)
+        return;
+    thread->rests_until = 0;
     // A tick that came late by less than a period (libc blocks signals while it starts a thread) is
     // as good as one that came in time; after more than that the stack is not the one that spent
     // it.
-    uint64_t since = event.cpu - thread->ticked_cpu;
-    thread->ticked_cpu = event.cpu;
-    if (event.cpu < thread->rests_until)
-        return;
-    if (stale && since > 2 * sonde.config.period_ns) {
+    bool too_late = stale && event.cpu - thread->ticked_cpu > 2 * sonde.config.period_ns;
+    thread->ticked_cpu = event.cpu ? event.cpu : thread->ticked_cpu + sonde.config.period_ns;
+    if (too_late) {
         event.flags = SONDE_UNDECODABLE;
         sonde_write_stack(thread, 0, &event);
         return;
@@ -118,23 +134,29 @@ static void on_switch(sonde_thread *thread, const ucontext_t *context, uint64_t 
 // A handler that takes as long as the time between two ticks would leave its thread no time at all:
 // thousands of frames at a high rate take that long. After an expensive one the thread is left
 // alone for three times as long; the next sample then stands for the ticks between.
-static void rest(sonde_thread *thread, uint64_t entered)
+static void rest(sonde_thread *thread, uint64_t entered_tsc)
 {
+    // The period in cycles of a 3 GHz clock: only an order of magnitude matters here.
     uint64_t much = sonde.config.period_ns / 4;
-    if (!thread->entered_cpu || sonde_now() - entered <= much) // no system call in most cases
+    if (__rdtsc() - entered_tsc <= much * 3)
         return;
-    uint64_t cpu = sonde_thread_cpu(), cost = cpu - thread->entered_cpu;
-    if (cost > much)
-        thread->rests_until = cpu + 3 * cost;
+    uint64_t cpu = sonde_thread_cpu();
+    if (!thread->entered_cpu) // it may have been the scheduler: look closer next time
+        thread->rests_until = 1;
+    else if (cpu - thread->entered_cpu > much)
+        thread->rests_until = cpu + 3 * (cpu - thread->entered_cpu);
 }
 
 // What the handlers cost, in CPU time: time on the clock would count that somebody else had the
-// core. Reading the CPU clock is a system call, so every sixteenth handler stands for all.
-#define OWN_TIME_EVERY 16
+// core. One handler stands for all those since the last that was measured.
 static void count_own_time(sonde_thread *thread)
 {
-    if (++thread->handled % OWN_TIME_EVERY == 0 && thread->entered_cpu)
-        thread->slot->agent_ns += OWN_TIME_EVERY * (sonde_thread_cpu() - thread->entered_cpu);
+    if (thread->handled++ % CPU_READ_EVERY == 0 && thread->entered_cpu) {
+        uint64_t cost = sonde_thread_cpu() - thread->entered_cpu, read = sonde.cpu_read_ns;
+        // The others did not read the clock.
+        uint64_t others = sonde.exact_cpu || cost < read ? cost : cost - read;
+        thread->slot->agent_ns += cost + read + (CPU_READ_EVERY - 1) * others;
+    }
     thread->entered_cpu = 0;
 }
 
@@ -145,7 +167,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
         return;
     }
     int saved = errno;
-    uint64_t now = sonde_now();
+    uint64_t now = sonde_now(), tsc = __rdtsc();
     perf_info perf;
     memcpy(&perf, (char *)&info->si_addr + sizeof(void *), sizeof perf);
     sonde_thread *thread = sonde_enter();
@@ -170,7 +192,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
             on_cpu_tick(thread, context, now, stale);
         else if (kind == SONDE_SIG_SWITCH && !stale)
             on_switch(thread, context, now);
-        rest(thread, now);
+        rest(thread, tsc);
         count_own_time(thread);
         sonde_leave(thread);
     }

@@ -40,6 +40,7 @@ static int begin(uint32_t reason)
     sonde_link_close(&link);
     if (!error)
         error = answered;
+    sonde.exact_cpu = arm.exact_cpu;
     if (!error)
         error = sonde_reader_start(&arm, &sonde_threads_here);
     if (!error && (sonde.config.what & SONDE_WHAT_LOCKS))

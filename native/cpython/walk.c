@@ -48,7 +48,14 @@ static uint32_t undecodable(sonde_event *event)
     return 0;
 }
 
-static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, sonde_event *event)
+// More instructions than any function needs before it has begun.
+#define ALL_BEGUN 256
+
+// `own`: the frames are the calling thread's, whole and alive. Then a code object that was seen is
+// one still (it leaves the table when it dies), and nothing of it needs to be looked at again: its
+// memory is cold, and a deep stack would wait for each.
+static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, sonde_event *event,
+                     bool own)
 {
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;
@@ -66,12 +73,18 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
             calls_c = true;
             continue;
         }
-        Py_ssize_t index;
-        if (!frame_decode(f, &code, &index))
+        Py_ssize_t index = -2;
+        code = frame_code(f);
+        uint64_t id = own ? sonde_seen_find(sonde.seen, code) : 0;
+        if (id)
+            index = frame_instr(f) - code_start(code);
+        if ((index < -1 || index > (Py_ssize_t)SONDE_INSTR_MASK - 1) &&
+            !frame_decode(f, &code, &index))
             return undecodable(event);
         // Not begun: the frame is still being set up, or is a trampoline of the interpreter's own
         // (3.13's inlined __init__), which sys._getframe does not show either.
-        if (f->owner != FRAME_OWNED_BY_GENERATOR && index < code->_co_firsttraceable)
+        if (index < ALL_BEGUN && f->owner != FRAME_OWNED_BY_GENERATOR &&
+            index < code->_co_firsttraceable)
             continue;
         root = f;
         root_code = code;
@@ -79,8 +92,7 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
             event->flags |= SONDE_TRUNCATED;
             break;
         }
-        uint64_t id = sonde_describe_code(thread, code);
-        if (!id)
+        if (!id && !(id = sonde_describe_code(thread, code)))
             return undecodable(event);
         if (calls_c) {
             uint64_t native = sonde_callee(thread, f, code, id, index);
@@ -113,13 +125,15 @@ uint32_t sonde_cpython_walk(sonde_thread *thread, const ucontext_t *context, son
     if (!state) // a thread Python does not know: it has time, but no frames
         return 0;
     frame_t *top;
-    return top_frame(state, context, &top) ? walk(thread, state, top, event) : undecodable(event);
+    return top_frame(state, context, &top) ? walk(thread, state, top, event, true)
+                                           : undecodable(event);
 }
 
 uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event)
 {
     frame_t *top;
-    return top_frame(state, NULL, &top) ? walk(thread, state, top, event) : undecodable(event);
+    return top_frame(state, NULL, &top) ? walk(thread, state, top, event, false)
+                                        : undecodable(event);
 }
 
 frame_t *sonde_cpython_top(PyThreadState *state)

@@ -174,6 +174,7 @@ class Recorder:
         target = TargetProcess(
             pid, version, self._writer, self._contexts, self.origin, slots, ring_size
         )
+        target.period = self._period
         self._targets.append(target)
         self._announce()
         what = shm.WHAT_CPU
@@ -207,7 +208,8 @@ class Recorder:
         target.polls_waits = "waits" in self._what and not armed.wait_signals
         self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
         self._why = armed.why_not_better or self._why
-        connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), 0))
+        exact = int(armed.sampler == "perf-user" or "waits" in self._what)
+        connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
 
     def _read_remotely(self, root: int, now: int) -> None:
         """No agent has come: read the target from outside, if it is a CPython."""

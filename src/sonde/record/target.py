@@ -53,6 +53,7 @@ class TargetProcess:
         self._times: dict[int, ThreadTime] = {}
         self._lock_rows: dict[tuple[int, int], int] = {}
         self.armed: Armed | None = None
+        self.period = 0
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
         self.started = time.monotonic_ns()

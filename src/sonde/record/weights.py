@@ -26,7 +26,7 @@ class ThreadTime:
         self.born = born
         self.last_time = born
         self.last_cpu = cpu
-        self._cpu_born = self._cpu_done = cpu
+        self._cpu_born = self._cpu_given = cpu
         self._off_done = 0
         self._last_wait: tuple[int, int] | None = None
 
@@ -44,15 +44,18 @@ class ThreadTime:
         """Leaves out the time since the last record: a pause."""
         self.born += now - self.last_time
         self._cpu_born += cpu - self.last_cpu
-        self.last_time, self.last_cpu, self._cpu_done = now, cpu, cpu
+        self.last_time, self.last_cpu, self._cpu_given = now, cpu, cpu
 
     def running(self, now: int, cpu: int, context: int, interpreter: int) -> None:
+        process = self._process
+        if not cpu:  # most ticks do not say: it was a period after the last
+            cpu = self.last_cpu + process.period
         if self._last_wait is not None:
             self.finish_wait(now, cpu)
         self.last_time, self.last_cpu = now, cpu
-        process = self._process
-        weight = max(cpu - self._cpu_done, 0)
-        self._cpu_done = cpu
+        # What was given too much by counting periods is taken back from the next ones.
+        weight = max(cpu - self._cpu_given, 0)
+        self._cpu_given += weight
         process.cpu_sampled += weight
         process.running += 1
         row = self.row(interpreter)
