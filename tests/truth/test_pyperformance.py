@@ -1,0 +1,73 @@
+"""Real programs at 10 kHz: no stack that cannot be, next to nothing lost."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import pythons
+from launching import Interpreter, must_run
+
+from truth.conftest import ATTEMPTS, RATE
+from truth.stacks import PROGRAMS, Stacks, impossible, trace
+
+CPU_SECONDS = "0.8"
+
+# The smaller picture shows the same things: trace and recording draw the same one.
+ARGUMENTS = {
+    "richards": [],
+    "deltablue": [],
+    "json_dumps": [],
+    "raytrace": ["--width=40", "--height=40"],
+}
+
+
+@pytest.fixture(scope="session")
+def benchmarks() -> Path:
+    """The folder of pyperformance's programs: its own where it is installed, else in the cache."""
+    inside = Path("data-files", "benchmarks")
+    spec = importlib.util.find_spec("pyperformance")
+    if spec is not None and spec.origin is not None:
+        return Path(spec.origin).parent / inside
+    cache = pythons.cache_folder().parent / "pyperformance"
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (cache / "pyperformance" / inside).is_dir():
+            done = subprocess.run(
+                [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile"]
+                + ["--target", cache, "pyperformance>=1.11"],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=200,
+            )
+            if done.returncode:
+                pytest.skip(f"pyperformance cannot be had here: {done.stderr[-200:]}")
+    return cache / "pyperformance" / inside
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_no_impossible_stack_and_nothing_lost(
+    python: Interpreter, benchmarks: Path, keep: Callable[[str], Path], name: str
+) -> None:
+    program = benchmarks / f"bm_{name}" / "run_benchmark.py"
+    driver = PROGRAMS / "pyperformance_.py"
+    path = keep(f"{name}-{python.version}")
+    for _ in range(ATTEMPTS):
+        command = [python.path, driver, program, CPU_SECONDS, *ARGUMENTS[name]]
+        recording = must_run(path, command, "--rate", str(RATE)).recording
+        if not recording.quality["lost"]:
+            break
+    quality = recording.quality
+    assert quality["taken"] == len(recording.samples) > 7_000
+    assert quality["lost"] + quality["undecodable"] <= 0.005 * quality["taken"]
+    known = trace(python, driver, [str(program), "0", *ARGUMENTS[name]], path.with_suffix(".json"))
+    own = {str(program), str(driver), str(PROGRAMS / "stand_in" / "pyperf.py")}
+    found = impossible(Stacks(recording), known, own.__contains__)
+    assert not found, "\n".join([f"{len(found)} impossible contexts:", *found[:10]])
