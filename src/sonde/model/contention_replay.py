@@ -212,17 +212,31 @@ class Replay:
 
     # ---- the replay
 
-    def _replay(self, lock: int, state: _Lock, rows: Ints, gaps: Flags) -> None:
+    def _replay(self, lock: int, state: _Lock, rows: Ints, holes: Flags) -> None:
         made_of = self._made_of[lock]
-        waits = state.open
+        waits, woken = state.open, state.woken
+        sinces, untils, threads = state.since, state.until, state.thread
+        contexts, gaps = state.context, state.gaps
         columns = (rows[:, i].tolist() for i in range(4))
-        for time, type_, thread, context, gap in zip(*columns, gaps.tolist(), strict=True):
-            if gap:
+        for time, type_, thread, context, missing in zip(*columns, holes.tolist(), strict=True):
+            if missing:
                 state.lost()
             if type_ == EXIT:
-                self._released(state, time, thread, context)
-                if state.woken:
-                    state.woken.pop(thread, None)
+                before = untils[-1] if untils else 0
+                until = max(time, before)  # clocks of two cores may disagree
+                since = until
+                for oldest in waits.values():
+                    since = min(max(before, oldest.start), until)
+                    break
+                sinces.append(since)
+                untils.append(until)
+                threads.append(thread)
+                contexts.append(context)
+                gaps.append(state.gap)
+                state.gap = False
+                state.owner = None
+                if woken:
+                    woken.pop(thread, None)
             elif type_ == ENTER:
                 again = waits.pop(thread, None)
                 if again is not None:
@@ -230,20 +244,16 @@ class Replay:
                     self._ended(lock, state, thread, again, CUT, end)
                 if state.owner is not None and state.owner[0] == thread:
                     state.owner = None
-                first = state.base + len(state.until)
+                first = state.base + len(untils)
                 # A release that came while the waiter was on its way to say so is its as well.
-                early = bool(state.until) and state.until[-1] > time
-                again_of = self._lies_down_again(state, thread, context, time)
+                early = bool(untils) and untils[-1] > time
+                again_of = self._lies_down_again(state, thread, context, time) if woken else None
                 waits[thread] = _Wait(
                     time, context, first - early, state.gap and not early, again_of
                 )
             elif type_ == HELD:
-                stale = (
-                    bool(state.until)
-                    and state.thread[-1] == thread
-                    and time - state.until[-1] < STALE_NS
-                )
-                if waits and not stale:
+                stale = bool(untils) and threads[-1] == thread and time - untils[-1] < STALE_NS
+                if waits and thread not in waits and not stale:
                     state.owner = (thread, context)
             else:
                 wait = waits.pop(thread, None) or self._from_before(state, thread, time)
@@ -254,22 +264,7 @@ class Replay:
                     state.alone = time
                 elif type_ == ENTERED and wait is not None and made_of != SHARED:
                     state.owner = (thread, wait.context)
-            state.last = max(time, state.last)
-
-    def _released(self, state: _Lock, time: int, thread: int, context: int) -> None:
-        before = state.until[-1] if state.until else 0
-        until = max(time, before)
-        since = until
-        for oldest in state.open.values():
-            since = min(max(before, oldest.start), until)
-            break
-        state.since.append(since)
-        state.until.append(until)
-        state.thread.append(thread)
-        state.context.append(context)
-        state.gaps.append(state.gap)
-        state.gap = False
-        state.owner = None
+            state.last = max(state.last, time)
 
     @staticmethod
     def _lies_down_again(state: _Lock, thread: int, context: int, time: int) -> int | None:

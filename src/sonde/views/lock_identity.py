@@ -62,10 +62,11 @@ def kinds_of(recording: Recording, found: Contentions, kinds: LockKinds) -> tupl
     signalling = signals[found.context] & ~gil
 
     # Up to 3.13 `with lock` shows no C function; which lock it was shows where it was let go.
-    for row in np.flatnonzero(kind == UNKNOWN).tolist():
-        released = kinds.site(int(found.tail_context[row])).kind
-        if released in ("lock", "rlock"):
-            kind[row] = NUMBER[released]
+    released = np.full(len(recording.contexts) + 1, UNKNOWN, dtype=np.int64)
+    for context in np.unique(found.tail_context[kind == UNKNOWN]).tolist():
+        if kinds.site(context).kind in ("lock", "rlock"):
+            released[context] = NUMBER[kinds.site(context).kind]
+    kind = np.where(kind == UNKNOWN, released[found.tail_context], kind)
     _as_the_neighbours(found, kind)
     kind[kind == UNKNOWN] = NUMBER["lock"]
     return kind, signalling
@@ -174,4 +175,9 @@ def _told_apart(recording: Recording, locks: list[Lock]) -> list[Lock]:
             else lock
             for lock in locks
         ]
+    seen: Counter[str] = Counter()
+    for i, lock in enumerate(locks):
+        seen[lock.name] += 1
+        if seen[lock.name] > 1:
+            locks[i] = replace(lock, name=f"{lock.name} #{seen[lock.name]}")
     return locks

@@ -1,0 +1,199 @@
+"""What the owners waited for themselves while others waited for them.
+
+A lock's owner that waits for another lock passes the blame on: to whoever holds that one, and so on
+to the root, who really was busy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.model.contention import ENTERED, Contentions, Flags, Ints, blames
+from sonde.model.context_tree import sums
+from sonde.model.pressure import Pressure
+
+DEEPEST = 6
+BLOCK = 1 << 15
+"""Holds followed at a time."""
+
+
+@dataclass(frozen=True)
+class WaitChain:
+    """Waiting that came through a chain of owners."""
+
+    links: list[tuple[int, int]]
+    """The lock waited for and where its owner held it, then the lock that owner waited for and
+    where it was held, ... A holder is a label, -1 where it is not known."""
+    ns: int
+    """Time waited for the first lock while the last owner of the chain waited for nobody."""
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """Stretches of time in which `thread` kept others waiting for lock `row`, as `path` says."""
+
+    path: Ints
+    row: Ints
+    thread: Ints
+    start: Ints
+    end: Ints
+
+    def chosen(self, keep: Flags) -> _Spans:
+        return _Spans(
+            self.path[keep], self.row[keep], self.thread[keep], self.start[keep], self.end[keep]
+        )
+
+
+def wait_chains(found: Contentions, lock: Ints, label: Ints, begin: Flags) -> list[WaitChain]:
+    """The chains of two links or more behind the contentions of `begin`, longest waiting first.
+
+    `lock` says for each contention which lock it was for, `label` for each context what to call it
+    (and last, for none).
+    """
+    if not begin.any() or not len(found.holds):
+        return []
+    pressure = Pressure(found.lock[begin], found.start[begin], found.end[begin])
+    nested, paths = _Nested(found), _Paths()
+    spans = _holds(found, lock, label, begin, paths)
+    for at in range(0, len(spans.row), BLOCK):
+        part = np.zeros(len(spans.row), dtype=bool)
+        part[at : at + BLOCK] = True
+        _follow(spans.chosen(part), lock, label, pressure, nested, paths)
+    return paths.chains()
+
+
+def _follow(
+    spans: _Spans, lock: Ints, label: Ints, pressure: Pressure, nested: _Nested, paths: _Paths
+) -> None:
+    """Charge spans to the end of the chains they lead to."""
+    for _ in range(DEEPEST):
+        weight = pressure.between(spans.row, spans.start, spans.end)
+        spans = spans.chosen(weight > 0)
+        weight = weight[weight > 0]
+        of_span, contention, owner, context, start, end, follow = nested.within(spans)
+        passed_on = pressure.between(spans.row[of_span], start, end)
+        paths.add(spans.path, np.maximum(weight - sums(of_span, passed_on, len(weight)), 0))
+        path = paths.longer(spans.path[of_span], lock[contention], label[context])
+        spans = _Spans(path, spans.row[of_span], owner, start, end)
+        last = spans.chosen(~follow)
+        paths.add(last.path, pressure.between(last.row, last.start, last.end))
+        spans = spans.chosen(follow)
+    paths.add(spans.path, pressure.between(spans.row, spans.start, spans.end))
+
+
+class _Paths:
+    """Chains met so far, by number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[tuple[int, int, int], int] = {}
+        self.ns: list[int] = []
+
+    def longer(self, path: Ints, lock: Ints, label: Ints) -> Ints:
+        links = np.stack([path, lock, label], axis=1)
+        if not len(links):
+            return np.zeros(0, dtype=np.int64)
+        distinct, inverse = np.unique(links, axis=0, return_inverse=True)
+        numbers = [
+            self.numbers.setdefault((above, of, at), len(self.numbers))
+            for above, of, at in distinct.tolist()
+        ]
+        self.ns += [0] * (len(self.numbers) - len(self.ns))
+        return np.array(numbers, dtype=np.int64)[inverse.reshape(-1)]
+
+    def add(self, path: Ints, ns: Ints) -> None:
+        for number, spent in enumerate(sums(path, ns, len(self.ns)).tolist()):
+            self.ns[number] += spent
+
+    def chains(self) -> list[WaitChain]:
+        links = {number: (above, of, at) for (above, of, at), number in self.numbers.items()}
+        found = []
+        for number, ns in enumerate(self.ns):
+            chain = []
+            above = number
+            while above >= 0:
+                above, of, at = links[above]
+                chain.append((of, at))
+            if ns and len(chain) > 1:
+                found.append(WaitChain(chain[::-1], ns))
+        return sorted(found, key=lambda chain: -chain.ns)
+
+
+class _Nested:
+    """What a thread waited for in a stretch of time, and who held that."""
+
+    def __init__(self, found: Contentions) -> None:
+        self.order = np.lexsort((found.start, found.thread))
+        self.span = int(found.end.max()) + 2
+        self.found = found
+        of = found.thread[self.order] * self.span
+        self.start = of + found.start[self.order]
+        # Waits of one thread follow each other; where clocks disagree, as if they did.
+        self.end = np.maximum.accumulate(of + found.end[self.order])
+
+    def within(self, spans: _Spans) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Flags]:
+        """For each overlap: the span, the contention, its owner and context, when, and whether the
+        chain goes on there: with an owner that is known and has not let go already."""
+        base = spans.thread * self.span
+        low = np.searchsorted(self.end, base + spans.start, "right")
+        high = np.maximum(np.searchsorted(self.start, base + spans.end, "left"), low)
+        of_span, place = _ranges(low, high)
+        contention = self.order[place]
+        # The next owner of a lock waits for it until it is handed over: that is no other lock.
+        other = self.found.lock[contention] != spans.row[of_span]
+        of_span, contention = of_span[other], contention[other]
+
+        met, inverse = np.unique(contention, return_inverse=True)
+        blocks = list(blames(self.found, met))
+        names = ("contention", "thread", "context", "start", "ns")
+        columns = [
+            np.concatenate([getattr(block, name) for block in blocks] or [np.zeros(0, np.int64)])
+            for name in names
+        ]
+        by_contention = np.argsort(columns[0], kind="stable")
+        row, owner, context, start, ns = (column[by_contention] for column in columns)
+        first = np.searchsorted(row, met, "left")
+        last = np.searchsorted(row, met, "right")
+        of_pair, part = _ranges(first[inverse], last[inverse])
+        span = of_span[of_pair]
+        begin = np.maximum(start[part], spans.start[span])
+        end = np.minimum(start[part] + ns[part], spans.end[span])
+        of = contention[of_pair]
+        handed_over = (start[part] + ns[part] == self.found.end[of]) & (
+            (self.found.outcome[of] == ENTERED) & ~self.found.whole[of]
+        )
+        follow = (owner[part] >= 0) & ~handed_over
+        keep = end > begin
+        return (
+            span[keep],
+            of[keep],
+            owner[part][keep],
+            context[part][keep],
+            begin[keep],
+            end[keep],
+            follow[keep],
+        )
+
+
+def _holds(found: Contentions, lock: Ints, label: Ints, begin: Flags, paths: _Paths) -> _Spans:
+    """The holds of the locks waited for, each from the release before it."""
+    holds = found.holds
+    rows = np.unique(found.lock[begin])
+    name = np.full(int(found.lock.max()) + 1, -1, dtype=np.int64)
+    # Of several locks that had the same memory the one waited for last is as good as any.
+    name[found.lock[begin]] = lock[begin]
+    wanted = np.isin(holds.lock, rows) & ~holds.gap
+    before = np.where(np.diff(holds.lock, prepend=-1) != 0, 0, np.roll(holds.until, 1))
+    start, end = before[wanted], holds.until[wanted]
+    thread, row = holds.thread[wanted], holds.lock[wanted]
+    none = np.full(len(row), -1, dtype=np.int64)
+    path = paths.longer(none, name[row], label[holds.context[wanted]])
+    return _Spans(path, row, thread, start, end)
+
+
+def _ranges(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """Every number of every range, and which range it is of."""
+    sizes = high - low
+    of = np.repeat(np.arange(len(low)), sizes)
+    return of, np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[of]
