@@ -44,7 +44,8 @@ void sonde_act(struct sigaction *action, int sig, siginfo_t *info, void *context
     // Blocked meanwhile is what the handler asked for; the return from our own undoes it.
     if (!(given.sa_flags & SA_NODEFER))
         sigaddset(&given.sa_mask, sig);
-    sigprocmask(SIG_BLOCK, &given.sa_mask, NULL);
+    // The system call itself: sigprocmask is answered by the preload library.
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &given.sa_mask, NULL, _NSIG / 8);
     if (with_info)
         given.sa_sigaction(sig, info, context);
     else

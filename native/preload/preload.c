@@ -6,6 +6,7 @@
 // before Python copies it, and put back only for programs the target executes.
 #define _GNU_SOURCE
 #include "environment.h"
+#include "mask.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -61,6 +62,8 @@ static int on_audit(const char *event, void *args, void *unused)
         tried = true;
         load_agent();
         started = agent_start && agent_start(sonde_environment.socket, 0) == 0;
+        if (started)
+            sonde_mask_begin();
     } else if (started && event[0] == '_' && strncmp(event, "_thread.start_", 14) == 0) {
         agent_thread_starts(args);
     }
