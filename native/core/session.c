@@ -122,7 +122,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->ring = (sonde_ring){slot, sonde.rings + (size_t)i * sonde.config.ring_size,
                                     sonde.config.ring_size};
         thread->armed_by[0] = thread->armed_by[1] = 0;
-        thread->ticked_cpu = thread->rests_until = thread->handled = 0;
+        thread->ticked = thread->ticked_cpu = thread->rests_until = thread->handled = 0;
         thread->switches = 0;
         thread->depth = 0;
         slot->thread_object = 0;

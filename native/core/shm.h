@@ -117,7 +117,7 @@ typedef struct { // every record starts so; size is a multiple of 8 and includes
 // sample record. Deep stacks cost bytes only where they move, and the recorder interns only those.
 typedef struct {
     sonde_rec rec;
-    // CLOCK_MONOTONIC, and the thread's CPU clock (0: a period after the last one); ns
+    // CLOCK_MONOTONIC and the thread's CPU clock, ns; the recorder makes weights of them
     uint64_t time, cpu;
     uint32_t keep, count;
     uint32_t interpreter;

@@ -54,32 +54,34 @@ static void write_walked(sonde_thread *thread, const ucontext_t *context, sonde_
     sonde_write_stack(thread, job.depth, &job.event);
 }
 
-// Reading a thread's CPU clock is a system call, and the dearest part of a sample. Ticks come a
-// period of CPU time apart, so most samples leave it out and the recorder counts a period; every
-// sixteenth puts that right. Not where ticks are left out (kernel time excluded, a handler that
-// rests) or where waits are told from the two clocks.
-#define CPU_READ_EVERY 16
+// Reading a thread's CPU clock is a system call, and the dearest part of a sample. A thread whose
+// last tick is hardly more than a period of the other clock ago was on the processor all the time:
+// its CPU clock has gone on by just as much. Now and then it is read all the same, lest the
+// thirty-second parts add up.
+#define CPU_READ_EVERY 64
 
-static uint64_t cpu_now(sonde_thread *thread, bool needed)
+static uint64_t cpu_at(sonde_thread *thread, uint64_t now, bool needed)
 {
-    if (!needed && !sonde.exact_cpu && thread->handled % CPU_READ_EVERY != 0)
-        return 0;
-    return sonde_thread_cpu();
+    uint64_t period = sonde.config.period_ns, passed = now - thread->ticked;
+    if (needed || sonde.exact_cpu || thread->handled % CPU_READ_EVERY == 0 ||
+        passed > period + period / 32)
+        return thread->entered_cpu = sonde_thread_cpu();
+    return thread->ticked_cpu + passed;
 }
 
 static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now, bool stale)
 {
     sonde_event event = {.time = now, .state = SONDE_RUNNING};
-    event.cpu = cpu_now(thread, stale || thread->rests_until);
-    thread->entered_cpu = event.cpu;
-    if (event.cpu && event.cpu < thread->rests_until)
+    event.cpu = cpu_at(thread, now, stale || thread->rests_until);
+    if (event.cpu < thread->rests_until)
         return;
     thread->rests_until = 0;
     // A tick that came late by less than a period (libc blocks signals while it starts a thread) is
     // as good as one that came in time; after more than that the stack is not the one that spent
     // it.
     bool too_late = stale && event.cpu - thread->ticked_cpu > 2 * sonde.config.period_ns;
-    thread->ticked_cpu = event.cpu ? event.cpu : thread->ticked_cpu + sonde.config.period_ns;
+    thread->ticked_cpu = event.cpu;
+    thread->ticked = now;
     if (too_late) {
         event.flags = SONDE_UNDECODABLE;
         sonde_write_stack(thread, 0, &event);

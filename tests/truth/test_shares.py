@@ -111,7 +111,8 @@ def test_generated_functions_get_no_more_than_their_time(truth: Get) -> None:
             seen[number] = seen[number] + weight if number in seen else 0
     assert len(seen) > len(spent) / 2
     period = 1_000_000_000 // RATE
-    too_much = {n: (ns, spent[n]) for n, ns in seen.items() if ns > spent[n] + period / 10}
+    # A sample under a wrong name is a whole period too much; less may be the clock (see bounds.py).
+    too_much = {n: (ns, spent[n]) for n, ns in seen.items() if ns > spent[n] + period / 2}
     assert not too_much
     total = int(samples.weight[np.isin(samples.context, _of_any(owner))].sum())
     assert total == pytest.approx(sum(spent.values()), rel=0.03)

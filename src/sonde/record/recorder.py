@@ -174,7 +174,6 @@ class Recorder:
         target = TargetProcess(
             pid, version, self._writer, self._contexts, self.origin, slots, ring_size
         )
-        target.period = self._period
         self._targets.append(target)
         self._announce()
         what = shm.WHAT_CPU

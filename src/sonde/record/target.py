@@ -53,7 +53,6 @@ class TargetProcess:
         self._times: dict[int, ThreadTime] = {}
         self._lock_rows: dict[tuple[int, int], int] = {}
         self.armed: Armed | None = None
-        self.period = 0
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
         self.started = time.monotonic_ns()
@@ -190,7 +189,11 @@ class TargetProcess:
         for index, slot in list(self._slots.items()):
             if slot.tid == shm.NOTES_TID:
                 continue
-            gone = slot.tid not in alive or newest[slot.tid] != slot.claimed
+            gone = slot.tid not in alive
+            if not gone and newest[slot.tid] != slot.claimed:
+                # A thread has two where a reader feeds one for it and it tells of locks in the
+                # other; it is another thread's that had the same id if it is older than the thread.
+                gone = slot.claimed < birth_of(self.pid, slot.tid)
             if gone and slot.drain() and not slot.backlog():
                 ended = self._times.pop(slot.tid, None)
                 if ended is not None:

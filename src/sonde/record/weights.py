@@ -48,12 +48,11 @@ class ThreadTime:
 
     def running(self, now: int, cpu: int, context: int, interpreter: int) -> None:
         process = self._process
-        if not cpu:  # most ticks do not say: it was a period after the last
-            cpu = self.last_cpu + process.period
         if self._last_wait is not None:
             self.finish_wait(now, cpu)
         self.last_time, self.last_cpu = now, cpu
-        # What was given too much by counting periods is taken back from the next ones.
+        # The agent reads the CPU clock only now and then; what was given too much meanwhile is taken
+        # back from the next ones.
         weight = max(cpu - self._cpu_given, 0)
         self._cpu_given += weight
         process.cpu_sampled += weight
