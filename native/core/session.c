@@ -27,6 +27,25 @@ static void *reserve(size_t size)
     return at == MAP_FAILED ? NULL : at;
 }
 
+// Every sample looks into these tables at random places. They share one huge page where the kernel
+// gives us one: in a virtual machine each miss of the TLB walks two levels of page tables.
+#define HUGE_PAGE (2u << 20)
+typedef struct {
+    sonde_seen seen;
+    _Atomic uint64_t sites[SONDE_SITES];
+} tables_t;
+
+static void *reserve_huge(size_t size)
+{
+    size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+    uint8_t *at = reserve(size + HUGE_PAGE);
+    if (!at)
+        return NULL;
+    uint8_t *aligned = (uint8_t *)(((uintptr_t)at + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
+    madvise(aligned, size, MADV_HUGEPAGE);
+    return aligned;
+}
+
 static uint64_t cost_of_cpu_clock(void)
 {
     uint64_t start = sonde_thread_cpu(), now = start;
@@ -48,8 +67,14 @@ int sonde_session_start(const sonde_config *config, int memfd)
         return errno;
     if (file.st_size < 0 || (uint64_t)file.st_size < config->size)
         return EPROTO;
-    if (!sonde.seen && !(sonde.seen = reserve(sizeof *sonde.seen)))
-        return ENOMEM;
+    if (!sonde.seen) {
+        tables_t *tables = reserve_huge(sizeof *tables);
+        if (!tables)
+            return ENOMEM;
+        memset(tables, 0, sizeof *tables); // not left to the first handler
+        sonde.seen = &tables->seen;
+        sonde.sites = tables->sites;
+    }
     size_t wanted = config->nslots * sizeof(sonde_thread);
     if (sonde.threads_mapped < wanted) {
         // A larger table than an earlier session's; the old one stays, a late handler may be in it.

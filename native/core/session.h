@@ -12,6 +12,8 @@
 #define SONDE_MAX_DEPTH 4096
 // Call sites in code of more instructions than this are not looked into.
 #define SONDE_SCRATCH 32768
+#define SONDE_SITES_BITS 16
+#define SONDE_SITES (1u << SONDE_SITES_BITS)
 
 typedef struct { // what the agent itself knows of a slot; never unmapped, so late handlers are safe
     _Atomic uint32_t busy;
@@ -39,8 +41,9 @@ typedef struct {
     size_t mapped, threads_mapped;
     sonde_config config;
     sonde_seen *seen;
-    bool exact_cpu;       // every sample carries the CPU clock
-    uint64_t cpu_read_ns; // what reading it costs
+    _Atomic uint64_t *sites; // SONDE_SITES words for the runtime's own use, see there
+    bool exact_cpu;          // every sample carries the CPU clock
+    uint64_t cpu_read_ns;    // what reading it costs
     sonde_thread *notes;
     _Atomic uint32_t notes_taken;
 } sonde_session;

@@ -60,11 +60,15 @@ static void write_walked(sonde_thread *thread, const ucontext_t *context, sonde_
 // thirty-second parts add up.
 #define CPU_READ_EVERY 64
 
+static bool is_measured(const sonde_thread *thread)
+{
+    return thread->handled == 0 || thread->handled % CPU_READ_EVERY == CPU_READ_EVERY - 1;
+}
+
 static uint64_t cpu_at(sonde_thread *thread, uint64_t now, bool needed)
 {
     uint64_t period = sonde.config.period_ns, passed = now - thread->ticked;
-    if (needed || sonde.exact_cpu || thread->handled % CPU_READ_EVERY == 0 ||
-        passed > period + period / 32)
+    if (needed || sonde.exact_cpu || is_measured(thread) || passed > period + period / 32)
         return thread->entered_cpu = sonde_thread_cpu();
     return thread->ticked_cpu + passed;
 }
@@ -150,15 +154,19 @@ static void rest(sonde_thread *thread, uint64_t entered_tsc)
 }
 
 // What the handlers cost, in CPU time: time on the clock would count that somebody else had the
-// core. One handler stands for all those since the last that was measured.
+// core. A thread's first handler, which touches everything for the first time, stands for itself;
+// of the others one for all since the last that was measured.
 static void count_own_time(sonde_thread *thread)
 {
-    if (thread->handled++ % CPU_READ_EVERY == 0 && thread->entered_cpu) {
+    if (is_measured(thread) && thread->entered_cpu) {
         uint64_t cost = sonde_thread_cpu() - thread->entered_cpu, read = sonde.cpu_read_ns;
+        thread->slot->agent_ns += cost + read;
         // The others did not read the clock.
-        uint64_t others = sonde.exact_cpu || cost < read ? cost : cost - read;
-        thread->slot->agent_ns += cost + read + (CPU_READ_EVERY - 1) * others;
+        if (thread->handled)
+            thread->slot->agent_ns +=
+                (CPU_READ_EVERY - 1) * (sonde.exact_cpu || cost < read ? cost : cost - read);
     }
+    thread->handled++;
     thread->entered_cpu = 0;
 }
 

@@ -10,6 +10,8 @@
 #include "internal/pycore_gil.h"
 #endif
 
+#include <stddef.h>
+
 typedef struct _gil_runtime_state gil_t;
 
 #define TLS _Thread_local __attribute__((tls_model("initial-exec")))
@@ -25,20 +27,12 @@ static TLS struct {
     bool entered;
 } pending;
 
-static gil_t *gil_of(const pthread_cond_t *cond)
+// The interpreter waits for nothing else with a time limit on a condition. Not every GIL is that of
+// the interpreter this thread is known by: it may be on its way into another one.
+static gil_t *gil_of(pthread_cond_t *cond, const pthread_mutex_t *mutex)
 {
-#if PY_VERSION_HEX < 0x030C0000
-    gil_t *gil = &_PyRuntime.ceval.gil;
-    return cond == &gil->cond ? gil : NULL;
-#else
-    // A sub-interpreter may have a GIL of its own. The state being attached is not the current one
-    // yet, but it is the one this thread is known by.
-    PyThreadState *state = PyGILState_GetThisThreadState();
-    if (!state || !state->interp)
-        return NULL;
-    gil_t *gil = state->interp->ceval.gil;
-    return gil && cond == &gil->cond ? gil : NULL;
-#endif
+    gil_t *gil = (gil_t *)((char *)cond - offsetof(gil_t, cond));
+    return mutex == &gil->mutex ? gil : NULL;
 }
 
 static bool is_locked(gil_t *gil)
@@ -52,7 +46,7 @@ static bool is_locked(gil_t *gil)
 
 int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
 {
-    gil_t *gil = gil_of(cond);
+    gil_t *gil = gil_of(cond, mutex);
     if (!gil)
         return pthread_cond_timedwait(cond, mutex, until);
     if (wait_.waiting_for != gil) {

@@ -244,8 +244,6 @@ static int find_site(sonde_thread *thread, const PyCodeObject *code, Py_ssize_t 
 
 // One word per entry, so that handlers of all threads share it without a lock: the upper 48 bits
 // are the rest of a hash that loses nothing, the lower 16 the answer + 1.
-#define REMEMBERED_BITS 16
-static _Atomic uint64_t remembered[1u << REMEMBERED_BITS];
 
 int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObject *code, Py_ssize_t index)
 {
@@ -256,8 +254,8 @@ int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObject *code,
         return SITE_NONE;
     // Odd factor: a bijection of 64-bit words.
     uint64_t hash = (id << SONDE_INSTR_BITS | (uint64_t)index) * 0x9e3779b97f4a7c15u;
-    _Atomic uint64_t *entry = &remembered[hash >> (64 - REMEMBERED_BITS)];
-    uint64_t rest = hash << REMEMBERED_BITS;
+    _Atomic uint64_t *entry = &sonde.sites[hash >> (64 - SONDE_SITES_BITS)];
+    uint64_t rest = hash << SONDE_SITES_BITS;
     uint64_t word = atomic_load_explicit(entry, memory_order_relaxed);
     if (word >> 16 == rest >> 16 && (word & 0xffff))
         return (int)(word & 0xffff) - 2;
