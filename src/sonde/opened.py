@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 from sonde.views.selection import select
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sonde.model.choice import Time
     from sonde.recording.tables import Recording
     from sonde.views.flat import Flat
     from sonde.views.lines import Lines
+    from sonde.views.lock_table import LockTable
+    from sonde.views.locks import Locks
     from sonde.views.quality import Quality
     from sonde.views.summary import Summary
     from sonde.views.threads import Threads
     from sonde.views.tree import Tree
+    from sonde.views.waits import Waits
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,49 @@ class OpenedRecording:
         from sonde.views.threads import threads
 
         return threads(self.tables, select("wall", thread, process, start, end), top=top)
+
+    def locks(
+        self,
+        *,
+        by: Sequence[str] | None = None,
+        top: int | None = None,
+        thread: str | int | None = None,
+        process: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+    ) -> Locks:
+        """`by` names the aspects to split the waiting by, in order, as `--by` does."""
+        from sonde.views.locks import DEFAULT, aspects, locks
+
+        chosen = select("running", thread, process, start, end)
+        asked = DEFAULT if by is None else aspects(",".join(by))
+        return locks(self.tables, chosen, by=asked, top=top)
+
+    def lock_table(
+        self,
+        *,
+        top: int | None = None,
+        thread: str | int | None = None,
+        process: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+    ) -> LockTable:
+        from sonde.views.lock_table import lock_table
+
+        return lock_table(self.tables, select("running", thread, process, start, end), top=top)
+
+    def waits(
+        self,
+        *,
+        at: float | None = None,
+        thread: str | int | None = None,
+        process: int | None = None,
+    ) -> Waits:
+        """Who waits for whom at a second of the recording."""
+        from sonde.views.waits import waits
+
+        moment = None if at is None else round(at * 1e9)
+        return waits(self.tables, select("running", thread, process), at_ns=moment)
 
     def quality(self) -> Quality:
         from sonde.views.quality import quality

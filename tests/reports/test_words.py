@@ -56,7 +56,7 @@ def test_summary() -> None:
         "  400 samples taken, 0 lost, 0 undecodable, 0 truncated; by perf-sigtrap; own",
         "  cost 0.5 %.",
         "",
-        "More: sonde report app.sonde tree | flat | lines | threads | quality",
+        "More: sonde report app.sonde tree | flat | lines | locks | threads | quality",
     ]
 
 

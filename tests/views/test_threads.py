@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sonde.views.selection import Selection
-from sonde.views.threads import duration_ns, threads
+from sonde.views.span import duration_ns
+from sonde.views.threads import threads
 from synthetic import Maker
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ from sonde.cli._select import (
     Thread,
     Waiting,
     Wall,
+    seconds,
     selection_of,
     time_of,
     whole,
@@ -29,9 +31,12 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
     from sonde.views.selection import Selection
 
-VIEWS = ("summary", "tree", "flat", "lines", "threads", "quality")
+VIEWS = (
+    "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "threads", "quality",
+)  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
 """The views that count running, waiting or wall time, as asked."""
+OF_LOCKS = ("locks", "lock-table", "waits")
 
 
 def report(
@@ -51,6 +56,19 @@ def report(
     waiting: Waiting = False,
     wall: Wall = False,
     merge_lines: MergeLines = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="ASPECTS",
+            help="Of locks: split the waiting by these, in this order: kind, lock, waiter_thread, "
+            "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain.",
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="S", help="Of waits: at this second of the recording."),
+    ] = None,
 ) -> None:
     """Show a recording: what ran, where its time went, and how sure that is.
 
@@ -60,6 +78,8 @@ def report(
       sonde report app.sonde tree --merge-lines --thread worker-1
       sonde report app.sonde lines --from 2 --to 3.5 --top 10
       sonde report app.sonde flat --waiting --json
+      sonde report app.sonde locks --by lock,owner_function,waiter_thread
+      sonde report app.sonde waits --at 2.5
     """
     if view not in VIEWS:
         raise UsageError(f"there is no view {view!r}; the views are {', '.join(VIEWS)}")
@@ -69,6 +89,15 @@ def report(
         raise UsageError(f"--{time} is for the views {', '.join(OF_TIME)}, not for {view}")
     if merge_lines and view != "tree":
         raise UsageError(f"--merge-lines is for the view tree, not for {view}")
+    if by is not None and view != "locks":
+        raise UsageError(f"--by is for the view locks, not for {view}")
+    if at is not None and view != "waits":
+        raise UsageError(f"--at is for the view waits, not for {view}")
+    moment = seconds("--at", at)
+    if moment is not None and not 0 <= moment < math.inf:
+        raise UsageError(f"--at takes a second of the recording, not {at!r}")
+    if view == "waits" and (start is not None or end is not None):
+        raise UsageError("waits is of one moment: choose it with --at, not with --from and --to")
     selection = selection_of(time, thread, process, start, end)
     if view == "quality" and (selection.narrowed or rows is not None):
         raise UsageError("quality is of the whole recording and takes no choice of a part")
@@ -77,7 +106,7 @@ def report(
 
     with working(f"reading {file}"):
         recording = read(file)
-        result = _view(recording, view, selection, merge_lines, rows)
+        result = _view(recording, view, selection, merge_lines, rows, by, moment)
     if as_json:
         # In one piece: json.dump goes through Python for every value, dumps does not.
         print(json.dumps(result.to_json(), separators=(",", ":")))
@@ -86,7 +115,13 @@ def report(
 
 
 def _view(
-    recording: Recording, view: str, selection: Selection, merge_lines: bool, top: int | None
+    recording: Recording,
+    view: str,
+    selection: Selection,
+    merge_lines: bool,
+    top: int | None,
+    by: str | None,
+    at: float | None,
 ) -> Any:
     if view == "tree":
         from sonde.views.tree import tree
@@ -100,6 +135,18 @@ def _view(
         from sonde.views.lines import lines
 
         return lines(recording, selection, top=top)
+    if view == "locks":
+        from sonde.views.locks import DEFAULT, aspects, locks
+
+        return locks(recording, selection, by=DEFAULT if by is None else aspects(by), top=top)
+    if view == "lock-table":
+        from sonde.views.lock_table import lock_table
+
+        return lock_table(recording, selection, top=top)
+    if view == "waits":
+        from sonde.views.waits import waits
+
+        return waits(recording, selection, at_ns=None if at is None else round(at * 1e9))
     if view == "threads":
         from sonde.views.threads import threads
 
@@ -126,14 +173,23 @@ def _print(
     if view in OF_TIME and not result.total_ns:
         line(out, _nothing(recording, selection))
         return
+    if view in OF_LOCKS and not len(recording.lock_events) and "locks" not in _what(recording):
+        line(out, "No locks were recorded; record them with: sonde run --what cpu,locks …")
+        return
     options: dict[str, Any] = {}
     if view == "summary":
         options["path"] = recording.path
-    elif view in ("flat", "lines", "threads"):
+    elif view in ("flat", "lines", "threads", *OF_LOCKS):
         options["top"] = top
     if view == "lines":
         options["recorded"] = recording.target.get("started")
-    importlib.import_module(f"sonde.reports.{view}").render(result, out, **options)
+    module = importlib.import_module(f"sonde.reports.{view.replace('-', '_')}")
+    module.render(result, out, **options)
+
+
+def _what(recording: Recording) -> list[str]:
+    what = recording.target.get("what")
+    return what if isinstance(what, list) else []
 
 
 def _nothing(recording: Recording, selection: Selection) -> str:

@@ -17,7 +17,7 @@ from sonde.recording.tables import RUNNING
 from sonde.views.profile import BUILT_IN, Function, Profile, profile
 from sonde.views.quality import quality
 from sonde.views.selection import chosen
-from sonde.views.threads import duration_ns
+from sonde.views.span import duration_ns
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Ints

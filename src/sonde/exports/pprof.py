@@ -17,7 +17,7 @@ from sonde.model.context_tree import sums
 from sonde.recording.tables import RUNNING
 from sonde.views.profile import profile
 from sonde.views.selection import chosen
-from sonde.views.threads import duration_ns
+from sonde.views.span import duration_ns
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

@@ -23,12 +23,15 @@ class Pressure:
         self.spent[1:] = np.cumsum(self.waiting[:-1] * np.diff(self.times))
 
     def between(self, key: Ints, start: Ints, end: Ints) -> Ints:
-        """Nanoseconds waited for each key from `start` to `end`."""
-        index = np.searchsorted(self.keys, key)
-        return self._until(index, end) - self._until(index, np.minimum(start, end))
+        """Nanoseconds waited for each key from `start` to `end`; nothing for a key unheard of."""
+        if not len(self.keys):
+            return np.zeros(len(key), dtype=np.int64)
+        index = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
+        spent = self._until(index, end) - self._until(index, np.minimum(start, end))
+        return np.where(self.keys[index] == key, spent, 0)
 
     def _until(self, index: Ints, time: Ints) -> Ints:
-        at = index * self.span + np.minimum(time, self.span - 1)
+        at = index * self.span + np.clip(time, 0, self.span - 1)
         place = np.searchsorted(self.times, at, "right") - 1
         inside = np.maximum(place, 0)
         reached = self.spent[inside] + self.waiting[inside] * (at - self.times[inside])

@@ -5,16 +5,21 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from sonde.reports import flat, quality
+from sonde.reports import flat, locks, quality
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import heading, line, paragraph
 from sonde.views.quality import standard_error
+from sonde.views.waiting import OTHERWISE
 from sonde.views.words import count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from sonde.views.summary import Summary
+
+
+MOST_KINDS = 3
+"""Kinds of waiting named one by one."""
 
 
 def render(result: Summary, out: Console, *, path: str) -> None:
@@ -37,7 +42,9 @@ def render(result: Summary, out: Console, *, path: str) -> None:
     paragraph(out, f"{quality.sentence(result.quality)}.", indent=2)
     out.print()
     quoted = printable(shlex.quote(path))
-    line(out, (f"More: sonde report {quoted} tree | flat | lines | threads | quality", "dim"))
+    line(
+        out, (f"More: sonde report {quoted} tree | flat | lines | locks | threads | quality", "dim")
+    )
 
 
 def _what_ran(result: Summary) -> str:
@@ -62,12 +69,27 @@ def _where_time_went(result: Summary) -> str:
         said += f", {percent(cpu / result.duration_ns)} of one core"
     if not waited:
         return f"{said}."
-    kinds = {"waiting": "sleeping, for input and output or for others", "preempted": "for a core"}
-    parts = " and ".join(
-        f"{duration(ns)} {kinds.get(kind, f'for {kind}')}" for kind, ns in result.wait_ns.items()
-    )
-    share = percent(cpu / (cpu + waited))
-    return f"{said}, and its threads waited {parts}: {share} of their time they ran."
+    parts = [f"{duration(ns)} {_waited_for(kind)}" for kind, ns in _most_first(result.wait_ns)]
+    if len(parts) > MOST_KINDS:
+        rest = sum(ns for _, ns in _most_first(result.wait_ns)[MOST_KINDS:])
+        parts[MOST_KINDS:] = [f"{duration(rest)} for other things"]
+    said += f", and its threads waited {' and '.join(', '.join(parts).rsplit(', ', 1))}"
+    if not any(kind in result.wait_ns for kind in OTHERWISE.values()):
+        # Sleep, input and output were not recorded: of what would this be a share?
+        return f"{said}."
+    return f"{said}: {percent(cpu / (cpu + waited))} of their time they ran."
+
+
+def _most_first(wait_ns: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(wait_ns.items(), key=lambda item: -item[1])
+
+
+def _waited_for(kind: str) -> str:
+    words = {
+        "waiting": "sleeping, for input and output or for others",
+        "preempted": "for a core",
+    }
+    return words.get(kind) or f"for {locks.KINDS.get(kind, kind)}"
 
 
 def _how_sure(result: Summary) -> str:

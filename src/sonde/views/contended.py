@@ -18,7 +18,7 @@ from sonde.model.lock_kinds import KINDS, LockKinds
 from sonde.views.lock_identity import Lock, kinds_of, locks_of
 from sonde.views.profile import Function, identities
 from sonde.views.selection import Selection, threads_of
-from sonde.views.threads import duration_ns
+from sonde.views.span import duration_ns
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

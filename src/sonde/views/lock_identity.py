@@ -12,7 +12,7 @@ from sonde.model.contention import NOBODY, Contentions, Flags, Ints
 from sonde.model.context_tree import sums
 from sonde.model.lock_kinds import KINDS, LockKinds
 from sonde.recording.tables import GIL, Recording
-from sonde.views.lock_names import Place, name
+from sonde.views.lock_names import Place, named
 from sonde.views.sources import Sources
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ class Lock:
     """A lock as people know it."""
 
     name: str
+    """In full, and no other lock's: the source that takes it, and where."""
+    short: str
+    """As a sentence calls it: `self._lock (cache.py:41)`."""
     kind: str
     address: int | None
     """None: many short-lived ones that one place of the program waits for."""
@@ -144,7 +147,7 @@ def _named(
     if kind == "gil":
         interpreters = recording.threads.interpreter[found.thread[found.lock == key.row]]
         number = int(interpreters.min())
-        text = f"GIL of interpreter {number}" if number else "GIL"
+        text = short = f"GIL of interpreter {number}" if number else "GIL"
     else:
         ((function, line), _), *_ = places.most_common(1)
         functions = recording.functions
@@ -154,8 +157,8 @@ def _named(
             functions.file[function] if known else "",
             line,
         )
-        text = name(place, sources, len(places) - 1)
-    return Lock(text, kind, address, key.process)
+        text, short = named(place, sources, len(places) - 1)
+    return Lock(text, short, kind, address, key.process)
 
 
 def _told_apart(recording: Recording, locks: list[Lock]) -> list[Lock]:

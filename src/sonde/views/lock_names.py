@@ -6,7 +6,7 @@ import ast
 import warnings
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.views.sources import Sources
@@ -46,39 +46,40 @@ class Place:
         return f"{name}:{self.line}"
 
 
-def expression(source: str) -> str:
-    """What of a source line takes the lock: `with self._lock`, `queue.get(timeout=1)`."""
+class Taken(NamedTuple):
+    """What of a source line takes a lock, and the lock itself as the program calls it."""
+
+    expression: str
+    thing: str
+
+
+def taken(source: str) -> Taken:
+    """`with self._lock` and self._lock; `queue.get(timeout=1)` and queue."""
     statements = _parsed(source)
     first = statements[0] if statements else None
     if isinstance(first, ast.With | ast.AsyncWith):
-        return _cut("with " + ", ".join(ast.unparse(item.context_expr) for item in first.items))
-    for statement in statements:
-        for node in ast.walk(statement):
-            if _takes(node):
-                return _cut(ast.unparse(node))
-    if isinstance(first, ast.For):
-        return _cut(ast.unparse(first.iter))
-    return _cut(source.strip())
+        things = ", ".join(ast.unparse(item.context_expr) for item in first.items)
+        return Taken(_cut(f"with {things}"), _cut(things))
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in TAKING:
+            return Taken(_cut(ast.unparse(node)), _cut(ast.unparse(called.value)))
+    text = _cut(ast.unparse(first.iter) if isinstance(first, ast.For) else source.strip())
+    return Taken(text, text)
 
 
-def _takes(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in TAKING
-    )
-
-
-def name(place: Place, sources: Sources, others: int = 0) -> str:
-    """How the lock taken at `place`, and at that many others, is called."""
+def named(place: Place, sources: Sources, others: int = 0) -> tuple[str, str]:
+    """How the lock taken at `place`, and at that many others, is called: in full, and in short."""
     if place.short == place.function:
-        said = place.function or "unknown place"
+        full = short = place.function or "unknown place"
     else:
-        taken = expression(sources.line(place.file, place.line)) or place.function
-        said = f"{taken} in {place.short}"
+        source = taken(sources.line(place.file, place.line))
+        full = f"`{source.expression}`" if source.expression else place.function
+        full = f"{full} in {place.short}"
+        short = f"{source.thing or place.function} ({place.short})"
     if others:
-        said += f" and {others} more place{'s' if others > 1 else ''}"
-    return said
+        full += f" and {others} more place{'s' if others > 1 else ''}"
+    return full, short
 
 
 def _parsed(source: str) -> list[ast.stmt]:

@@ -13,7 +13,7 @@ from sonde.model.pressure import Pressure
 from sonde.views.contended import Contended, contended
 from sonde.views.locks import LocksRow, locks
 from sonde.views.selection import Selection
-from sonde.views.threads import duration_ns
+from sonde.views.span import duration_ns
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -84,7 +84,7 @@ def lock_table(
     selection = selection or Selection()
     everything = contended(recording)
     found, rows = everything.rows(selection)
-    blamed = locks(recording, selection, by=("lock", "owner_function"))
+    blamed = locks(recording, selection, by=("lock", "owner_function"), chains=False)
     size = len(everything.locks)
     lock = everything.lock[rows]
     waiters = _distinct(lock, found.thread[rows], size)

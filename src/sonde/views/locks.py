@@ -11,6 +11,7 @@ from sonde.errors import UsageError
 from sonde.model.contention import NOBODY, Blames, Contentions, Ints, blames
 from sonde.model.context_tree import sums
 from sonde.model.lock_kinds import KINDS
+from sonde.model.wait_chains import wait_chains
 from sonde.views.contended import Contended, contended
 from sonde.views.selection import Selection
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sonde.recording.tables import Recording
+    from sonde.views.profile import Function
 
 ASPECTS = (
     "kind", "lock", "waiter_thread", "waiter_function", "waiter_chain", "owner_thread",
@@ -65,6 +67,26 @@ class LocksRow:
 
 
 @dataclass(frozen=True)
+class Chain:
+    """Waiting passed on: each link is a lock and the function that held it, waiting for the next.
+
+    The time is that in which the last owner waited for nobody.
+    """
+
+    links: list[tuple[str, Function | None]]
+    wait_ns: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "wait_ns": self.wait_ns,
+            "links": [
+                {"lock": lock, "owner_function": function.to_json() if function else None}
+                for lock, function in self.links
+            ],
+        }
+
+
+@dataclass(frozen=True)
 class Locks:
     """Rows by waiting time, descending, each split by the next aspect."""
 
@@ -77,6 +99,8 @@ class Locks:
     undecided: int
     """Waits of unknown length, whose beginning was lost; in no row."""
     rows: list[LocksRow]
+    chains: list[Chain]
+    """What owners of locks waited for themselves meanwhile."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -87,6 +111,7 @@ class Locks:
             "undecided": self.undecided,
             "by": list(self.by),
             "rows": [row.to_json() for row in self.rows],
+            "chains": [chain.to_json() for chain in self.chains],
         }
 
 
@@ -107,20 +132,45 @@ def locks(
     *,
     by: Sequence[str] = DEFAULT,
     top: int | None = None,
+    chains: bool = True,
 ) -> Locks:
     """The waiting of the selected threads in the selected time; `top` rows of each level."""
     everything = contended(recording)
     found, rows = everything.rows(selection or Selection())
-    sorted_ = _Aggregates(everything, found, tuple(by))
+    aggregates = _Aggregates(everything, found, tuple(by))
     unknown = 0
     for block in blames(found, rows):
-        sorted_.add(block)
+        aggregates.add(block)
         unknown += int(block.ns[block.thread == NOBODY].sum())
-    total = int(found.length[rows].sum())
-    signals = int(found.length[rows][everything.signalling[rows]].sum())
+    length = found.length[rows]
     return Locks(
-        tuple(by), total, signals, unknown, sorted_.count, everything.undecided, sorted_.rows(top)
+        by=tuple(by),
+        total_ns=int(length.sum()),
+        signalling_ns=int(length[everything.signalling[rows]].sum()),
+        unknown_ns=unknown,
+        count=aggregates.count,
+        undecided=everything.undecided,
+        rows=aggregates.rows(top),
+        chains=_chains(everything, found, rows)[:top] if chains else [],
     )
+
+
+def _chains(everything: Contended, found: Contentions, rows: Ints) -> list[Chain]:
+    """Of waits for locks that others have; who has the GIL runs, and waits for nobody."""
+    begin = np.zeros(len(found), dtype=bool)
+    begin[rows] = True
+    begin &= ~everything.signalling & (everything.kind != KINDS.index("gil"))
+    functions = everything.chains.functions
+    return [
+        Chain(
+            [
+                (everything.locks[lock].name, functions[function] if function >= 0 else None)
+                for lock, function in chain.links
+            ],
+            chain.ns,
+        )
+        for chain in wait_chains(found, everything.lock, everything.function, begin)
+    ]
 
 
 class _Aggregates:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.views.findings import Finding, findings
+from sonde.views.evidence import Finding
+from sonde.views.findings import findings
 from sonde.views.flat import Flat, flat
 from sonde.views.quality import Quality, quality
 from sonde.views.selection import Selection
-from sonde.views.threads import ThreadRow, duration_ns, threads
+from sonde.views.span import duration_ns
+from sonde.views.threads import ThreadRow, threads
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Process, Recording

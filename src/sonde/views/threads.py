@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sonde.model.context_tree import sums
-from sonde.recording.tables import PREEMPTED, RUNNING, WAITING, Recording
+from sonde.recording.tables import RUNNING, Recording
 from sonde.views.selection import Selection, chosen, threads_of
-
-WAIT_KINDS = {WAITING: "waiting", PREEMPTED: "preempted"}
+from sonde.views.span import duration_ns
+from sonde.views.waiting import waiting
 
 
 @dataclass(slots=True)
@@ -64,17 +64,6 @@ class Threads:
         return {"rows": [row.to_json() for row in self.rows]}
 
 
-def duration_ns(recording: Recording) -> int:
-    """How long was recorded; of a recording cut off, until the last thing it holds."""
-    told = recording.target.get("duration_ns")
-    if isinstance(told, int):
-        return told
-    ends = [p.end_ns or p.start_ns for p in recording.processes]
-    columns = (recording.samples.time, recording.marks.time, recording.threads.end_ns)
-    ends += [int(times.max()) for times in columns if len(times)]
-    return max(ends, default=0)
-
-
 def threads(
     recording: Recording, selection: Selection | None = None, *, top: int | None = None
 ) -> Threads:
@@ -87,19 +76,17 @@ def threads(
     table, samples = recording.threads, recording.samples
     rows, weight = chosen(recording, selection.with_time("wall"))
     thread, state = samples.thread[rows], samples.state[rows]
-    spent = {
-        kind: sums(thread[state == kind], weight[state == kind], len(table))
-        for kind in (RUNNING, *WAIT_KINDS)
-    }
+    ran = sums(thread[state == RUNNING], weight[state == RUNNING], len(table))
+    waited = waiting(recording, selection)
     start = table.start_ns
     end = np.where(table.end_ns < 0, duration_ns(recording), table.end_ns)
-    cpu = np.where(table.cpu_ns < 0, spent[RUNNING], table.cpu_ns)
+    cpu = np.where(table.cpu_ns < 0, ran, table.cpu_ns)
     if selection.start_ns is not None:
         start = np.maximum(start, selection.start_ns)
     if selection.end_ns is not None:
         end = np.minimum(end, selection.end_ns)
     if selection.start_ns is not None or selection.end_ns is not None:
-        cpu = spent[RUNNING]
+        cpu = ran
 
     wanted = np.flatnonzero(threads_of(recording, selection))
     order = wanted[np.argsort(-cpu[wanted], kind="stable")][:top]
@@ -113,9 +100,7 @@ def threads(
                 start_ns=int(start[i]),
                 wall_ns=max(0, int(end[i] - start[i])),
                 cpu_ns=int(cpu[i]),
-                wait_ns={
-                    name: int(spent[kind][i]) for kind, name in WAIT_KINDS.items() if spent[kind][i]
-                },
+                wait_ns={kind: int(ns[i]) for kind, ns in waited.items() if ns[i]},
             )
             for i in order.tolist()
         ]

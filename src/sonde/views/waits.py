@@ -35,6 +35,8 @@ class Wait:
     tid: int
     process: int
     lock: str
+    short: str
+    """The lock as a sentence calls it."""
     kind: str
     signalling: bool
     waited_ns: int
@@ -148,11 +150,13 @@ def _wait(everything: Contended, row: int, at_ns: int) -> Wait:
     thread = int(found.thread[row])
     owner, context = _owner(everything, row, at_ns)
     known = owner != NOBODY
+    lock = everything.locks[int(everything.lock[row])]
     return Wait(
         thread=names[int(code[thread])],
         tid=int(threads.tid[thread]),
         process=everything.recording.processes[int(threads.process[thread])].pid,
-        lock=everything.locks[int(everything.lock[row])].name,
+        lock=lock.name,
+        short=lock.short,
         kind=KINDS[int(everything.kind[row])],
         signalling=bool(everything.signalling[row]),
         waited_ns=max(0, at_ns - int(found.start[row])),

@@ -1,0 +1,63 @@
+"""The table of locks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sonde.reports.locks import NO_FRAMES
+from sonde.reports.names import printable, shortened
+from sonde.reports.page import line
+from sonde.views.words import count, duration, percent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sonde.views.lock_table import LockRow, LockTable
+
+TOP = 20
+"""Rows shown unless told."""
+
+
+def render(result: LockTable, out: Console, *, top: int | None = None) -> None:
+    if not result.rows:
+        line(out, "No thread waited for a lock, for the GIL or for another thread.")
+        return
+    shown = result.rows[: top or TOP]
+    head = (
+        f"{'waited':>8}{'waits':>9}{'mean':>9}{'longest':>9}{'held':>9}{'threads':>9}"
+        f"{'queue':>7}{'worst':>7}  kind"
+    )
+    line(out, (head, "bold"))
+    for row in shown:
+        _row(row, out)
+    left = len(result.rows) - len(shown)
+    if left > 0:
+        line(out, (f"{'…':>8} {count(left, 'more lock')}", "dim"))
+    out.print()
+    for text in (
+        "held: mean time it was held while somebody waited. threads: waiters/owners.",
+        "queue: threads waiting on average; worst: in the worst second.",
+    ):
+        line(out, (text, "dim"))
+
+
+def _row(row: LockRow, out: Console) -> None:
+    held = duration(row.hold_ns) if row.hold_ns is not None else ""
+    line(
+        out,
+        f"{duration(row.wait_ns):>8}{row.waits:>9,}{duration(row.mean_ns):>9}"
+        f"{duration(row.max_ns):>9}{held:>9}{f'{row.waiters}/{row.owners}':>9}"
+        f"{row.pressure:>7.2f}{row.peak:>7.2f}  {row.kind}",
+    )
+    blamed = ""
+    if row.owner_function is not None and row.wait_ns:
+        verb = "ended" if row.signalling else "held"
+        blamed = f", {percent(row.owner_ns / row.wait_ns)} {verb} by {_name(row)}"
+    name = shortened(printable(row.lock), max(out.width - 4 - len(blamed), 30))
+    line(out, f"    {name}", (blamed, "dim"))
+
+
+def _name(row: LockRow) -> str:
+    assert row.owner_function is not None
+    name = str(row.owner_function["name"])
+    return "a thread's end" if row.signalling and name == NO_FRAMES else printable(name)

@@ -1,0 +1,166 @@
+"""Who waited for what and because of whom, as a tree with bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sonde.reports.chains import on_one_line
+from sonde.reports.names import printable, shortened
+from sonde.reports.page import bar, heading, line, paragraph
+from sonde.views.words import count, duration, percent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sonde.views.locks import Chain, Locks, LocksRow
+
+TOP = 5
+"""Rows shown of each level, unless told."""
+SMALL = 0.01
+"""Rows with a smaller share of the waiting are folded."""
+BAR = 6
+CHAINS = 5
+NO_FRAMES = "[no Python frames]"
+_NUMBERS = 8 + 1 + BAR + 8 + 9 + 2
+
+KINDS = {
+    "gil": "the GIL",
+    "rlock": "reentrant locks (RLock)",
+    "lock": "locks",
+    "semaphore": "semaphores",
+    "condition": "conditions",
+    "event": "events",
+    "barrier": "barriers",
+    "queue": "queues",
+    "join": "threads to end (join)",
+    "future": "futures",
+    "import": "modules being imported",
+    "io": "files and streams (their buffers' locks)",
+    "process": "locks between processes",
+    "object": "locks inside objects",
+}
+
+
+def render(result: Locks, out: Console, *, top: int | None = None) -> None:
+    paragraph(out, _summed_up(result))
+    if not result.rows:
+        return
+    owned, signalled = _parts(result)
+    for title, rows in (("Held by another", owned), ("Waited for a signal", signalled)):
+        if not rows:
+            continue
+        if result.by[0] == "kind":
+            heading(out, title)
+        else:
+            out.print()
+        head = f"{'waited':>8} {'':{BAR}}{'waits':>8}{'longest':>9}  "
+        line(out, (head + " / ".join(map(_title, result.by)), "bold"))
+        _rows(rows, sum(row.wait_ns for row in rows), out, top, 0)
+    _chains(result, out, top)
+    if result.unknown_ns:
+        out.print()
+        paragraph(
+            out,
+            f"For {duration(result.unknown_ns)} nobody could be named: a wait that was given up or "
+            "had not ended, or an event that was lost.",
+        )
+
+
+def _summed_up(result: Locks) -> str:
+    if not result.total_ns:
+        return "No thread waited for a lock, for the GIL or for another thread."
+    owned = result.total_ns - result.signalling_ns
+    said = f"Threads waited {duration(result.total_ns)} in {count(result.count, 'wait')}: "
+    parts = []
+    if owned:
+        parts.append(f"{duration(owned)} for what another thread had")
+    if result.signalling_ns:
+        parts.append(f"{duration(result.signalling_ns)} for a signal (a queue, an event, a join)")
+    said += " and ".join(parts) + "."
+    if result.undecided:
+        said += (
+            f" {count(result.undecided, 'more wait')} began unseen and cannot be counted: "
+            "events were lost."
+        )
+    return said
+
+
+def _parts(result: Locks) -> tuple[list[LocksRow], list[LocksRow]]:
+    """Waiting for a signal is no contention: a worker without work waits all day."""
+    if result.by[0] != "kind":
+        return result.rows, []
+    return (
+        [row for row in result.rows if not row.signalling],
+        [row for row in result.rows if row.signalling],
+    )
+
+
+def _rows(rows: list[LocksRow], total: int, out: Console, top: int | None, depth: int) -> None:
+    large = [row for row in rows if top is not None or row.wait_ns >= SMALL * total]
+    shown = (large or rows[:1])[: top or TOP]
+    for row in shown:
+        indent = "  " * depth
+        line(
+            out,
+            f"{duration(row.wait_ns):>8} ",
+            (bar(row.wait_ns / total if total else 0, BAR, waiting=True), "yellow"),
+            f"{row.count:>8,}{duration(row.max_ns):>9}  {indent}",
+            _label(row, out.width - _NUMBERS - len(indent)),
+        )
+        _rows(row.children, total, out, top, depth + 1)
+    left = rows[len(shown) :]
+    if left:
+        spent = sum(row.wait_ns for row in left)
+        line(
+            out,
+            (f"{duration(spent):>8} {'':{_NUMBERS - 9 + 2 * depth}}… {len(left):,} more", "dim"),
+        )
+
+
+def _label(row: LocksRow, width: int) -> str:
+    verb = _verb(row)
+    room = width - len(verb)
+    value = row.value
+    if value is None:
+        return f"{verb}nobody that could be named"
+    if isinstance(value, list | dict):
+        frames = value if isinstance(value, list) else [value]
+        if frames[-1]["name"] == NO_FRAMES and row.signalling:
+            return f"{verb}a thread's end"
+        return verb + on_one_line(frames, room)
+    if row.aspect == "kind":
+        return KINDS.get(value, str(value))
+    return verb + shortened(printable(str(value)), room)
+
+
+def _verb(row: LocksRow) -> str:
+    if row.aspect.startswith("owner"):
+        return "ended by " if row.signalling else "held by "
+    return "by " if row.aspect == "waiter_thread" else "in " if "waiter" in row.aspect else ""
+
+
+def _title(aspect: str) -> str:
+    whose, _, what = aspect.rpartition("_")
+    return {"owner": "held by", "waiter": "waiter's"}.get(whose, "") + (
+        f" {what}" if whose == "waiter" else "" if whose else what
+    )
+
+
+def _chains(result: Locks, out: Console, top: int | None) -> None:
+    """Owners that waited themselves: the blame goes on to the end of the chain."""
+    owned = result.total_ns - result.signalling_ns
+    shown = [chain for chain in result.chains if chain.wait_ns >= SMALL * owned][: top or CHAINS]
+    if not shown:
+        return
+    heading(out, "Owners that waited themselves")
+    for chain in shown:
+        share = percent(chain.wait_ns / owned) if owned else ""
+        line(out, f"{duration(chain.wait_ns):>8} ", (f"{share:>5}  ", "cyan"), _link(chain, 0))
+        for i in range(1, len(chain.links)):
+            line(out, " " * 16, "  " * i, "which waited for ", _link(chain, i))
+
+
+def _link(chain: Chain, place: int) -> str:
+    lock, holder = chain.links[place]
+    by = printable(holder.name) if holder is not None else "nobody that could be named"
+    return f"{printable(lock)}, held by {by}"

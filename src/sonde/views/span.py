@@ -1,0 +1,24 @@
+"""How long was recorded?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.recording.tables import Recording
+
+
+def duration_ns(recording: Recording) -> int:
+    """How long was recorded; of a recording cut off, until the last thing it holds."""
+    told = recording.target.get("duration_ns")
+    if isinstance(told, int):
+        return told
+    ends = [p.end_ns or p.start_ns for p in recording.processes]
+    columns = (
+        recording.samples.time,
+        recording.marks.time,
+        recording.threads.end_ns,
+        recording.lock_events.time,
+    )
+    ends += [int(times.max()) for times in columns if len(times)]
+    return max(ends, default=0)

@@ -1,0 +1,50 @@
+"""What did threads wait for? Lock events tell it for locks, samples for the rest.
+
+Both may have seen the same wait: a thread that waits for a lock is off the processor. What the lock
+events tell is exact and says more, so it is taken out of the samples' time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sonde.model.context_tree import sums
+from sonde.model.lock_kinds import KINDS
+from sonde.model.pressure import Pressure
+from sonde.recording.tables import PREEMPTED, WAITING
+from sonde.views.contended import contended
+from sonde.views.selection import chosen
+
+if TYPE_CHECKING:
+    from sonde.model.contention import Ints
+    from sonde.recording.tables import Recording
+    from sonde.views.selection import Selection
+
+OTHERWISE = {WAITING: "waiting", PREEMPTED: "preempted"}
+"""What waits are called that no lock event explains."""
+
+
+def waiting(recording: Recording, selection: Selection) -> dict[str, Ints]:
+    """Nanoseconds by kind of wait, for each thread row."""
+    size = len(recording.threads)
+    everything = contended(recording)
+    found, rows = everything.rows(selection)
+    place = found.thread[rows] * len(KINDS) + everything.kind[rows]
+    by_kind = sums(place, found.length[rows], size * len(KINDS)).reshape(size, len(KINDS))
+    told = {kind: by_kind[:, i] for i, kind in enumerate(KINDS) if by_kind[:, i].any()}
+
+    samples = recording.samples
+    picked, weight = chosen(recording, selection.with_time("waiting"))
+    thread, state = samples.thread[picked].astype(np.int64), samples.state[picked]
+    if len(rows):
+        known = Pressure(found.thread[rows], found.start[rows], found.end[rows])
+        end = samples.time[picked]
+        if selection.end_ns is not None:
+            end = np.minimum(end, selection.end_ns)
+        weight = np.maximum(weight - known.between(thread, end - weight, end), 0)
+    for number, kind in OTHERWISE.items():
+        mine = state == number
+        told[kind] = sums(thread[mine], weight[mine], size)
+    return told
