@@ -128,6 +128,18 @@ static bool tell_holder(subject about)
     return found;
 }
 
+// Who gives up learns nothing from a release any more, so it looks as well. That costs the more the
+// more threads there are: for any time spent on it, a hundred times as long nobody looks.
+static void tell_holder_at_times(subject about)
+{
+    static _Atomic uint64_t next;
+    uint64_t began = sonde_now();
+    if (began < atomic_load_explicit(&next, memory_order_relaxed))
+        return;
+    tell_holder(about);
+    atomic_store_explicit(&next, began + 100 * (sonde_now() - began), memory_order_relaxed);
+}
+
 static bool before(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
@@ -171,6 +183,8 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
         tell_now(SONDE_LOCK_ENTER, about.kind, about.lock);                                        \
         int result = long_call;                                                                    \
         int error = errno;                                                                         \
+        if (result != 0 && error == ETIMEDOUT)                                                     \
+            tell_holder_at_times(about);                                                           \
         if (entry)                                                                                 \
             sonde_wait_end(sem);                                                                   \
         tell_now(result == 0 ? SONDE_LOCK_ENTERED : SONDE_LOCK_GAVE_UP, about.kind, about.lock);   \
