@@ -1,4 +1,4 @@
-"""Recordings made by hand, sample by sample, so that every figure of a view can be known."""
+"""Recordings made by hand, event by event, so that every figure of a view can be known."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 
 from sonde.recording.tables import (
+    ENTER,
+    ENTERED,
+    EXIT,
+    GAVE_UP,
+    HELD,
     Contexts,
     Functions,
+    LockEvents,
+    Locks,
     Marks,
     Process,
     Recording,
@@ -46,6 +53,9 @@ class Maker:
         self.samples: list[tuple[int, int, int, int, int]] = []
         self.marks: list[tuple[int, int, str]] = []
         self.clock: dict[int, int] = {}
+        self.locks: dict[str, tuple[int, int, str]] = {}
+        self.lock_events: list[tuple[int, int, int, int, int, int]] = []
+        self.numbers: dict[int, int] = {}
 
     def define(self, name: str, file: str, line: int) -> None:
         self.places[name] = (file, line)
@@ -84,6 +94,9 @@ class Maker:
         row = self.thread(thread)
         at = self.clock.get(row, 0) + ns if time is None else time
         self.clock[row] = at
+        self.samples.append((row, at, self.context(chain, version), ns, state))
+
+    def context(self, chain: str | None, version: int = 0) -> int:
         context = -1
         for frame in chain.split(" > ") if chain is not None else []:
             name, _, line = frame.partition(":")
@@ -91,7 +104,52 @@ class Maker:
             function = self.functions.setdefault((name, file, first, version), len(self.functions))
             key = (context, function, int(line or 0))
             context = self.contexts.setdefault(key, len(self.contexts))
-        self.samples.append((row, at, context, ns, state))
+        return context
+
+    def lock(self, name: str, made_of: str = "semaphore", *, process: int = 0) -> int:
+        """The row of a lock; its address follows from that."""
+        self.locks.setdefault(name, (process, 0x1000 * (len(self.locks) + 1), made_of))
+        return list(self.locks).index(name)
+
+    def event(
+        self, type_: int, lock: str, thread: str, time: int, chain: str | None = None
+    ) -> None:
+        """The next thing that happened to a lock, as its numbers have it."""
+        row = self.lock(lock)
+        self.numbers[row] = self.numbers.get(row, 0) + 1
+        self.lock_events.append(
+            (self.thread(thread), time, row, self.numbers[row], type_, self.context(chain))
+        )
+
+    def enter(self, lock: str, thread: str, time: int, chain: str = "wait:1") -> None:
+        self.event(ENTER, lock, thread, time, chain)
+
+    def entered(self, lock: str, thread: str, time: int) -> None:
+        self.event(ENTERED, lock, thread, time)
+
+    def gave_up(self, lock: str, thread: str, time: int) -> None:
+        self.event(GAVE_UP, lock, thread, time)
+
+    def release(self, lock: str, thread: str, time: int, chain: str | None = "hold:1") -> None:
+        self.event(EXIT, lock, thread, time, chain)
+
+    def held(self, lock: str, thread: str, time: int, chain: str = "hold:1") -> None:
+        self.event(HELD, lock, thread, time, chain)
+
+    def wait(
+        self,
+        lock: str,
+        waiter: str,
+        owner: str,
+        start: int,
+        end: int,
+        waits: str = "wait:1",
+        holds: str | None = "hold:1",
+    ) -> None:
+        """One wait with one owner, who lets go when it ends."""
+        self.enter(lock, waiter, start, waits)
+        self.release(lock, owner, end, holds)
+        self.entered(lock, waiter, end)
 
     def mark(self, text: str, time: int, thread: int = -1) -> None:
         self.marks.append((time, thread, text))
@@ -101,6 +159,7 @@ class Maker:
         samples = np.array(self.samples, dtype=np.int64).reshape(-1, 5)
         rows = np.array(list(threads.values()), dtype=np.int64).reshape(-1, 5)
         tree = np.array(list(contexts), dtype=np.int32).reshape(-1, 3)
+        events = np.array(self.lock_events, dtype=np.int64).reshape(-1, 6)
         return Recording(
             path,
             self.target,
@@ -135,6 +194,19 @@ class Maker:
             ),
             self.quality,
             self.warnings,
+            Locks(
+                np.array([process for process, _, _ in self.locks.values()], dtype=np.uint32),
+                np.array([address for _, address, _ in self.locks.values()], dtype=np.uint64),
+                [made_of for _, _, made_of in self.locks.values()],
+            ),
+            LockEvents(
+                events[:, 0].astype(np.uint32),
+                events[:, 1],
+                events[:, 2].astype(np.uint32),
+                events[:, 3].astype(np.uint64),
+                events[:, 4].astype(np.uint8),
+                events[:, 5].astype(np.int32),
+            ),
         )
 
     def write(self, path: str) -> str:
@@ -158,6 +230,10 @@ class Maker:
             writer.append("samples", *row)
         for time, thread, text in self.marks:
             writer.append("marks", time, thread, text)
+        for made in self.locks.values():
+            writer.append("locks", *made)
+        for event in self.lock_events:
+            writer.append("lock_events", *event)
         writer.quality(self.quality)
         writer.close({})
         return path

@@ -107,6 +107,8 @@ class Blames:
     context: Ints
     start: Ints
     ns: Ints
+    handed: Flags
+    """After the last release: the owner has let go, but the waiter has not run yet."""
 
     def __len__(self) -> int:
         return len(self.contention)
@@ -159,4 +161,5 @@ def _blames(found: Contentions, rows: Ints, sizes: Ints) -> Blames:
     ns = until - since
     # A wait without length is a wait all the same.
     keep = (ns > 0) | (tail & (end == start))
-    return Blames(contention[keep], owner[keep], context[keep], since[keep], ns[keep])
+    handed = tail & (found.outcome[contention] == ENTERED) & ~found.whole[contention]
+    return Blames(contention[keep], owner[keep], context[keep], since[keep], ns[keep], handed[keep])

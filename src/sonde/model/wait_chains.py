@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, Contentions, Flags, Ints, blames
+from sonde.model.contention import Contentions, Flags, Ints, blames
 from sonde.model.context_tree import sums
 from sonde.model.pressure import Pressure
 
@@ -146,13 +146,13 @@ class _Nested:
 
         met, inverse = np.unique(contention, return_inverse=True)
         blocks = list(blames(self.found, met))
-        names = ("contention", "thread", "context", "start", "ns")
+        names = ("contention", "thread", "context", "start", "ns", "handed")
         columns = [
             np.concatenate([getattr(block, name) for block in blocks] or [np.zeros(0, np.int64)])
             for name in names
         ]
         by_contention = np.argsort(columns[0], kind="stable")
-        row, owner, context, start, ns = (column[by_contention] for column in columns)
+        row, owner, context, start, ns, handed = (column[by_contention] for column in columns)
         first = np.searchsorted(row, met, "left")
         last = np.searchsorted(row, met, "right")
         of_pair, part = _ranges(first[inverse], last[inverse])
@@ -160,10 +160,7 @@ class _Nested:
         begin = np.maximum(start[part], spans.start[span])
         end = np.minimum(start[part] + ns[part], spans.end[span])
         of = contention[of_pair]
-        handed_over = (start[part] + ns[part] == self.found.end[of]) & (
-            (self.found.outcome[of] == ENTERED) & ~self.found.whole[of]
-        )
-        follow = (owner[part] >= 0) & ~handed_over
+        follow = (owner[part] >= 0) & (handed[part] == 0)
         keep = end > begin
         return (
             span[keep],
