@@ -31,8 +31,8 @@ def run(
         int, typer.Option(metavar="HZ", help="Samples per second of each thread's CPU time.")
     ] = 1000,
     what: Annotated[
-        str, typer.Option(metavar="LIST", help="What to record, of: cpu, waits.")
-    ] = "cpu",
+        str, typer.Option(metavar="LIST", help="What to record, of: cpu, locks, waits.")
+    ] = "cpu,locks",
     sampler: Annotated[
         str,
         typer.Option(

@@ -16,7 +16,8 @@ from sonde.errors import SondeError, UsageError
 
 DEFAULT_RATE = 1000
 HIGHEST_RATE = 20_000
-KINDS = ("cpu", "waits", "locks")
+KINDS = ("cpu", "locks", "waits")
+DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096
 RING_SIZE = 256 << 10
@@ -33,14 +34,14 @@ class Options:
     program: str
     argv: list[str]
     pid: int
-    what: list[str] = field(default_factory=lambda: ["cpu"])
+    what: list[str] = field(default_factory=lambda: DEFAULT_WHAT.split(","))
     rate: int = DEFAULT_RATE
     sampler: str = "auto"
     children: bool = True
 
 
 def parse_what(text: str) -> list[str]:
-    """The list behind --what; locks are on by default in the contract and come with the tracer."""
+    """The list behind --what."""
     kinds = [part.strip() for part in text.split(",") if part.strip()]
     for kind in kinds:
         if kind not in KINDS:

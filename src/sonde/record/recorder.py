@@ -364,6 +364,8 @@ class Recorder:
             **total,
         }
         self._writer.quality(facts)
+        if not self._stopping:  # so that a recording still growing, or cut off, knows its length
+            self._writer.target({"duration_ns": time.monotonic_ns() - self.origin})
         return facts
 
     def _finish(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from sonde.errors import SondeError
 
 from . import agents, shm
-from .handle import DEFAULT_RATE, Options, RecorderHandle, check_rate, parse_what
+from .handle import DEFAULT_RATE, DEFAULT_WHAT, Options, RecorderHandle, check_rate, parse_what
 from .launch import program_name
 
 
@@ -47,7 +47,7 @@ class Session:
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        what: str = "cpu",
+        what: str = DEFAULT_WHAT,
         rate: int = DEFAULT_RATE,
         children: bool = True,
         sampler: str = "auto",
