@@ -36,7 +36,9 @@ def hold_second():
         take_first()
 
 
-threads = [threading.Thread(target=f, daemon=True, name=f.__name__) for f in (hold_first, hold_second)]
+threads = [
+    threading.Thread(target=f, daemon=True, name=f.__name__) for f in (hold_first, hold_second)
+]
 for thread in threads:
     thread.start()
 time.sleep(float(sys.argv[1]))

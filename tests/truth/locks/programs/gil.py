@@ -1,17 +1,20 @@
 """Threads that compute against threads that want the GIL every few milliseconds.
 
-    gil.py LIBRARY      the library made from doze.c
+gil.py LIBRARY      the library made from doze.c
 """
 
 import ctypes
+import os
 import sys
 import threading
 
 from ledger import Waiting, now, tell
 
 doze = ctypes.CDLL(sys.argv[1]).doze
-doze.restype = ctypes.c_longlong
+doze.restype = None
 SLEEP = ctypes.c_long(5_000_000)
+schedstat = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
+asked = (ctypes.c_longlong * 3)()
 
 scenarios = {
     "burner": {
@@ -54,11 +57,11 @@ def burn_there(until):
 
 
 def take_burner():
-    return doze(SLEEP)
+    doze(SLEEP, schedstat, asked)
 
 
 def take_two():
-    return doze(SLEEP)
+    doze(SLEEP, schedstat, asked)
 
 
 def run(scenario, take, burners, seconds):
@@ -68,8 +71,8 @@ def run(scenario, take, burners, seconds):
         thread.start()
     while now() < until - 50_000_000:
         waiting = Waiting(scenario)
-        since = take()
-        waiting.over(since)
+        take()
+        waiting.over(asked)
     for thread in threads:
         thread.join()
 

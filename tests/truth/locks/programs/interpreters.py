@@ -7,8 +7,9 @@ import json
 import os
 import sys
 import threading
+import time
 
-from ledger import add, now, tell
+from ledger import Waiting, add, now, tell
 
 if sys.version_info >= (3, 13):
     import _interpreters
@@ -18,7 +19,7 @@ else:
 SCRIPT = """
 import sys, threading, time
 sys.path.insert(0, {folder!r})
-sys.setswitchinterval(0.02)
+sys.setswitchinterval(0.05)
 from ledger import Waiting, books, now
 
 SLEEP_NS = 5_000_000
@@ -36,13 +37,12 @@ burner.start()
 while now() < until - 100_000_000:
     waiting = Waiting({scenario!r})
     {waiter}()
-    waiting.over(waiting.start + SLEEP_NS)
+    waiting.over((waiting.start + SLEEP_NS, waiting.cpu, waiting.delay))
 burner.join()
 """
 TELL = """
 import json, os
 os.write({fd}, json.dumps(books()).encode())
-os.close({fd})
 """
 
 
@@ -56,7 +56,15 @@ def scenario(name, owner):
     }
 
 
-scenarios = {"inner": scenario("inner", "burn_inner"), "outer": scenario("outer", "burn_outer")}
+scenarios = {
+    "inner": scenario("inner", "burn_inner"),
+    "outer": scenario("outer", "burn_outer"),
+    "entering": scenario("entering", "burn_alone"),
+}
+if sys.version_info < (3, 13):
+    # 3.12 waits in the name of the interpreter it is about to enter, where it has no frames yet.
+    scenarios["entering"]["waiter"] = "[no Python frames]"
+    scenarios["entering"]["alone"] = False
 
 
 def script(name, seconds):
@@ -70,8 +78,33 @@ def script(name, seconds):
     )
 
 
+ALONE = """
+import sys, threading, time
+sys.setswitchinterval(0.05)
+def burn_alone(until):
+    while time.monotonic_ns() < until:
+        sum(range(100))
+threading.Thread(target=burn_alone, args=({until},)).start()
+"""
+
+
 def inside(text):
     _interpreters.run_string(interpreter, text)
+
+
+def take_entering():
+    """Waits for the GIL of the other interpreter with the frames of this one."""
+    _interpreters.run_string(interpreter, "pass")
+
+
+def run_entering(seconds):
+    until = now() + int(seconds * 1e9)
+    inside(ALONE.format(until=until))
+    while now() < until - 100_000_000:
+        waiting = Waiting("entering")
+        take_entering()
+        waiting.over()
+    time.sleep(0.1)
 
 
 if sys.version_info >= (3, 13):
@@ -83,7 +116,9 @@ thread = threading.Thread(target=inside, args=(script("inner", 0.7) + TELL.forma
 thread.start()
 exec(compile(script("outer", 0.7), "<outer>", "exec"), {})
 thread.join()
-_interpreters.destroy(interpreter)
+os.close(write_end)
 with os.fdopen(read_end) as pipe:
     add(json.loads(pipe.read()))
+run_entering(0.6)
 tell(scenarios)
+os._exit(0)  # 3.12.1 hangs when it ends an interpreter that had threads

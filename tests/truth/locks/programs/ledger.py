@@ -2,7 +2,8 @@
 
 A wait is measured inside a function of its own (`take_...`), so whatever sonde says about that
 function lies between the two readings of the clock. How much of that time the thread really slept
-is known from the kernel: what is neither processor time nor time in the run queue. So
+is known from the kernel: what is neither processor time nor time in the run queue, nor taken from
+the whole machine by its host. So
 
     slept <= what a profiler can have seen <= wall
 
@@ -33,27 +34,26 @@ def _steal():
         return int(file.readline().split()[8]) * 10_000_000
 
 
-_stolen_before = _steal()
-
-
 class Waiting:
     """The readings at the beginning of a wait; `over` takes those at its end.
 
-    `since` replaces the beginning where the program itself cannot read the clock there.
+    `since` are readings by somebody else (clock, processor time, run queue) where Python itself
+    cannot take them.
     """
 
     def __init__(self, scenario):
         self.scenario = scenario
+        self.steal = _steal()
         self.delay = _run_delay()
         self.cpu = time.thread_time_ns()
         self.start = now()
 
     def over(self, since=None):
         end = now()
-        start = since or self.start
-        cpu = time.thread_time_ns() - self.cpu
-        delay = _run_delay() - self.delay
-        slept = max(0, end - start - cpu - delay)
+        start, cpu, delay = since or (self.start, self.cpu, self.delay)
+        cpu = time.thread_time_ns() - cpu
+        lost = _run_delay() - delay + _steal() - self.steal
+        slept = max(0, end - start - cpu - lost)
         _waits.append([self.scenario, start, end, slept])
 
 
@@ -98,5 +98,4 @@ def add(other):
 
 def tell(scenarios, **more):
     """Prints the truth; `scenarios`: name to kind, waiter's function, owners' functions, ..."""
-    told = {"scenarios": scenarios, **books(), "steal_ns": _steal() - _stolen_before, **more}
-    print(json.dumps(told), flush=True)
+    print(json.dumps({"scenarios": scenarios, **books(), **more}), flush=True)

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from ledger import HOLD_S, Holding, Waiting, against, hold, tell
+from ledger import HOLD_S, Waiting, against, hold, tell
 
 lock = threading.Lock()
 scenarios = {}
@@ -17,13 +17,6 @@ def scenario(name, *owners, signal=False):
         "signal": signal,
         "by": "chain",
     }
-
-
-def spin(seconds):
-    """Time that passes without the GIL changing hands."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        pass
 
 
 # ---- A has it, B waits, C waits behind B: C waits for both.
@@ -98,21 +91,24 @@ scenario("barging", "barge_long", "barge_short")
 
 
 def barge_long():
-    with lock, Holding("barging", "barge_long"):
-        spin(0.0006)
+    hold("barging", "barge_long", 0.0006)
+    lock.release()
+    lock.acquire()
 
 
 def barge_short():
-    with lock, Holding("barging", "barge_short"):
-        spin(0.0003)
+    hold("barging", "barge_short", 0.0002)
+    lock.release()
+    lock.acquire()
 
 
 def barge(ready):
-    barge_long()
+    lock.acquire()
     ready.set()
-    for _ in range(60):
+    for _ in range(25):
         barge_long()
         barge_short()
+    lock.release()
 
 
 def take_barging():
