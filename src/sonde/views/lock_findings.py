@@ -43,8 +43,9 @@ def deadlocks(evidence: Evidence) -> Iterator[Finding]:
         )
         if behind:
             steps.append(f"{count(behind, 'more thread')} {_verb(behind, 'wait')} behind them")
+        lasting = all(wait.open for wait in stuck)
         yield Finding(
-            f"deadlock of {' and '.join(names)}",
+            f"deadlock of {' and '.join(names)}" + ("" if lasting else " until one gave up"),
             "; ".join(steps),
             1.0,
             evidence.command("waits"),

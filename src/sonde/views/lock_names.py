@@ -87,7 +87,7 @@ def _parsed(source: str) -> list[ast.stmt]:
     text = source.strip()[:LONGEST_SOURCE]
     if text.startswith("elif "):
         text = text[2:]
-    for tail in ("", " pass"):
+    for tail in ("", "\n pass"):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
