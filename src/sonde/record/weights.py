@@ -51,8 +51,8 @@ class ThreadTime:
         if self._last_wait is not None:
             self.finish_wait(now, cpu)
         self.last_time, self.last_cpu = now, cpu
-        # The agent reads the CPU clock only now and then; what was given too much meanwhile is taken
-        # back from the next ones.
+        # The agent reads the CPU clock only now and then; what was given too much meanwhile is
+        # taken back from the next ones.
         weight = max(cpu - self._cpu_given, 0)
         self._cpu_given += weight
         process.cpu_sampled += weight

@@ -1,0 +1,87 @@
+"""`sonde waits`: the wait-for graph of a process that is being recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SONDE = [sys.executable, "-m", "sonde"]
+
+DEADLOCK = """
+import threading, time
+first, second = threading.Lock(), threading.RLock()
+both = threading.Barrier(2)
+def one():
+    with first:
+        both.wait()
+        with second: pass
+def two():
+    with second:
+        both.wait()
+        with first: pass
+for target in (one, two):
+    threading.Thread(target=target, name=target.__name__, daemon=True).start()
+print("up", flush=True)
+time.sleep(60)
+"""
+
+
+def ask(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*SONDE, "waits", *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_a_deadlock_is_named_while_it_lasts(tmp_path: Path) -> None:
+    program = tmp_path / "stuck.py"
+    program.write_text("import os; print(os.getpid(), flush=True)\n" + DEADLOCK)
+    run = subprocess.Popen(
+        [*SONDE, "run", "-o", str(tmp_path / "stuck.sonde"), str(program)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert run.stdout is not None
+    pid = int(run.stdout.readline())
+    try:
+        assert run.stdout.readline() == "up\n"
+        for _ in range(100):  # a waiter looks for the holder after a second
+            answer = ask(str(pid), "--json")
+            told = json.loads(answer.stdout) if answer.returncode == 0 else {}
+            if told.get("deadlocks"):
+                break
+            time.sleep(0.1)
+        text = ask(str(pid)).stdout
+    finally:
+        os.kill(pid, 9)
+        run.wait(30)
+    (cycle,) = told["deadlocks"]
+    assert len(cycle) == 2
+    by_thread = {wait["thread"]: wait for wait in told["waits"] if wait["thread"] in ("one", "two")}
+    for waiter, owner in (("one", "two"), ("two", "one")):
+        assert by_thread[waiter]["owner_thread"] == owner
+        assert by_thread[waiter]["chain"][-1]["name"].rpartition(".")[2] in (waiter, "__enter__")
+        assert any(frame["name"] == owner for frame in by_thread[waiter]["owner_chain"])
+    assert "Deadlock" in text and "None of these threads will ever go on" in text
+
+
+@pytest.mark.parametrize(
+    ("argument", "code", "sentence"),
+    [
+        ("nobody", 2, "sonde: 'nobody' is no process id; it is a number, as ps shows it\n"),
+        ("4194305", 1, "sonde: there is no process 4194305\n"),
+        ("1", 1, "sonde: process 1 is not being recorded, or by another user; "),
+    ],
+)
+def test_what_cannot_be_shown_is_said_in_a_sentence(
+    argument: str, code: int, sentence: str
+) -> None:
+    answer = ask(argument)
+    assert answer.returncode == code
+    assert answer.stderr.startswith(sentence)
+    assert answer.stdout == ""
