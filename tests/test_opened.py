@@ -43,8 +43,21 @@ def test_views_are_methods(file: Path) -> None:
     assert recording.quality().counters["taken"] == 3
 
 
+def test_views_of_locks_are_methods(tmp_path: Path) -> None:
+    make = Maker()
+    make.wait("l", "t", "a", 100 * MS, 150 * MS, "get:1 > _thread.lock.acquire")
+    recording = sonde.open(make.write(str(tmp_path / "app.sonde")))
+    found = recording.locks(by=["owner_thread"], thread="t", start=0.12)
+    assert [(row.value, row.wait_ns) for row in found.rows] == [("a", 30 * MS)]
+    assert recording.locks().rows[0].value == "lock"
+    assert recording.lock_table(top=1).rows[0].lock == "get in app.py:1"
+    assert recording.waits(at=0.13).waits[0].owner_thread == "a"
+
+
 def test_wrong_questions_are_answered(file: Path) -> None:
     recording = sonde.open(file)
+    with pytest.raises(UsageError, match="not 'colour'"):
+        recording.locks(by=["colour"])
     with pytest.raises(UsageError, match="no thread 'x'"):
         recording.flat(thread="x")
     with pytest.raises(UsageError, match="the time range is empty"):

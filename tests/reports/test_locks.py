@@ -1,0 +1,214 @@
+"""The reports of waiting, line by line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reports.page import printed
+from sonde.reports import lock_table as lock_table_report
+from sonde.reports import locks as locks_report
+from sonde.reports import waits as waits_report
+from sonde.reports.chains import on_one_line, program
+from sonde.views.lock_table import lock_table
+from sonde.views.locks import locks
+from sonde.views.waits import graph_of, waits
+from synthetic import MS, Maker
+from views.test_locks import products
+from views.test_waits import deadlocked, nested
+
+
+def told(make: Maker, **options: Any) -> list[str]:
+    result = locks(make.recording(), **options)
+    return printed(lambda out: locks_report.render(result, out))
+
+
+def test_locks() -> None:
+    assert told(products()) == [
+        "Threads waited 99.0 ms in 5 waits: 99.0 ms for what another thread had.",
+        "",
+        "Held by another",
+        "  waited          waits  longest  kind / lock / held by / waiter's chain",
+        " 95.0 ms ░░░░░░       4  50.0 ms  locks",
+        " 95.0 ms ░░░░░░       4  50.0 ms    query_by_number in app…y:12 and 1 more place",
+        " 80.0 ms ░░░░░        2  50.0 ms      held by query_by_name (app.py:23) < main",
+        " 80.0 ms ░░░░░        2  50.0 ms        in query_by_number (app.py:12) < main",
+        " 10.0 ms ░            1  10.0 ms      held by query_by_number (app.py:13) < main",
+        " 10.0 ms ░            1  10.0 ms        in query_by_name (app.py:22) < main",
+        " 5.00 ms ░            1  5.00 ms      held by nobody that could be named",
+        " 5.00 ms ░            1  5.00 ms        in query_by_number (app.py:12) < main",
+        " 4.00 ms ░            1  4.00 ms  the GIL",
+        " 4.00 ms ░            1  4.00 ms    GIL",
+        " 4.00 ms ░            1  4.00 ms      held by f (app.py:9) < main",
+        " 4.00 ms ░            1  4.00 ms        in query_by_number (app.py:14) < main",
+        "",
+        "For 5.00 ms nobody could be named: a wait that was given up or had not ended, or",
+        "an event that was lost.",
+    ]
+
+
+def test_by_threads() -> None:
+    found = told(products(), by=("owner_thread", "waiter_thread"))
+    assert found[2:6] == [
+        "  waited          waits  longest  held by / waiter's thread",
+        " 80.0 ms ░░░░░        2  50.0 ms  held by w2",
+        " 50.0 ms ░░░          1  50.0 ms    by w1",
+        " 30.0 ms ░░           1  30.0 ms    by w3",
+    ]
+
+
+def test_signals_have_a_part_of_their_own() -> None:
+    make = Maker()
+    make.define("Thread.join", "/usr/lib/python3.12/threading.py", 1)
+    make.wait("l", "t", "a", 0, 10 * MS, "get:1 > _thread.lock.acquire")
+    chain = "main:9 > Thread.join:3 > _thread._ThreadHandle.join"
+    make.wait("end", "t", "a", 20 * MS, 500 * MS, chain, "[no Python frames]")
+    found = told(make)
+    assert found[0] == (
+        "Threads waited 490 ms in 2 waits: 10.0 ms for what another thread had and 480 ms"
+    )
+    at = found.index("Waited for a signal")
+    assert found.index("Held by another") < at
+    assert found[at + 2 :][:3] == [
+        "  480 ms ░░░░░░       1   480 ms  threads to end (join)",
+        "  480 ms ░░░░░░       1   480 ms    main in app.py:9",
+        "  480 ms ░░░░░░       1   480 ms      ended by a thread's end",
+    ]
+
+
+def test_small_rows_are_folded_and_told() -> None:
+    make = Maker()
+    at = 0
+    for i in range(9):
+        ns = 100 * MS if i < 7 else 1 * MS
+        make.wait("l", "t", "a", at, at + ns, "get:1 > _thread.lock.acquire", f"hold{i}:1")
+        at += ns + 1
+    found = told(make, by=("owner_function",))
+    assert found[-1] == "  202 ms                          … 4 more"
+    result = locks(make.recording(), by=("owner_function",))
+    everything = printed(lambda out: locks_report.render(result, out, top=20))
+    assert not any("more" in line for line in everything)
+
+
+def test_owners_that_waited_themselves() -> None:
+    found = told(nested())
+    at = found.index("Owners that waited themselves")
+    assert found[at + 1 :] == [
+        " 61.0 ms  38 %  outer in app.py:1, held by inner",
+        "                  which waited for inner in app.py:2, held by busy",
+    ]
+
+
+def test_nothing() -> None:
+    nothing = ["No thread waited for a lock, for the GIL or for another thread."]
+    assert told(Maker()) == nothing
+    table = lock_table(Maker().recording())
+    assert printed(lambda out: lock_table_report.render(table, out)) == nothing
+    none = waits(Maker().recording())
+    assert printed(lambda out: waits_report.render(none, out)) == [
+        "At 0 s (nobody waited) no thread waits for a lock, the GIL or another thread."
+    ]
+
+
+def test_lock_table() -> None:
+    result = lock_table(products().recording())
+    assert printed(lambda out: lock_table_report.render(result, out)) == [
+        "  waited    waits     mean  longest     held  threads  queue  worst  kind",
+        " 95.0 ms        4  23.8 ms  50.0 ms  30.0 ms      3/2   0.10   0.10  lock",
+        "    query_by_number in app.py:12 and 1 more place, 84 % held by query_by_name",
+        " 4.00 ms        1  4.00 ms  4.00 ms  4.00 ms      1/1   0.00   0.00  gil",
+        "    GIL, 100 % held by f",
+        "",
+        "held: mean time it was held while somebody waited. threads: waiters/owners.",
+        "queue: threads waiting on average; worst: in the worst second.",
+    ]
+
+
+def test_a_deadlock() -> None:
+    result = waits(deadlocked().recording())
+    assert printed(lambda out: waits_report.render(result, out)) == [
+        "At 1 s (threads waited for locks until the end) 3 threads waited, 3 of them for",
+        "what another thread has; 1 deadlock.",
+        "",
+        "Deadlock",
+        "  one has waited 900 ms for ab (app.py:6), which two has",
+        "      ab (app.py:6)",
+        "  two has waited 899 ms for ba (app.py:10), which one has",
+        "      ba (app.py:10)",
+        "  None of these threads will ever go on.",
+        "",
+        "Who waits for whom",
+        "  bystander has waited 850 ms for lock ba (app.py:10)",
+        "      in idle (app.py:13)",
+        "    one, in the deadlock",
+        "      two, in the deadlock",
+    ]
+
+
+def test_a_chain_of_waiters() -> None:
+    result = waits(nested().recording(), at_ns=150 * MS)
+    assert printed(lambda out: waits_report.render(result, out)) == [
+        "At 0.15 s 2 threads waited, 2 of them for what another thread has.",
+        "",
+        "Who waits for whom",
+        "  t has waited 50.0 ms for lock outer (app.py:1)",
+        "      in outer (app.py:1)",
+        "    holder has waited 30.0 ms for lock inner (app.py:2)",
+        "        in inner (app.py:2)",
+        "      held by root busy (app.py:3)",
+    ]
+
+
+def test_a_live_picture_is_told_in_the_present() -> None:
+    result = graph_of(waits(nested().recording(), at_ns=150 * MS).waits)
+    first = printed(lambda out: waits_report.render(result, out))[0]
+    assert first == "Now 2 threads wait, 2 of them for what another thread has."
+
+
+def frame(name: str, file: str = "/app/app.py", line: int = 1) -> dict[str, Any]:
+    return {"name": name, "file": file, "line": line}
+
+
+def test_a_chain_on_one_line() -> None:
+    chain = [
+        frame("Thread._bootstrap", "/usr/lib/python3.12/threading.py"),
+        frame("Thread._bootstrap_inner", "/usr/lib/python3.12/threading.py"),
+        frame("Thread.run", "/usr/lib/python3.12/threading.py"),
+        frame("serve", line=7),
+        frame("query", line=41),
+        frame("Condition.__enter__", "/usr/lib/python3.12/threading.py"),
+        frame("_thread.lock.__enter__", "<built-in>", 0),
+    ]
+    assert [f["name"] for f in program(chain)] == ["query", "serve", "Thread.run"]
+    assert on_one_line(chain, 80) == "query (app.py:41) < serve < Thread.run"
+    assert on_one_line(chain, 30) == "query (app.py:41) < serve < …"
+    assert on_one_line(chain, 22) == "query (app.py:41) < …"
+    assert on_one_line(chain, 17) == "query (app.py:41)"
+    assert len(on_one_line(chain, 10)) <= 10
+
+
+def test_names_from_strangers_cannot_act_on_the_terminal() -> None:
+    make = Maker()
+    make.wait("l", "t\x1b[2J", "a", 0, MS, "evil\x1b]0;x:1 > _thread.lock.acquire", "h\x07:1")
+    recording = make.recording()
+    result = locks(recording, by=("waiter_thread", "lock", "owner_chain"))
+    table, graph = lock_table(recording), waits(recording, at_ns=5)
+    for text in (
+        printed(lambda out: locks_report.render(result, out)),
+        printed(lambda out: lock_table_report.render(table, out)),
+        printed(lambda out: waits_report.render(graph, out)),
+    ):
+        assert all(line.isprintable() for line in text)
+
+
+def test_nothing_is_wider_than_the_page() -> None:
+    make = Maker()
+    long = "a_function_with_quite_a_long_name_" * 4
+    make.wait("l", "t" * 100, "b" * 100, 0, MS, f"{long}:1 > _thread.lock.acquire", f"{long}:2")
+    recording = make.recording()
+    result, table, graph = locks(recording), lock_table(recording), waits(recording, at_ns=5)
+    for text in (
+        printed(lambda out: locks_report.render(result, out)),
+        printed(lambda out: lock_table_report.render(table, out)),
+        printed(lambda out: waits_report.render(graph, out)),
+    ):
+        assert max(map(len, text)) <= 80
