@@ -5,6 +5,7 @@
 #include "describe.h"
 #include "entry.h"
 #include "frames.h"
+#include "pushed.h"
 #include "thread_name.h"
 
 // More frames than any real stack has: a chain this long is a loop made of garbage.
@@ -80,6 +81,8 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
             index = frame_instr(f) - code_start(code);
         if ((index < -1 || index > (Py_ssize_t)SONDE_INSTR_MASK - 1) &&
             !frame_decode(f, &code, &index))
+            return undecodable(event);
+        if (own && hops == 0 && !sonde_caller_is_set(state, f))
             return undecodable(event);
         // Not begun: the frame is still being set up, or is a trampoline of the interpreter's own
         // (3.13's inlined __init__), which sys._getframe does not show either.
