@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 
@@ -106,3 +108,9 @@ def must_run(
     assert done.code == 0, done.err
     assert "Traceback" not in done.err, done.err
     return done
+
+
+def sampled(recording: Recording) -> int:
+    """Rows that samplers took: one more may stand for all threads too short for a sample."""
+    names = np.array([name.startswith("[") for name in recording.threads.name], dtype=bool)
+    return int(np.count_nonzero(~names[recording.samples.thread]))
