@@ -11,7 +11,21 @@
 // More frames than any real stack has: a chain this long is a loop made of garbage.
 #define MAX_HOPS (1 << 20)
 
-static PyThreadState *own_state(void)
+#if PY_VERSION_HEX < 0x030C0000
+// Up to 3.11 there is one current state per process: that of whoever holds the GIL. It is ours if
+// its C frame lies on our stack. Its thread_id tells nothing: a sub-interpreter keeps the state it
+// was created with, whichever thread runs it.
+static bool runs_here(const PyThreadState *state, const ucontext_t *context)
+{
+    uintptr_t sp = sonde_context_sp(context), cframe = (uintptr_t)state->cframe;
+    // glibc puts a thread's control block, which pthread_self is, at the upper end of its stack.
+    // The main thread's stack is above everything else.
+    uintptr_t end = (uintptr_t)pthread_self();
+    return cframe >= sp && (cframe < end || end < sp);
+}
+#endif
+
+static PyThreadState *own_state(const ucontext_t *context)
 {
     // The state that runs on this thread, if it holds the GIL. Sub-interpreters switch states on
     // one thread, and only this one follows.
@@ -21,9 +35,10 @@ static PyThreadState *own_state(void)
     PyThreadState *current = _PyThreadState_UncheckedGet();
 #endif
 #if PY_VERSION_HEX < 0x030C0000
-    // One per process up to 3.11: whoever holds the GIL.
-    if (current && current->thread_id != (unsigned long)pthread_self())
+    if (current && !runs_here(current, context))
         current = NULL;
+#else
+    (void)context;
 #endif
     // Without the GIL the current state is unset; this one is remembered per thread.
     return current ? current : PyGILState_GetThisThreadState();
@@ -124,7 +139,7 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
 
 uint32_t sonde_cpython_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event)
 {
-    PyThreadState *state = own_state();
+    PyThreadState *state = own_state(context);
     if (!state) // a thread Python does not know: it has time, but no frames
         return 0;
     frame_t *top;
