@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launching import PATIENCE_S, TARGETS, Interpreter, Run, must_run, sampled
 
+from launching import PATIENCE_S, TARGETS, Interpreter, Run, must_run, sampled
 from truth.bounds import unaccounted
 from truth.stacks import Stacks
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from launching import TARGETS, Interpreter, must_run
 
+from launching import TARGETS, Interpreter, must_run
 from truth.stacks import Stacks
 
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, clean_environment, run_command
 
 Keep = Callable[[str], Path]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from environments import Environment
 from launching import PATIENCE_S, TARGETS, TESTS, clean_environment
-
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from truth.stacks import Stacks

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, run_command
 
 Keep = Callable[[str], Path]
