@@ -75,6 +75,15 @@ static void search_body(void *arg)
         int depth = sonde_stack_depth(s->thread, code, index);
         // What the innermost frame is just calling is not held yet: it may be the very wait for it.
         int kept = top ? sonde_operands(code, index) : 0;
+#if PY_VERSION_HEX >= 0x030E0000
+        // From 3.14 a `with` puts its way out on the stack before it calls __enter__: while the
+        // call is of this very lock, the two values below it are of the same statement.
+        if (kept >= 2 && depth - kept >= 2) {
+            PyObject *self = frame_value(f, code->co_nlocalsplus + depth - kept + 1);
+            if (looks_like_object(self) && is_lock_object(self, s->lock, s->kind))
+                kept += 2;
+        }
+#endif
         for (int i = 0; i < depth - kept; i++)
             if (is_kept(frame_value(f, code->co_nlocalsplus + i), s->lock, s->kind)) {
                 s->holds = true;
@@ -104,8 +113,10 @@ uint32_t sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind, ui
     uint32_t self = (uint32_t)syscall(SYS_gettid);
     int n = sonde_threads_here.list(listed, MOST_THREADS);
     for (int i = 0; i < n; i++) {
-        uint64_t cpu = sonde_threads_here.cpu(listed[i].tid);
-        if (listed[i].tid == self || !cpu)
+        // The one who looks may be the holder itself: then it waits for ever.
+        bool own = listed[i].tid == self;
+        uint64_t cpu = own ? 0 : sonde_threads_here.cpu(listed[i].tid);
+        if (!own && !cpu)
             continue;
         search s = {thread, listed[i].state, lock, kind, false};
         if (!sonde_guard_run(search_body, &s) || !s.holds)
@@ -114,7 +125,7 @@ uint32_t sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind, ui
         if (!sonde_guard_run(walk_body, &job) || (event->flags & SONDE_UNDECODABLE))
             continue;
         // Had it run meanwhile, what we read may be of two moments.
-        if (sonde_threads_here.cpu(listed[i].tid) != cpu)
+        if (!own && sonde_threads_here.cpu(listed[i].tid) != cpu)
             continue;
         *depth = job.depth;
         return listed[i].tid;
