@@ -17,7 +17,9 @@
 // was created with, whichever thread runs it.
 static bool runs_here(const PyThreadState *state, const ucontext_t *context)
 {
-    uintptr_t sp = sonde_context_sp(context), cframe = (uintptr_t)state->cframe;
+    // Hooks walk without having been interrupted.
+    uintptr_t sp = context ? sonde_context_sp(context) : (uintptr_t)__builtin_frame_address(0);
+    uintptr_t cframe = (uintptr_t)state->cframe;
     // glibc puts a thread's control block, which pthread_self is, at the upper end of its stack.
     // The main thread's stack is above everything else.
     uintptr_t end = (uintptr_t)pthread_self();
