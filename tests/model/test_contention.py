@@ -123,13 +123,11 @@ def test_a_holder_that_let_go_while_it_was_looked_for() -> None:
     assert parts(story.found())[-1] == (NOBODY, NOBODY, NEVER - 600)
 
 
-def test_who_waits_for_a_lock_is_not_its_holder() -> None:
+def test_a_thread_that_waits_for_what_it_holds_itself() -> None:
     story = Story()
-    story.enter(T, 100)
     story.enter(B, 110)
     story.held(B, 500, 30)
-    found = story.found()
-    assert found.tail_thread.tolist() == [NOBODY, NOBODY]
+    assert parts(story.found()) == [(B, 30, NEVER - 110)]
 
 
 def test_open_at_the_end_behind_a_thread_that_got_it() -> None:

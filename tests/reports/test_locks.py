@@ -144,6 +144,20 @@ def test_a_deadlock() -> None:
     ]
 
 
+def test_a_thread_that_waits_for_what_it_holds_itself() -> None:
+    make = Maker()
+    make.enter("l", "t", 100 * MS, "inner:3 > _thread.lock.__enter__")
+    make.held("l", "t", 900 * MS, "inner:3")
+    result = waits(make.recording())
+    text = printed(lambda out: waits_report.render(result, out))
+    assert text[-4:] == [
+        "Deadlock",
+        "  t has waited 900 ms for inner (app.py:3), which it has itself",
+        "      inner (app.py:3)",
+        "  It will never go on.",
+    ]
+
+
 def test_a_chain_of_waiters() -> None:
     result = waits(nested().recording(), at_ns=150 * MS)
     assert printed(lambda out: waits_report.render(result, out)) == [

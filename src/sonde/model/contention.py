@@ -152,8 +152,10 @@ def _blames(found: Contentions, rows: Ints, sizes: Ints) -> Blames:
         until = end
         owner, context = found.tail_thread[contention], found.tail_context[contention]
         unsure = np.zeros(len(contention), dtype=bool)
-    # Nobody holds what he waits for; where the events say so, they are not to be trusted.
-    unsure |= owner == found.thread[contention]
+    # Nobody gets what he holds himself: where releases say so, they are not to be trusted. One who
+    # never gets it may have been found to hold it.
+    found_out = tail & (found.outcome[contention] != ENTERED)
+    unsure |= (owner == found.thread[contention]) & ~found_out
     owner = np.where(unsure, NOBODY, owner)
     context = np.where(owner == NOBODY, NOBODY, context)
 

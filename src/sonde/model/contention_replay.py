@@ -253,7 +253,7 @@ class Replay:
                 )
             elif type_ == HELD:
                 stale = bool(untils) and threads[-1] == thread and time - untils[-1] < STALE_NS
-                if waits and thread not in waits and not stale:
+                if waits and not stale:
                     state.owner = (thread, context)
             else:
                 wait = waits.pop(thread, None) or self._from_before(state, thread, time)

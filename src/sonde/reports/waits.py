@@ -28,7 +28,8 @@ def render(result: Waits, out: Console, *, top: int | None = None) -> None:
         for i in cycle:
             _step(result.waits[i], out)
             _stack(result.waits[i].chain, out)
-        paragraph(out, "None of these threads will ever go on.", indent=2)
+        never = "None of these threads" if len(cycle) > 1 else "It"
+        paragraph(out, f"{never} will {'ever' if len(cycle) > 1 else 'never'} go on.", indent=2)
     stuck = {i for cycle in result.deadlocks for i in cycle}
     chains = [chain for chain in result.chains if not set(chain) <= stuck]
     if chains:
@@ -64,8 +65,8 @@ def _step(wait: Wait, out: Console) -> None:
         (f"has waited {duration(wait.waited_ns)} for ", "dim"),
         printable(wait.short),
         (", which ", "dim"),
-        printable(wait.owner_thread or "?"),
-        (" has", "dim"),
+        "it" if wait.owner_tid == wait.tid else printable(wait.owner_thread or "?"),
+        (" has" if wait.owner_tid != wait.tid else " has itself", "dim"),
     )
 
 

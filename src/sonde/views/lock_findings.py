@@ -35,7 +35,7 @@ def deadlocks(evidence: Evidence) -> Iterator[Finding]:
         stuck = [found.waits[i] for i in cycle]
         names = [wait.thread for wait in stuck]
         steps = [
-            f"{wait.thread} waits in {_where(wait)} for {wait.short}, which {wait.owner_thread} has"
+            f"{wait.thread} waits in {_where(wait)} for {wait.short}, which {_holder(wait)}"
             for wait in stuck
         ]
         behind = sum(
@@ -45,7 +45,9 @@ def deadlocks(evidence: Evidence) -> Iterator[Finding]:
             steps.append(f"{count(behind, 'more thread')} {_verb(behind, 'wait')} behind them")
         lasting = all(wait.open for wait in stuck)
         yield Finding(
-            f"deadlock of {' and '.join(names)}" + ("" if lasting else " until one gave up"),
+            f"deadlock of {' and '.join(names)}"
+            + (" with itself" if len(names) == 1 else "")
+            + ("" if lasting else " until one gave up"),
             "; ".join(steps),
             1.0,
             evidence.command("waits"),
@@ -174,6 +176,10 @@ def _passed_on(
     the = f"the {lock}" if lock.startswith("GIL") else shorts[lock]
     by = f", held by {place(root)}" if root is not None else ""
     return f"in {percent(ns / owner.wait_ns)} of that {holder.name} itself waited for {the}{by}"
+
+
+def _holder(wait: Wait) -> str:
+    return "it has itself" if wait.owner_tid == wait.tid else f"{wait.owner_thread} has"
 
 
 def _where(wait: Wait) -> str:
