@@ -139,10 +139,22 @@ class RecorderHandle:
 
     def _gone(self) -> str:
         code = self._process.wait()
+        if reason := self._left_behind():
+            return reason
         path = getattr(self, "path", None)
         kept = f"; {path} holds what was recorded until then" if path else ""
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
         return f"the recorder {how}{kept}"
+
+    def _left_behind(self) -> str | None:
+        """Why it went, if it said so: its last word may still lie unread in the socket."""
+        self._socket.setblocking(False)
+        with contextlib.suppress(OSError):
+            while message := self._socket.recv(1 << 20):
+                reason: str | None = json.loads(message).get("error")
+                if reason:
+                    return reason
+        return None
 
     def _end(self) -> None:
         self._socket.close()
