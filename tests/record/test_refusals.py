@@ -1,0 +1,111 @@
+"""What cannot be recorded is refused in one sentence, with the right code and no traceback."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from launching import TARGETS, Interpreter, must_run, run_command, sonde
+from sonde.recording.reader import read
+
+USAGE, FAILURE = 2, 1
+
+
+def refused(code: int, *arguments: str | os.PathLike[str], cwd: Path | None = None) -> str:
+    """The one sentence on stderr; nothing on stdout."""
+    done = sonde("run", *arguments, cwd=cwd)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("sonde: ")
+    return lines[0].removeprefix("sonde: ")
+
+
+def test_wrong_calls(tmp_path: Path) -> None:
+    there = ("-o", tmp_path / "x.sonde")
+    assert "nothing to run" in refused(USAGE)
+    assert "nothing to run" in refused(USAGE, *there, "--")
+    assert "dreams" in refused(USAGE, "--what", "dreams", *there, "--", "true")
+    assert "empty" in refused(USAGE, "--what", ",", *there, "--", "true")
+    assert "not 0" in refused(USAGE, "--rate", "0", *there, "--", "true")
+    assert "not -5" in refused(USAGE, "--rate", "-5", *there, "--", "true")
+    assert "1000000" in refused(USAGE, "--rate", "1000000", *there, "--", "true")
+    assert "often" in refused(USAGE, "--rate", "often", *there, "--", "true")
+    assert "luck" in refused(USAGE, "--sampler", "luck", *there, "--", "true")
+    assert "--no-such" in refused(USAGE, "--no-such", *there, "--", "true")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_programs_that_cannot_be_run(tmp_path: Path) -> None:
+    there = ("-o", tmp_path / "x.sonde", "--")
+    assert "no-such-program" in refused(FAILURE, *there, "no-such-program")
+    plain = tmp_path / "plain"
+    plain.write_text("not a program\n")
+    assert "plain" in refused(FAILURE, *there, plain)
+    plain.chmod(0o755)
+    assert "plain" in refused(FAILURE, *there, plain)
+    assert str(tmp_path) in refused(FAILURE, *there, tmp_path)
+
+
+def test_places_that_cannot_be_written(any_python: Interpreter, tmp_path: Path) -> None:
+    """Nothing is run where it could not be recorded."""
+    sign = tmp_path / "sign"
+    command = ("--", any_python.path, "-c", f"open({str(sign)!r}, 'w')")
+    assert str(tmp_path) in refused(FAILURE, "-o", tmp_path, *command)
+    missing = tmp_path / "no" / "folder" / "x.sonde"
+    assert str(missing) in refused(FAILURE, "-o", missing, *command)
+    assert "/proc/x.sonde" in refused(FAILURE, "-o", "/proc/x.sonde", *command)
+    assert not sign.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_of_somebody_elses(any_python: Interpreter, tmp_path: Path) -> None:
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    said = refused(FAILURE, "-o", tmp_path / "x.sonde", "--", any_python.path, "-c", "")
+    assert "x.sonde" in said
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "sonde-test", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root may mount a disk small enough to fill")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk(any_python: Interpreter, small_disk: Path) -> None:
+    calls = TARGETS.parent / "truth" / "programs" / "calls.py"
+    path = small_disk / "x.sonde"
+    run = run_command(path, [any_python.path, calls, "1.5"], "--rate", "20000")
+    # The target does not suffer, and what was written is not lost.
+    assert run.code == 0
+    assert run.told["parts"]
+    assert "No space left" in run.err
+    assert str(path) in run.err
+    assert "Traceback" not in run.err
+    recording = read(path)
+    assert len(recording.samples) > 1000
+    assert recording.warnings
+
+
+def test_a_program_without_python_says_so(keep: Callable[[str], Path], tmp_path: Path) -> None:
+    path = tmp_path / "x.sonde"
+    run = run_command(path, ["sh", "-c", "echo shell; exit 4"])
+    assert (run.code, run.out) == (4, "shell\n")
+    assert "no CPython" in run.err
+
+
+def test_an_old_recording_is_replaced(any_python: Interpreter, tmp_path: Path) -> None:
+    path = tmp_path / "x.sonde"
+    path.write_bytes(b"something else" * 100_000)
+    run = must_run(path, [any_python.path, "-c", "sum(range(3_000_000))"])
+    assert run.recording.warnings == []
