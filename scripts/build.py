@@ -7,6 +7,7 @@ scripts/build.py FOLDER [--sanitize]
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import shutil
@@ -64,13 +65,16 @@ def main() -> int:
     parser.add_argument("--sanitize", action="store_true", help="ASan, UBSan and the unit tests")
     asked = parser.parse_args()
     folder = ROOT / asked.folder
-    try:
-        configure(folder, asked.sanitize)
-        subprocess.run(["ninja", "-C", str(folder)], check=True)
-    except subprocess.CalledProcessError as failed:
-        return int(failed.returncode) or 1
-    if not asked.sanitize:
-        install(folder)
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests build too
+        try:
+            configure(folder, asked.sanitize)
+            subprocess.run(["ninja", "-C", str(folder)], check=True)
+        except subprocess.CalledProcessError as failed:
+            return int(failed.returncode) or 1
+        if not asked.sanitize:
+            install(folder)
     return 0
 
 
