@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.model.lock_kinds import LockKinds, Site, role
+from sonde.model.lock_kinds import LockKinds, Site, is_library, role
 
 LIBRARY = "/usr/lib/python3.12"
 FILES = {
@@ -175,7 +175,7 @@ def test_a_chain_of_machinery_only() -> None:
 
 def test_no_chain() -> None:
     kinds = LockKinds(np.zeros(0, np.int32), np.zeros(0, np.int32), [], [])
-    assert kinds.site(-1) == Site("", -1, False, False)
+    assert kinds.site(-1) == Site("", -1, -1, False, False)
 
 
 def test_flags_by_context() -> None:
@@ -183,6 +183,36 @@ def test_flags_by_context() -> None:
     files = [FILES["app"], FILES["threading"]]
     kinds = LockKinds(np.array([-1, 0], np.int32), np.array([0, 1], np.int32), names, files)
     assert kinds.whole([0, 1]) == [False, True, False]
+
+
+def test_the_program_behind_a_library() -> None:
+    found, names = site(
+        "app main > app serve > logging Logger.info > logging Handler.handle"
+        " > C _thread.RLock.__enter__"
+    )
+    assert (names[found.context], names[found.own]) == ("Handler.handle", "serve")
+    found, names = site("logging Handler.handle > C _thread.RLock.__enter__")
+    assert names[found.own] == "Handler.handle"
+    found, names = site("app serve > C _thread.lock.acquire")
+    assert names[found.own] == "serve"
+
+
+@pytest.mark.parametrize(
+    ("file", "library"),
+    [
+        ("/usr/lib/python3.12/logging/__init__.py", True),
+        ("/app/venv/lib/python3.12/site-packages/waitress/task.py", True),
+        ("/usr/lib/python3/dist-packages/x.py", True),
+        ("<frozen importlib._bootstrap>", True),
+        ("<built-in>", True),
+        ("", True),
+        ("/app/shop.py", False),
+        ("shop.py", False),
+        ("/home/me/python3-tricks/app.py", False),
+    ],
+)
+def test_what_is_a_library(file: str, library: bool) -> None:
+    assert is_library(file) is library
 
 
 def test_a_library_elsewhere() -> None:

@@ -47,7 +47,7 @@ _THREADING = {
     "Barrier": "barrier",
     "_RLock": "rlock",
 }
-_WRAPPERS = frozenset({"acquire", "release", "__enter__", "__exit__"})
+WRAPPERS = frozenset({"acquire", "release", "__enter__", "__exit__"})
 """Methods of a program's own that do nothing but take or let go of a lock: their caller counts."""
 _JOINING = ("Thread.join", "Thread._wait_for_tstate_lock", "_shutdown")
 _FUTURES = ("wait", "as_completed", "_result_or_cancel", "Executor.map.<locals>.result_iterator")
@@ -69,7 +69,9 @@ class Site(NamedTuple):
     kind: str
     """Empty where the chain ends in the program itself: a lock of some kind."""
     context: int
-    """The innermost frame of the program itself, outside the machinery."""
+    """The innermost frame outside the machinery."""
+    own: int
+    """The innermost frame that is of no library either; `context` if there is none."""
     signalling: bool
     """A wait for another thread's signal, not for a lock that another thread has."""
     whole: bool
@@ -113,11 +115,11 @@ class LockKinds:
 
     def _is_wrapper(self, function: int) -> bool:
         owner, _, method = self._names[function].rpartition(".")
-        return bool(owner) and method in _WRAPPERS
+        return bool(owner) and method in WRAPPERS
 
     def _site(self, context: int) -> Site:
         if context < 0:
-            return Site("", -1, False, False)
+            return Site("", -1, -1, False, False)
         kind, sleeps, taken_back = "", False, False
         node = context
         # First the C function that waits, where it shows ...
@@ -147,7 +149,25 @@ class LockKinds:
                 innermost = False
             node = int(self._parent[node])
         # Who gives a semaphore back held it: an owner, though the waiter sleeps for a signal.
-        return Site(kind, site, sleeps and kind != "semaphore", sleeps)
+        return Site(kind, site, self._own(site), sleeps and kind != "semaphore", sleeps)
+
+    def _own(self, context: int) -> int:
+        node = context
+        while node >= 0:
+            if not is_library(self._files[int(self._function[node])]):
+                return node
+            node = int(self._parent[node])
+        return context
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is of the standard library or of an installed package, not of the program."""
+    if not file or file.startswith("<"):
+        return True
+    folders = file.split("/")[:-1]
+    return any(
+        folder in ("site-packages", "dist-packages") or _is_python(folder) for folder in folders
+    )
 
 
 def role(name: str, file: str) -> Role | None:
@@ -177,5 +197,10 @@ def role(name: str, file: str) -> Role | None:
     return None
 
 
+def _is_python(folder: str) -> bool:
+    """The standard library lives in a folder such as lib/python3.12."""
+    return folder.startswith("python3.")
+
+
 def _is_library(folder: str) -> bool:
-    return folder.rpartition("/")[2].lower().startswith("python3") or folder.endswith("/Lib")
+    return _is_python(folder.rpartition("/")[2])

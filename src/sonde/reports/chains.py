@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from sonde.model.lock_kinds import BUILT_IN, role
-from sonde.reports.names import ELLIPSIS, NAMELESS, printable, shortened
+from sonde.model.lock_kinds import BUILT_IN, WRAPPERS, is_library, role
+from sonde.reports.names import ELLIPSIS, NAMELESS, clipped, printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +27,8 @@ def program(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     kept = list(frames)
     while len(kept) > 1 and _is_machinery(kept[-1]):
         kept.pop()
+    if len(kept) > 1 and len(kept) < len(frames) and _is_wrapper(kept[-1]):
+        kept.pop()
     kept.reverse()
     while len(kept) > 1 and kept[-1]["name"] in BEGINNINGS:
         kept.pop()
@@ -34,8 +36,17 @@ def program(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def on_one_line(frames: Sequence[dict[str, Any]], width: int) -> str:
-    """`query (shop.py:41) < serve < main`, within `width` columns."""
+    """`query (shop.py:41) < serve < main`, within `width` columns.
+
+    If the chain ends in a library the program's own frame comes first, as that is what tells one
+    chain from another: `report (shop.py:16), in Handler.handle`.
+    """
     inner, *callers = program(frames)
+    if is_library(inner["file"]):
+        own = next((i for i, frame in enumerate(callers) if not is_library(frame["file"])), None)
+        if own is not None:
+            text = f"{spot(callers[own])}, in {printable(inner['name'])}"
+            return text if cell_len(text) <= width else clipped(text, width)
     text = shortened(spot(inner), width)
     for i, frame in enumerate(callers):
         longer = f"{text}{CALLED_BY}{printable(frame['name'])}"
@@ -62,3 +73,8 @@ def spot(frame: dict[str, Any]) -> str:
 
 def _is_machinery(frame: dict[str, Any]) -> bool:
     return frame["file"] == BUILT_IN or role(frame["name"], frame["file"]) is not None
+
+
+def _is_wrapper(frame: dict[str, Any]) -> bool:
+    owner, _, method = frame["name"].rpartition(".")
+    return bool(owner) and method in WRAPPERS

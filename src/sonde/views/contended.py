@@ -87,15 +87,23 @@ class Contended:
 
     @cached_property
     def function(self) -> Ints:
-        """By row of the table of contexts, and last for none: the function of the program that
-        waits or holds, as in `chains.functions`."""
+        """By row of the table of contexts, and last for none: the function that waits or holds, as
+        in `chains.functions`."""
+        return self._functions("context")
+
+    @cached_property
+    def own_function(self) -> Ints:
+        """The same, but the nearest one that is of no library."""
+        return self._functions("own")
+
+    def _functions(self, which: str) -> Ints:
         _, identity = identities(self.recording)
         found = np.full(len(self.recording.contexts) + 1, NOBODY, dtype=np.int64)
         holds = self.found.holds
         used = np.concatenate([self.found.context, holds.context, self.found.tail_context])
         for context in np.unique(used[used >= 0]).tolist():
-            site = self.kinds.site(context).context
-            found[context] = identity[self.recording.contexts.function[site]]
+            frame = getattr(self.kinds.site(context), which)
+            found[context] = identity[self.recording.contexts.function[frame]]
         return found
 
     @cached_property

@@ -8,6 +8,7 @@ from sonde.views.contended import contended
 from sonde.views.evidence import Evidence, Finding, place
 from sonde.views.locks import Chain, LocksRow, locks
 from sonde.views.profile import Function
+from sonde.views.span import duration_ns
 from sonde.views.waits import Wait, waits
 from sonde.views.words import count, duration, percent
 
@@ -21,7 +22,9 @@ HOG = 0.50
 CONTENDED = 0.05
 """Of the time threads ran or waited for locks that others had."""
 LEAST_NS = 50_000_000
-"""Less waiting than this nobody notices, whatever the share."""
+"""Less waiting than this nobody notices, whatever the share ..."""
+LEAST = 0.005
+"""... nor in a long recording less than this share of it."""
 MOST_LOCKS = 3
 NAMES_SHOWN = 3
 
@@ -60,11 +63,11 @@ def gil(evidence: Evidence) -> Iterator[Finding]:
     found = locks(
         evidence.recording,
         evidence.selection,
-        by=("kind", "owner_function", "waiter_thread"),
+        by=("kind", "owner_own", "waiter_thread"),
         chains=False,
     )
     row = next((row for row in found.rows if row.value == "gil"), None)
-    if row is None or row.wait_ns < LEAST_NS:
+    if row is None or not _noticed(row, evidence):
         return
     share = row.wait_ns / (row.wait_ns + evidence.running.total)
     if share < GIL:
@@ -101,7 +104,7 @@ def contended_locks(evidence: Evidence) -> Iterator[Finding]:
     found = locks(
         evidence.recording,
         evidence.selection,
-        by=("kind", "lock", "waiter_function", "owner_function"),
+        by=("kind", "lock", "waiter_own", "owner_own"),
     )
     owned = [
         row
@@ -115,9 +118,15 @@ def contended_locks(evidence: Evidence) -> Iterator[Finding]:
     wanted = evidence.running.total + sum(row.wait_ns for row in owned)
     for row in owned[:MOST_LOCKS]:
         share = row.wait_ns / wanted
-        if share < CONTENDED or row.wait_ns < LEAST_NS:
+        if share < CONTENDED or not _noticed(row, evidence):
             return
         yield _contended(evidence, row, owned, found.chains, share, shorts)
+
+
+def _noticed(row: LocksRow, evidence: Evidence) -> bool:
+    chosen = evidence.selection
+    end = duration_ns(evidence.recording) if chosen.end_ns is None else chosen.end_ns
+    return row.wait_ns >= max(LEAST_NS, LEAST * (end - (chosen.start_ns or 0)))
 
 
 def _contended(

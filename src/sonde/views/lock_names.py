@@ -76,7 +76,11 @@ def named(place: Place, sources: Sources, others: int = 0) -> tuple[str, str]:
         source = taken(sources.line(place.file, place.line))
         full = f"`{source.expression}`" if source.expression else place.function
         full = f"{full} in {place.short}"
-        short = f"{source.thing or place.function} ({place.short})"
+        thing = source.thing
+        if not thing or thing == "self":
+            # What a method calls "self" has the name of its class outside.
+            thing = place.function.rpartition(".")[0] if thing else place.function
+        short = f"{thing or place.function} ({place.short})"
     if others:
         full += f" and {others} more place{'s' if others > 1 else ''}"
     return full, short

@@ -26,6 +26,8 @@ ASPECTS = (
     "owner_function", "owner_chain",
 )  # fmt: skip
 DEFAULT = ("kind", "lock", "owner_chain", "waiter_chain")
+OWN = ("waiter_own", "owner_own")
+"""Functions of the program itself, where those of a library would say little; for findings."""
 
 LONGEST = 64
 """Buckets of the histogram: powers of two nanoseconds."""
@@ -169,7 +171,7 @@ def _chains(everything: Contended, found: Contentions, rows: Ints) -> list[Chain
             ],
             chain.ns,
         )
-        for chain in wait_chains(found, everything.lock, everything.function, begin)
+        for chain in wait_chains(found, everything.lock, everything.own_function, begin)
     ]
 
 
@@ -213,6 +215,8 @@ class _Aggregates:
             return everything.thread_names[1][thread]
         if aspect.endswith("_function"):
             return everything.function[context]
+        if aspect in OWN:
+            return everything.own_function[context]
         return everything.chains.node[context]
 
     def _numbered(self, level: int, above: Ints, value: Ints) -> Ints:
@@ -280,7 +284,7 @@ class _Aggregates:
             return None
         if aspect.endswith("_thread"):
             return everything.thread_names[0][value]
-        if aspect.endswith("_function"):
+        if aspect.endswith("_function") or aspect in OWN:
             return everything.chains.functions[value].to_json()
         return everything.chains.to_json(value)
 
