@@ -273,7 +273,10 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
         return 0;
     polls = !arm->wait_signals;
     sampler = samples ? arm->sampler : SONDE_SAMPLER_NONE;
-    if (sampler == SONDE_SAMPLER_READER && sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    // Asking for what is already so tells whether one may ask at all: a recording must not call
+    // itself by the better name only because the two happened to be on one core.
+    if (sampler == SONDE_SAMPLER_READER && (sched_getaffinity(0, sizeof allowed, &allowed) != 0 ||
+                                            sched_setaffinity(0, sizeof allowed, &allowed) != 0))
         sampler = SONDE_SAMPLER_CROSS_CORE;
     atomic_store(&sonde.header->reader_mode, sampler);
     if (!table) {

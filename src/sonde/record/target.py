@@ -125,7 +125,8 @@ class TargetProcess:
         A thread's first tick comes after a full period: one that lives for less is never sampled.
         Its time must not vanish without a word.
         """
-        used = process_cpu(self.pid) - self._cpu_before
+        reader_ns = shm.HEADER.unpack_from(self.memory, 0)[10]  # the agent's own thread
+        used = process_cpu(self.pid) - self._cpu_before - reader_ns
         self.drain()  # what was sampled until then, or a slow drain looks like unsampled threads
         if used > 0:
             self._unsampled = used - self.cpu_sampled - (len(self._times) + 1) * period
