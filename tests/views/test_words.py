@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.views.words import count, duration, percent
+from sonde.views.words import brief, count, duration, percent
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,11 @@ def test_count() -> None:
     assert count(1, "sample") == "1 sample"
     assert count(12_000, "sample") == "12,000 samples"
     assert count(2, "process", "processes") == "2 processes"
+
+
+def test_brief() -> None:
+    assert brief(12_300_000) == "12.3 ms"
+    assert brief(125_000_000_000) == "2 min"
+    assert brief(4877_000_000_000) == "81 min"
+    assert brief(90_000 * 10**9) == "25 h"
+    assert all(len(brief(10**n)) <= 8 for n in range(18))

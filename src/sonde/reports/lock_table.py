@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sonde.reports.locks import NO_FRAMES
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import line
-from sonde.views.words import count, duration, percent
+from sonde.views.words import brief, count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,11 +42,11 @@ def render(result: LockTable, out: Console, *, top: int | None = None) -> None:
 
 
 def _row(row: LockRow, out: Console) -> None:
-    held = duration(row.hold_ns) if row.hold_ns is not None else ""
+    held = brief(row.hold_ns) if row.hold_ns is not None else ""
     line(
         out,
-        f"{duration(row.wait_ns):>8}{row.waits:>9,}{duration(row.mean_ns):>9}"
-        f"{duration(row.max_ns):>9}{held:>9}{f'{row.waiters}/{row.owners}':>9}"
+        f"{brief(row.wait_ns):>8}{row.waits:>9,}{brief(row.mean_ns):>9}"
+        f"{brief(row.max_ns):>9}{held:>9}{f'{row.waiters}/{row.owners}':>9}"
         f"{row.pressure:>7.2f}{row.peak:>7.2f}  {row.kind}",
     )
     blamed = ""

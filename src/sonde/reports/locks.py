@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sonde.reports.chains import on_one_line
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import bar, heading, line, paragraph
-from sonde.views.words import count, duration, percent
+from sonde.views.words import brief, count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,9 +102,9 @@ def _rows(rows: list[LocksRow], total: int, out: Console, top: int | None, depth
         indent = "  " * depth
         line(
             out,
-            f"{duration(row.wait_ns):>8} ",
+            f"{brief(row.wait_ns):>8} ",
             (bar(row.wait_ns / total if total else 0, BAR, waiting=True), "yellow"),
-            f"{row.count:>8,}{duration(row.max_ns):>9}  {indent}",
+            f"{row.count:>8,}{brief(row.max_ns):>9}  {indent}",
             _label(row, out.width - _NUMBERS - len(indent)),
         )
         _rows(row.children, total, out, top, depth + 1)
@@ -113,7 +113,7 @@ def _rows(rows: list[LocksRow], total: int, out: Console, top: int | None, depth
         spent = sum(row.wait_ns for row in left)
         line(
             out,
-            (f"{duration(spent):>8} {'':{_NUMBERS - 9 + 2 * depth}}… {len(left):,} more", "dim"),
+            (f"{brief(spent):>8} {'':{_NUMBERS - 9 + 2 * depth}}… {len(left):,} more", "dim"),
         )
 
 
@@ -155,7 +155,7 @@ def _chains(result: Locks, out: Console, top: int | None) -> None:
     heading(out, "Owners that waited themselves")
     for chain in shown:
         share = percent(chain.wait_ns / owned) if owned else ""
-        line(out, f"{duration(chain.wait_ns):>8} ", (f"{share:>5}  ", "cyan"), _link(chain, 0))
+        line(out, f"{brief(chain.wait_ns):>8} ", (f"{share:>5}  ", "cyan"), _link(chain, 0))
         for i in range(1, len(chain.links)):
             line(out, " " * 16, "  " * i, "which waited for ", _link(chain, i))
 

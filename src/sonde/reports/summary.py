@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from sonde.model.lock_kinds import SIGNALS
 from sonde.reports import flat, locks, quality
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import heading, line, paragraph
@@ -69,25 +70,33 @@ def _where_time_went(result: Summary) -> str:
         said += f", {percent(cpu / result.duration_ns)} of one core"
     if not waited:
         return f"{said}."
-    parts = [f"{duration(ns)} {_waited_for(kind)}" for kind, ns in _most_first(result.wait_ns)]
-    if len(parts) > MOST_KINDS:
-        rest = sum(ns for _, ns in _most_first(result.wait_ns)[MOST_KINDS:])
-        parts[MOST_KINDS:] = [f"{duration(rest)} for other things"]
-    said += f", and its threads waited {' and '.join(', '.join(parts).rsplit(', ', 1))}"
+    parts = [f"{duration(ns)} {_waited_for(kind)}" for kind, ns in _kinds(result.wait_ns)]
+    listed = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+    said += f", and its threads waited {listed}"
     if not any(kind in result.wait_ns for kind in OTHERWISE.values()):
         # Sleep, input and output were not recorded: of what would this be a share?
         return f"{said}."
     return f"{said}: {percent(cpu / (cpu + waited))} of their time they ran."
 
 
-def _most_first(wait_ns: dict[str, int]) -> list[tuple[str, int]]:
-    return sorted(wait_ns.items(), key=lambda item: -item[1])
+def _kinds(wait_ns: dict[str, int]) -> list[tuple[str, int]]:
+    """Most first; waits for a signal are one and come last, since who is idle waits all day."""
+    idle = sum(ns for kind, ns in wait_ns.items() if kind in SIGNALS)
+    told = sorted(
+        ((kind, ns) for kind, ns in wait_ns.items() if kind not in SIGNALS),
+        key=lambda item: -item[1],
+    )
+    if len(told) > MOST_KINDS:
+        told[MOST_KINDS:] = [("other", sum(ns for _, ns in told[MOST_KINDS:]))]
+    return told + ([("signal", idle)] if idle else [])
 
 
 def _waited_for(kind: str) -> str:
     words = {
         "waiting": "sleeping, for input and output or for others",
         "preempted": "for a core",
+        "other": "for other things",
+        "signal": "for a signal (a queue, an event, a join)",
     }
     return words.get(kind) or f"for {locks.KINDS.get(kind, kind)}"
 

@@ -19,6 +19,7 @@ TOP = 20
 """Waiting threads shown unless told."""
 DEEPEST = 12
 """Frames shown of a chain."""
+IN_DEADLOCK = (", in the deadlock", "dim")
 
 
 def render(result: Waits, out: Console, *, top: int | None = None) -> None:
@@ -31,15 +32,35 @@ def render(result: Waits, out: Console, *, top: int | None = None) -> None:
         never = "None of these threads" if len(cycle) > 1 else "It"
         paragraph(out, f"{never} will {'ever' if len(cycle) > 1 else 'never'} go on.", indent=2)
     stuck = {i for cycle in result.deadlocks for i in cycle}
-    chains = [chain for chain in result.chains if not set(chain) <= stuck]
-    if chains:
+    if len(stuck) < len(result.waits):
         heading(out, "Who waits for whom")
-        for chain in chains[: top or TOP]:
-            for depth, i in enumerate(chain):
-                _line(result.waits[i], out, depth, last=i == chain[-1], stuck=i in stuck)
-        left = len(chains) - (top or TOP)
-        if left > 0:
-            line(out, (f"  … {count(left, 'more thread')}", "dim"))
+        _tree(result, out, top or TOP, stuck)
+
+
+def _tree(result: Waits, out: Console, top: int, stuck: set[int]) -> None:
+    """Whoever keeps others waiting stands above them."""
+    above = {chain[i]: chain[i + 1] for chain in result.chains for i in range(len(chain) - 1)}
+    below: dict[int | None, list[int]] = {}
+    for i in range(len(result.waits)):
+        if i not in stuck:
+            below.setdefault(above.get(i), []).append(i)
+    roots = [i for i in below if i in stuck] + below.get(None, [])
+
+    def show(rows: list[int | None], depth: int) -> None:
+        indent = "  " * (depth + 1)
+        for i in rows[:top]:
+            if i is None:
+                continue
+            if i in stuck:
+                line(out, f"{indent}{printable(result.waits[i].thread)}", IN_DEADLOCK)
+            else:
+                _wait(result.waits[i], out, indent, root=depth == 0)
+            if depth < DEEPEST:
+                show([*below.get(i, [])], depth + 1)
+        if len(rows) > top:
+            line(out, (f"{indent}… {count(len(rows) - top, 'more thread')}", "dim"))
+
+    show([*roots], 0)
 
 
 def _summed_up(result: Waits) -> str:
@@ -78,25 +99,20 @@ def _stack(chain: Frames, out: Console) -> None:
         line(out, (f"      … {count(len(frames) - DEEPEST, 'more frame')}", "dim"))
 
 
-def _line(wait: Wait, out: Console, depth: int, *, last: bool, stuck: bool) -> None:
-    indent = "  " * (depth + 1)
-    if stuck:
-        line(out, f"{indent}{printable(wait.thread)}", (", in the deadlock", "dim"))
-        return
-    head = f"{indent}{printable(wait.thread)} "
+def _wait(wait: Wait, out: Console, indent: str, *, root: bool) -> None:
     line(
         out,
-        head,
+        f"{indent}{printable(wait.thread)} ",
         (f"has waited {duration(wait.waited_ns)} for ", "dim"),
         f"{wait.kind} {printable(wait.short)}",
     )
     if wait.chain:
         frames = [{**function.to_json(), "line": at} for function, at in wait.chain]
         line(out, (f"{indent}    in {on_one_line(frames, out.width - len(indent) - 7)}", "dim"))
-    if last and wait.owner_thread is not None:
+    if root and wait.owner_thread is not None:
         verb = "ended later by" if wait.signalling else "held by"
         where = ""
         if wait.owner_chain and wait.owner_chain[-1][0].name != NO_FRAMES:
             frames = [{**function.to_json(), "line": at} for function, at in wait.owner_chain]
-            where = on_one_line(frames, max(out.width - len(indent) - 30, 20))
-        line(out, f"{indent}  {verb} {printable(wait.owner_thread)} ", (where, "dim"))
+            where = f" in {on_one_line(frames, max(out.width - len(indent) - 30, 20))}"
+        line(out, (f"{indent}    {verb} ", "dim"), printable(wait.owner_thread), (where, "dim"))

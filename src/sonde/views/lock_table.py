@@ -45,7 +45,7 @@ class LockRow:
     owners: int
     """Different threads."""
     owner_function: dict[str, Any] | None
-    """The function that most of the waiting is blamed on."""
+    """The function of the program (not of a library) that most of the waiting is blamed on."""
     owner_ns: int
     unknown_ns: int
     """Waiting that no owner could be named for."""
@@ -84,7 +84,7 @@ def lock_table(
     selection = selection or Selection()
     everything = contended(recording)
     found, rows = everything.rows(selection)
-    blamed = locks(recording, selection, by=("lock", "owner_function"), chains=False)
+    blamed = locks(recording, selection, by=("lock", "owner_own"), chains=False)
     size = len(everything.locks)
     lock = everything.lock[rows]
     waiters = _distinct(lock, found.thread[rows], size)

@@ -26,6 +26,15 @@ def duration(ns: float) -> str:
     return "0 s"
 
 
+def brief(ns: float) -> str:
+    """At most eight columns of it: a table has no room for 81 min 17 s."""
+    said = duration(ns)
+    if len(said) <= 8:
+        return said
+    minutes = ns / _MINUTE
+    return f"{minutes:.0f} min" if minutes < 600 else f"{minutes / 60:.0f} h"
+
+
 def percent(share: float, digits: int = 0) -> str:
     """0.423 is 42 %; what is there but rounds to nothing is said to be less."""
     least = 10.0**-digits
