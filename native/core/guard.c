@@ -142,3 +142,10 @@ bool sonde_guard_user_action(int sig, const struct sigaction *set, struct sigact
         *get = had;
     return true;
 }
+
+bool sonde_guard_works_here(void)
+{
+    sigset_t blocked;
+    return pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && !sigismember(&blocked, SIGSEGV) &&
+           !sigismember(&blocked, SIGBUS);
+}

@@ -15,6 +15,10 @@ void sonde_guard_remove(void);
 // Runs body(arg); false if it faulted. Bodies do not nest, take no lock and own nothing.
 bool sonde_guard_run(void (*body)(void *), void *arg);
 
+// Can the guard catch a fault of this thread? Not where it has the signals blocked (some watchdogs
+// block all): there a fault kills the process. For bodies that read what is not their thread's own.
+bool sonde_guard_works_here(void);
+
 // What the target believes `sig` to be; for the preload library, which answers sigaction with it.
 // False if the guard has no hand on that signal.
 struct sigaction;

@@ -109,6 +109,8 @@ static void walk_body(void *arg)
 uint32_t sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind, uint32_t *depth,
                           sonde_event *event)
 {
+    if (!sonde_guard_works_here()) // other threads may run while we read them
+        return 0;
     sonde_listed listed[MOST_THREADS];
     uint32_t self = (uint32_t)syscall(SYS_gettid);
     int n = sonde_threads_here.list(listed, MOST_THREADS);
