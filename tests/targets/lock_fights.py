@@ -11,9 +11,11 @@ import faulthandler
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 import time
+import traceback
 
 import got_slots
 
@@ -23,7 +25,7 @@ from sonde.record import shm
 from sonde.record.handle import Options, RecorderHandle
 
 faulthandler.dump_traceback_later(100, exit=True)
-sys.setswitchinterval(0.001)
+sys.setswitchinterval(0.0001)
 
 HOOKED = {
     "pthread_cond_timedwait", "pthread_cond_signal", "pthread_mutex_unlock", "sem_wait",
@@ -40,6 +42,7 @@ inside_lock = threading.Lock()
 def spin(n):
     for _ in range(n):
         pass
+    time.sleep(0.001)  # with it: everybody else comes, and finds it taken
 
 
 def count_under_lock():
@@ -89,9 +92,8 @@ def put(to):
     while not stop:
         to.put(1)
         mine += 1
-        if to is simple and mine % 50 == 0:
-            while simple.qsize() > 500 and not stop:
-                time.sleep(0.001)
+        if mine % 5 == 0:
+            spin(20)
     to.put(None)
     return mine
 
@@ -112,6 +114,7 @@ def meet():
         while not stop:
             barrier.wait()
             mine += 1
+            spin(20)
     except threading.BrokenBarrierError:
         pass
     return mine
@@ -130,6 +133,7 @@ def take_turns(number):
                 turn.wait()
             whose = 1 - number
             mine += 1
+            spin(20)
             turn.notify()
     with turn:
         turn.notify_all()
@@ -164,7 +168,7 @@ def cycles(number, folder):
         code = agent.sonde_agent_start(os.fsencode(recorder.socket_path), shm.REASON_API)
         assert code == 0, os.strerror(code)
         during = got_slots.slots(HOOKED) if len(hooked) < 3 else None
-        time.sleep(0.004)
+        time.sleep(0.002)
         recorder.ask({"disarm": os.getpid()})
         agent.sonde_agent_stop()
         if during is not None:
@@ -203,7 +207,7 @@ def forks(number, folder):
     for _ in range(number):
         pid = os.fork()
         if not pid:
-            faulthandler.dump_traceback_later(30, exit=True)
+            signal.alarm(30)  # its parent's watchdog is a thread, and not here
             os._exit(0 if child_life() == 40 else 3)
         _, status = os.waitpid(pid, 0)
         ends[status] = ends.get(status, 0) + 1
@@ -229,4 +233,9 @@ def main():
     print(json.dumps({**told, "counted": counted, "locked": locked, "most_inside": most_inside}))
 
 
-main()
+try:
+    main()
+except BaseException:
+    traceback.print_exc()
+    sys.stderr.flush()
+    os._exit(1)  # the others never end by themselves
