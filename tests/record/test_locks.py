@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from environments import Environment
 from launching import TARGETS, TESTS, Interpreter, Run, clean_environment, must_run, sonde
-
 from sonde.recording.reader import read
 
 Keep = Callable[[str], Path]
@@ -146,9 +146,7 @@ def test_without_locks_nothing_is_hooked(python: Interpreter, keep: Keep) -> Non
 
 def test_a_thread_alone_has_no_lock_events(python: Interpreter, keep: Keep) -> None:
     script = (
-        "import threading; lock = threading.Lock()\n"
-        "for _ in range(100_000):\n"
-        "    with lock: pass\n"
+        "import threading; lock = threading.Lock()\nfor _ in range(100_000):\n    with lock: pass\n"
     )
     run = must_run(keep("alone"), [python.path, "-c", script], "--what", "cpu,locks")
     assert len(run.recording.lock_events) == 0
