@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -142,14 +143,19 @@ def ask() -> Iterator[Callable[..., dict[str, Any]]]:
         environment = os.environ | {"PROFILER_CLI_SESSION_DIR": folder}
 
         def run(*words: str) -> str:
-            done = subprocess.run(
-                ["node", str(program), *words, "--session", "test"],
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
+            for _ in range(20):
+                done = subprocess.run(
+                    ["node", str(program), *words, "--session", "test"],
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    timeout=120,
+                    check=False,
+                )
+                # It gives its server half a second to start, which a busy machine may not.
+                if "did not become ready" not in done.stdout + done.stderr:
+                    break
+                time.sleep(0.5)
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout
 
