@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.story import NEVER, A, B, C, Story, T, parts
-from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, OPEN, Contentions
+from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, OPEN, Contentions, summed
 from sonde.model.contention_replay import AGAIN_NS
 
 
@@ -270,3 +270,8 @@ def test_a_range_of_time_cuts_waits_and_their_blames() -> None:
     story.entered(T, 210)
     found = story.found().within(120, 180)
     assert parts(found) == [(A, 20, 30), (B, 21, 30)]
+
+
+def test_sums_are_exact_beyond_what_doubles_hold() -> None:
+    ns = np.array([2**53 + 1, 1, 1, 5, 2**40 + 3], dtype=np.int64)
+    assert summed(np.array([0, 0, 0, 2, 2]), ns, 4).tolist() == [2**53 + 3, 0, 2**40 + 8, 0]

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.model.contention import Contentions, Flags, Ints, blames
-from sonde.model.context_tree import sums
+from sonde.model.contention import Contentions, Flags, Ints, blames, summed
 from sonde.model.pressure import Pressure
 
 DEEPEST = 6
@@ -74,7 +73,7 @@ def _follow(
         weight = weight[weight > 0]
         of_span, contention, owner, context, start, end, follow = nested.within(spans)
         passed_on = pressure.between(spans.row[of_span], start, end)
-        paths.add(spans.path, np.maximum(weight - sums(of_span, passed_on, len(weight)), 0))
+        paths.add(spans.path, np.maximum(weight - summed(of_span, passed_on, len(weight)), 0))
         path = paths.longer(spans.path[of_span], lock[contention], label[context])
         spans = _Spans(path, spans.row[of_span], owner, start, end)
         last = spans.chosen(~follow)
@@ -103,7 +102,7 @@ class _Paths:
         return np.array(numbers, dtype=np.int64)[inverse.reshape(-1)]
 
     def add(self, path: Ints, ns: Ints) -> None:
-        for number, spent in enumerate(sums(path, ns, len(self.ns)).tolist()):
+        for number, spent in enumerate(summed(path, ns, len(self.ns)).tolist()):
             self.ns[number] += spent
 
     def chains(self) -> list[WaitChain]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sonde.model.contention import NOBODY, Contentions, Flags, Ints
 from sonde.model.contention_replay import Replay
-from sonde.model.context_tree import ContextTree, sums
+from sonde.model.context_tree import ContextTree
 from sonde.model.lock_kinds import KINDS, LockKinds
 from sonde.views.lock_identity import Lock, kinds_of, locks_of
 from sonde.views.profile import Function, identities
@@ -179,10 +179,3 @@ def _ends(recording: Recording) -> list[int]:
     whole = duration_ns(recording)
     ends = [whole if p.end_ns is None else p.end_ns for p in recording.processes]
     return [max(ends[process], 0) for process in recording.threads.process.tolist()]
-
-
-def waited_by(found: Contended, rows: Ints, lengths: Ints) -> Ints:
-    """Time waited by thread row and kind."""
-    size = len(found.recording.threads) * len(KINDS)
-    place = found.found.thread[rows] * len(KINDS) + found.kind[rows]
-    return sums(place, lengths[rows], size).reshape(-1, len(KINDS))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import NOBODY, Contentions, Flags, Ints
-from sonde.model.context_tree import sums
+from sonde.model.contention import NOBODY, Contentions, Flags, Ints, summed
 from sonde.model.lock_kinds import KINDS, LockKinds
 from sonde.recording.tables import GIL, Recording
 from sonde.views.lock_names import Place, named
@@ -101,7 +100,7 @@ def locks_of(
     rows = len(recording.locks)
     pair = ((found.context + 1) * rows + found.lock) * (UNKNOWN + 1) + kind
     pairs, sample, inverse = np.unique(pair, return_index=True, return_inverse=True)
-    spent = sums(inverse, found.length, len(pairs)).tolist()
+    spent = summed(inverse, found.length, len(pairs)).tolist()
     numbers: dict[_Key, int] = {}
     places: list[Counter[tuple[int, int]]] = []
     codes = np.empty(len(pairs), dtype=np.int64)

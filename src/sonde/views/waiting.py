@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.model.context_tree import sums
+from sonde.model.contention import summed
 from sonde.model.lock_kinds import KINDS
 from sonde.model.pressure import Pressure
 from sonde.recording.tables import PREEMPTED, WAITING
@@ -32,7 +32,7 @@ def waiting(recording: Recording, selection: Selection) -> dict[str, Ints]:
     everything = contended(recording)
     found, rows = everything.rows(selection)
     place = found.thread[rows] * len(KINDS) + everything.kind[rows]
-    by_kind = sums(place, found.length[rows], size * len(KINDS)).reshape(size, len(KINDS))
+    by_kind = summed(place, found.length[rows], size * len(KINDS)).reshape(size, len(KINDS))
     told = {kind: by_kind[:, i] for i, kind in enumerate(KINDS) if by_kind[:, i].any()}
 
     samples = recording.samples
@@ -46,5 +46,5 @@ def waiting(recording: Recording, selection: Selection) -> dict[str, Ints]:
         weight = np.maximum(weight - known.between(thread, end - weight, end), 0)
     for number, kind in OTHERWISE.items():
         mine = state == number
-        told[kind] = sums(thread[mine], weight[mine], size)
+        told[kind] = summed(thread[mine], weight[mine], size)
     return told
