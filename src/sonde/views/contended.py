@@ -14,7 +14,7 @@ import numpy as np
 from sonde.model.contention import NOBODY, Contentions, Flags, Ints
 from sonde.model.contention_replay import Replay
 from sonde.model.context_tree import ContextTree
-from sonde.model.lock_kinds import KINDS, LockKinds
+from sonde.model.lock_kinds import LockKinds
 from sonde.views.lock_identity import Lock, kinds_of, locks_of
 from sonde.views.profile import Function, identities
 from sonde.views.selection import Selection, threads_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sonde.model.lock_kinds import KINDS
 from sonde.views.contended import contended
 from sonde.views.evidence import Evidence, Finding, place
 from sonde.views.locks import Chain, LocksRow, locks
@@ -57,8 +58,17 @@ def deadlocks(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def _worth_a_look(evidence: Evidence, *, gil: bool) -> bool:
+    """Whether there is enough waiting for the GIL, or for locks, that a rule may speak at all."""
+    everything = contended(evidence.recording)
+    found, rows = everything.rows(evidence.selection)
+    asked = rows[(everything.kind[rows] == KINDS.index("gil")) == gil]
+    asked = asked[~everything.signalling[asked]]
+    return _noticed(int(found.length[asked].sum()), evidence)
+
+
 def gil(evidence: Evidence) -> Iterator[Finding]:
-    if not len(evidence.recording.lock_events):
+    if not _worth_a_look(evidence, gil=True):
         return
     found = locks(
         evidence.recording,
@@ -67,7 +77,7 @@ def gil(evidence: Evidence) -> Iterator[Finding]:
         chains=False,
     )
     row = next((row for row in found.rows if row.value == "gil"), None)
-    if row is None or not _noticed(row, evidence):
+    if row is None:
         return
     share = row.wait_ns / (row.wait_ns + evidence.running.total)
     if share < GIL:
@@ -99,7 +109,7 @@ def gil(evidence: Evidence) -> Iterator[Finding]:
 
 def contended_locks(evidence: Evidence) -> Iterator[Finding]:
     """The heaviest locks, each with who waits most for it and because of whom."""
-    if not len(evidence.recording.lock_events):
+    if not _worth_a_look(evidence, gil=False):
         return
     found = locks(
         evidence.recording,
@@ -118,15 +128,15 @@ def contended_locks(evidence: Evidence) -> Iterator[Finding]:
     wanted = evidence.running.total + sum(row.wait_ns for row in owned)
     for row in owned[:MOST_LOCKS]:
         share = row.wait_ns / wanted
-        if share < CONTENDED or not _noticed(row, evidence):
+        if share < CONTENDED or not _noticed(row.wait_ns, evidence):
             return
         yield _contended(evidence, row, owned, found.chains, share, shorts)
 
 
-def _noticed(row: LocksRow, evidence: Evidence) -> bool:
+def _noticed(wait_ns: int, evidence: Evidence) -> bool:
     chosen = evidence.selection
     end = duration_ns(evidence.recording) if chosen.end_ns is None else chosen.end_ns
-    return row.wait_ns >= max(LEAST_NS, LEAST * (end - (chosen.start_ns or 0)))
+    return wait_ns >= max(LEAST_NS, LEAST * (end - (chosen.start_ns or 0)))
 
 
 def _contended(
