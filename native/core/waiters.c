@@ -61,7 +61,7 @@ sonde_waited *sonde_wait_begin(const void *pointer, uint64_t lock, uint32_t kind
         if (!atomic_compare_exchange_strong(&words[place], &expected, word))
             continue;
         sonde_waited *entry = &facts[place];
-        if (found == PLACES) {
+        if ((word & 0xffff) == 1) { // what was before belongs to waits that are over
             entry->last_owner = 0;
             entry->last_exit = 0;
         }

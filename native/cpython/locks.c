@@ -84,13 +84,15 @@ typedef struct {
     uint32_t kind;
 } subject;
 
+// A thread that parks does so on a semaphore of its own, on its stack; the word before it is what
+// it parks for (struct wait_entry, 3.13 to 3.15).
+static uint64_t parked_for(const sem_t *sem) { return ((const uint64_t *)sem)[-1]; }
+
 static subject subject_of(const sem_t *sem, const void *frame)
 {
 #if PY_VERSION_HEX >= 0x030D0000
-    // A thread that parks does so on a semaphore of its own, on its stack; the word before it is
-    // what it parks for (struct wait_entry, 3.13 to 3.15).
     if ((uintptr_t)sem - (uintptr_t)frame < 4096)
-        return (subject){((const uint64_t *)sem)[-1], SONDE_KIND_PARKED};
+        return (subject){parked_for(sem), SONDE_KIND_PARKED};
 #else
     (void)frame;
 #endif
@@ -212,8 +214,11 @@ static int on_sem_post(sem_t *sem)
     sonde_waited *entry = sonde_waited_for(sem);
     if (__builtin_expect(!entry, 1))
         return sem_post(sem);
-    // Read before the post: afterwards the waiter may be gone, and its entry another's.
+    // Read before the post: afterwards the waiter may be gone, and its entry another's. Who parks
+    // uses the same place of its stack for one lock after another, so it is asked itself.
     subject about = {entry->lock, entry->kind};
+    if (about.kind == SONDE_KIND_PARKED)
+        about.lock = parked_for(sem);
     uint64_t now = sonde_now();
     uint32_t owner = (uint32_t)(uintptr_t)pthread_self() >> 6;
     bool same_hold = entry->last_owner == owner && now - entry->last_exit < SAME_HOLD_NS;
