@@ -17,11 +17,13 @@ from typing import Any
 import pytest
 
 from environments import Environment
-from launching import PATIENCE_S, TARGETS, TESTS, clean_environment
+from launching import TARGETS, TESTS, clean_environment
 from sonde.recording.reader import read
 
 ROOT = TESTS.parent
 BUILD = "build-asan"
+# Sanitizers and twenty threads are slow on a machine that has other things to do.
+PATIENCE_S = 200
 
 # What reads memory that may be gone, by design and under the guard: looks at other threads, which
 # are believed only if the thread stood still meanwhile...
