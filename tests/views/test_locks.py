@@ -235,6 +235,19 @@ def test_gils() -> None:
     assert told(rows) == [("GIL (pid 100)", 2, 1), ("GIL (pid 200)", 1, 1)]
 
 
+def test_the_gil_of_an_interpreter_is_known_by_its_threads() -> None:
+    make = Maker()
+    make.lock("gil", "gil")
+    make.lock("inner", "gil")
+    make.wait("gil", "t", "a", 0, 5 * MS)
+    make.wait("inner", "in interpreter 2", "b", 0, 4 * MS)
+    make.wait("inner", "t", "b", 6 * MS, 7 * MS)  # on its way into that interpreter
+    recording = make.recording()
+    recording.threads.interpreter[recording.threads.name.index("in interpreter 2")] = 2
+    rows = locks(recording, by=("lock",)).rows
+    assert [row.value for row in rows] == ["GIL", "GIL of interpreter 2"]
+
+
 def test_threads_of_one_name_are_told_apart() -> None:
     make = Maker()
     make.thread("worker")

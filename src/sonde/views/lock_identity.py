@@ -144,9 +144,7 @@ def _named(
     kind = KINDS[key.kind]
     address = int(recording.locks.address[key.row]) if key.row != NOBODY else None
     if kind == "gil":
-        interpreters = recording.threads.interpreter[found.thread[found.lock == key.row]]
-        number = int(interpreters.min())
-        text = short = f"GIL of interpreter {number}" if number else "GIL"
+        text = short = _gil(recording, found, key)
     else:
         ((function, line), _), *_ = places.most_common(1)
         functions = recording.functions
@@ -158,6 +156,17 @@ def _named(
         )
         text, short = named(place, sources, len(places) - 1)
     return Lock(text, short, kind, address, key.process)
+
+
+def _gil(recording: Recording, found: Contentions, key: _Key) -> str:
+    """The one of a process, or that of the interpreter whose threads waited most for it."""
+    made_of, process = recording.locks.made_of, recording.locks.process
+    if sum(m == GIL and p == key.process for m, p in zip(made_of, process, strict=True)) == 1:
+        return "GIL"
+    mine = found.lock == key.row
+    waited = summed(recording.threads.interpreter[found.thread[mine]], found.length[mine], 1)
+    number = int(np.argmax(waited))
+    return f"GIL of interpreter {number}" if number else "GIL"
 
 
 def _told_apart(recording: Recording, locks: list[Lock]) -> list[Lock]:
