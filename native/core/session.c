@@ -148,7 +148,7 @@ sonde_thread *sonde_claim(uint32_t tid)
                                     sonde.config.ring_size};
         thread->armed_by[0] = thread->armed_by[1] = 0;
         thread->ticked = thread->ticked_cpu = thread->rests_until = thread->handled = 0;
-        thread->switches = 0;
+        thread->switches = thread->seen = thread->seen_cpu = 0;
         thread->depth = 0;
         slot->thread_object = 0;
         slot->birth_ns = 0;

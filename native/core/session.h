@@ -22,6 +22,7 @@ typedef struct { // what the agent itself knows of a slot; never unmapped, so la
     uint64_t armed_by[2];          // sig_data of the event that samples this thread, by kind
     uint64_t entered_cpu, handled; // CPU time when the handler was entered; how many there were
     uint64_t ticked, ticked_cpu;   // time and CPU time at the last tick
+    uint64_t seen, seen_cpu;       // the same up to which waits are known
     uint64_t rests_until;          // CPU time before which no sample is taken; 1: look closer
     uint64_t last_pc, last_sp;     // where the last signal interrupted
     uint64_t switches;             // voluntary context switches at the last wait

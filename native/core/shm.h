@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 1u
+#define SONDE_PROTOCOL 2u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_NOTES_TID 0xffffffffu // the slot for what is said outside of handlers
@@ -89,7 +89,9 @@ enum { // kinds of records in a ring
     SONDE_REC_NATIVE = 3,
     SONDE_REC_OPEN_WAIT = 4, // a sample of `tid`, which waits at `time`
     SONDE_REC_LOCK = 6,
-    SONDE_REC_THREAD = 5, // id: a thread object's address, name: what it is called
+    // id: a thread object's address, name: what it is called, since a time in file_len (its lower
+    // half) and table_len
+    SONDE_REC_THREAD = 5,
 };
 
 enum { // sonde_rec_sample.state, as in the recording

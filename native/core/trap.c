@@ -29,6 +29,7 @@ typedef struct {
 
 static sonde_walk_self *walk_self;
 static struct sigaction user;
+static _Atomic bool switches_signal; // the recorder has armed context-switch events
 
 typedef struct {
     sonde_thread *thread;
@@ -73,27 +74,6 @@ static uint64_t cpu_at(sonde_thread *thread, uint64_t now, bool needed)
     return thread->ticked_cpu + passed;
 }
 
-static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now, bool stale)
-{
-    sonde_event event = {.time = now, .state = SONDE_RUNNING};
-    event.cpu = cpu_at(thread, now, stale || thread->rests_until);
-    if (event.cpu < thread->rests_until)
-        return;
-    thread->rests_until = 0;
-    // A tick that came late by less than a period (libc blocks signals while it starts a thread) is
-    // as good as one that came in time; after more than that the stack is not the one that spent
-    // it.
-    bool too_late = stale && event.cpu - thread->ticked_cpu > 2 * sonde.config.period_ns;
-    thread->ticked_cpu = event.cpu;
-    thread->ticked = now;
-    if (too_late) {
-        event.flags = SONDE_UNDECODABLE;
-        sonde_write_stack(thread, 0, &event);
-        return;
-    }
-    write_walked(thread, context, event);
-}
-
 // When this thread was born, from /proc (in clock ticks): only system calls, once per thread.
 static uint64_t birth_of_thread(uint64_t now)
 {
@@ -132,8 +112,58 @@ static void on_switch(sonde_thread *thread, const ucontext_t *context, uint64_t 
     sonde_event event = {.time = now,
                          .cpu = sonde_thread_cpu(),
                          .state = voluntary ? SONDE_WAITING : SONDE_PREEMPTED};
-    thread->entered_cpu = event.cpu;
+    thread->entered_cpu = thread->seen_cpu = event.cpu;
+    thread->seen = now;
     thread->slot->waits++;
+    write_walked(thread, context, event);
+}
+
+// Signals of one number do not queue. Where a tick falls into the very system call in which its
+// thread then waits, only one of the two signals comes, and if that is the tick's, the stack of the
+// wait is still the one we are in: it shows as time that passed and was not spent.
+#define LOST_WAIT_NS 50000
+#define BIRTH_IS_ROUNDED_BY 10000000u
+
+static void find_lost_wait(sonde_thread *thread, const ucontext_t *context, uint64_t now,
+                           uint64_t cpu)
+{
+    if (!(sonde.config.what & SONDE_WHAT_WAITS) ||
+        !atomic_load_explicit(&switches_signal, memory_order_relaxed))
+        return;
+    uint64_t passed, unsure = LOST_WAIT_NS;
+    if (thread->seen) {
+        passed = now - thread->seen;
+    } else {
+        if (!thread->slot->birth_ns)
+            thread->slot->birth_ns = birth_of_thread(now);
+        passed = now - thread->slot->birth_ns;
+        unsure += BIRTH_IS_ROUNDED_BY;
+    }
+    if (passed > cpu - thread->seen_cpu + unsure)
+        on_switch(thread, context, now);
+    thread->seen = now;
+    thread->seen_cpu = cpu;
+}
+
+static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now, bool stale)
+{
+    sonde_event event = {.time = now, .state = SONDE_RUNNING};
+    event.cpu = cpu_at(thread, now, stale || thread->rests_until);
+    find_lost_wait(thread, context, now, event.cpu);
+    if (event.cpu < thread->rests_until)
+        return;
+    thread->rests_until = 0;
+    // A tick that came late by less than a period (libc blocks signals while it starts a thread) is
+    // as good as one that came in time; after more than that the stack is not the one that spent
+    // it.
+    bool too_late = stale && event.cpu - thread->ticked_cpu > 2 * sonde.config.period_ns;
+    thread->ticked_cpu = event.cpu;
+    thread->ticked = now;
+    if (too_late) {
+        event.flags = SONDE_UNDECODABLE;
+        sonde_write_stack(thread, 0, &event);
+        return;
+    }
     write_walked(thread, context, event);
 }
 
@@ -200,8 +230,10 @@ static void on_trap(int sig, siginfo_t *info, void *context)
             thread->slot->duplicate++;
         else if (kind == SONDE_SIG_CPU)
             on_cpu_tick(thread, context, now, stale);
-        else if (kind == SONDE_SIG_SWITCH && !stale)
+        else if (kind == SONDE_SIG_SWITCH && !stale) {
+            atomic_store_explicit(&switches_signal, true, memory_order_relaxed);
             on_switch(thread, context, now);
+        }
         rest(thread, tsc);
         count_own_time(thread);
         sonde_leave(thread);

@@ -1,6 +1,5 @@
 #include "waiters.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 // may be taken by another key, by the same compare-and-swap that enters the waiter.
 static _Atomic uint64_t words[PLACES] __attribute__((aligned(64)));
 static sonde_waited facts[PLACES];
-static _Atomic uint32_t anybody;
+_Atomic uint32_t sonde_waiting;
 
 // Numbers without gaps per lock, as long as there is room; then shared ones, marked as such.
 #define LOCKS_BITS 13
@@ -68,7 +67,7 @@ sonde_waited *sonde_wait_begin(const void *pointer, uint64_t lock, uint32_t kind
         entry->lock = lock;
         entry->kind = kind;
         atomic_store_explicit(&entry->ready_for, key, memory_order_release);
-        atomic_fetch_add(&anybody, 1);
+        atomic_fetch_add(&sonde_waiting, 1);
         return entry;
     }
 }
@@ -81,7 +80,7 @@ void sonde_wait_end(const void *pointer)
         uint64_t word = atomic_load_explicit(&words[i], memory_order_acquire);
         while (word >> 16 == key && (word & 0xffff))
             if (atomic_compare_exchange_weak(&words[i], &word, word - 1)) {
-                atomic_fetch_sub(&anybody, 1);
+                atomic_fetch_sub(&sonde_waiting, 1);
                 return;
             }
     }
@@ -89,7 +88,7 @@ void sonde_wait_end(const void *pointer)
 
 sonde_waited *sonde_waited_for(const void *pointer)
 {
-    if (atomic_load_explicit(&anybody, memory_order_relaxed) == 0)
+    if (!sonde_anybody_waits())
         return NULL;
     uint64_t key = key_of(pointer);
     uint32_t start = start_of(key);
@@ -121,6 +120,6 @@ uint64_t sonde_lock_sequence(uint64_t lock)
 void sonde_waiters_forked(void)
 {
     memset((void *)words, 0, sizeof words);
-    atomic_store(&anybody, 0);
+    atomic_store(&sonde_waiting, 0);
     memset((void *)sequences, 0, sizeof sequences);
 }

@@ -6,6 +6,7 @@
 #ifndef SONDE_WAITERS_H
 #define SONDE_WAITERS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,13 @@ typedef struct {
 // is no room.
 sonde_waited *sonde_wait_begin(const void *key, uint64_t lock, uint32_t kind);
 void sonde_wait_end(const void *key);
+
+// How many wait for anything: owners look at this on every release.
+extern _Atomic uint32_t sonde_waiting;
+static inline bool sonde_anybody_waits(void)
+{
+    return __builtin_expect(atomic_load_explicit(&sonde_waiting, memory_order_relaxed) != 0, 0);
+}
 
 // The entry of `key` if anybody waits for it.
 sonde_waited *sonde_waited_for(const void *key);

@@ -107,7 +107,7 @@ uint64_t sonde_describe_code(sonde_thread *thread, PyCodeObject *code)
 }
 
 static bool write_native(sonde_ring *ring, uint16_t kind, uint64_t id, const char *owner,
-                         const char *name)
+                         const char *name, uint64_t since)
 {
     size_t owner_len = owner ? strnlen(owner, NAME_MAX_BYTES) : 0;
     size_t name_len = strnlen(name, NAME_MAX_BYTES);
@@ -118,7 +118,9 @@ static bool write_native(sonde_ring *ring, uint16_t kind, uint64_t id, const cha
         return false;
     *out = (sonde_rec_code){.rec = {.size = (uint32_t)size, .kind = kind},
                             .id = id,
-                            .name_len = (uint32_t)(owner_len + dot + name_len)};
+                            .name_len = (uint32_t)(owner_len + dot + name_len),
+                            .file_len = (uint32_t)since,
+                            .table_len = (uint32_t)(since >> 32)};
     char *text = (char *)(out + 1);
     memcpy(text, owner ? owner : "", owner_len);
     if (dot)
@@ -133,7 +135,7 @@ uint64_t sonde_describe_native(sonde_thread *thread, const void *key, const char
 {
     bool fresh;
     uint64_t id = sonde_seen_add(sonde.seen, key, &fresh);
-    if (id && fresh && !write_native(&thread->ring, SONDE_REC_NATIVE, id, owner, name)) {
+    if (id && fresh && !write_native(&thread->ring, SONDE_REC_NATIVE, id, owner, name, 0)) {
         sonde_seen_remove(sonde.seen, key);
         return 0;
     }
@@ -145,7 +147,11 @@ void sonde_write_thread_name(sonde_thread *to, PyObject *thread_object, PyObject
     char text[NAME_MAX_BYTES + 1];
     uint32_t n = utf8_of(name, text, NAME_MAX_BYTES);
     text[n] = 0;
-    write_native(&to->ring, SONDE_REC_THREAD, (uint64_t)(uintptr_t)thread_object, NULL, text);
+    // Before a thread starts, or by itself for all its life. Its object may be gone and another be
+    // in the same place before the recorder reads this.
+    uint64_t since = to == sonde.notes ? sonde_now() : to->slot->claimed_ns;
+    write_native(&to->ring, SONDE_REC_THREAD, (uint64_t)(uintptr_t)thread_object, NULL, text,
+                 since);
 }
 
 void sonde_describe_thread(PyObject *thread_object, PyObject *name)

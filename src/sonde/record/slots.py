@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
+from bisect import insort
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import shm
@@ -64,7 +65,7 @@ class Slot:
         """After the records, because one of them may be the name itself."""
         if self._time is not None and not self._time.thread_object:
             facts = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)
-            self._time.is_thread(facts[3])
+            self._time.is_thread(facts[3], self.claimed)
 
     def backlog(self) -> int:
         head: int = shm.WORD.unpack_from(self.process.memory, self.base + shm.HEAD_AT)[0]
@@ -199,10 +200,10 @@ class Slot:
         process.codes.add(code, name, file, first_line, bytes(memory[at : at + table_len]))
 
     def _thread(self, at: int) -> None:
-        _, _, _, _, address, _, name_len, _, _ = shm.CODE.unpack_from(self.process.memory, at)
+        _, _, _, _, address, _, name_len, low, high = shm.CODE.unpack_from(self.process.memory, at)
         at += shm.CODE.size
         name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
-        self.process.names[address] = name
+        insort(self.process.names.setdefault(address, []), (high << 32 | low, name))
 
     def _open_wait(self, at: int) -> None:
         _, _, _, flags, now, cpu, keep, count, interpreter, tid, thread_object = (

@@ -43,8 +43,8 @@ class TargetProcess:
         self.origin = origin
         self.ring_size = ring_size
         self.codes = Codes(contexts)
-        self.names: dict[int, str] = {}
-        """What threads are called, by the address of their threading.Thread."""
+        self.names: dict[int, list[tuple[int, str]]] = {}
+        """What threads are called since when, by the address of their threading.Thread."""
         self.told_names: dict[int, str] = {}
         """The same by thread id, as a program told of itself."""
         self.open_waits: dict[int, OpenWait] = {}
@@ -87,17 +87,17 @@ class TargetProcess:
     def still_waits(self, tid: int, wait: OpenWait) -> None:
         """A thread was seen waiting; whether that wait ever ends is not known yet."""
         time_ = self.time_of(tid, birth_of(self.pid, tid) or wait.time)
-        time_.is_thread(wait.thread_object)
+        time_.is_thread(wait.thread_object, wait.time)
         if self.polls_waits:
             time_.waited(wait.time, wait.cpu, wait.context, WAITING, wait.interpreter, goes_on=True)
         else:
             self.open_waits[tid] = wait
 
-    def name_of(self, tid: int, thread_object: int) -> str:
+    def name_of(self, tid: int, thread_object: int, at: int) -> str:
         if tid in self.told_names:
             return self.told_names[tid]
-        if thread_object in self.names:
-            return self.names[thread_object]
+        if names := self.names.get(thread_object):
+            return [name for since, name in names if since <= at or since == names[0][0]][-1]
         if tid == self.pid:
             return "MainThread"
         try:

@@ -22,7 +22,7 @@ class ThreadTime:
         self.tid = tid
         self.rows: dict[int, int] = {}
         """Its rows in the table of threads, by interpreter."""
-        self.thread_object = 0
+        self.thread_object = self._seen_at = 0
         self.born = born
         self.last_time = born
         self.last_cpu = cpu
@@ -30,15 +30,14 @@ class ThreadTime:
         self._off_done = 0
         self._last_wait: tuple[int, int] | None = None
 
-    def is_thread(self, thread_object: int) -> None:
-        """Tells which threading.Thread this is, known or not by now."""
+    def is_thread(self, thread_object: int, at: int) -> None:
+        """Tells which threading.Thread this was at that time, known or not by now."""
         if self.thread_object or not thread_object:
             return
-        self.thread_object = thread_object
+        self.thread_object, self._seen_at = thread_object, at
+        name = self._process.name_of(self.tid, thread_object, at)
         for row in self.rows.values():
-            self._process.writer.update(
-                "threads", row, name=self._process.name_of(self.tid, thread_object)
-            )
+            self._process.writer.update("threads", row, name=name)
 
     def skip_to(self, now: int, cpu: int) -> None:
         """Leaves out the time since the last record: a pause."""
@@ -97,7 +96,7 @@ class ThreadTime:
             return known
         process = self._process
         start = max(self.born - process.origin, 0)
-        name = process.name_of(self.tid, self.thread_object)
+        name = process.name_of(self.tid, self.thread_object, self._seen_at)
         row = process.writer.append(
             "threads", process.row, self.tid, name, interpreter, start, -1, -1
         )
