@@ -67,7 +67,8 @@ int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
     return result;
 }
 
-int sonde_gil_signal(pthread_cond_t *cond)
+// Both apart from their hooks, which would else save registers for them on every call.
+__attribute__((noinline)) static int signal_seen(pthread_cond_t *cond)
 {
     sonde_waited *waited = sonde_waited_for(cond);
     int result = pthread_cond_signal(cond);
@@ -84,10 +85,8 @@ int sonde_gil_signal(pthread_cond_t *cond)
     return result;
 }
 
-int sonde_gil_unlock(pthread_mutex_t *mutex)
+__attribute__((noinline)) static int unlock_and_tell(pthread_mutex_t *mutex)
 {
-    if (__builtin_expect(pending.mutex != mutex, 1))
-        return pthread_mutex_unlock(mutex);
     pending.mutex = NULL;
     gil_t *gil = pending.gil;
     uint64_t now = sonde_now(), lock = (uint64_t)(uintptr_t)gil;
@@ -99,4 +98,16 @@ int sonde_gil_unlock(pthread_mutex_t *mutex)
         sonde_lock_tell(SONDE_LOCK_EXIT, SONDE_KIND_GIL, lock, pending.sequence, now);
     }
     return result;
+}
+
+int sonde_gil_signal(pthread_cond_t *cond)
+{
+    return sonde_anybody_waits() ? signal_seen(cond) : pthread_cond_signal(cond);
+}
+
+int sonde_gil_unlock(pthread_mutex_t *mutex)
+{
+    if (__builtin_expect(pending.mutex == mutex, 0))
+        return unlock_and_tell(mutex);
+    return pthread_mutex_unlock(mutex);
 }

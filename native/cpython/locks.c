@@ -209,10 +209,11 @@ static int on_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *
     WAIT(sem, sem_clockwait(sem, clock, until), wait_long(sem, clock, until, about));
 }
 
-static int on_sem_post(sem_t *sem)
+// Apart from the hook, which would else save registers for it on every call.
+__attribute__((noinline)) static int post_seen(sem_t *sem)
 {
     sonde_waited *entry = sonde_waited_for(sem);
-    if (__builtin_expect(!entry, 1))
+    if (!entry)
         return sem_post(sem);
     // Read before the post: afterwards the waiter may be gone, and its entry another's. Who parks
     // uses the same place of its stack for one lock after another, so it is asked itself.
@@ -231,6 +232,11 @@ static int on_sem_post(sem_t *sem)
     if (!same_hold)
         sonde_lock_tell(SONDE_LOCK_EXIT, about.kind, about.lock, sequence, now);
     return result;
+}
+
+static int on_sem_post(sem_t *sem)
+{
+    return sonde_anybody_waits() ? post_seen(sem) : sem_post(sem);
 }
 
 // ---- semaphores between processes, of the _multiprocessing module
