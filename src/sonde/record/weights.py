@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .target import TargetProcess
 
 RUNNING, WAITING = 0, 1
+# What the agent says of a thread that was not started by the threading module.
+NO_THREAD_OBJECT = 1
 
 
 class ThreadTime:
@@ -34,6 +36,8 @@ class ThreadTime:
         """Tells which threading.Thread this was at that time, known or not by now."""
         if self.thread_object or not thread_object:
             return
+        if thread_object != NO_THREAD_OBJECT and thread_object not in self._process.names:
+            return  # its name lies in another ring, which was drained just before; ask again
         self.thread_object, self._seen_at = thread_object, at
         name = self._process.name_of(self.tid, thread_object, at)
         for row in self.rows.values():
