@@ -3,7 +3,8 @@
 
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
-    benchmarks/run.py --only overhead   one part: overhead peers accuracy open disk recorder
+    benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
+                                        recorder
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -20,6 +21,7 @@ from pathlib import Path
 import accuracy
 import evaluation
 import interpreters
+import locks
 import machine
 import opening
 import overhead
@@ -30,10 +32,11 @@ from markdown import Section
 from overhead import Plan
 from progress import say
 
-PARTS = ("overhead", "peers", "accuracy", "open", "disk", "recorder")
+PARTS = ("overhead", "peers", "accuracy", "locks", "open", "disk", "recorder")
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
 QUICK_PROGRAMS = ["richards", "json", "deep"]
+THREADED = ["threads", "handoff"]
 VERSION_PROGRAMS = ["richards", "deltablue", "json", "raytrace"]
 
 
@@ -93,6 +96,10 @@ class Bench:
         seconds = 0.7 if self.quick else 1.5
         rates = [10_000] if self.quick else list(accuracy.RATES)
         accuracy.report(section, envs, self.tools, seconds, self.scratch, names, rates)
+
+    def locks(self, section: Section) -> None:
+        names = self.programs([n for n in programs.PROGRAMS if n not in THREADED], QUICK_PROGRAMS)
+        locks.report(section, list(self.envs.values()), self.main, names, self.quick)
 
     def open(self, section: Section) -> None:
         opening.of_opening(section, self.scratch, opening.SAMPLES)

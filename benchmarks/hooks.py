@@ -1,0 +1,106 @@
+"""Runs one program in slices inside one process, with the hooks of locks in place or not.
+
+    hooks.py '{"program": "counter", "conditions": ["off", "locks", "default"], ...}'
+
+The hooks come with a session and go with it. A recorder of its own for each slice would take longer
+than the slice, so one recorder serves them all: the agent introduces itself anew each time. The
+sampler is switched off right after that where only the hooks are to count ("locks"). Writes what
+worker.py writes, and how large the recording became.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import contended
+import programs
+from neighbours import Neighbours
+from worker import WINDOW_S, calls_for, timed
+
+
+class Hooks:
+    """Sessions of one recorder, with or without samples."""
+
+    def __init__(self, job: dict[str, Any], folder: Path) -> None:
+        sys.path.insert(0, job["source"])
+        from sonde.record import session, shm
+        from sonde.record.handle import Options, RecorderHandle
+
+        self._agent = session._load_agent()
+        self._reason = shm.REASON_API
+        self._pid = os.getpid()
+        self.path = folder / "locks.sonde"
+        self.quality: dict[str, Any] = {}
+        what = ["cpu", "locks"]
+        options = Options(str(self.path), "locks", sys.argv, self._pid, what, job["rate"])
+        ours, sys.executable = sys.executable, job["recorder"]
+        self._recorder = RecorderHandle(options)
+        sys.executable = ours
+
+    def on(self, samples: bool) -> None:
+        path = os.fsencode(self._recorder.socket_path)
+        code = self._agent.sonde_agent_start(path, self._reason)
+        if code:
+            sys.exit(f"the agent could not start: {os.strerror(code)}")
+        if not samples:
+            self._recorder.ask({"disarm": self._pid})
+
+    def off(self) -> None:
+        self._recorder.ask({"disarm": self._pid})
+        self._agent.sonde_agent_stop()
+
+    def end(self) -> None:
+        self._recorder.say({"stop": True})
+        self.quality = self._recorder.finished()["done"]
+
+
+def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
+    name = job["program"]
+    if name in contended.ALONE:
+        work = contended.ALONE[name][0]()
+    elif name in contended.PROGRAMS:
+        work = contended.PROGRAMS[name]()
+    else:
+        work = programs.prepare(name)
+    calls = calls_for(work, job["slice"])
+    hooks = Hooks(job, scratch)
+    order = random.Random(job["seed"])
+    names = list(job["conditions"])
+    gc.collect()
+    gc.freeze()
+    slices: list[tuple[int, str, int, int]] = []
+    others: list[float] = []
+    neighbours = Neighbours()
+    began = time.monotonic()
+    turn = 0
+    while turn < job["least"] or time.monotonic() - began < job["seconds"]:
+        order.shuffle(names)
+        for condition in names:
+            if condition != "off":
+                hooks.on(samples=condition == "default")
+            work()  # what is new to the recorder is told once, not in every slice
+            slices.append((turn, condition, *timed(work, calls)))
+            if condition != "off":
+                hooks.off()
+        turn += 1
+        if neighbours.seconds() > WINDOW_S:
+            others += [neighbours.share()] * (turn - len(others))
+    others += [neighbours.share()] * (turn - len(others))
+    hooks.end()
+    size = hooks.path.stat().st_size
+    return {
+        "slices": slices, "others": others, "calls": calls, "quality": hooks.quality, "bytes": size,
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(run(json.loads(sys.argv[1]), Path(folder))))

@@ -1,0 +1,109 @@
+"""The samplers below the best one: right shares too, honest about what they are, and reachable."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from launching import PATIENCE_S, SONDE, TESTS, Interpreter, Run, clean_environment, must_run
+from sonde.recording.reader import read
+from truth.bounds import compare
+from truth.stacks import PROGRAMS, Stacks, impossible, trace
+
+Keep = Callable[[str], Path]
+
+CALLS = PROGRAMS / "calls.py"
+RATE = 1000
+# A reader across cores may put a stack together from two moments; the others may not.
+MAY_TEAR = {"perf-user": 0.0, "reader": 0.0, "cross-core": 0.05}
+
+
+@pytest.mark.parametrize("sampler", MAY_TEAR)
+def test_forced_samplers_tell_the_truth(python: Interpreter, keep: Keep, sampler: str) -> None:
+    path = keep(f"{sampler}-{python.version}")
+    options = ("--rate", str(RATE), "--sampler", sampler)
+    run = must_run(path, [python.path, CALLS, "0.8"], *options)
+    recording = run.recording
+    stacks = Stacks(recording)
+    quality = recording.quality
+    assert quality["sampler"] == sampler
+    assert quality["why_not_better"] == f"--sampler {sampler} was asked for"
+    assert quality["taken"] == len(recording.samples) > 400
+    assert quality["lost"] <= 0.2 * quality["taken"]
+    # They do not come at a fixed step of CPU time, so only chance bounds what they miss.
+    measured = stacks.split_by_child("one")
+    truth = run.told["parts"]
+    assert not compare(truth, measured, recording.samples.weight, regular=False)
+    known = trace(python, CALLS, ["0"], path.with_suffix(".json"))
+    found = impossible(stacks, known, lambda file: file.startswith(str(PROGRAMS)))
+    assert len(found) <= MAY_TEAR[sampler] * len(recording.samples), "\n".join(found[:10])
+
+
+def test_the_remote_sampler_tells_the_truth(python: Interpreter, keep: Keep) -> None:
+    """From outside, where no agent may enter; it begins late, so the program takes longer."""
+    run = must_run(keep("remote"), [python.path, CALLS, "1.6"], "--sampler", "remote")
+    quality = run.recording.quality
+    assert quality["sampler"] == "remote"
+    assert quality["taken"] == len(run.recording.samples) > 100
+    measured = Stacks(run.recording).split_by_child("one")
+    weights = run.recording.samples.weight
+    assert not compare(run.told["parts"], measured, weights, regular=False)
+
+
+def run_under(wrapper: list[str | Path], path: Path, python: Interpreter, *options: str) -> Run:
+    done = subprocess.run(
+        [*wrapper, *SONDE, "run", "-o", path, *options, "--", python.path, CALLS, "0.5"],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return Run(done.returncode, done.stdout, done.stderr, path)
+
+
+@pytest.mark.parametrize(
+    ("denied", "sampler", "reason"),
+    [
+        (["perf_event_open"], "reader", "perf"),
+        (["--errno", "ENOSYS", "perf_event_open"], "reader", "perf"),
+        (["perf_event_open,sched_setaffinity"], "cross-core", "perf"),
+    ],
+)
+def test_what_is_refused_leads_to_the_next_best(
+    any_python: Interpreter, keep: Keep, denied: list[str], sampler: str, reason: str
+) -> None:
+    wrapper = [sys.executable, TESTS / "denied.py", *denied, "--"]
+    run = run_under(wrapper, keep(sampler), any_python, "--rate", str(RATE))
+    quality = run.recording.quality
+    assert quality["sampler"] == sampler
+    assert reason in quality["why_not_better"]
+    assert quality["taken"] > 200
+    measured = Stacks(run.recording).split_by_child("one")
+    weights = run.recording.samples.weight
+    assert not compare(run.told["parts"], measured, weights, regular=False)
+
+
+def test_without_privilege_the_kernel_is_left_out(any_python: Interpreter, keep: Keep) -> None:
+    paranoid = Path("/proc/sys/kernel/perf_event_paranoid")
+    if not paranoid.exists() or int(paranoid.read_text()) != 2:
+        pytest.skip("perf_event_paranoid is not 2 here: unprivileged users get more or less")
+    if os.geteuid() == 0:
+        if not shutil.which("setpriv"):
+            pytest.skip("no setpriv(1) to give privileges up with")
+        wrapper: list[str | Path] = ["setpriv", "--bounding-set=-perfmon,-sys_admin", "--"]
+    else:
+        wrapper = []
+    run = run_under(wrapper, keep("unprivileged"), any_python, "--rate", "5000")
+    quality = run.recording.quality
+    assert quality["sampler"] == "perf-user"
+    assert "perf_event_paranoid is 2" in quality["why_not_better"]
+    assert quality["taken"] > 1000
+    assert read(run.path).warnings == []
