@@ -34,11 +34,11 @@ from .contexts import Contexts
 from .remote import RemoteReader
 from .target import TargetProcess
 
-FLUSH_NS = 100_000_000
+FLUSH_NS = 70_000_000
 # How long to sleep between drains: short enough that no ring fills up, else as long as it may be.
 # At high rates a ring fills within one long sleep where a thousand frames change from sample to
 # sample.
-SHORTEST, LONGEST = 0.005, 0.05
+SHORTEST, LONGEST = 0.005, 0.03
 SAMPLES_ASLEEP = 100
 # A quarter-full ring after one sleep is the sign to sleep less.
 BUSY = 0.25
