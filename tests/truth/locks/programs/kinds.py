@@ -310,6 +310,7 @@ scenario("join", "join", "ends", signal=True, by="thread")
 
 
 def ends():
+    gate.wait()
     time.sleep(HOLD_S)
 
 
@@ -318,10 +319,13 @@ def take_join():
 
 
 def run_join():
-    global ending
+    global ending, gate
     for _ in range(4):
+        gate = threading.Event()
         ending = threading.Thread(target=ends, name="ends")
         ending.start()
+        time.sleep(HOLD_S / 5)  # it waits: a thread that never did may have no name in a recording
+        gate.set()
         waiting = Waiting("join")
         take_join()
         waiting.over()
