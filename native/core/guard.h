@@ -15,6 +15,11 @@ void sonde_guard_remove(void);
 // Runs body(arg); false if it faulted. Bodies do not nest, take no lock and own nothing.
 bool sonde_guard_run(void (*body)(void *), void *arg);
 
+// The same for a body that reads only what is the calling thread's own, at a moment it chose
+// itself. It has no reason to fault, so the kernel is not asked whether the handler is still ours:
+// that would take as long as the body.
+bool sonde_guard_run_own(void (*body)(void *), void *arg);
+
 // Can the guard catch a fault of this thread? Not where it has the signals blocked (some watchdogs
 // block all): there a fault kills the process. For bodies that read what is not their thread's own.
 bool sonde_guard_works_here(void);

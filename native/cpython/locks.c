@@ -40,7 +40,7 @@ static void tell(sonde_lock_event *event)
     if (thread) {
         walk_job job = {thread, {0}, 0};
         bool with_stack = event->type != SONDE_LOCK_ENTERED && event->type != SONDE_LOCK_GAVE_UP;
-        if (with_stack && !sonde_guard_run(walk_body, &job)) {
+        if (with_stack && !sonde_guard_run_own(walk_body, &job)) {
             job.event.flags = SONDE_UNDECODABLE;
             job.depth = 0;
         }

@@ -218,6 +218,8 @@ static void survives_any_tail(void)
         atomic_store(&ring.slot->tail, tail);
         size_t size = 1 + draw(&state) % (SIZE + 100);
         uint8_t *to = sonde_ring_reserve(&ring, size);
+        if (head - tail > SIZE)
+            CHECK(!to); // more used than there is, or less than nothing
         if (!to)
             continue;
         CHECK(to >= ring.data && to + sonde_round8(size) <= ring.data + SIZE);

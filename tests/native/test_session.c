@@ -180,10 +180,14 @@ static void stops_while_threads_write(void)
         CHECK(pthread_create(&threads[i], NULL, hammer, (void *)i) == 0);
     uint64_t taken = 0, lost = 0;
     static decoded out;
-    for (int session = 0; session < 200; session++) {
+    for (int session = 0; session < 600; session++) {
         memory m = begin_session(session % 3 ? 64 : 5, 8192); // sometimes too few slots for all
-        struct timespec while_ = {0, 500000};
-        nanosleep(&while_, NULL);
+        // Also right away, while threads are still about to claim their slots.
+        struct timespec while_ = {0, session % 2 * 500000};
+        if (session % 2)
+            nanosleep(&while_, NULL);
+        for (volatile int i = session % 20 * 200; i > 0; i--)
+            ;
         sonde_session_stop();
         // What was written before the end is whole.
         uint64_t heads[64];

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from launching import Interpreter, must_run
 from truth.conftest import Truth
 from truth.stacks import BUILT_IN, PROGRAMS, Stacks, impossible
 
 Get = Callable[[str], Truth]
 
 TRACED = ["shares", "calls", "coroutines", "depth", "threads", "builtins_"]
-
-CLASS_OR_SLOT = re.compile(r"__call__$|^[a-z_]*\.?[A-Za-z]+$")
 
 
 def is_program(file: str) -> bool:
@@ -66,6 +66,25 @@ def test_depth_is_counted_frame_by_frame(truth: Get) -> None:
             assert (ticks, tocks) == (depth // 2 + 1, depth // 2)
             at_bottom["tick_bottom"] += int(it.stacks.count[context])
     assert min(at_bottom.values()) > 1000
+
+
+def test_deeper_than_a_sample_holds(python: Interpreter, keep: Callable[[str], Path]) -> None:
+    run = must_run(keep("abyss"), [python.path, PROGRAMS / "abyss.py", "0.4"], "--rate", "1000")
+    recording, stacks = run.recording, Stacks(run.recording)
+    left_out, most = 0, 4096
+    for context in stacks:
+        if not stacks.count[context]:
+            continue
+        path = stacks.path(context)
+        names = [frame.code.name for frame in path]
+        if "bottom" in names:
+            assert names[0] == "[outer frames left out]"
+            assert most - 4 <= len(names) <= most + 1
+            assert set(names[1 : names.index("bottom")]) == {"abyss"}
+            left_out += int(stacks.count[context])
+        elif names[0] != "[outer frames left out]":
+            assert names.count("abyss") < most
+    assert 300 < left_out <= recording.quality["truncated"]
 
 
 def test_generated_functions_are_only_under_their_own_callers(truth: Get) -> None:
