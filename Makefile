@@ -44,8 +44,7 @@ format: dev ## put the sources into shape
 	$(if $(NATIVE),$(BIN)/clang-format -i $(NATIVE))
 
 test: build lint native-asan ## everything: lint, native tests under sanitizers, Python tests
-	@# Recordings are shared between the tests of one run: those that fail get fresh ones, once.
-	$(BIN)/python -m pytest $(TESTS) || $(BIN)/python -m pytest --last-failed $(TESTS)
+	$(BIN)/python -m pytest $(TESTS)
 
 demo: build ## record a program everybody has, and look at it from every side
 	@$(BIN)/python scripts/demo.py

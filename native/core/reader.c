@@ -26,8 +26,10 @@
 // where they do not.
 #define WATCH_NS 100000000u
 #define POLL_NS 5000000u
-// A thread may be moved to another core while we move to its old one.
+// A thread may be moved to another core while we move to its old one; read across cores, it may
+// call or return while it is walked, and soon does not.
 #define TRIES 3
+#define TRIES_ACROSS 12
 
 typedef struct {
     uint32_t tid;
@@ -101,32 +103,21 @@ typedef struct {
     void *state;
     sonde_event event;
     uint32_t depth;
+    bool moved; // another frame was on top afterwards
 } look_job;
 
 static void look_body(void *arg)
 {
     look_job *job = arg;
+    const void *top = ops->top(job->state);
     job->depth = ops->walk(job->to, job->state, &job->event);
-}
-
-typedef struct {
-    void *state;
-    const void *top;
-} top_job;
-
-static void top_body(void *arg)
-{
-    top_job *job = arg;
-    job->top = ops->top(job->state);
+    job->moved = ops->top(job->state) != top;
 }
 
 // Walks the thread's frames; true if they did not move meanwhile. Across cores a thread runs while
 // we read: there the best that can be said is that its top frame is the same afterwards.
 static bool look(watched *w, look_job *job, bool across)
 {
-    top_job before = {w->state, NULL}, after = {w->state, NULL};
-    if (across && !sonde_guard_run(top_body, &before))
-        return false;
     uint64_t cpu = ops->cpu(w->tid);
     if (!cpu)
         return false;
@@ -137,9 +128,7 @@ static bool look(watched *w, look_job *job, bool across)
     }
     if (job->event.flags & SONDE_UNDECODABLE)
         return false;
-    if (!across)
-        return ops->cpu(w->tid) == cpu;
-    return sonde_guard_run(top_body, &after) && after.top == before.top;
+    return across ? !job->moved : ops->cpu(w->tid) == cpu;
 }
 
 // ---- sampling a running thread
@@ -175,8 +164,8 @@ static void sample_running(watched *w, uint64_t now)
     sonde_thread *to = record_of(w);
     if (!to)
         return;
-    for (int i = 0; i < TRIES; i++) {
-        bool across = sampler == SONDE_SAMPLER_CROSS_CORE;
+    bool across = sampler == SONDE_SAMPLER_CROSS_CORE;
+    for (int i = 0; i < (across ? TRIES_ACROSS : TRIES); i++) {
         if (!across) {
             int core = core_of(w->tid);
             if (core >= 0 && core != sched_getcpu() && !move_to(core)) {
@@ -186,7 +175,7 @@ static void sample_running(watched *w, uint64_t now)
                 across = true;
             }
         }
-        look_job job = {to, w->state, {.time = now, .state = SONDE_RUNNING}, 0};
+        look_job job = {to, w->state, {.time = now, .state = SONDE_RUNNING}, 0, false};
         if (look(w, &job, across)) {
             sonde_write_stack(to, job.depth, &job.event);
             return;
@@ -206,7 +195,7 @@ static void see_waiting(watched *w, uint64_t now)
     sonde_thread *to = for_itself ? record_of(w) : sonde_notes_enter();
     if (!to)
         return;
-    look_job job = {to, w->state, {.time = now, .state = SONDE_WAITING}, 0};
+    look_job job = {to, w->state, {.time = now, .state = SONDE_WAITING}, 0, false};
     if (!for_itself)
         job.event.tid = w->tid;
     if (look(w, &job, false)) {

@@ -128,11 +128,21 @@ class TargetProcess:
         reader_ns = shm.HEADER.unpack_from(self.memory, 0)[10]  # the agent's own thread
         used = process_cpu(self.pid) - self._cpu_before - reader_ns
         self.drain()  # what was sampled until then, or a slow drain looks like unsampled threads
-        if used > 0:
-            self._unsampled = used - self.cpu_sampled - (len(self._times) + 1) * period
+        if used <= 0:
+            return
+        self._unsampled = used - self.cpu_sampled - (len(self._times) + 1) * period
+        if self._tells_unsampled():
+            # Known threads may have used it: one that exits gets no more ticks but gives back much
+            # memory yet.
+            self._unsampled -= sum(
+                max(cpu_of(self.pid, tid) - time_.last_cpu, 0) for tid, time_ in self._times.items()
+            )
+
+    def _tells_unsampled(self) -> bool:
+        return self._unsampled > self.cpu_sampled // 100
 
     def _write_unsampled(self, now: int) -> None:
-        if self._unsampled <= self.cpu_sampled // 100:
+        if not self._tells_unsampled():
             return
         row = self.writer.append(
             "threads", self.row, 0, SHORT_THREADS, 0, self.started - self.origin,

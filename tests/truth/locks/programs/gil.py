@@ -41,18 +41,18 @@ def work():
     return total
 
 
-def burn(until):
-    while now() < until:
+def burn(over):
+    while not over:
         work()
 
 
-def burn_here(until):
-    while now() < until:
+def burn_here(over):
+    while not over:
         work()
 
 
-def burn_there(until):
-    while now() < until:
+def burn_there(over):
+    while not over:
         work()
 
 
@@ -66,13 +66,15 @@ def take_two():
 
 def run(scenario, take, burners, seconds):
     until = now() + int(seconds * 1e9)
-    threads = [threading.Thread(target=burner, args=(until,)) for burner in burners]
+    over = []  # no burner may end while somebody waits for it: it would let the GIL go outside burn
+    threads = [threading.Thread(target=burner, args=(over,)) for burner in burners]
     for thread in threads:
         thread.start()
-    while now() < until - 50_000_000:
+    while now() < until:
         waiting = Waiting(scenario)
         take()
         waiting.over(asked)
+    over.append(True)
     for thread in threads:
         thread.join()
 
