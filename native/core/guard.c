@@ -103,7 +103,7 @@ void sonde_guard_remove(void)
 }
 
 // A handler that was set over ours would take a fault of a body for the program's own.
-static bool in_place(void)
+bool sonde_guard_in_place(void)
 {
     struct sigaction now;
     if (sonde_sigaction(SIGSEGV, NULL, &now) != 0)
@@ -119,10 +119,10 @@ static bool in_place(void)
 
 bool sonde_guard_run(void (*body)(void *), void *arg)
 {
-    return in_place() && sonde_guard_run_own(body, arg);
+    return sonde_guard_in_place() && sonde_guard_run_unasked(body, arg);
 }
 
-bool sonde_guard_run_own(void (*body)(void *), void *arg)
+bool sonde_guard_run_unasked(void (*body)(void *), void *arg)
 {
     sigjmp_buf here;
     if (sigsetjmp(here, 0))

@@ -15,10 +15,11 @@ void sonde_guard_remove(void);
 // Runs body(arg); false if it faulted. Bodies do not nest, take no lock and own nothing.
 bool sonde_guard_run(void (*body)(void *), void *arg);
 
-// The same for a body that reads only what is the calling thread's own, at a moment it chose
-// itself. It has no reason to fault, so the kernel is not asked whether the handler is still ours:
-// that would take as long as the body.
-bool sonde_guard_run_own(void (*body)(void *), void *arg);
+// The same without asking the kernel first whether the handler is still ours, which may take as
+// long as the body: for who has just asked, or has no reason to fault.
+bool sonde_guard_run_unasked(void (*body)(void *), void *arg);
+// Is it? If not, it is put back in place if possible.
+bool sonde_guard_in_place(void);
 
 // Can the guard catch a fault of this thread? Not where it has the signals blocked (some watchdogs
 // block all): there a fault kills the process. For bodies that read what is not their thread's own.

@@ -103,20 +103,20 @@ typedef struct {
     void *state;
     sonde_event event;
     uint32_t depth;
-    bool moved; // another frame was on top afterwards
+    bool across, moved; // another frame was on top afterwards
 } look_job;
 
 static void look_body(void *arg)
 {
     look_job *job = arg;
-    const void *top = ops->top(job->state);
+    const void *top = job->across ? ops->top(job->state) : NULL;
     job->depth = ops->walk(job->to, job->state, &job->event);
-    job->moved = ops->top(job->state) != top;
+    job->moved = job->across && ops->top(job->state) != top;
 }
 
 // Walks the thread's frames; true if they did not move meanwhile. Across cores a thread runs while
 // we read: there the best that can be said is that its top frame is the same afterwards.
-static bool look(watched *w, look_job *job, bool across)
+static bool look(watched *w, look_job *job)
 {
     uint64_t cpu = ops->cpu(w->tid);
     if (!cpu)
@@ -128,7 +128,7 @@ static bool look(watched *w, look_job *job, bool across)
     }
     if (job->event.flags & SONDE_UNDECODABLE)
         return false;
-    return across ? !job->moved : ops->cpu(w->tid) == cpu;
+    return job->across ? !job->moved : ops->cpu(w->tid) == cpu;
 }
 
 // ---- sampling a running thread
@@ -175,8 +175,8 @@ static void sample_running(watched *w, uint64_t now)
                 across = true;
             }
         }
-        look_job job = {to, w->state, {.time = now, .state = SONDE_RUNNING}, 0, false};
-        if (look(w, &job, across)) {
+        look_job job = {to, w->state, {.time = now, .state = SONDE_RUNNING}, 0, across, false};
+        if (look(w, &job)) {
             sonde_write_stack(to, job.depth, &job.event);
             return;
         }
@@ -195,10 +195,10 @@ static void see_waiting(watched *w, uint64_t now)
     sonde_thread *to = for_itself ? record_of(w) : sonde_notes_enter();
     if (!to)
         return;
-    look_job job = {to, w->state, {.time = now, .state = SONDE_WAITING}, 0, false};
+    look_job job = {to, w->state, {.time = now, .state = SONDE_WAITING}, 0, false, false};
     if (!for_itself)
         job.event.tid = w->tid;
-    if (look(w, &job, false)) {
+    if (look(w, &job)) {
         sonde_write_stack(to, job.depth, &job.event);
         w->looked = now;
         w->looked_cpu = w->cpu;

@@ -7,9 +7,10 @@
 void *sonde_ring_reserve(sonde_ring *ring, size_t size)
 {
     size = sonde_round8(size);
-    uint64_t head = atomic_load_explicit(&ring->slot->head, memory_order_relaxed);
-    uint64_t tail = atomic_load_explicit(&ring->slot->tail, memory_order_acquire);
-    uint64_t used = head - tail;
+    uint64_t head = ring->head;
+    if (head - ring->tail + 2 * size > ring->size) // it may only seem to be full
+        ring->tail = atomic_load_explicit(&ring->slot->tail, memory_order_acquire);
+    uint64_t used = head - ring->tail;
     // The tail comes from another process; a nonsensical one must not make us write out of bounds.
     if (size > ring->size || used > ring->size)
         return NULL;
@@ -21,7 +22,8 @@ void *sonde_ring_reserve(sonde_ring *ring, size_t size)
     if (skip) {
         sonde_rec pad = {.size = to_end, .kind = SONDE_REC_PAD};
         memcpy(ring->data + at, &pad, sizeof pad);
-        atomic_store_explicit(&ring->slot->head, head + skip, memory_order_release);
+        ring->head = head + skip;
+        atomic_store_explicit(&ring->slot->head, ring->head, memory_order_release);
         at = 0;
     }
     return ring->data + at;
@@ -29,6 +31,6 @@ void *sonde_ring_reserve(sonde_ring *ring, size_t size)
 
 void sonde_ring_commit(sonde_ring *ring, size_t size)
 {
-    uint64_t head = atomic_load_explicit(&ring->slot->head, memory_order_relaxed);
-    atomic_store_explicit(&ring->slot->head, head + sonde_round8(size), memory_order_release);
+    ring->head += sonde_round8(size);
+    atomic_store_explicit(&ring->slot->head, ring->head, memory_order_release);
 }

@@ -69,21 +69,25 @@ uint64_t sonde_seen_add(sonde_seen *seen, const void *pointer, bool *fresh)
     }
 }
 
-void sonde_seen_remove(sonde_seen *seen, const void *pointer)
+bool sonde_seen_remove(sonde_seen *seen, const void *pointer)
 {
     uint64_t key = key_of(pointer);
     uint32_t start = place_of(key);
+    bool was_there = false;
     for (uint32_t i = 0; i < SONDE_SEEN_PROBES; i++) {
         uint32_t place = (start + i) & (PLACES - 1);
         uint64_t word = atomic_load_explicit(&seen->words[place], memory_order_acquire);
         if (word == 0)
-            return;
+            break;
         // Two threads that raced past a place just freed may both have inserted the key: no early
         // end.
-        if (word >> USES_BITS == key)
+        if (word >> USES_BITS == key) {
+            was_there = true;
             atomic_compare_exchange_strong_explicit(&seen->words[place], &word, word & USES_MASK,
                                                     memory_order_acq_rel, memory_order_relaxed);
+        }
     }
+    return was_there;
 }
 
 void sonde_seen_clear(sonde_seen *seen)

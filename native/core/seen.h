@@ -23,8 +23,9 @@ uint64_t sonde_seen_add(sonde_seen *seen, const void *key, bool *fresh);
 // The id of `key`, 0 if it is not there.
 uint64_t sonde_seen_find(const sonde_seen *seen, const void *key);
 
-// Forgets `key`: called when the thing dies, and when it could not be described after all.
-void sonde_seen_remove(sonde_seen *seen, const void *key);
+// Forgets `key`: called when the thing dies, and when it could not be described after all. Was it
+// there?
+bool sonde_seen_remove(sonde_seen *seen, const void *key);
 
 // Forgets everything. Only while no handler runs.
 void sonde_seen_clear(sonde_seen *seen);

@@ -144,12 +144,17 @@ sonde_thread *sonde_claim(uint32_t tid)
             continue;
         sonde_thread *thread = &sonde.threads[i];
         thread->slot = slot;
-        thread->ring = (sonde_ring){slot, sonde.rings + (size_t)i * sonde.config.ring_size,
-                                    sonde.config.ring_size};
+        thread->ring = (sonde_ring){.slot = slot,
+                                    .data = sonde.rings + (size_t)i * sonde.config.ring_size,
+                                    .size = sonde.config.ring_size,
+                                    .head = atomic_load(&slot->head),
+                                    .tail = atomic_load(&slot->tail)};
         thread->armed_by[0] = thread->armed_by[1] = 0;
         thread->ticked = thread->ticked_cpu = thread->rests_until = thread->handled = 0;
         thread->switches = thread->seen = thread->seen_cpu = 0;
         thread->depth = 0;
+        thread->deaths = UINT64_MAX;
+        thread->named = false;
         slot->thread_object = 0;
         slot->birth_ns = 0;
         slot->claimed_ns = sonde_now();
@@ -217,6 +222,17 @@ void sonde_notes_leave(void)
 {
     atomic_store(&sonde.notes->busy, 0);
     atomic_store(&sonde.notes_taken, 0);
+}
+
+void sonde_known_refresh(sonde_thread *thread)
+{
+    // A key on its own thread's stack is alive, so none that it knows can die while it is asked
+    // for; one that died before has been counted.
+    uint64_t deaths = atomic_load_explicit(&sonde.deaths, memory_order_acquire);
+    if (thread->deaths == deaths)
+        return;
+    memset(thread->known, 0, sizeof thread->known);
+    thread->deaths = deaths;
 }
 
 // How many of the outermost frames are those of the last stack written.

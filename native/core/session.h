@@ -15,8 +15,17 @@
 #define SONDE_SITES_BITS 16
 #define SONDE_SITES (1u << SONDE_SITES_BITS)
 
+// What a thread was last seen to run. The table of all that was seen is spread over many pages, and
+// between two samples the program has thrown most of them out of the caches; this lies on one.
+#define SONDE_KNOWN_BITS 7
+typedef struct {
+    const void *key;
+    uint64_t about; // id << 8 | what the runtime wants to know without looking at it
+} sonde_known;
+
 typedef struct { // what the agent itself knows of a slot; never unmapped, so late handlers are safe
-    _Atomic uint32_t busy;
+    _Alignas(4096) _Atomic uint32_t busy;
+    bool named; // its slot's thread_object is known
     sonde_ring ring;
     sonde_slot *slot;
     uint64_t armed_by[2];          // sig_data of the event that samples this thread, by kind
@@ -28,6 +37,8 @@ typedef struct { // what the agent itself knows of a slot; never unmapped, so la
     uint64_t switches;             // voluntary context switches at the last wait
     uint32_t depth;                // of the last stack written
     uint32_t buffer;               // which of the two holds it
+    uint64_t deaths;               // of sonde_session, when `known` was last right
+    sonde_known known[1u << SONDE_KNOWN_BITS];
     uint64_t frames[2][SONDE_MAX_DEPTH]; // innermost first
     int16_t scratch[SONDE_SCRATCH];      // room for working out a call site
 } sonde_thread;
@@ -42,6 +53,7 @@ typedef struct {
     size_t mapped, threads_mapped;
     sonde_config config;
     sonde_seen *seen;
+    _Atomic uint64_t deaths; // of things that had been seen
     _Atomic uint64_t *sites; // SONDE_SITES words for the runtime's own use, see there
     bool exact_cpu;          // every sample carries the CPU clock
     uint64_t cpu_read_ns;    // what reading it costs
@@ -67,6 +79,14 @@ sonde_thread *sonde_claim(uint32_t tid);
 // A slot for records written outside of handlers; one writer at a time, NULL if taken.
 sonde_thread *sonde_notes_enter(void);
 void sonde_notes_leave(void);
+
+// The place for `key` in what the thread knows; what a place holds is right only after the first.
+void sonde_known_refresh(sonde_thread *thread);
+static inline sonde_known *sonde_known_place(sonde_thread *thread, const void *key)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
+    return &thread->known[hash >> (64 - SONDE_KNOWN_BITS)];
+}
 
 // Where to put the next stack (SONDE_MAX_DEPTH words, innermost first).
 static inline uint64_t *sonde_stack(sonde_thread *thread)

@@ -44,10 +44,25 @@ static void walk_body(void *arg)
     job->depth = walk_self(job->thread, job->context, &job->event);
 }
 
+// A handler of the program's own over ours is rare, and so is a fault in a walk of one's own
+// frames: it is enough to ask now and then.
+#define ASK_NS 10000000u
+
+static bool is_guarded(uint64_t now)
+{
+    static _Atomic uint64_t asked;
+    if (now - atomic_load_explicit(&asked, memory_order_relaxed) < ASK_NS)
+        return true;
+    if (!sonde_guard_in_place())
+        return false;
+    atomic_store_explicit(&asked, now, memory_order_relaxed);
+    return true;
+}
+
 static void write_walked(sonde_thread *thread, const ucontext_t *context, sonde_event event)
 {
     walk_job job = {thread, context, event, 0};
-    if (!sonde_guard_run(walk_body, &job)) {
+    if (!is_guarded(event.time) || !sonde_guard_run_unasked(walk_body, &job)) {
         atomic_fetch_add(&sonde.header->faults, 1);
         job.event.flags = SONDE_UNDECODABLE;
         job.depth = 0;
@@ -212,6 +227,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
     memcpy(&perf, (char *)&info->si_addr + sizeof(void *), sizeof perf);
     sonde_thread *thread = sonde_enter();
     if (thread) {
+        sonde_ring_expect(&thread->ring);
         // A thread born while the recorder armed its parent has an event of its own and an
         // inherited one; the first that fires stays, until threads are armed anew after a pause.
         uint64_t kind = perf.data & SONDE_SIG_KIND;

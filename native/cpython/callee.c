@@ -31,6 +31,9 @@ static const char *defining_type(PyTypeObject *type, const PyMethodDef *method)
 static uint64_t of_function(sonde_thread *thread, PyCFunctionObject *function)
 {
     PyMethodDef *method = function->m_ml;
+    uint64_t known = sonde_seen_find(sonde.seen, method);
+    if (known) // what it is called need not be found out again
+        return known;
     PyObject *self = function->m_self;
     char room[256];
     const char *owner = NULL;

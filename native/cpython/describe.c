@@ -170,8 +170,9 @@ static destructor real_dealloc;
 
 static void on_code_death(PyObject *code)
 {
-    if (atomic_load_explicit(&sonde.generation, memory_order_relaxed))
-        sonde_seen_remove(sonde.seen, code);
+    if (atomic_load_explicit(&sonde.generation, memory_order_relaxed) &&
+        sonde_seen_remove(sonde.seen, code))
+        atomic_fetch_add(&sonde.deaths, 1);
     real_dealloc(code);
 }
 

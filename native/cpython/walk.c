@@ -66,14 +66,16 @@ static uint32_t undecodable(sonde_event *event)
     return 0;
 }
 
-// More instructions than any function needs before it has begun.
-#define ALL_BEGUN 256
+// What is known of a code object besides its id: where its first instruction is that can be traced.
+#define FIRST_BITS 8
+#define FIRST_MASK ((1u << FIRST_BITS) - 1)
 
-// `own`: the frames are the calling thread's, whole and alive. Then a code object that was seen is
-// one still (it leaves the table when it dies), and nothing of it needs to be looked at again: its
-// memory is cold, and a deep stack would wait for each.
-static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, sonde_event *event,
-                     bool own)
+// `own`: the frames are the calling thread's, whole and alive. Then a code object that is known is
+// one still (its death is counted), and nothing of it needs to be looked at again: its memory is
+// cold, and a deep stack would wait for each.
+static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
+                                                           PyThreadState *state, frame_t *f,
+                                                           sonde_event *event, bool own)
 {
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;
@@ -83,6 +85,8 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
     bool whole = true; // does what was walked so far begin where C code entered the interpreter?
     const frame_t *root = NULL;
     PyCodeObject *code = NULL, *root_code = NULL;
+    if (own)
+        sonde_known_refresh(thread);
     for (int hops = 0; f; f = f->previous, hops++) {
         if (((uintptr_t)f & 7) || (unsigned char)f->owner > FRAME_OWNER_LAST || hops > MAX_HOPS)
             return undecodable(event);
@@ -91,20 +95,24 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
             calls_c = true;
             continue;
         }
-        Py_ssize_t index = -2;
+        Py_ssize_t index = -2, first;
         code = frame_code(f);
-        uint64_t id = own ? sonde_seen_find(sonde.seen, code) : 0;
-        if (id)
+        const sonde_known *known = sonde_known_place(thread, code);
+        uint64_t id = own && known->key == code ? known->about >> FIRST_BITS : 0;
+        if (id) {
+            first = (Py_ssize_t)(known->about & FIRST_MASK);
             index = frame_instr(f) - code_start(code);
-        if ((index < -1 || index > (Py_ssize_t)SONDE_INSTR_MASK - 1) &&
-            !frame_decode(f, &code, &index))
-            return undecodable(event);
+        }
+        if (index < -1 || index > (Py_ssize_t)SONDE_INSTR_MASK - 1) {
+            if (!frame_decode(f, &code, &index))
+                return undecodable(event);
+            first = code->_co_firsttraceable;
+        }
         if (own && hops == 0 && !sonde_caller_is_set(state, f))
             return undecodable(event);
         // Not begun: the frame is still being set up, or is a trampoline of the interpreter's own
         // (3.13's inlined __init__), which sys._getframe does not show either.
-        if (index < ALL_BEGUN && f->owner != FRAME_OWNED_BY_GENERATOR &&
-            index < code->_co_firsttraceable)
+        if (index < first && f->owner != FRAME_OWNED_BY_GENERATOR)
             continue;
         root = f;
         root_code = code;
@@ -112,8 +120,13 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
             event->flags |= SONDE_TRUNCATED;
             break;
         }
-        if (!id && !(id = sonde_describe_code(thread, code)))
-            return undecodable(event);
+        if (!id) {
+            if (!(id = sonde_describe_code(thread, code)))
+                return undecodable(event);
+            if (own && first <= FIRST_MASK)
+                *sonde_known_place(thread, code) =
+                    (sonde_known){code, id << FIRST_BITS | (uint64_t)first};
+        }
         if (calls_c) {
             uint64_t native = sonde_callee(thread, f, code, id, index);
             if (native)
@@ -133,8 +146,10 @@ static uint32_t walk(sonde_thread *thread, PyThreadState *state, frame_t *f, son
     if (root && !event->flags) {
         if (event->tid)
             event->thread_object = sonde_thread_object(thread, root, root_code);
-        else if (!thread->slot->thread_object)
+        else if (!thread->named) {
             thread->slot->thread_object = sonde_thread_object(thread, root, root_code);
+            thread->named = thread->slot->thread_object;
+        }
     }
     return depth;
 }

@@ -81,7 +81,11 @@ class Launch:
         message = f"{how}{self._recorder.socket_path}".encode()
         os.write(go_write, message)
         os.close(go_write)
-        self._fail_read = fail_read
+        with os.fdopen(fail_read, "rb") as f:  # ends when the target's program replaces ours
+            self._failed = f.read()
+        # Whoever looks at it from outside would have found our own interpreter until now.
+        with contextlib.suppress(SondeError):  # a recorder that is gone is told of at the end
+            self._recorder.say({"running": self.pid})
 
     def _become_target(self, go_read: int, go_write: int, fail_write: int, preload: str) -> None:
         try:
@@ -107,8 +111,6 @@ class Launch:
     def wait(self) -> tuple[int, dict[str, Any] | None, str | None]:
         """Until the target has exited: its wait status, what was recorded, or why it was not."""
         status = self._wait_for_target()
-        with os.fdopen(self._fail_read, "rb") as f:
-            failed = f.read()
         text = _describe(status)
         done: dict[str, Any] | None = None
         trouble: str | None = None
@@ -117,8 +119,9 @@ class Launch:
             done = self._recorder.finished()
         except SondeError as error:
             trouble = str(error)
-        if failed:
-            raise SondeError(f"cannot run {self._command[0]!r}: {os.strerror(int(failed)).lower()}")
+        if self._failed:
+            why = os.strerror(int(self._failed)).lower()
+            raise SondeError(f"cannot run {self._command[0]!r}: {why}")
         return status, done, trouble
 
     def _wait_for_target(self) -> int:

@@ -75,7 +75,7 @@ class Recorder:
         self._executing: dict[int, int] = {}
         self._remote: RemoteReader | None = None
         self._why_remote = ""
-        self._root_since = 0
+        self._running_since: int | None = None
         self._why: str | None = None
         self._folder = tempfile.mkdtemp(prefix=sessions.PREFIX, dir=sessions.folder_for_sockets())
         self.path = os.path.join(self._folder, "agent")
@@ -108,8 +108,8 @@ class Recorder:
                     self._write_quality()
                     self._writer.flush()
                     next_flush = now + FLUSH_NS
-                if not self._admitted and self._root is not None:
-                    self._read_remotely(self._root, now)
+                if not self._admitted and self._root and self._running_since:
+                    self._read_remotely(self._root, now - self._running_since)
                 if self._executing:
                     self._rearm_survivors(now)
                 if now >= next_sweep:
@@ -210,13 +210,13 @@ class Recorder:
         exact = int(armed.sampler == "perf-user" or "waits" in self._what)
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
 
-    def _read_remotely(self, root: int, now: int) -> None:
+    def _read_remotely(self, root: int, age: int) -> None:
         """No agent has come: read the target from outside, if it is a CPython."""
         if self._remote is not None:
             self._why = self._remote.refusal or self._why
             return
         wanted = self._config["sampler"] == "remote"
-        if not wanted and now - self._root_since < PATIENCE_NS:
+        if not wanted and age < PATIENCE_NS:
             return
         remote = RemoteReader(root, self.path)
         self._why_remote = (
@@ -298,8 +298,9 @@ class Recorder:
         order: dict[str, Any] = json.loads(message)
         if "root" in order:
             self._root = order["root"]
-            self._root_since = time.monotonic_ns()
             self._watch(order["root"])
+        if "running" in order:
+            self._running_since = time.monotonic_ns()
         if "names" in order:
             for target in self._targets:
                 if target.pid == order["pid"]:
