@@ -18,7 +18,12 @@ typedef struct _gil_runtime_state gil_t;
 static TLS struct {
     gil_t *waiting_for;
     uint64_t since, sequence;
+    bool told; // that it waits
 } wait_;
+
+// A wait is told as a whole when it is over. One that takes this long, or for ever, is told while
+// it lasts, and who holds the GIL meanwhile: C code that does not let go tells nothing itself.
+#define LONG_NS 100000000u
 // What to write once the GIL's mutex is free again: while it is held everybody stands.
 static TLS struct {
     pthread_mutex_t *mutex;
@@ -44,6 +49,12 @@ static bool is_locked(gil_t *gil)
 #endif
 }
 
+static void tell_long_wait(uint64_t lock)
+{
+    sonde_lock_tell(SONDE_LOCK_ENTER, SONDE_KIND_GIL, lock, wait_.sequence, wait_.since);
+    sonde_lock_tell_holder(SONDE_KIND_GIL, lock);
+}
+
 int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
 {
     gil_t *gil = gil_of(cond, mutex);
@@ -51,8 +62,12 @@ int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
         return pthread_cond_timedwait(cond, mutex, until);
     if (wait_.waiting_for != gil) {
         wait_.waiting_for = gil;
+        wait_.told = false;
         wait_.since = sonde_now();
         wait_.sequence = sonde_lock_sequence((uint64_t)(uintptr_t)gil);
+    } else if (!wait_.told && sonde_now() - wait_.since > LONG_NS) {
+        wait_.told = true;
+        tell_long_wait((uint64_t)(uintptr_t)gil);
     }
     bool entered = sonde_wait_begin(cond, (uint64_t)(uintptr_t)gil, SONDE_KIND_GIL) != NULL;
     int result = pthread_cond_timedwait(cond, mutex, until);
@@ -93,7 +108,11 @@ __attribute__((noinline)) static int unlock_and_tell(pthread_mutex_t *mutex)
     int result = pthread_mutex_unlock(mutex);
     if (pending.entered) {
         wait_.waiting_for = NULL;
-        sonde_lock_tell_waited(SONDE_KIND_GIL, lock, wait_.since, wait_.sequence, now);
+        if (wait_.told)
+            sonde_lock_tell(SONDE_LOCK_ENTERED, SONDE_KIND_GIL, lock, sonde_lock_sequence(lock),
+                            now);
+        else
+            sonde_lock_tell_waited(SONDE_KIND_GIL, lock, wait_.since, wait_.sequence, now);
     } else {
         sonde_lock_tell(SONDE_LOCK_EXIT, SONDE_KIND_GIL, lock, pending.sequence, now);
     }

@@ -113,7 +113,7 @@ static long slice_ns(size_t round)
     return (long)(ns + ns / 8 * own / 1024);
 }
 
-static bool tell_holder(subject about)
+bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock)
 {
     bool found = false;
     int saved = errno;
@@ -121,13 +121,13 @@ static bool tell_holder(subject about)
     if (thread) {
         sonde_event seen = {0};
         uint32_t depth = 0;
-        uint32_t holder = sonde_find_owner(thread, about.lock, about.kind, &depth, &seen);
+        uint32_t holder = sonde_find_owner(thread, lock, kind, &depth, &seen);
         if (holder) {
             sonde_lock_event event = {.time = sonde_now(),
-                                      .lock = about.lock,
-                                      .sequence = sonde_lock_sequence(about.lock),
+                                      .lock = lock,
+                                      .sequence = sonde_lock_sequence(lock),
                                       .interpreter = seen.interpreter,
-                                      .kind = about.kind,
+                                      .kind = kind,
                                       .holder = holder,
                                       .type = SONDE_LOCK_HELD};
             sonde_write_lock(thread, depth, &event);
@@ -147,7 +147,7 @@ static void tell_holder_at_times(subject about)
     uint64_t began = sonde_now();
     if (began < atomic_load_explicit(&next, memory_order_relaxed))
         return;
-    tell_holder(about);
+    sonde_lock_tell_holder(about.kind, about.lock);
     atomic_store_explicit(&next, began + 100 * (sonde_now() - began), memory_order_relaxed);
 }
 
@@ -171,7 +171,7 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
         int result = sem_clockwait(sem, clock, &slice);
         if (result == 0 || errno != ETIMEDOUT)
             return result;
-        if (tell_holder(about))
+        if (sonde_lock_tell_holder(about.kind, about.lock))
             break;
     }
     return until ? sem_clockwait(sem, clock, until) : sem_wait(sem);

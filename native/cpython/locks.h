@@ -7,6 +7,7 @@
 
 #include "../core/shm.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // Hooks the interpreter; false if that failed. `got` hooks may be entered until long after the
@@ -19,6 +20,8 @@ void sonde_locks_forked(void);
 // A release takes its number (sonde_lock_sequence) before it lets go, so that it comes before what
 // the next owner tells.
 void sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time);
+// Tells who holds the lock right now, if that can be found out. Was it?
+bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock);
 // A whole wait at its end.
 void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
                             uint64_t time);

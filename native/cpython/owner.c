@@ -7,6 +7,10 @@
 #include "threads.h"
 #include "walk.h"
 
+#if PY_VERSION_HEX < 0x030C0000
+#include "internal/pycore_gil.h"
+#endif
+
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -103,7 +107,33 @@ typedef struct {
 static void walk_body(void *arg)
 {
     walk_job *job = arg;
+    const frame_t *top = sonde_cpython_top(job->state);
     job->depth = sonde_cpython_walk_thread(job->thread, job->state, job->event);
+    if (sonde_cpython_top(job->state) != top)
+        job->event->flags |= SONDE_UNDECODABLE;
+}
+
+// The GIL itself tells who has it. That thread runs: it is believed if its top frame stays, as it
+// does in C code.
+static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_state *gil,
+                                const sonde_listed *listed, int n, uint32_t *depth,
+                                sonde_event *event)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    const PyThreadState *holder = _Py_atomic_load_ptr_relaxed(&gil->last_holder);
+#else
+    const PyThreadState *holder = (const PyThreadState *)_Py_atomic_load_relaxed(&gil->last_holder);
+#endif
+    for (int i = 0; i < n; i++) {
+        if (listed[i].state != holder)
+            continue;
+        walk_job job = {thread, listed[i].state, event, 0};
+        if (!sonde_guard_run(walk_body, &job) || (event->flags & SONDE_UNDECODABLE))
+            return 0;
+        *depth = job.depth;
+        return listed[i].tid;
+    }
+    return 0;
 }
 
 uint32_t sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind, uint32_t *depth,
@@ -114,6 +144,9 @@ uint32_t sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind, ui
     sonde_listed listed[MOST_THREADS];
     uint32_t self = (uint32_t)syscall(SYS_gettid);
     int n = sonde_threads_here.list(listed, MOST_THREADS);
+    if (kind == SONDE_KIND_GIL)
+        return find_gil_holder(thread, (const struct _gil_runtime_state *)(uintptr_t)lock, listed,
+                               n, depth, event);
     for (int i = 0; i < n; i++) {
         // The one who looks may be the holder itself: then it waits for ever.
         bool own = listed[i].tid == self;

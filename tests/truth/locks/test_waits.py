@@ -65,6 +65,16 @@ def test_a_deadlock_has_both_chains(contended: Get) -> None:
         assert all(owner in part.owner for part in mine), mine
 
 
+def test_a_gil_that_is_never_let_go(contended: Get) -> None:
+    """The wait has no end and its owner tells nothing: both are known all the same."""
+    books = contended("stuck")
+    mine = [part for part in books.parts if "want" in part.waiter and part.kind == "gil"]
+    asked, until = books.told["asked"], books.told["until"]
+    by_hog = sum(part.ns for part in mine if "hog" in part.owner)
+    assert sum(part.ns for part in mine) >= RECORDED * (until - asked), mine
+    assert by_hog >= CHARGED * (until - asked), mine
+
+
 @pytest.mark.parametrize("program", ["kinds", "owners", "gil", "processes", "deadlock"])
 def test_rows_add_up(contended: Get, program: str) -> None:
     books = contended(program)
