@@ -26,7 +26,8 @@ def main() -> None:
     # From the sdist, so that nothing but committed files can slip in. The build tools are those of
     # .venv: no second download, no isolated environment.
     build = ["build", "--no-isolation", "--outdir", str(DIST)]
-    setup = [f"-Csetup-args=-Dpythons={interpreters}"]
+    # A compiler newer than ours may warn of more; whoever builds a wheel cannot mend that.
+    setup = [f"-Csetup-args=-Dpythons={interpreters}", "-Csetup-args=-Dwerror=false"]
     subprocess.run([*module, *build, *setup, str(ROOT)], check=True)
     (wheel,) = DIST.glob("sonde-*.whl")
     tags = ["wheel", "tags", "--remove", "--python-tag", "py3", "--abi-tag", "none", str(wheel)]

@@ -1,7 +1,7 @@
 """An environment for each interpreter in which sonde can be imported, kept in the user's cache.
 
 `sonde.record(...)` runs inside the program it records, so that interpreter needs sonde's own
-dependencies: for recording that is zstandard alone.
+dependencies: for recording that is zstandard alone, and from 3.14 on nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 import pythons
 from launching import Interpreter
 
-NEEDED = "zstandard>=0.22"
+NEEDED = "zstandard>=0.22; python_version < '3.14'"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ def environment_of(python: Interpreter) -> Environment:
 
 
 def _works(home: Path, python: Interpreter) -> bool:
-    question = "import sys, zstandard; print(sys.version.split()[0], sys.base_prefix)"
+    question = "import sys; print(sys.version.split()[0], sys.base_prefix)"
+    module = "zstandard" if python.minor < 14 else "compression.zstd"
 
     def answer(path: str, text: str) -> str:
         try:
@@ -53,8 +54,8 @@ def _works(home: Path, python: Interpreter) -> bool:
         except OSError:
             return ""
 
-    ours = answer(str(home / "bin" / "python"), question)
-    return bool(ours) and ours == answer(python.path, question.replace(", zstandard", ""))
+    ours = answer(str(home / "bin" / "python"), f"import {module}; {question}")
+    return bool(ours) and ours == answer(python.path, question)
 
 
 def _make(home: Path, python: Interpreter) -> None:

@@ -167,12 +167,14 @@ def test_importing_sonde_imports_next_to_nothing() -> None:
     assert done.stdout == "['__future__', 'sonde']\n"
 
 
-def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("show", ["print", "console().print"])
+def test_a_reader_that_leaves_early_is_no_error(show: str) -> None:
     """As in `sonde report ... | head -1`."""
     script = (
         "import sys\nfrom sonde.cli import main as m\nimport sonde.cli.report as r\n"
+        "from sonde.reports.page import console\n"
         "def report(file: str) -> None:\n"
-        "    for _ in range(100_000):\n        print('x' * 80)\n"
+        f"    for _ in range(10_000):\n        {show}('x' * 80)\n"
         "r.report = report\n"
         "sys.exit(m.main(['report', 'x']))\n"
     )

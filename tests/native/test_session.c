@@ -269,6 +269,31 @@ static void keeps_rings_out_of_children(void)
     drop_memory(&m);
 }
 
+static void knows_what_it_ran_until_something_dies(void)
+{
+    static int things[3];
+    for (int session = 0; session < 2; session++) { // the second must not know of the first
+        memory m = begin_session(4, 4096);
+        sonde_thread *thread = sonde_enter();
+        CHECK(thread);
+        sonde_known_refresh(thread);
+        for (int i = 0; i < 3; i++) {
+            sonde_known *place = sonde_known_place(thread, &things[i]);
+            CHECK(place->key != &things[i]);
+            *place = (sonde_known){&things[i], (uint64_t)i};
+            CHECK(sonde_known_place(thread, &things[i]) == place);
+            sonde_known_refresh(thread);
+            CHECK(place->key == &things[i]);
+        }
+        atomic_fetch_add(&sonde.deaths, (uint64_t)session);
+        sonde_known_refresh(thread);
+        CHECK_EQUAL(sonde_known_place(thread, &things[2])->key == &things[2], session == 0);
+        sonde_leave(thread);
+        sonde_session_stop();
+        drop_memory(&m);
+    }
+}
+
 int main(void)
 {
     RUN(refuses_what_it_does_not_understand);
@@ -279,5 +304,6 @@ int main(void)
     RUN(stops_while_threads_write);
     RUN(leaves_the_parents_session_alone);
     RUN(keeps_rings_out_of_children);
+    RUN(knows_what_it_ran_until_something_dies);
     return 0;
 }

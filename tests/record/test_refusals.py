@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from launching import TARGETS, Interpreter, must_run, run_command, sonde
+from launching import (
+    SONDE,
+    TARGETS,
+    Interpreter,
+    clean_environment,
+    must_run,
+    run_command,
+    sonde,
+)
 from sonde.recording.reader import read
 
 USAGE, FAILURE = 2, 1
@@ -102,6 +110,32 @@ def test_a_program_without_python_says_so(keep: Callable[[str], Path], tmp_path:
     run = run_command(path, ["sh", "-c", "echo shell; exit 4"])
     assert (run.code, run.out) == (4, "shell\n")
     assert "no CPython" in run.err
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        ("ulimit -f 200", "file too large"),
+        ("ulimit -v 1000000", "cannot allocate memory"),
+    ],
+)
+def test_limits_that_leave_no_room(
+    any_python: Interpreter, tmp_path: Path, limit: str, reason: str
+) -> None:
+    """The program runs as ever, and what was in the way is named."""
+    path = tmp_path / "x.sonde"
+    program = [any_python.path, "-c", "print(sum(range(3_000_000))); raise SystemExit(3)"]
+    command = [*SONDE, "run", "-o", path, "--", *program]
+    done = subprocess.run(
+        ["sh", "-c", f'{limit}; exec "$@"', "sh", *command],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (3, "4499998500000\n")
+    assert len(done.stderr.splitlines()) == 1
+    assert f"has no samples: recording it failed: {reason}" in done.stderr
 
 
 def test_an_old_recording_is_replaced(any_python: Interpreter, tmp_path: Path) -> None:

@@ -102,12 +102,14 @@ def _last_words(done: dict[str, object]) -> str:
     if len(path) > len(str(done["path"])):
         path = str(done["path"])
     if not os.path.exists(path):
-        return (
-            "nothing was recorded: no CPython 3.11 to 3.15 was seen; "
+        why = done.get("trouble") or (
+            "no CPython 3.11 to 3.15 was seen; "
             "`sonde doctor` tells which interpreters can be recorded"
         )
+        return f"nothing was recorded: {why}"
     if not quality.get("taken"):
-        return f"{path} has no samples: the program used hardly any CPU time"
+        why = done.get("trouble") or "the program used hardly any CPU time"
+        return f"{path} has no samples: {why}"
     lost = quality.get("events_lost", 0)
     words = f"{quality['taken']:,} samples" + (f", {lost:,} lost" if lost else "")
     return f"recorded {words}; read it with: sonde report {path}"

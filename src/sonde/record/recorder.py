@@ -29,9 +29,10 @@ from sonde.errors import SondeError
 from sonde.recording.writer import Writer
 
 from . import sessions, shm
-from .arming import SAMPLERS, Arming
+from .arming import Arming
 from .contexts import Contexts
 from .remote import RemoteReader
+from .tally import Tally
 from .target import TargetProcess
 
 FLUSH_NS = 70_000_000
@@ -69,14 +70,12 @@ class Recorder:
         self._end_note = "stopped"
         self._longest = max(SHORTEST, min(LONGEST, SAMPLES_ASLEEP / rate))
         self._tick = self._longest
-        self._steal = _steal_ns()
-        self._finished: dict[str, Any] = {}
-        self._worst = 0
+        self._tally = Tally(rate)
         self._executing: dict[int, int] = {}
         self._remote: RemoteReader | None = None
         self._why_remote = ""
         self._running_since: int | None = None
-        self._why: str | None = None
+        self._trouble: str | None = None
         self._folder = tempfile.mkdtemp(prefix=sessions.PREFIX, dir=sessions.folder_for_sockets())
         self.path = os.path.join(self._folder, "agent")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -129,8 +128,10 @@ class Recorder:
             with connection:
                 try:
                     self._admit(connection)
-                except (OSError, struct.error):
-                    pass  # it died or is no agent; a target that lives goes on unprofiled
+                except struct.error:
+                    pass  # it is no agent
+                except OSError as error:  # it died, or a target that lives goes on unprofiled
+                    self._trouble = f"recording it failed: {_words(error.errno)}"
         elif what == "control":
             self._obey()
         else:
@@ -192,7 +193,8 @@ class Recorder:
         )  # fmt: skip
         magic, status = shm.READY.unpack(connection.recv(shm.READY.size))
         if magic != shm.MAGIC or status:
-            self._drop(target, "the agent could not start: " + os.strerror(status))
+            self._trouble = f"the agent could not start: {_words(status)}"
+            self._drop(target, self._trouble)
             return
         try:
             if reason == shm.REASON_REMOTE:
@@ -205,15 +207,14 @@ class Recorder:
         self._watch(pid)
         armed = target.armed
         target.polls_waits = "waits" in self._what and not armed.wait_signals
-        self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
-        self._why = armed.why_not_better or self._why
+        self._tally.armed(armed)
         exact = int(armed.sampler == "perf-user" or "waits" in self._what)
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
 
     def _read_remotely(self, root: int, age: int) -> None:
         """No agent has come: read the target from outside, if it is a CPython."""
         if self._remote is not None:
-            self._why = self._remote.refusal or self._why
+            self._trouble = self._remote.refusal or self._trouble
             return
         wanted = self._config["sampler"] == "remote"
         if not wanted and age < PATIENCE_NS:
@@ -277,7 +278,7 @@ class Recorder:
         self._targets.remove(target)
         self._announce()
         target.finish(ended=True, exit_=exit_)
-        self._add_counts(target)
+        self._tally.add(target)
         target.close()
 
     # ---- whoever started us
@@ -332,38 +333,10 @@ class Recorder:
             with contextlib.suppress(OSError):
                 self._control.send(json.dumps(words).encode())
 
-    # ---- quality
-
-    def _add_counts(self, target: TargetProcess) -> None:
-        for key, value in target.counts().items():
-            self._finished[key] = self._finished.get(key, 0) + value
-        self._finished["reader_mode"] = max(
-            self._finished.get("reader_mode", 0), target.reader_mode()
-        )
+    # ---- the end
 
     def _write_quality(self) -> dict[str, Any]:
-        total = dict(self._finished)
-        mode = total.pop("reader_mode", 0)
-        for target in self._targets:
-            mode = max(mode, target.reader_mode())
-            for key, value in target.counts().items():
-                total[key] = total.get(key, 0) + value
-        running, cpu = total.pop("running", 0), total.pop("cpu_sampled_ns", 0)
-        sampler = SAMPLERS[self._worst]
-        if mode == shm.SAMPLER_CROSS_CORE and sampler == "reader":
-            sampler = "cross-core"
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        facts: dict[str, Any] = {
-            "sampler": sampler,
-            "why_not_better": self._why,
-            "rate_asked": self._config["rate"],
-            "rate_achieved": round(running / cpu * 1e9, 1) if cpu else None,
-            "running_samples": running,
-            "clock": "CLOCK_MONOTONIC",
-            "recorder_cpu_ns": int((usage.ru_utime + usage.ru_stime) * 1e9),
-            "steal_ns": _steal_ns() - self._steal,
-            **total,
-        }
+        facts = self._tally.facts(self._targets)
         self._writer.quality(facts)
         if not self._stopping:  # so that a recording still growing, or cut off, knows its length
             self._writer.target({"duration_ns": time.monotonic_ns() - self.origin})
@@ -385,7 +358,14 @@ class Recorder:
         self._writer.close(end)
         if not self._admitted:  # there was no process to record
             os.unlink(self._writer.path)
-        self._say({"done": facts, "duration_ns": end["duration_ns"], "path": self._writer.path})
+        self._say(
+            {
+                "done": facts,
+                "duration_ns": end["duration_ns"],
+                "path": self._writer.path,
+                "trouble": self._trouble,
+            }
+        )
 
     def _hear_exit(self) -> None:
         """The starter reaps the root and knows how it ended; wait for that word a moment."""
@@ -404,6 +384,10 @@ class Recorder:
             return
 
 
+def _words(errno: int | None) -> str:
+    return os.strerror(errno or 0).lower()
+
+
 def _target_facts(config: dict[str, Any]) -> dict[str, Any]:
     uname = os.uname()
     return {
@@ -419,14 +403,6 @@ def _target_facts(config: dict[str, Any]) -> dict[str, Any]:
         "rate": config["rate"],
         "started": time.time(),
     }
-
-
-def _steal_ns() -> int:
-    try:
-        with open("/proc/stat", "rb") as f:
-            return int(f.readline().split()[8]) * 10_000_000
-    except (OSError, IndexError, ValueError):
-        return 0
 
 
 def main() -> int:

@@ -9,6 +9,11 @@ from pathlib import Path
 
 from . import agents, elf
 
+# 3.13 and later: the runtime begins with a cookie, the version and whether it is free-threaded
+# (struct _Py_DebugOffsets).
+_TELLS_THREADING = 0x030D0000
+_FREE_THREADED_AT = 16
+
 _SYMBOLS = ("_PyRuntime", "PyCode_Type", "Py_Version")
 
 
@@ -29,6 +34,9 @@ class RemoteReader:
             return False
         runtime, code_type, version = found
         name = f"{version >> 24 & 255}.{version >> 16 & 255}"
+        if version >= _TELLS_THREADING and self._read_word(runtime + _FREE_THREADED_AT):
+            self.refusal = f"CPython {name} without a GIL is not supported yet"
+            return True
         path = agents.FOLDER / f"libsonde-remote-{name}.so"
         if not path.exists():
             self.refusal = f"there is no reader for CPython {name}"

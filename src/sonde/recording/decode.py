@@ -14,9 +14,9 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
+from sonde.recording import zstd
 from sonde.recording.encode import DIFFERENCES
 from sonde.recording.format import MAX_RAW, RAW, ZSTD, printable
 from sonde.recording.recovery import Block
@@ -38,7 +38,7 @@ class Damaged(Exception):
 
 class Decompressor:
     def __init__(self) -> None:
-        self._zstd = zstandard.ZstdDecompressor()
+        self._decompress = zstd.decompressor()
 
     def __call__(self, block: Block) -> bytes:
         head, stored = block.head, block.payload
@@ -52,10 +52,10 @@ class Decompressor:
             raise Damaged
         try:
             # The frame's own word decides how much is allocated, so it is asked first.
-            if zstandard.frame_content_size(stored) != head.raw_size:
+            if zstd.content_size(stored) != head.raw_size:
                 raise Damaged
-            return self._zstd.decompress(stored, allow_extra_data=False)
-        except zstandard.ZstdError:
+            return self._decompress(stored)
+        except zstd.ZstdError:
             raise Damaged from None
 
 

@@ -14,9 +14,8 @@ import stat
 from collections.abc import Iterable
 from typing import Any
 
-import zstandard
-
 from sonde.errors import SondeError
+from sonde.recording import zstd
 from sonde.recording.encode import encode_column, shorten
 from sonde.recording.format import (
     END,
@@ -75,7 +74,7 @@ class Writer:
         self._facts: dict[str, dict[str, Any]] = {"target": {}, "quality": {}}
         self._new_facts: dict[str, dict[str, Any]] = {"target": {}, "quality": {}}
         self._error: SondeError | None = None
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False)
+        self._compress = zstd.compressor(_LEVEL)
         # Zero would let blocks pass whose checksum starts from nothing.
         self._nonce = int.from_bytes(os.urandom(4), "little") or 1
         self._schema = self._json_block(SCHEMA, {"tables": declare(TABLES)})
@@ -236,7 +235,7 @@ class Writer:
     def _block(
         self, kind: int, raw: bytes, table: int = 0, first_row: int = 0, rows: int = 0
     ) -> bytes:
-        codec, payload = ZSTD, self._compressor.compress(raw)
+        codec, payload = ZSTD, self._compress(raw)
         if len(payload) >= len(raw):
             codec, payload = RAW, raw
         return pack_block(

@@ -14,9 +14,15 @@ _FIGURE = re.compile(r"(\d) (%|h\b|min\b|[mµn]?s\b)")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
+class _Page(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would end the process; whoever called us knows what to do."""
+        raise BrokenPipeError
+
+
 def console(file: IO[str] | None = None, width: int | None = None) -> Console:
     """A console that takes text as it is; in a pipe it is 80 columns wide and without colour."""
-    made = Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+    made = _Page(file=file, width=width, highlight=False, markup=False, emoji=False)
     made.width = max(made.width, NARROWEST)
     return made
 

@@ -1,0 +1,69 @@
+"""What a session says about itself: the counts of all its targets, those that are over included."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from . import shm
+from .arming import SAMPLERS
+
+if TYPE_CHECKING:
+    from .arming import Armed
+    from .target import TargetProcess
+
+
+class Tally:
+    def __init__(self, rate: int) -> None:
+        self._rate = rate
+        self._steal = _steal_ns()
+        self._over: dict[str, int] = {}
+        self._mode = 0
+        self._worst = 0
+        self.why_not_better: str | None = None
+
+    def armed(self, armed: Armed) -> None:
+        """One more target is sampled; the session is called by the worst of their samplers."""
+        self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
+        self.why_not_better = armed.why_not_better or self.why_not_better
+
+    def add(self, target: TargetProcess) -> None:
+        """Keeps the counts of a target whose memory is about to go."""
+        self._mode = _count(self._over, self._mode, target)
+
+    def facts(self, targets: Iterable[TargetProcess]) -> dict[str, Any]:
+        total, mode = dict(self._over), self._mode
+        for target in targets:
+            mode = _count(total, mode, target)
+        running, cpu = total.pop("running", 0), total.pop("cpu_sampled_ns", 0)
+        sampler = SAMPLERS[self._worst]
+        if mode == shm.SAMPLER_CROSS_CORE and sampler == "reader":
+            sampler = "cross-core"
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        return {
+            "sampler": sampler,
+            "why_not_better": self.why_not_better,
+            "rate_asked": self._rate,
+            "rate_achieved": round(running / cpu * 1e9, 1) if cpu else None,
+            "running_samples": running,
+            "clock": "CLOCK_MONOTONIC",
+            "recorder_cpu_ns": int((usage.ru_utime + usage.ru_stime) * 1e9),
+            "steal_ns": _steal_ns() - self._steal,
+            **total,
+        }
+
+
+def _count(total: dict[str, int], mode: int, target: TargetProcess) -> int:
+    """Adds up, but for how far down a reader had to go: there the worst counts."""
+    for key, value in target.counts().items():
+        total[key] = total.get(key, 0) + value
+    return max(mode, target.reader_mode())
+
+
+def _steal_ns() -> int:
+    try:
+        with open("/proc/stat", "rb") as f:
+            return int(f.readline().split()[8]) * 10_000_000
+    except (OSError, IndexError, ValueError):
+        return 0
