@@ -107,9 +107,9 @@ void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *
 
 typedef struct {
     uint64_t time, lock, sequence;
-    uint64_t started, started_sequence; // only SONDE_LOCK_WAITED
+    uint64_t started, started_sequence; // as in sonde_rec_lock
     uint32_t interpreter, kind;
-    uint32_t holder; // only SONDE_LOCK_HELD
+    uint32_t holder;
     uint8_t type, flags;
 } sonde_lock_event;
 

@@ -142,6 +142,9 @@ enum {                      // sonde_rec.state of a SONDE_REC_LOCK: what happene
     SONDE_LOCK_EXIT = 4,    // released while somebody waited; with the owner's stack
     SONDE_LOCK_HELD = 6,    // `holder` has it, as a long waiter found out; with the holder's stack
     SONDE_LOCK_WAITED = 5,  // ENTER and ENTERED in one, told afterwards; with the waiter's stack
+    // `holder` waits for it since before the session, with its stack; `started_sequence` tells
+    // whether it will tell the end itself
+    SONDE_LOCK_FOUND = 7,
 };
 
 enum { // sonde_rec_lock.kind: what the lock is made of
@@ -154,12 +157,13 @@ enum { // sonde_rec_lock.kind: what the lock is made of
 typedef struct {
     sonde_rec rec;
     uint64_t time, lock, sequence;
+    // when and as which event a WAITED began; in HELD and FOUND the holder's thread object
     uint64_t started, started_sequence;
     uint32_t keep, count;
     uint32_t interpreter;
     uint16_t kind;
     uint16_t pad;
-    uint64_t holder;   // thread id, only SONDE_LOCK_HELD
+    uint64_t holder;   // thread id, only in HELD and FOUND
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_lock;
 

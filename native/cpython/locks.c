@@ -6,6 +6,7 @@
 #include "../core/guard.h"
 #include "../core/session.h"
 #include "../core/waiters.h"
+#include "found.h"
 #include "gil.h"
 #include "owner.h"
 #include "walk.h"
@@ -126,6 +127,7 @@ bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock)
             sonde_lock_event event = {.time = sonde_now(),
                                       .lock = lock,
                                       .sequence = sonde_lock_sequence(lock),
+                                      .started = seen.thread_object,
                                       .interpreter = seen.interpreter,
                                       .kind = kind,
                                       .holder = holder,
@@ -238,6 +240,7 @@ __attribute__((noinline)) static int post_seen(sem_t *sem)
     }
     uint64_t sequence = same_hold ? 0 : sonde_lock_sequence(about.lock);
     int result = sem_post(sem);
+    sonde_found_wait_over(sem);
     if (!same_hold)
         sonde_lock_tell(SONDE_LOCK_EXIT, about.kind, about.lock, sequence, now);
     return result;
@@ -324,6 +327,7 @@ int sonde_locks_start(void)
     // An address inside the interpreter that no executable's PLT stands in for: data, not code.
     int hooked = sonde_got_hook(&PyCode_Type, NULL, hooks, sizeof hooks / sizeof *hooks);
     hook_multiprocessing();
+    sonde_find_waits();
     return hooked < 0 ? EPERM : 0;
 }
 

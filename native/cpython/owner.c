@@ -128,6 +128,7 @@ static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_
         if (listed[i].state != holder)
             continue;
         walk_job job = {thread, listed[i].state, event, 0};
+        event->tid = listed[i].tid; // what is walked is not the caller's own
         if (!sonde_guard_run(walk_body, &job) || (event->flags & SONDE_UNDECODABLE))
             return 0;
         *depth = job.depth;
@@ -157,6 +158,7 @@ uint32_t sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind, ui
         if (!sonde_guard_run(search_body, &s) || !s.holds)
             continue;
         walk_job job = {thread, listed[i].state, event, 0};
+        event->tid = listed[i].tid; // what is walked is not the caller's own
         if (!sonde_guard_run(walk_body, &job) || (event->flags & SONDE_UNDECODABLE))
             continue;
         // Had it run meanwhile, what we read may be of two moments.

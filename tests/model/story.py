@@ -9,7 +9,7 @@ import numpy as np
 from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
 from sonde.model.contention_replay import Replay
 
-ENTER, EXIT, HELD = 1, 4, 5
+ENTER, EXIT, HELD, FOUND = 1, 4, 5, 6
 T, A, B, C = 0, 1, 2, 3
 """Threads: T waits, A, B and C hold."""
 NEVER = 10_000
@@ -33,6 +33,8 @@ class Story:
         self.number = {0: first}
         self.rows: list[tuple[int, int, int, int, int, int]] = []
         self.known_first = True
+        self.awake = [NEVER] * len(processes)
+        """When each thread was first seen to run."""
 
     def tell(
         self, type_: int, thread: int, time: int, context: int = NOBODY, lock: int = 0
@@ -58,6 +60,10 @@ class Story:
     def held(self, thread: int, time: int, context: int = 30) -> None:
         self.tell(HELD, thread, time, context)
 
+    def waits_already(self, thread: int, context: int = 10) -> None:
+        """It waited when the recording began, and will not tell when it is over."""
+        self.tell(FOUND, thread, 0, context)
+
     def lost(self, count: int = 1) -> None:
         """So many events were never written."""
         self.number[0] += count
@@ -76,7 +82,7 @@ class Story:
             np.random.default_rng(7).shuffle(rows)
         replay.feed(*self.columns(rows))
         self.undecided = replay.undecided
-        result = replay.finish([NEVER] * len(self.processes))
+        result = replay.finish([NEVER] * len(self.processes), self.awake)
         self.undecided = replay.undecided
         return result
 

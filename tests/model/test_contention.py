@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.story import NEVER, A, B, C, Story, T, parts
-from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, OPEN, Contentions, summed
+from sonde.model.contention import CUT, ENTERED, GAVE_UP, NOBODY, OPEN, Contentions, summed
 from sonde.model.contention_replay import AGAIN_NS
 
 
@@ -104,6 +104,60 @@ def test_open_at_the_end_with_a_holder_seen() -> None:
     story.exit(A, 200, 20)
     story.held(B, 500, 30)
     assert parts(story.found()) == [(A, 20, 100), (B, 30, NEVER - 200)]
+
+
+def test_a_wait_from_before_ends_with_the_release() -> None:
+    story = Story()
+    story.waits_already(T)
+    story.held(B, 50, 30)
+    story.exit(B, 600, 31)
+    story.exit(A, 900, 20)
+    found = story.found()
+    assert (found.start[0], found.end[0], found.before[0]) == (0, 600, True)
+    assert parts(found) == [(B, 31, 600)]
+
+
+def test_waits_from_before_end_one_by_one() -> None:
+    story = Story()
+    story.waits_already(T)
+    story.waits_already(C)
+    story.exit(A, 100, 20)
+    story.exit(B, 300, 21)
+    found = story.found()
+    assert found.thread.tolist() == [T, C]
+    assert parts(found, 0) == [(A, 20, 100)]
+    assert parts(found, 1) == [(A, 20, 100), (B, 21, 200)]
+
+
+def test_a_wait_from_before_that_never_ends() -> None:
+    story = Story()
+    story.waits_already(T)
+    story.held(B, 50, 30)
+    found = story.found()
+    assert (found.outcome[0], found.before[0]) == (OPEN, True)
+    assert parts(found) == [(B, 30, NEVER)]
+
+
+def test_a_wait_from_before_whose_thread_runs_again() -> None:
+    """Nobody let go: it gave up, some time before it was seen to run."""
+    story = Story()
+    story.waits_already(T)
+    story.held(B, 50, 30)
+    story.awake[T] = 700
+    found = story.found()
+    assert found.outcome[0] == CUT
+    assert found.end[0] == 50
+
+
+def test_a_wait_from_before_that_tells_its_end() -> None:
+    story = Story()
+    story.enter(T, 0)
+    story.exit(A, 150, 20)
+    story.entered(T, 153)
+    found = story.found()
+    assert len(found) == 1
+    assert found.before[0]
+    assert parts(found) == [(A, 20, 150), (A, 20, 3)]
 
 
 def test_a_holder_seen_gives_way_to_the_release() -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ENTER, EXIT, HELD = 1, 4, 5
+ENTER, EXIT, HELD, FOUND = 1, 4, 5, 6
 LOOSE = 1 << 62
 """A number with this bit orders events, but says nothing of lost ones."""
 
@@ -57,6 +57,8 @@ class _Wait:
     again_of: int | None = None
     """The contention that began this wait, if it is not this one."""
     before: bool = False
+    found: bool = False
+    """Its thread will not tell when it is over."""
     known: int | None = None
     """When it was last seen waiting, should its end be among what was lost since."""
 
@@ -142,7 +144,7 @@ class Replay:
     ) -> None:
         if not len(time):
             return
-        acting = type_ != HELD
+        acting = (type_ != HELD) & (type_ != FOUND)
         np.minimum.at(self._first_seen, thread[acting], time[acting])
         np.maximum.at(self._last_seen, thread[acting], time[acting])
         self._latest = max(self._latest, int(time.max()))
@@ -237,7 +239,10 @@ class Replay:
                 state.owner = None
                 if woken:
                     woken.pop(thread, None)
-            elif type_ == ENTER:
+                silent = next((waiter for waiter, wait in waits.items() if wait.found), None)
+                if silent is not None:
+                    self._ended(lock, state, silent, waits.pop(silent), ENTERED, until)
+            elif type_ == ENTER or type_ == FOUND:
                 again = waits.pop(thread, None)
                 if again is not None:
                     end = state.last if again.known is None else again.known
@@ -249,8 +254,9 @@ class Replay:
                 early = bool(untils) and untils[-1] > time
                 again_of = self._lies_down_again(state, thread, context, time) if woken else None
                 waits[thread] = _Wait(
-                    time, context, first - early, state.gap and not early, again_of
-                )
+                    time, context, first - early, state.gap and not early, again_of,
+                    before=time <= 0, found=type_ == FOUND,
+                )  # fmt: skip
             elif type_ == HELD:
                 stale = bool(untils) and threads[-1] == thread and time - untils[-1] < STALE_NS
                 if waits and not stale:
@@ -360,11 +366,19 @@ class Replay:
             del column[:drop]
         state.base += drop
 
-    def finish(self, ends: Sequence[int]) -> Contentions:
-        """The rest: waits that nobody saw the end of last until `ends` of their thread."""
+    def finish(self, ends: Sequence[int], awake: Sequence[int] | None = None) -> Contentions:
+        """The rest: waits that nobody saw the end of last until `ends` of their thread.
+
+        `awake`: when a thread was first seen to run, which ends a wait that does not tell.
+        """
         for lock, state in self._locks.items():
             self._settle(lock, state, final=True)
             for thread, wait in state.open.items():
+                if wait.found and awake is not None:
+                    up = min(awake[thread], int(self._first_seen[thread]))
+                    if up < ends[thread]:
+                        self._ended(lock, state, thread, wait, CUT, min(state.last, up))
+                        continue
                 # Its end may be among what was lost; a thread that did something since did end it.
                 if wait.known is not None or int(self._last_seen[thread]) > wait.start:
                     end = state.last if wait.known is None else wait.known

@@ -54,6 +54,7 @@ SAMPLE = struct.Struct("<IHBB QQ II II Q")
 # | holder
 LOCK = struct.Struct("<IHBB QQQ QQ II IHH Q")
 LOCK_ENTER, LOCK_ENTERED, LOCK_GAVE_UP, LOCK_EXIT, LOCK_WAITED, LOCK_HELD = 1, 2, 3, 4, 5, 6
+LOCK_FOUND = 7
 # what a lock is made of, by number
 MADE_OF = ("", "gil", "semaphore", "parked", "shared")
 # size kind state flags | id | first_line name_len file_len table_len

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # A frame whose code record has not come from its own thread's ring after this long never will.
 PATIENCE_NS = 1_000_000_000
 # Types as the recording numbers them, where they differ from the agent's.
-ENTER, HELD = 1, 5
+ENTER, HELD, FOUND = 1, 5, 6
 
 _REC = struct.Struct("<IHBB")
 _FRAMES: list[struct.Struct] = [struct.Struct(f"<{n}Q") for n in range(64)]
@@ -171,9 +171,14 @@ class Slot:
             self._interpreter = interp
         lock_row = process.lock_row(lock, kind)
         append, origin = process.writer.append, process.origin
-        if type_ == shm.LOCK_HELD:
-            row = process.time_of(holder, birth_of(process.pid, holder) or now).row(interp)
-            type_ = HELD
+        if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
+            if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
+                now = origin
+            time_ = process.time_of(holder, birth_of(process.pid, holder) or now)
+            time_.is_thread(started, now)
+            row = time_.row(interp)
+            found = ENTER if started_sequence else FOUND
+            type_ = HELD if type_ == shm.LOCK_HELD else found
         else:
             row = self.time.row(interp)
             if type_ == shm.LOCK_WAITED:

@@ -131,7 +131,7 @@ TABLES: tuple[Table, ...] = (
             _time("time", ascending=True),
             Column("lock", "u32", refers="locks"),
             Column("sequence", "u64"),
-            Column("type", "u8", high=5),
+            Column("type", "u8", high=6),
             Column("context", "i32", refers="contexts"),
         ),
     ),

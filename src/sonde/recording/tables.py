@@ -109,9 +109,10 @@ GIL, SEMAPHORE, PARKED, SHARED = "gil", "semaphore", "parked", "shared"
 """What a lock is made of: the GIL, a semaphore of the process, a word in memory whose waiters are
 parked elsewhere (PyMutex), a semaphore between processes."""
 
-ENTER, ENTERED, GAVE_UP, EXIT, HELD = 1, 2, 3, 4, 5
+ENTER, ENTERED, GAVE_UP, EXIT, HELD, FOUND = 1, 2, 3, 4, 5, 6
 """What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
-somebody waited; a long waiter found this thread holding it."""
+somebody waited; a long waiter found this thread holding it; this thread waited already when the
+recording began, and will not tell when it is over."""
 
 SHARED_SEQUENCE = 1 << 62
 """A sequence number with this bit orders events, but gaps in it mean nothing."""

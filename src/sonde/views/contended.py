@@ -15,6 +15,7 @@ from sonde.model.contention import NOBODY, Contentions, Flags, Ints
 from sonde.model.contention_replay import Replay
 from sonde.model.context_tree import ContextTree
 from sonde.model.lock_kinds import LockKinds
+from sonde.recording.tables import RUNNING
 from sonde.views.lock_identity import Lock, kinds_of, locks_of
 from sonde.views.profile import Function, identities
 from sonde.views.selection import Selection, threads_of
@@ -165,10 +166,20 @@ def _contended(recording: Recording) -> Contended:
             events.type[part],
             events.context[part],
         )
-    found = replay.finish(_ends(recording))
+    found = replay.finish(_ends(recording), _awake(recording))
     kind, signalling = kinds_of(recording, found, kinds)
     lock, locks = locks_of(recording, found, kinds, kind)
     return Contended(recording, found, replay.undecided, kind, signalling, lock, locks, kinds)
+
+
+def _awake(recording: Recording) -> list[int]:
+    """When each thread was first seen to run."""
+    samples = recording.samples
+    ran = samples.state == RUNNING
+    first = np.full(len(recording.threads), np.iinfo(np.int64).max)
+    np.minimum.at(first, samples.thread[ran], samples.time[ran])
+    awake: list[int] = first.tolist()
+    return awake
 
 
 def _ends(recording: Recording) -> list[int]:

@@ -47,12 +47,10 @@ def contended(python: Interpreter, keep: Callable[[str], Path], doze: Path) -> G
     return get
 
 
-@pytest.fixture(scope="session")
-def sessions(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> Get:
-    """The recordings that sessions.py makes of itself, by name."""
-    folder = tmp_path_factory.mktemp("sessions")
+def run_program(environment: Environment, name: str, path: Path) -> str:
+    """What a program says that records itself there."""
     done = subprocess.run(
-        [environment.path, "-W", "ignore", PROGRAMS / "sessions.py", folder],
+        [environment.path, "-W", "ignore", PROGRAMS / name, path],
         env=clean_environment(PYTHONPATH=str(SOURCE), PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
         text=True,
@@ -60,5 +58,12 @@ def sessions(environment: Environment, tmp_path_factory: pytest.TempPathFactory)
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told = Run(0, done.stdout, done.stderr, folder).told
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def sessions(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> Get:
+    """The recordings that sessions.py makes of itself, by name."""
+    folder = tmp_path_factory.mktemp("sessions")
+    told = Run(0, run_program(environment, "sessions.py", folder), "", folder).told
     return lambda name: Books(read(folder / f"{name}.sonde"), told)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
+from environments import Environment
 from launching import Interpreter
 
+from sonde.recording.reader import read
+from sonde.views.waits import waits
 from truth.locks.books import CHARGED, RECORDED
-from truth.locks.conftest import Get
+from truth.locks.conftest import Get, run_program
 
 KINDS = (
     "lock", "rlock", "semaphore", "native", "io", "import", "condition", "event", "barrier",
@@ -93,11 +99,29 @@ def test_waits_within_a_session(sessions: Get, recording: str, scenario: str) ->
     assert not sessions(recording).compare(scenario)
 
 
-def test_a_wait_older_than_the_session_is_not_made_longer(sessions: Get) -> None:
+def test_a_wait_older_than_the_session_counts_from_its_beginning(sessions: Get) -> None:
     books = sessions("late")
+    moments = books.told["moments"]
     (_, _, end, _) = next(wait for wait in books.told["waits"] if wait[0] == "late")
-    recorded = sum(part.ns for part in books.parts if "take_late" in part.waiter)
-    assert recorded <= end - books.told["moments"]["started"]
+    mine = [part for part in books.parts if "take_late" in part.waiter]
+    assert sum(part.ns for part in mine) <= end - moments["start"]
+    charged = sum(part.ns for part in mine if "hold_long" in part.owner)
+    assert charged >= CHARGED * (end - moments["started"])
+
+
+def test_a_deadlock_from_before_is_named(
+    environment: Environment, keep: Callable[[str], Path]
+) -> None:
+    """Neither wait is seen to begin or to end, and nobody ever lets go."""
+    path = keep("hung")
+    run_program(environment, "hung.py", path)
+    found = waits(read(path))
+    assert len(found.deadlocks) == 1
+    told = {w.thread: (w.owner_thread, [f.name for f, _ in w.chain]) for w in found.waits if w.open}
+    assert told["hold_first"][0] == "hold_second"
+    assert told["hold_second"][0] == "hold_first"
+    assert {"hold_first", "take_second"} <= set(told["hold_first"][1])
+    assert {"hold_second", "take_first"} <= set(told["hold_second"][1])
 
 
 def test_a_wait_open_at_the_end_lasts_until_then(sessions: Get) -> None:
@@ -112,7 +136,6 @@ def test_a_wait_goes_on_in_the_next_session(sessions: Get) -> None:
     books = sessions("restarted")
     moments = books.told["moments"]
     (_, _, end, _) = next(wait for wait in books.told["waits"] if wait[0] == "restarted")
-    # Its beginning, and with it the chain, belongs to the session before.
-    mine = [p for p in books.parts if not p.waiter and "hold_long" in p.owner]
+    mine = [p for p in books.parts if "take_restarted" in p.waiter and "hold_long" in p.owner]
     recorded = sum(part.ns for part in mine)
     assert CHARGED * (end - moments["re_started"]) <= recorded <= end - moments["re_start"]

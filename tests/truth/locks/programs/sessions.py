@@ -83,6 +83,7 @@ def wait_after():
 def late():
     let_go.clear()
     threads = [in_the_background(hold_long), in_the_background(wait_late)]
+    start = now()
     with session("late"):
         started = now()
         time.sleep(HOLD_S)
@@ -90,7 +91,7 @@ def late():
         for thread in threads:
             thread.join()
         against(hold_after, wait_after)
-    return {"started": started}
+    return {"start": start, "started": started}
 
 
 # ---- a wait that sees one session end and another one begin

@@ -1,0 +1,17 @@
+// Waits that had begun before the session did.
+//
+// Their threads are inside libc and passed none of our hooks on the way in. In a process that
+// already hangs these are the only waits there are.
+#ifndef SONDE_FOUND_H
+#define SONDE_FOUND_H
+
+#include <stdint.h>
+
+// Tells of every thread that waits for a lock right now. The caller holds the GIL.
+void sonde_find_waits(void);
+
+// A wait that was found says nothing itself when it is over: the one who lets go of `key` does. Was
+// one of those for it?
+void sonde_found_wait_over(const void *key);
+
+#endif
