@@ -35,11 +35,14 @@ from .remote import RemoteReader
 from .tally import Tally
 from .target import TargetProcess
 
-FLUSH_NS = 70_000_000
 # How long to sleep between drains: short enough that no ring fills up, else as long as it may be.
 # At high rates a ring fills within one long sleep where a thousand frames change from sample to
-# sample.
-SHORTEST, LONGEST = 0.005, 0.03
+# sample. Each time we wake up we take the processor from somebody.
+SHORTEST, LONGEST = 0.005, 0.06
+# After a long sleep what was drained is written at once.
+FLUSH_NS = 60_000_000
+# Counts are as long as the samples of one flush, and wanted only of the recordings that are cut off.
+COUNT_NS = 250_000_000
 SAMPLES_ASLEEP = 100
 # A quarter-full ring after one sleep is the sign to sleep less.
 BUSY = 0.25
@@ -90,10 +93,11 @@ class Recorder:
     def run(self) -> None:
         self._say({"ready": self.path, "path": self._writer.path})
         next_flush = time.monotonic_ns() + FLUSH_NS
-        next_sweep = next_flush
+        next_sweep = next_count = next_flush
         try:
             while not self._stopping:
-                for key, _ in self._selector.select(self._tick):
+                left = (next_flush - time.monotonic_ns()) / 1e9
+                for key, _ in self._selector.select(max(min(self._tick, left), 0.0)):
                     self._handle(key.data)
                 fullest = max((target.drain() for target in self._targets), default=0.0)
                 if fullest > BUSY:
@@ -101,10 +105,12 @@ class Recorder:
                 elif fullest < BUSY / 4:
                     self._tick = min(self._tick * 1.5, self._longest)
                 now = time.monotonic_ns()
+                if now >= next_count:
+                    self._write_quality()
+                    next_count = now + COUNT_NS
                 if now >= next_flush:
                     for target in self._targets:
                         target.poll_cpu(self._period)
-                    self._write_quality()
                     self._writer.flush()
                     next_flush = now + FLUSH_NS
                 if not self._admitted and self._root and self._running_since:
