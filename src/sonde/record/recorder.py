@@ -41,7 +41,7 @@ from .target import TargetProcess
 SHORTEST, LONGEST = 0.005, 0.06
 # After a long sleep what was drained is written at once.
 FLUSH_NS = 60_000_000
-# Counts are as long as the samples of one flush, and wanted only of the recordings that are cut off.
+# Counts take as much room as the samples of one flush; only recordings cut off need them early.
 COUNT_NS = 250_000_000
 SAMPLES_ASLEEP = 100
 # A quarter-full ring after one sleep is the sign to sleep less.
