@@ -62,7 +62,7 @@ export interface Contexts {
   line: Int32Array;
 }
 
-/** In file order: ascending in time within one thread. A sample stands for the `weight` before `time`. */
+/** By thread, and ascending in time within one. A sample stands for the `weight` before `time`. */
 export interface Samples {
   thread: Uint32Array;
   time: Float64Array;
@@ -121,7 +121,7 @@ export interface Meta {
   file: string;
   target: any;
   duration: number;
-  /** `sonde report summary --json`, `threads` and `top` in full. */
+  /** `sonde report summary --json`. */
   summary: any;
   /** `sonde report quality --json`. */
   quality: any;
