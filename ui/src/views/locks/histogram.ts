@@ -13,7 +13,8 @@ export function histogram(lengths: Float64Array): Bucket[] {
   for (const ns of lengths) {
     const power = powerOf(ns);
     let bucket = counts.get(power);
-    if (!bucket) counts.set(power, (bucket = { upper: 2 ** power, count: 0, ns: 0 }));
+    if (!bucket)
+      counts.set(power, (bucket = { upper: 2 ** power, count: 0, ns: 0 }));
     bucket.count++;
     bucket.ns += ns;
   }
@@ -24,7 +25,11 @@ export function histogram(lengths: Float64Array): Bucket[] {
 export function filled(buckets: Bucket[]): Bucket[] {
   const found: Bucket[] = [];
   for (const bucket of buckets) {
-    for (let last = found.at(-1); last && last.upper * 2 < bucket.upper; last = found.at(-1)) {
+    for (
+      let last = found.at(-1);
+      last && last.upper * 2 < bucket.upper;
+      last = found.at(-1)
+    ) {
       found.push({ upper: last.upper * 2, count: 0, ns: 0 });
     }
     found.push(bucket);

@@ -18,20 +18,22 @@ export const ASPECTS = [
 ] as const;
 export type Aspect = (typeof ASPECTS)[number];
 
-export const DEFAULT_ASPECTS: readonly Aspect[] = ["kind", "lock", "owner_chain", "waiter_chain"];
+export const DEFAULT_ASPECTS: readonly Aspect[] = [
+  "kind",
+  "lock",
+  "owner_chain",
+  "waiter_chain",
+];
 
 /** The order a text such as "lock,owner_chain" asks for; what is no aspect, or is there twice, is left out. */
 export function aspectsOf(text: string | undefined | null): Aspect[] {
-  const asked = (text ?? "").split(",").filter((part): part is Aspect => (ASPECTS as readonly string[]).includes(part));
+  const asked = (text ?? "")
+    .split(",")
+    .filter((part): part is Aspect =>
+      (ASPECTS as readonly string[]).includes(part),
+    );
   const once = [...new Set(asked)];
   return once.length ? once : [...DEFAULT_ASPECTS];
-}
-
-export interface Selection {
-  /** By thread row: looked at or not; null for all. */
-  threads: boolean[] | null;
-  from: number | null;
-  to: number | null;
 }
 
 /** What of all waits is looked at; `ns` is the time within the range, by row of the table. */
@@ -41,13 +43,17 @@ export interface Parts {
 }
 
 /**
- * The rows that the selection means.
+ * The rows of the given threads (by row of the table: 1 or not) in a range of time.
  *
  * A wait counts as far as it lies in the range. One without length is there if its moment is: a
  * wait without length is a wait all the same.
  */
-export function select(waits: Waits, selection: Selection): Parts {
-  const { from, to, threads } = selection;
+export function select(
+  waits: Waits,
+  threads: Uint8Array,
+  from: number | null,
+  to: number | null,
+): Parts {
   const size = waits.ns.length;
   const ns = new Float64Array(size);
   const rows = new Int32Array(size);
@@ -55,7 +61,7 @@ export function select(waits: Waits, selection: Selection): Parts {
   const high = to ?? Infinity;
   let kept = 0;
   for (let row = 0; row < size; row++) {
-    if (threads && !threads[waits.thread[row]!]) continue;
+    if (!threads[waits.thread[row]!]) continue;
     const start = waits.start[row]!;
     const end = waits.end[row]!;
     if (end <= low || start >= high) continue;

@@ -21,7 +21,12 @@ export interface Group {
 }
 
 /** The groups of the given rows, most waiting first. */
-export function split(waits: Waits, parts: Parts, rows: Int32Array, values: Int32Array): Group[] {
+export function split(
+  waits: Waits,
+  parts: Parts,
+  rows: Int32Array,
+  values: Int32Array,
+): Group[] {
   // Numbers of values are small and dense where they come from a table, so a table finds groups.
   let largest = -1;
   for (const row of rows) largest = Math.max(largest, values[row]!);
@@ -37,7 +42,11 @@ export function split(waits: Waits, parts: Parts, rows: Int32Array, values: Int3
       groups.push(new Sums(value));
     }
     of[i] = group;
-    groups[group]!.add(waits.wait[row]!, parts.ns[row]!, waits.signalling[row]! === 1);
+    groups[group]!.add(
+      waits.wait[row]!,
+      parts.ns[row]!,
+      waits.signalling[row]! === 1,
+    );
   }
   const members = groups.map((group) => new Int32Array(group.size));
   const filled = new Int32Array(groups.length);
@@ -62,12 +71,17 @@ export function whole(waits: Waits, parts: Parts): Group {
 /** The time for which no owner could be named. */
 export function unknown(waits: Waits, parts: Parts): number {
   let ns = 0;
-  for (const row of parts.rows) if (waits.ownerThread[row]! < 0) ns += parts.ns[row]!;
+  for (const row of parts.rows)
+    if (waits.ownerThread[row]! < 0) ns += parts.ns[row]!;
   return ns;
 }
 
 /** The length of each wait in the given rows; a wait is as long as its parts there together. */
-export function lengths(waits: Waits, parts: Parts, rows: Int32Array): Float64Array {
+export function lengths(
+  waits: Waits,
+  parts: Parts,
+  rows: Int32Array,
+): Float64Array {
   const found = new Float64Array(rows.length);
   let count = 0;
   let last = -1;
