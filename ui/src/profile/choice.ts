@@ -41,7 +41,10 @@ export function threadMask(recording: Recording, choice: Choice): Uint8Array {
   const threads = choice.threads && new Set(choice.threads);
   const processes = choice.processes && new Set(choice.processes);
   recording.threads.forEach((thread, row) => {
-    if ((!threads || threads.has(row)) && (!processes || processes.has(thread.process))) {
+    if (
+      (!threads || threads.has(row)) &&
+      (!processes || processes.has(thread.process))
+    ) {
       mask[row] = 1;
     }
   });
@@ -57,7 +60,11 @@ export interface Sums {
 }
 
 /** One pass over the samples: a million take about ten milliseconds. */
-export function summed(recording: Recording, samples: Samples, choice: Choice): Sums {
+export function summed(
+  recording: Recording,
+  samples: Samples,
+  choice: Choice,
+): Sums {
   const size = recording.contexts.parent.length + 1;
   const sums: Sums = {
     running: new Float64Array(size),
@@ -74,19 +81,19 @@ export function summed(recording: Recording, samples: Samples, choice: Choice): 
   const waited = choice.time !== "running";
   const mask = threadMask(recording, choice);
   for (let i = 0; i < thread.length; i++) {
-    if (!mask[thread[i]!]) continue;
-    const place = context[i]! < 0 ? size - 1 : context[i]!;
-    const end = time[i]!;
+    if (!mask[thread[i]]) continue;
+    const place = context[i] < 0 ? size - 1 : context[i];
+    const end = time[i];
     if (state[i] === RUNNING) {
       if (!ran || end < from || end >= to) continue;
-      running[place]! += weight[i]!;
-      runningSamples[place]! += 1;
+      running[place] += weight[i];
+      runningSamples[place] += 1;
     } else {
       if (!waited) continue;
-      const inside = Math.min(end, to) - Math.max(end - weight[i]!, from);
+      const inside = Math.min(end, to) - Math.max(end - weight[i], from);
       if (!whole && inside <= 0) continue;
-      waiting[place]! += whole ? weight[i]! : inside;
-      waitingSamples[place]! += 1;
+      waiting[place] += whole ? weight[i] : inside;
+      waitingSamples[place] += 1;
     }
   }
   return sums;

@@ -1,6 +1,7 @@
 /**
  * The calling context tree as people read it: contexts of different processes or code objects
- * that read the same are one node. It depends on the filters in no way, so it is made once.
+ * that read the same are one node (the recording comes so already, lines apart). It does not depend
+ * on the filters, so it is made once.
  */
 
 import type { Fn, Recording } from "../data/recording";
@@ -8,19 +9,10 @@ import type { Fn, Recording } from "../data/recording";
 export const BUILT_IN = "<built-in>";
 export const UNDECODABLE = "[undecodable]";
 
-/** Functions as people know them, and which one each row of the table is. */
-export interface Functions {
-  readonly list: readonly Fn[];
-  /** By row of `recording.functions`. */
-  readonly identity: Int32Array;
-  /** Stands at the root for samples without a stack, so that shares are of everything measured. */
-  readonly undecodable: number;
-}
-
 /** Nodes in an order in which parents come before their children. */
 export interface Shape {
   readonly parent: Int32Array; // -1: a root
-  readonly fn: Int32Array; // in Functions.list
+  readonly fn: Int32Array; // in functionsOf()
   readonly line: Int32Array;
   readonly depth: Int32Array;
   /** By context, and one place more for samples without one: its node, -1 if it has none. */
@@ -36,27 +28,20 @@ export function standsIn(fn: Fn): boolean {
   return fn.name.startsWith("[") && (fn.file === "" || fn.file === BUILT_IN);
 }
 
-export function functionsOf(recording: Recording): Functions {
-  const numbers = new Map<string, number>();
-  const list: Fn[] = [];
-  const number = (fn: Fn): number => {
-    const key = `${fn.line}\0${fn.file}\0${fn.name}\0${runtime(fn)}`;
-    const known = numbers.get(key);
-    if (known !== undefined) return known;
-    numbers.set(key, list.length);
-    return list.push(fn) - 1;
-  };
-  const identity = Int32Array.from(recording.functions, number);
-  const undecodable = number({ name: UNDECODABLE, file: "", line: 0, module: "" });
-  return { list, identity, undecodable };
-}
-
-function runtime(fn: Fn): string {
-  return (fn as Fn & { runtime?: string }).runtime ?? "";
+/** The functions of a recording, and last the one that stands for samples without a stack. */
+export function functionsOf(recording: Recording): Fn[] {
+  return [
+    ...recording.functions,
+    { name: UNDECODABLE, file: "", line: 0, runtime: "", module: "" },
+  ];
 }
 
 /** The tree of all contexts; `mergeLines` makes one node per function and caller path. */
-export function shapeOf(recording: Recording, functions: Functions, mergeLines: boolean): Shape {
+export function shapeOf(
+  recording: Recording,
+  functions: readonly Fn[],
+  mergeLines: boolean,
+): Shape {
   const { contexts } = recording;
   const size = contexts.parent.length + 1;
   const fn = new Int32Array(size);
@@ -64,11 +49,13 @@ export function shapeOf(recording: Recording, functions: Functions, mergeLines: 
   const parent = new Int32Array(size).fill(-1);
   parent.set(contexts.parent);
   for (let i = 0; i < size - 1; i++) {
-    const row = contexts.fn[i]!;
-    fn[i] = row < 0 ? functions.undecodable : functions.identity[row]!;
-    line[i] = mergeLines ? functions.list[fn[i]!]!.line : Math.max(contexts.line[i]!, 0);
+    // A frame without a function reads like a stack that could not be decoded.
+    fn[i] = contexts.fn[i] < 0 ? functions.length - 1 : contexts.fn[i];
+    line[i] = mergeLines
+      ? functions[fn[i]].line
+      : Math.max(contexts.line[i], 0);
   }
-  fn[size - 1] = functions.undecodable;
+  fn[size - 1] = functions.length - 1;
   return merged({ parent, fn, line });
 }
 
@@ -94,13 +81,13 @@ export function merged(frames: Frames): Shape {
   const known = new Map<number, number>();
   for (let i = 0; i < count; i++) {
     if (frames.gone?.[i]) continue;
-    const same = frames.same ? frames.same[i]! : -1;
+    const same = frames.same ? frames.same[i] : -1;
     if (same >= 0) {
-      node[i] = node[same]!;
+      node[i] = node[same];
       continue;
     }
-    const above = frames.parent[i]! < 0 ? -1 : node[frames.parent[i]!]!;
-    const what = frames.fn[i]! * 2 ** 24 + frames.line[i]!;
+    const above = frames.parent[i] < 0 ? -1 : node[frames.parent[i]];
+    const what = frames.fn[i] * 2 ** 24 + frames.line[i];
     let kind = kinds.get(what);
     if (kind === undefined) kinds.set(what, (kind = kinds.size));
     const key = (above + 1) * (count + 1) + kind;
@@ -112,9 +99,9 @@ export function merged(frames: Frames): Shape {
     known.set(key, parent.length);
     node[i] = parent.length;
     parent.push(above);
-    fn.push(frames.fn[i]!);
-    line.push(frames.line[i]!);
-    depth.push(above < 0 ? 0 : depth[above]! + 1);
+    fn.push(frames.fn[i]);
+    line.push(frames.line[i]);
+    depth.push(above < 0 ? 0 : depth[above] + 1);
   }
   return withChildren(Int32Array.from(parent), {
     fn: Int32Array.from(fn),
@@ -130,11 +117,11 @@ function withChildren(
 ): Shape {
   const size = parent.length;
   const first = new Int32Array(size + 2);
-  const place = (i: number) => (parent[i]! < 0 ? size : parent[i]!);
-  for (let i = 0; i < size; i++) first[place(i) + 1]!++;
-  for (let i = 0; i <= size; i++) first[i + 1]! += first[i]!;
+  const place = (i: number) => (parent[i] < 0 ? size : parent[i]);
+  for (let i = 0; i < size; i++) first[place(i) + 1]++;
+  for (let i = 0; i <= size; i++) first[i + 1] += first[i];
   const next = first.slice();
   const child = new Int32Array(size);
-  for (let i = 0; i < size; i++) child[next[place(i)]!++] = i;
+  for (let i = 0; i < size; i++) child[next[place(i)]++] = i;
   return { parent, first, child, size, ...rest };
 }

@@ -19,8 +19,8 @@ export interface App {
   own(view: string, key: string): string | null;
   /** The samples that pass the filters, summed; of the first recording unless told. */
   profile(which?: number): Promise<Profile>;
-  /** Shows something in the bottom band; null brings back what is selected. */
-  explain(node: HTMLElement | null): void;
+  /** Shows something in the bottom band; with `keep` it is what null later brings back. */
+  explain(node: HTMLElement | null, keep?: boolean): void;
   /** A link to this page in another state, for `<a href>`: it can be opened in a new tab. */
   link(change: Partial<State>): string;
 }

@@ -22,7 +22,7 @@ export function duration(ns: number): string {
     if (ns < size) continue;
     const digits = size > 1 ? threeDigits(ns / size) : String(Math.round(ns));
     // 999.7 µs rounds to 1000 µs, which people call 1.00 ms.
-    if (digits === "1000" && place > 0) return `1.00 ${UNITS[place - 1]![0]}`;
+    if (digits === "1000" && place > 0) return `1.00 ${UNITS[place - 1][0]}`;
     return `${digits} ${unit}`;
   }
   return "0 s";
@@ -96,14 +96,14 @@ export function place(file: string, line: number, most = 60): string {
     const rest = `…/${parts.slice(start).join("/")}`;
     if (rest.length <= most) return printable(rest);
   }
-  return shortened(parts[parts.length - 1]!, most);
+  return shortened(parts[parts.length - 1], most);
 }
 
 function toldFrom(file: string): string {
   const library = /\/(?:site-packages|dist-packages)\/(.+)$/.exec(file);
-  if (library) return library[1]!;
+  if (library) return library[1];
   const standard = /\/lib[^/]*\/python3\.[^/]*\/(.+)$/.exec(file);
-  return standard ? standard[1]! : file;
+  return standard ? standard[1] : file;
 }
 
 function threeDigits(value: number): string {

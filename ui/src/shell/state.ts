@@ -56,7 +56,7 @@ export function toHash(state: State): string {
   for (const key of LISTS)
     if (state[key].length) words.set(key, state[key].join("."));
   for (const key of Object.keys(state.own).sort())
-    words.set(key, state.own[key]!);
+    words.set(key, state.own[key]);
   return words.toString();
 }
 

@@ -56,7 +56,7 @@ export function makeTheme(dark: boolean): Theme {
     module(name, light = 0) {
       let seed = hues.get(name);
       if (seed === undefined) hues.set(name, (seed = hash(name)));
-      const hue = HUES[seed % HUES.length]!;
+      const hue = HUES[seed % HUES.length];
       const step = (seed >>> 8) % 3;
       const lightness = dark
         ? 33 + step * 4 - light * 14
