@@ -43,11 +43,11 @@ function inlined(): Plugin {
 }
 
 export default defineConfig({
-  root: __dirname,
+  root: import.meta.dirname,
   base: "./",
   plugins: [inlined()],
   build: {
-    outDir: resolve(__dirname, "../src/sonde/web"),
+    outDir: resolve(import.meta.dirname, "../src/sonde/web"),
     // Python lives there too.
     emptyOutDir: false,
     target: "es2022",
