@@ -1,12 +1,249 @@
-import { h } from "../../shell/dom";
-import type { View } from "../../shell/app";
+/** The icicle of all stacks: where the time goes, at a glance. */
+
+import { matched } from "../../profile/flat";
+import type { Profile, Tree } from "../../profile/profile";
+import { search } from "../../profile/search";
+import type { App, View } from "../../shell/app";
+import { fill, h } from "../../shell/dom";
+import {
+  count,
+  duration,
+  part,
+  printable,
+  shortened,
+} from "../../shell/format";
+import {
+  collapsed,
+  focusOn,
+  hidden,
+  sandwichOf,
+  sourceAt,
+} from "../../shell/links";
+import { openMenu } from "../../shell/menu";
+import { nothing } from "../../shell/nothing";
+import { told } from "../../shell/told";
+import { colouring, legend } from "./colour";
+import "./flame.css";
+import { Icicle } from "./icicle";
 
 export const flame: View = {
   id: "flame",
   title: "Flame",
   key: "f",
-  mount(root) {
-    root.append(h("p", { class: "empty" }, "Not there yet."));
-    return { update() {}, destroy() {} };
+  mount(root, app) {
+    let profile: Profile | null = null;
+    let tree: Tree | null = null;
+    let asked = 0;
+    const zoomed = () => Number(app.own("flame", "zoom") ?? -1);
+    const icicle = new Icicle(
+      {
+        point: (node) => app.explain(node === null ? null : explain(node)),
+        select: (node) => app.explain(explain(node), true),
+        zoom: (node) =>
+          app.setOwn("flame", "zoom", node < 0 ? null : String(node), true),
+        menu: (node, x, y) => menu(node, x, y),
+      },
+      false,
+      "Flame graph. Arrow keys move between frames, Enter zooms, Escape zooms out, Shift F10 opens the menu.",
+    );
+    const tools = h("div", { class: "tools" });
+    const empty = h("div", { class: "empty-room" });
+    fill(root, tools, icicle.element, empty);
+    const back = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || zoomed() < 0) return;
+      if ((event.target as HTMLElement).matches("input, .strip")) return;
+      zoomOut();
+    };
+    document.addEventListener("keydown", back);
+
+    function zoomOut(): void {
+      const above = tree && zoomed() < tree.size ? tree.parent[zoomed()] : -1;
+      app.setOwn("flame", "zoom", above < 0 ? null : String(above), true);
+    }
+
+    function explain(node: number): HTMLElement {
+      return told(app, profile!, {
+        fn: tree!.fn[node],
+        line: tree!.line[node],
+        own: tree!.own[node],
+        total: tree!.total[node],
+        totalWaiting: tree!.totalWaiting[node],
+        samples: tree!.totalSamples[node],
+      });
+    }
+
+    function menu(node: number, x: number, y: number): void {
+      const fn = tree!.fn[node];
+      const { name, file, line } = profile!.functions[fn];
+      const at = tree!.line[node] || line;
+      openMenu(
+        [
+          {
+            label: "Zoom here",
+            run: () => app.setOwn("flame", "zoom", String(node), true),
+          },
+          {
+            label: "Focus: only stacks through it",
+            run: () => app.set(focusOn(app, fn), true),
+          },
+          {
+            label: "Hide: leave out its time",
+            run: () => app.set(hidden(app, fn), true),
+          },
+          {
+            label: "Collapse recursion",
+            disabled: !recursive(tree!, fn),
+            run: () => app.set(collapsed(app, fn), true),
+          },
+          {
+            label: "Callers and callees",
+            run: () => app.set(sandwichOf(app, fn), true),
+          },
+          {
+            label: "Source",
+            disabled: !file || file.startsWith("<"),
+            run: () => app.set(sourceAt(app, file, at), true),
+          },
+          {
+            label: "Copy the name",
+            run: () => void navigator.clipboard?.writeText(printable(name)),
+          },
+        ],
+        x,
+        y,
+        shortened(name, 60),
+      );
+    }
+
+    return {
+      async update() {
+        const turn = ++asked;
+        const found = await app.profile();
+        if (turn !== asked) return;
+        profile = found;
+        const merge = mergesLines(app);
+        tree = found.tree(merge);
+        const flags = search(found.functions, app.state.search);
+        fill(tools, ...toolbar(app, found, tree, flags, zoomOut));
+        icicle.element.hidden = !found.total;
+        fill(empty, !found.total && nothing(app));
+        if (!found.total) return;
+        icicle.show(
+          tree,
+          colouring(app, found, tree, flags, merge),
+          app.theme,
+          zoomed(),
+        );
+      },
+      destroy() {
+        asked++;
+        icicle.destroy();
+        document.removeEventListener("keydown", back);
+      },
+    };
   },
 };
+
+export function mergesLines(app: App): boolean {
+  return app.own("flame", "lines") !== "split";
+}
+
+function toolbar(
+  app: App,
+  profile: Profile,
+  tree: Tree,
+  flags: Uint8Array | null,
+  zoomOut: () => void,
+): (HTMLElement | false)[] {
+  const colour = app.own("flame", "colour") ?? "module";
+  const merge = mergesLines(app);
+  const zoom = Number(app.own("flame", "zoom") ?? -1);
+  const pick = (label: string, on: boolean, run: () => void, title: string) =>
+    h(
+      "button",
+      { class: "segment", "aria-pressed": String(on), onclick: run, title },
+      label,
+    );
+  const setLines = (value: string | null) => {
+    // Frames are numbered anew: what was zoomed into is another one now.
+    const own: Record<string, string> = { ...app.state.own };
+    delete own["flame.zoom"];
+    if (value) own["flame.lines"] = value;
+    else delete own["flame.lines"];
+    app.set({ own });
+  };
+  const hits = flags && matched(tree, flags);
+  return [
+    h(
+      "span",
+      { class: "total" },
+      h("strong", null, duration(profile.total)),
+      ` ${profile.choice.time}, ${count(profile.samples, "sample")}`,
+      profile.total !== profile.measured &&
+        h(
+          "span",
+          { class: "faint" },
+          ` (${part(profile.total, profile.measured)} of all measured)`,
+        ),
+    ),
+    h(
+      "span",
+      { class: "segments", role: "group", "aria-label": "Colour" },
+      pick(
+        "by module",
+        colour === "module",
+        () => app.setOwn("flame", "colour", null),
+        "One hue per module",
+      ),
+      pick(
+        "by state",
+        colour === "state",
+        () => app.setOwn("flame", "colour", "state"),
+        "Running or waiting",
+      ),
+    ),
+    h(
+      "span",
+      { class: "segments", role: "group", "aria-label": "Lines" },
+      pick(
+        "lines merged",
+        merge,
+        () => setLines(null),
+        "One frame per function",
+      ),
+      pick(
+        "lines split",
+        !merge,
+        () => setLines("split"),
+        "One frame per line that calls",
+      ),
+    ),
+    !!hits &&
+      h(
+        "span",
+        { class: "hits", role: "status" },
+        hits.nodes
+          ? `found in ${count(hits.nodes, "frame")}: ${duration(hits.time)}, ${part(hits.time, profile.total)} of the time`
+          : "found in no frame",
+      ),
+    zoom >= 0 && h("button", { onclick: zoomOut, title: "Esc" }, "zoom out"),
+    zoom >= 0 &&
+      h(
+        "button",
+        { onclick: () => app.setOwn("flame", "zoom", null, true) },
+        "whole",
+      ),
+    h("span", { class: "gap" }),
+    legend(app, profile),
+  ];
+}
+
+function recursive(tree: Tree, fn: number): boolean {
+  for (let i = 0; i < tree.size; i++) {
+    if (tree.fn[i] !== fn || !tree.totalSamples[i]) continue;
+    for (let at = tree.parent[i]; at >= 0; at = tree.parent[at]) {
+      if (tree.fn[at] === fn) return true;
+    }
+  }
+  return false;
+}

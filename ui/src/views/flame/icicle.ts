@@ -1,0 +1,379 @@
+/**
+ * A tree of frames on a canvas: wide is long, the root on top (or at the bottom). The base layer is
+ * drawn again only when something moves; what is under the pointer is drawn on a layer above it.
+ */
+
+import type { Tree } from "../../profile/profile";
+import { h, perFrame, sized } from "../../shell/dom";
+import type { Theme } from "../../shell/theme";
+import { Order, layout, type Box, type Row, type Span } from "./layout";
+import { Lettering } from "./text";
+
+export const ROW = 19;
+const MOVE = 160;
+const SMALLEST_SPAN = 10;
+
+export interface Look {
+  label(node: number): string;
+  fill(node: number): string | CanvasPattern;
+  ink(node: number): string;
+  dim(node: number): boolean;
+  /** Share of the time that was running, drawn as a thin bar; null: no bar. */
+  running(node: number): number | null;
+}
+
+export interface Events {
+  /** null: nothing is under the pointer any more. */
+  point(node: number | null): void;
+  select(node: number): void;
+  zoom(node: number): void;
+  menu(node: number, x: number, y: number): void;
+}
+
+export class Icicle {
+  readonly element: HTMLElement;
+  private readonly base = h("canvas", { class: "layer" });
+  private readonly over = h("canvas", { class: "layer" });
+  private readonly room = h("div", { class: "room" });
+  private order: Order | null = null;
+  private look: Look | null = null;
+  private theme: Theme | null = null;
+  private letters: Lettering | null = null;
+  private span: Span = { from: 0, to: 1 };
+  private rows: Row[] = [];
+  private pointed: number | null = null;
+  private selected: number | null = null;
+  private width = 0;
+  private height = 0;
+  private moving = 0;
+  private readonly draw = perFrame(() => this.paint());
+
+  constructor(
+    private readonly events: Events,
+    private readonly up: boolean,
+    label: string,
+  ) {
+    this.element = h(
+      "div",
+      {
+        class: "icicle",
+        tabindex: "0",
+        role: "application",
+        "aria-label": label,
+      },
+      h("div", { class: "pane" }, this.base, this.over),
+      this.room,
+    );
+    this.listen();
+  }
+
+  show(tree: Tree, look: Look, theme: Theme, zoom: number): void {
+    const fresh = this.order?.tree !== tree;
+    if (fresh) this.order = new Order(tree);
+    this.look = look;
+    if (this.theme !== theme) this.letters = null;
+    this.theme = theme;
+    if (this.selected !== null && this.selected >= tree.size)
+      this.selected = null;
+    this.pointed = null;
+    const wanted = this.order!.span(
+      zoom < tree.size && tree.totalSamples[zoom] ? zoom : -1,
+    );
+    if (fresh) {
+      this.span = wanted;
+      this.draw();
+    } else this.move(wanted);
+  }
+
+  select(node: number | null): void {
+    this.selected = node;
+    this.draw();
+  }
+
+  destroy(): void {
+    cancelAnimationFrame(this.moving);
+    this.draw.cancel();
+  }
+
+  /** Draws now, without waiting for a frame; tells how long it took (for measuring). */
+  paintNow(): number {
+    const start = performance.now();
+    this.paint();
+    return performance.now() - start;
+  }
+
+  private move(to: Span): void {
+    cancelAnimationFrame(this.moving);
+    const from = this.span;
+    if (from.from === to.from && from.to === to.to) return this.draw();
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const start = performance.now();
+    const step = (now: number) => {
+      const t = calm ? 1 : Math.min(1, (now - start) / MOVE);
+      const eased = t * (2 - t);
+      this.span = {
+        from: from.from + (to.from - from.from) * eased,
+        to: from.to + (to.to - from.to) * eased,
+      };
+      this.paint();
+      if (t < 1) this.moving = requestAnimationFrame(step);
+    };
+    this.moving = requestAnimationFrame(step);
+  }
+
+  private paint(): void {
+    const { order, look, theme } = this;
+    if (!order || !look || !theme) return;
+    this.width = this.element.clientWidth;
+    this.height = this.element.clientHeight;
+    if (!this.width || !this.height) return;
+    this.rows = layout(order, this.span, this.width);
+    const needed = Math.max(this.rows.length * ROW + 4, 0);
+    this.room.style.height = `${Math.max(0, needed - this.height)}px`;
+    const context = sized(this.base, this.width, this.height);
+    this.letters ??= new Lettering(context, `12px ${theme.font}`);
+    context.fillStyle = theme.colour("ground");
+    context.fillRect(0, 0, this.width, this.height);
+    context.font = this.letters.font;
+    context.textBaseline = "middle";
+    const [first, last] = this.visible();
+    for (let depth = first; depth < last; depth++)
+      this.paintRow(context, depth);
+    this.paintOver();
+  }
+
+  private paintRow(context: CanvasRenderingContext2D, depth: number): void {
+    const look = this.look!;
+    const y = this.y(depth);
+    const row = this.rows[depth];
+    for (const box of row.boxes) {
+      const gap = box.width > 3 ? 1 : 0;
+      const dim = look.dim(box.node);
+      context.globalAlpha = dim ? 0.25 : 1;
+      context.fillStyle = look.fill(box.node);
+      context.fillRect(box.x, y, box.width - gap, ROW - 1);
+      const ran = look.running(box.node);
+      if (ran !== null && box.width > 2) {
+        context.fillStyle = this.theme!.colour("running");
+        context.fillRect(box.x, y + ROW - 4, (box.width - gap) * ran, 3);
+      }
+      if (box.width > 22) {
+        const text = this.letters!.fit(look.label(box.node), box.width - 8);
+        if (text) {
+          context.globalAlpha = dim ? 0.6 : 1;
+          context.fillStyle = look.ink(box.node);
+          context.fillText(text, box.x + 4, y + ROW / 2);
+        }
+      }
+    }
+    context.globalAlpha = 0.6;
+    context.fillStyle = this.theme!.colour("line");
+    for (const dust of row.dust)
+      context.fillRect(dust.x, y, dust.width, ROW - 1);
+    context.globalAlpha = 1;
+  }
+
+  private paintOver(): void {
+    const context = sized(this.over, this.width, this.height);
+    context.clearRect(0, 0, this.width, this.height);
+    const outline = (node: number | null, width: number) => {
+      const found = node === null ? null : this.find(node);
+      if (!found) return;
+      const [box, depth] = found;
+      context.strokeStyle = this.theme!.colour("text");
+      context.lineWidth = width;
+      context.strokeRect(
+        box.x + width / 2,
+        this.y(depth) + width / 2,
+        Math.max(1, box.width - width - 1),
+        ROW - 1 - width,
+      );
+    };
+    outline(this.selected, 2);
+    outline(this.pointed, 1);
+  }
+
+  private visible(): [number, number] {
+    const rows = this.rows.length;
+    const top = this.element.scrollTop;
+    if (!this.up) {
+      return [
+        Math.min(rows, Math.floor(top / ROW)),
+        Math.min(rows, Math.ceil((top + this.height) / ROW)),
+      ];
+    }
+    const whole = Math.max(this.height, rows * ROW + 4);
+    const below = whole - top - this.height;
+    return [
+      Math.min(rows, Math.max(0, Math.floor(below / ROW))),
+      Math.min(rows, Math.ceil((below + this.height) / ROW)),
+    ];
+  }
+
+  private y(depth: number): number {
+    const top = this.element.scrollTop;
+    if (!this.up) return depth * ROW - top;
+    const whole = Math.max(this.height, this.rows.length * ROW + 4);
+    return whole - (depth + 1) * ROW - top;
+  }
+
+  private find(node: number): [Box, number] | null {
+    const depth = this.order!.tree.depth[node];
+    const box = this.rows[depth]?.boxes.find((one) => one.node === node);
+    return box ? [box, depth] : null;
+  }
+
+  private at(event: MouseEvent): number | null {
+    const frame = this.base.getBoundingClientRect();
+    const x = event.clientX - frame.left;
+    const y = event.clientY - frame.top;
+    const depth = this.up
+      ? Math.floor((this.y(-1) - y) / ROW)
+      : Math.floor((y + this.element.scrollTop) / ROW);
+    const hit = this.rows[depth]?.boxes.find(
+      (box) => x >= box.x && x < box.x + box.width,
+    );
+    return hit ? hit.node : null;
+  }
+
+  private listen(): void {
+    const { element } = this;
+    element.addEventListener("scroll", () => this.draw());
+    element.addEventListener("pointermove", (event) => {
+      if (event.buttons & 1) return;
+      this.point(this.at(event));
+    });
+    element.addEventListener("pointerleave", () => this.point(null));
+    element.addEventListener("click", (event) => {
+      const node = this.at(event);
+      if (node !== null) this.choose(node);
+    });
+    element.addEventListener("dblclick", (event) =>
+      this.events.zoom(this.at(event) ?? -1),
+    );
+    element.addEventListener("contextmenu", (event) => {
+      const node = this.at(event);
+      if (node === null) return;
+      event.preventDefault();
+      this.choose(node);
+      this.events.menu(node, event.clientX, event.clientY);
+    });
+    element.addEventListener(
+      "wheel",
+      (event) => {
+        if (event.ctrlKey || event.metaKey) this.wheelZoom(event);
+        else if (
+          event.shiftKey ||
+          Math.abs(event.deltaX) > Math.abs(event.deltaY)
+        ) {
+          this.pan((event.deltaX || event.deltaY) / this.width);
+        } else return;
+        event.preventDefault();
+      },
+      { passive: false },
+    );
+    this.dragging();
+    element.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Dragging moves the tree sideways, once it is zoomed. */
+  private dragging(): void {
+    let held: number | null = null;
+    this.element.addEventListener("pointerdown", (event) => {
+      if (event.button === 0) held = event.clientX;
+    });
+    this.element.addEventListener("pointermove", (event) => {
+      if (held === null || !(event.buttons & 1)) return;
+      if (Math.abs(event.clientX - held) < 3) return;
+      this.pan((held - event.clientX) / Math.max(1, this.width));
+      held = event.clientX;
+    });
+    this.element.addEventListener("pointerup", () => (held = null));
+  }
+
+  private pan(share: number): void {
+    const size = this.span.to - this.span.from;
+    const whole = this.order!.width;
+    const from = Math.max(
+      0,
+      Math.min(whole - size, this.span.from + share * size),
+    );
+    this.span = { from, to: from + size };
+    this.draw();
+  }
+
+  private wheelZoom(event: WheelEvent): void {
+    const whole = this.order!.width;
+    const size = this.span.to - this.span.from;
+    const factor = Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.01);
+    const wanted = Math.min(
+      whole,
+      Math.max(Math.min(SMALLEST_SPAN, whole), size * factor),
+    );
+    const x =
+      (event.clientX - this.base.getBoundingClientRect().left) / this.width;
+    const from = Math.max(
+      0,
+      Math.min(whole - wanted, this.span.from + x * (size - wanted)),
+    );
+    this.span = { from, to: from + wanted };
+    this.draw();
+  }
+
+  private point(node: number | null): void {
+    if (node === this.pointed) return;
+    this.pointed = node;
+    this.paintOver();
+    this.events.point(node);
+  }
+
+  private choose(node: number): void {
+    this.selected = node;
+    this.paintOver();
+    this.events.select(node);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const order = this.order;
+    if (!order) return;
+    const { tree } = order;
+    const at = this.selected;
+    const family = at === null ? [] : order.children(tree.parent[at]);
+    const [inward, outward] = this.up
+      ? ["ArrowUp", "ArrowDown"]
+      : ["ArrowDown", "ArrowUp"];
+    let next: number | undefined;
+    if (at === null) {
+      if (!event.key.startsWith("Arrow")) return;
+      next = order.children(-1)[0];
+    } else if (event.key === inward) next = order.children(at)[0];
+    else if (event.key === outward)
+      next = tree.parent[at] >= 0 ? tree.parent[at] : undefined;
+    else if (event.key === "ArrowLeft") next = family[family.indexOf(at) - 1];
+    else if (event.key === "ArrowRight") next = family[family.indexOf(at) + 1];
+    else if (event.key === "Enter") this.events.zoom(at);
+    else if (
+      event.key === "ContextMenu" ||
+      (event.shiftKey && event.key === "F10")
+    ) {
+      const box = this.find(at);
+      const frame = this.base.getBoundingClientRect();
+      this.events.menu(
+        at,
+        frame.left + (box ? box[0].x + 8 : 20),
+        frame.top + (box ? this.y(box[1]) + ROW : 20),
+      );
+    } else return;
+    event.preventDefault();
+    if (next === undefined) return;
+    this.choose(next);
+    this.reveal(tree.depth[next]);
+  }
+
+  private reveal(depth: number): void {
+    const y = this.y(depth);
+    if (y < 0) this.element.scrollTop += y;
+    else if (y + ROW > this.height)
+      this.element.scrollTop += y + ROW - this.height;
+  }
+}
