@@ -16,7 +16,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from sonde.errors import SondeError, UsageError
 from sonde.web.bundle import PARTS
@@ -117,10 +117,10 @@ class Handler(BaseHTTPRequestHandler):
     timeout = QUIET_S
 
     def do_GET(self) -> None:
-        asked = urlsplit(self.path)
+        path, _, query = self.path.partition("?")
         if not self.server.knows_host(self.headers.get("Host")):
             return self._refuse(403, "this address is not sonde's")
-        _, token, *rest = asked.path.split("/")
+        token, *rest = path.removeprefix("/").split("/")
         if token == "once":
             return self._redirect(rest)
         if not _same(token, self.server.token):
@@ -129,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
             case [""]:
                 return self._answer(self.server.page, "text/html; charset=utf-8")
             case ["r", number, name] if number.isascii() and number.isdecimal():
-                return self._part(int(number), name, parse_qs(asked.query))
+                return self._part(int(number), name, parse_qs(query))
         return self._refuse(404, "there is nothing here")
 
     do_HEAD = do_GET  # noqa: N815
