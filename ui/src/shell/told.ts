@@ -28,7 +28,7 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
     if (text !== null)
       code.textContent = `${line}  ${shortened(text.trim(), LONGEST_LINE)}`;
   });
-  const button = (label: string, title: string, run: () => void) =>
+  const button = (label: string, title: string, run: (event: Event) => void) =>
     h("button", { class: "quiet", title, onclick: run }, label);
   return h(
     "div",
