@@ -52,7 +52,7 @@ def main() -> None:
     say("2. The summary: what ran, what stands out, how sure that is")
     sonde("report", RECORDING)
     say("3. The waiting: for which lock, and what its owner did meanwhile")
-    sonde("report", RECORDING, "locks", "--by", "kind,lock,owner_function", "--top", "3")
+    sonde("report", RECORDING, "locks", "--by", "kind,lock,owner_function", "--top", "4")
     say("4. The same work after the repair")
     record(REPAIRED, "--repaired")
     say("5. Both on one page: everything above to look at, and what the repair changed")

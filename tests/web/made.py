@@ -2,8 +2,8 @@
 
     made.py FOLDER
 
-writes the parts of the first into FOLDER, with what must come out of them in truth.json, for the
-tests of the page's own decoder.
+writes both into FOLDER, and the parts of the first with what must come out of them in truth.json,
+for the tests that run outside Python.
 """
 
 from __future__ import annotations
@@ -193,4 +193,7 @@ def _paths(everything_waited: Contended) -> list[list[list[Any]]]:
 
 
 if __name__ == "__main__":
-    written(everything().recording(), Path(sys.argv[1]))
+    out = Path(sys.argv[1])
+    everything().write(str(out / "everything.sonde"))
+    hostile().write(str(out / "hostile.sonde"))
+    written(everything().recording(), out)
