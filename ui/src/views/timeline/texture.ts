@@ -98,11 +98,11 @@ export function paint(
   }
 }
 
-function rgb(hex: string): number[] {
+export function rgb(hex: string): number[] {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
-function packed([red, green, blue]: number[]): number {
+export function packed([red, green, blue]: number[]): number {
   // ImageData is red, green, blue, alpha; browsers run on machines that store the lowest byte first.
   return ((255 << 24) | (blue! << 16) | (green! << 8) | red!) >>> 0;
 }
