@@ -5,20 +5,13 @@ import { narrowed } from "../../profile/choice";
 import type { Profile } from "../../profile/profile";
 import type { App, State, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import {
-  count,
-  duration,
-  part,
-  percent,
-  place,
-  printable,
-  shortened,
-} from "../../shell/format";
+import { count, duration, part, place, shortened } from "../../shell/format";
 import { sandwichOf } from "../../shell/links";
 import { nothing } from "../../shell/nothing";
-import { nameOf } from "../../shell/threads";
 import { blockerName, blockers } from "./blockers";
-import { evidence } from "./evidence";
+import { findings } from "./findings";
+import { link } from "./link";
+import { bar, threads } from "./lives";
 import "./overview.css";
 import { quality } from "./quality";
 import { shares, whatRan, whereTimeWent, type Share } from "./words";
@@ -77,127 +70,6 @@ function lifeOf(app: App): Share[] {
     0,
   );
   return shares(summary.cpu_ns, summary.wait_ns, wall);
-}
-
-/** Time as parts of one bar, told apart by texture and by words too. */
-function bar(parts: readonly Share[]): HTMLElement {
-  const whole = parts.reduce((sum, share) => sum + share.ns, 0);
-  return h(
-    "div",
-    { class: "life" },
-    h(
-      "div",
-      {
-        class: "stack",
-        role: "img",
-        "aria-label": "What the threads did with their time",
-      },
-      parts.map((share) =>
-        h("span", {
-          class: `piece ${share.texture}`,
-          style: {
-            "flex-grow": String(share.ns / whole),
-            "--piece": `var(--${share.colour})`,
-          },
-          title: `${share.name}: ${duration(share.ns)}, ${percent(share.ns / whole)}`,
-        }),
-      ),
-    ),
-    h(
-      "ul",
-      { class: "pieces" },
-      parts.map((share) =>
-        h(
-          "li",
-          null,
-          h("i", {
-            class: `piece ${share.texture}`,
-            style: { "--piece": `var(--${share.colour})` },
-          }),
-          `${percent(share.ns / whole)} ${share.name}`,
-          h("span", { class: "faint" }, ` ${duration(share.ns)}`),
-        ),
-      ),
-    ),
-  );
-}
-
-interface Finding {
-  title: string;
-  detail: string;
-  share: number;
-  view: string;
-}
-
-function findings(app: App): HTMLElement {
-  const recording = app.recordings[0];
-  const found: Finding[] = recording.meta.summary.findings;
-  return h(
-    "section",
-    { class: "findings" },
-    h("h2", null, "What stands out"),
-    found.length
-      ? h(
-          "ol",
-          null,
-          found.map((one) => {
-            const there = evidence(recording, one.view, one.title);
-            return h(
-              "li",
-              null,
-              h(
-                "span",
-                { class: "weight", "aria-hidden": "true" },
-                h("i", {
-                  style: {
-                    width: `${Math.max(2, Math.min(100, one.share * 100))}%`,
-                  },
-                }),
-              ),
-              h(
-                "div",
-                null,
-                h("strong", null, h("bdi", null, shortened(one.title, 200))),
-                h("p", null, h("bdi", null, `${shortened(one.detail, 600)}.`)),
-                there
-                  ? link(app, there, `look at it in ${title(there.view!)}`)
-                  : h("code", { class: "faint" }, printable(one.view)),
-              ),
-            );
-          }),
-        )
-      : h(
-          "p",
-          { class: "faint" },
-          "Nothing is out of proportion. The flame graph shows where the time goes all the same.",
-        ),
-  );
-}
-
-function title(view: string): string {
-  return (
-    {
-      flame: "the flame graph",
-      sandwich: "the sandwich",
-      source: "the source",
-    }[view] ?? `the ${view} view`
-  );
-}
-
-function link(app: App, change: Partial<State>, text: string): HTMLElement {
-  const merged = { ...change, own: { ...app.state.own, ...change.own } };
-  return h(
-    "a",
-    {
-      href: app.link(merged),
-      onclick: (event: MouseEvent) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        app.set(merged, true);
-      },
-    },
-    text,
-  );
 }
 
 function topFunctions(app: App, profile: Profile): HTMLElement[] {
@@ -301,82 +173,6 @@ async function fillBlockers(app: App, card: HTMLElement): Promise<void> {
         "p",
         { class: "faint" },
         "Threads waited for signals only (queues, events, joins).",
-      ),
-  );
-}
-
-interface ThreadRow {
-  tid: number;
-  process: number;
-  start_ns: number;
-  cpu_ns: number;
-  wall_ns: number;
-  wait_ns: Record<string, number>;
-}
-
-function threads(app: App): HTMLElement {
-  const recording = app.recordings[0];
-  const rows: ThreadRow[] = recording.meta.summary.threads;
-  const longest = Math.max(1, ...rows.map((row) => row.wall_ns));
-  return h(
-    "section",
-    { class: "card threads-card" },
-    h("h2", null, "Threads by CPU time"),
-    h(
-      "ol",
-      { class: "lives" },
-      rows.slice(0, TOP).map((row) => {
-        const index = recording.threads.findIndex(
-          (one) =>
-            one.tid === row.tid &&
-            one.start === row.start_ns &&
-            recording.processes[one.process].pid === row.process,
-        );
-        const parts = shares(row.cpu_ns, row.wait_ns, row.wall_ns);
-        const whole = parts.reduce((sum, share) => sum + share.ns, 0);
-        return h(
-          "li",
-          null,
-          h("span", { class: "number" }, duration(row.cpu_ns)),
-          h(
-            "span",
-            { class: "what" },
-            index >= 0
-              ? link(
-                  app,
-                  { view: "flame", threads: [index] },
-                  shortened(nameOf(recording.threads[index]), 40),
-                )
-              : String(row.tid),
-          ),
-          h(
-            "span",
-            {
-              class: "stack",
-              style: {
-                width: `${((row.wall_ns / longest) * 100).toFixed(1)}%`,
-              },
-            },
-            parts.map((share) =>
-              h("span", {
-                class: `piece ${share.texture}`,
-                style: {
-                  "flex-grow": String(share.ns / whole),
-                  "--piece": `var(--${share.colour})`,
-                },
-                title: `${share.name}: ${duration(share.ns)}`,
-              }),
-            ),
-          ),
-        );
-      }),
-    ),
-    rows.length > TOP &&
-      h(
-        "p",
-        { class: "faint" },
-        `and ${count(rows.length - TOP, "more", "more")}: `,
-        link(app, { view: "timeline" }, "all on the timeline"),
       ),
   );
 }
