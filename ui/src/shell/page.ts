@@ -53,7 +53,7 @@ export function openPage(
       if (same(state, change)) return;
       state = { ...state, ...change };
       write(push);
-      render();
+      renderSoon();
     },
     setOwn(view, key, value, push = false) {
       const own = { ...state.own };
@@ -67,6 +67,8 @@ export function openPage(
     link: (change) => `#${toHash({ ...state, ...change })}`,
   };
 
+  // A pointer moves more often than the screen is drawn.
+  const renderSoon = perFrame(() => render());
   const band = bottomBand();
   const parts: Part[] = [
     heading(app, toggleTheme),
@@ -120,8 +122,7 @@ export function openPage(
     render();
   }
 
-  const resized = perFrame(render);
-  window.addEventListener("resize", resized);
+  window.addEventListener("resize", renderSoon);
   const follow = () => {
     const hash = location.hash.replace(/^#/, "");
     if (hash === written) return;

@@ -27,6 +27,7 @@ export interface Span {
 export class Order {
   private readonly known = new Map<number, number[]>();
   private starts: Float64Array | null = null;
+  private whole: number | null = null;
 
   constructor(readonly tree: Tree) {}
 
@@ -37,10 +38,16 @@ export class Order {
   }
 
   get width(): number {
-    return this.children(-1).reduce(
+    return this.below(-1);
+  }
+
+  /** The time of all children of a node together; of -1: of all roots. */
+  below(node: number): number {
+    if (node >= 0) return this.tree.total[node] - this.tree.own[node];
+    return (this.whole ??= this.children(-1).reduce(
       (sum, root) => sum + this.tree.total[root],
       0,
-    );
+    ));
   }
 
   /** Where a node begins, in time from the left of the whole. */
@@ -77,33 +84,43 @@ export class Order {
 export function layout(order: Order, span: Span, pixels: number): Row[] {
   const { tree } = order;
   const scale = pixels / Math.max(span.to - span.from, Number.MIN_VALUE);
+  const narrowest = NARROWEST / scale;
   const rows: Row[] = [];
-  // [node, its start]; a stack of our own, since stacks are deeper than the browser's may go.
-  const work: [number, number, number][] = [[-1, 0, -1]];
-  while (work.length) {
-    const [node, start, depth] = work.pop()!;
-    let at = start;
-    const row = (rows[depth + 1] ??= { boxes: [], dust: [] });
-    let narrow = -1;
+  // Stacks of our own, since recorded ones are deeper than the browser's may go.
+  const nodes = [-1];
+  const starts = [0];
+  while (nodes.length) {
+    const node = nodes.pop()!;
+    let at = starts.pop()!;
+    const depth = node < 0 ? 0 : tree.depth[node] + 1;
+    const end = at + order.below(node);
+    const row = (rows[depth] ??= { boxes: [], dust: [] });
     for (const child of order.children(node)) {
-      const end = at + tree.total[child];
-      if (end > span.from && at < span.to) {
-        const left = Math.max(0, (at - span.from) * scale);
-        const right = Math.min(pixels, (end - span.from) * scale);
-        if (right - left >= NARROWEST) {
-          row.boxes.push({ node: child, x: left, width: right - left });
-          work.push([child, at, depth + 1]);
-        } else if (narrow < 0) narrow = left;
+      const wide = tree.total[child];
+      if (at >= span.to) break;
+      if (wide < narrowest) {
+        // The heaviest come first: all that follow are as narrow.
+        dust(row, at, end);
+        break;
       }
-      at = end;
-    }
-    if (narrow >= 0) {
-      const right = Math.min(pixels, (at - span.from) * scale);
-      if (right - narrow >= NARROWEST)
-        row.dust.push({ x: narrow, width: right - narrow });
+      if (at + wide > span.from) {
+        const left = Math.max(0, (at - span.from) * scale);
+        const right = Math.min(pixels, (at + wide - span.from) * scale);
+        row.boxes.push({ node: child, x: left, width: right - left });
+        nodes.push(child);
+        starts.push(at);
+      }
+      at += wide;
     }
   }
   while (rows.length && !rows.at(-1)!.boxes.length && !rows.at(-1)!.dust.length)
     rows.pop();
   return rows;
+
+  function dust(row: Row, from: number, to: number): void {
+    const left = Math.max(0, (from - span.from) * scale);
+    const right = Math.min(pixels, (to - span.from) * scale);
+    if (right - left >= NARROWEST)
+      row.dust.push({ x: left, width: right - left });
+  }
 }
