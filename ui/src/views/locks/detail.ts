@@ -3,6 +3,8 @@ import type { Recording, Waits } from "../../data/recording";
 import type { App } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
 import { count, duration, part, place, shortened } from "../../shell/format";
+import { sourceAt } from "../../shell/links";
+import { sourceLine } from "../../shell/sourceline";
 import { chain, type Frame } from "./chain";
 import { chart } from "./chart";
 import { histogram } from "./histogram";
@@ -199,17 +201,12 @@ export function detail(recording: Recording, app: App): Detail {
   function drawn(frame: Frame, verb: string): HTMLElement {
     const line = h("code", { class: "source-line" });
     if (frame.line > 0) {
-      void recording.source(frame.file).then((text) => {
-        const source = text?.split("\n", frame.line)[frame.line - 1]?.trim();
+      void sourceLine(recording, frame.file, frame.line).then((text) => {
+        const source = text?.trim();
         if (source) line.append(shortened(source, 200));
         else line.remove();
       });
     }
-    const own = {
-      ...app.state.own,
-      "source.file": frame.file,
-      "source.line": String(frame.line),
-    };
     return h(
       "li",
       {
@@ -226,7 +223,7 @@ export function detail(recording: Recording, app: App): Detail {
             "a",
             {
               class: "place",
-              href: app.link({ view: "source", own }),
+              href: app.link(sourceAt(app, frame.file, frame.line)),
               title: shortened(frame.file, 300),
             },
             place(frame.file, frame.line, 34),

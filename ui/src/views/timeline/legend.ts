@@ -25,7 +25,7 @@ export function legend(theme: Theme): HTMLElement {
   ];
   return h(
     "div",
-    { class: "legend" },
+    { class: "states" },
     NAMES.map(([state, name]) => {
       const canvas = h("canvas", {
         width,
