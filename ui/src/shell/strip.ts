@@ -34,6 +34,13 @@ export function strip(app: App): Part {
     },
     canvas,
     words,
+    h(
+      "span",
+      { class: "legend", "aria-hidden": "true" },
+      key("running", "threads running", ""),
+      key("io", "waiting", "hatched"),
+      recording.marks.length > 0 && "▼ marks",
+    ),
   );
   let samples: Samples | null = null;
   let waits: Waits | null = null;
@@ -219,6 +226,18 @@ export function strip(app: App): Part {
   }
 
   return { element, update: draw };
+}
+
+function key(colour: string, text: string, kind: string): HTMLElement {
+  return h(
+    "span",
+    { class: "key" },
+    h("i", {
+      class: `swatch ${kind}`,
+      style: { "--swatch": `var(--${colour})` },
+    }),
+    text,
+  );
 }
 
 function measured(

@@ -46,8 +46,16 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
         { class: "faint", title: printable(fn.file) },
         place(fn.file, line, 50),
       ),
-      h("span", { class: "self" }, `self ${amount(what.own, profile)}`),
-      h("span", { class: "total" }, `total ${amount(what.total, profile)}`),
+      h(
+        "span",
+        { class: "self", title: `${what.own} ns` },
+        `self ${amount(what.own, profile)}`,
+      ),
+      h(
+        "span",
+        { class: "total", title: `${what.total} ns` },
+        `total ${amount(what.total, profile)}`,
+      ),
       profile.choice.time === "wall" &&
         h(
           "span",

@@ -177,7 +177,7 @@ function toolbar(
     h(
       "span",
       { class: "total" },
-      h("strong", null, duration(profile.total)),
+      h("strong", { title: `${profile.total} ns` }, duration(profile.total)),
       ` ${profile.choice.time}, ${count(profile.samples, "sample")}`,
       profile.total !== profile.measured &&
         h(
@@ -221,7 +221,7 @@ function toolbar(
     !!hits &&
       h(
         "span",
-        { class: "hits", role: "status" },
+        { class: "hits", role: "status", title: `${hits.time} ns` },
         hits.nodes
           ? `found in ${count(hits.nodes, "frame")}: ${duration(hits.time)}, ${part(hits.time, profile.total)} of the time`
           : "found in no frame",

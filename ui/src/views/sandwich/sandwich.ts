@@ -23,6 +23,7 @@ export const sandwich: View = {
     let profile: Profile | null = null;
     let rows: FlatRow[] = [];
     let asked = 0;
+    let of: { tree: Tree | null; fn: number } = { tree: null, fn: -1 };
     const table = new FunctionTable(app, (fn) =>
       app.setOwn("sandwich", "fn", String(fn), true),
     );
@@ -92,11 +93,14 @@ export const sandwich: View = {
         table.show(found, rows, flags, chosen.fn);
         fill(title, ...headline(found, chosen));
         const tree = found.tree(true);
-        shown.callers = callers(tree, chosen.fn);
-        shown.callees = callees(tree, chosen.fn);
+        if (tree !== of.tree || chosen.fn !== of.fn) {
+          of = { tree, fn: chosen.fn };
+          shown.callers = callers(tree, chosen.fn);
+          shown.callees = callees(tree, chosen.fn);
+        }
         const look = (side: Tree) => colouring(app, found, side, null, true);
-        above.show(shown.callers, look(shown.callers), app.theme, -1);
-        below.show(shown.callees, look(shown.callees), app.theme, -1);
+        above.show(shown.callers!, look(shown.callers!), app.theme, -1);
+        below.show(shown.callees!, look(shown.callees!), app.theme, -1);
         app.explain(told(app, found, { ...chosen, line: 0 }), true);
       },
       destroy() {

@@ -239,7 +239,11 @@ export const tree: View = {
         h(
           "span",
           { class: "total" },
-          h("strong", null, duration(profile!.total)),
+          h(
+            "strong",
+            { title: `${profile!.total} ns` },
+            duration(profile!.total),
+          ),
           ` ${profile!.choice.time}, ${count(profile!.samples, "sample")}`,
         ),
         h(
@@ -270,7 +274,7 @@ export const tree: View = {
         !!hits &&
           h(
             "span",
-            { class: "hits", role: "status" },
+            { class: "hits", role: "status", title: `${hits.time} ns` },
             hits.nodes
               ? `found in ${count(hits.nodes, "row")}: ${part(hits.time, profile!.total)} of the time`
               : "found in no row",
