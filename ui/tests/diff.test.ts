@@ -10,6 +10,12 @@ import {
   overlap,
 } from "../src/views/diff/measures";
 import { sameFunctions } from "../src/views/diff/same";
+import { mixed, signed } from "../src/views/diff/colour";
+import { asTree, scaled, SHARE } from "../src/views/diff/shape";
+import { rangeOf, sides, written } from "../src/views/diff/sides";
+import { sorted } from "../src/views/diff/table";
+import { START } from "../src/shell/state";
+import { heaviest } from "../src/profile/profile";
 import { rows, union } from "../src/views/diff/union";
 
 describe("overlap", () => {
@@ -143,5 +149,92 @@ describe("two trees over each other", () => {
       (row) => both.functions[row.fn]!.name === "fib",
     )!;
     expect([fib.base, fib.baseTotal]).toEqual([40e6, 40e6]);
+  });
+});
+
+describe("what is compared", () => {
+  const one = synthetic();
+  const other = synthetic();
+
+  test("two recordings, in either order", () => {
+    const [base, fresh] = sides([one, other], START)!;
+    expect([base.which, fresh.which]).toEqual([0, 1]);
+    const swapped = sides([one, other], {
+      ...START,
+      own: { "diff.swap": "1" },
+    })!;
+    expect(swapped.map((side) => side.which)).toEqual([1, 0]);
+  });
+
+  test("threads of the other recording are known by their names", () => {
+    const found = sides([one, other], { ...START, threads: [1] })!;
+    expect(found.map((side) => side.choice.threads)).toEqual([[1], [1, 2]]);
+  });
+
+  test("two ranges of one", () => {
+    expect(sides([one], START)).toBeNull();
+    const own = { "diff.base": "0-50", "diff.new": "50-101" };
+    const [base, fresh] = sides([one], { ...START, own })!;
+    expect([base.choice.from, base.choice.to]).toEqual([0, 50]);
+    expect([fresh.choice.from, fresh.choice.to]).toEqual([50, 101]);
+  });
+
+  test("ranges in the address", () => {
+    expect(rangeOf(written({ from: 3, to: 9 }))).toEqual({ from: 3, to: 9 });
+    for (const nonsense of ["9-3", "x", null, undefined]) {
+      expect(rangeOf(nonsense)).toBeNull();
+    }
+  });
+});
+
+describe("what is drawn", () => {
+  async function both() {
+    const profiled = async (changes: Changes) => {
+      const recording = synthetic(changes);
+      const profiler = new Profiler(recording, await recording.samples());
+      return profiler.profile({ ...EVERYTHING, time: "running" });
+    };
+    return union(
+      await profiled({ samples: [[0, 10, 2, 10, 0]] }),
+      await profiled({
+        samples: [
+          [0, 10, 2, 30, 0],
+          [0, 50, 6, 10, 0],
+        ],
+      }),
+    );
+  }
+
+  test("a frame is as wide as both together", async () => {
+    const found = await both();
+    const tree = asTree(found, scaled(found, false));
+    const [root] = heaviest(tree, -1);
+    expect(tree.total[root!]).toBe(50e6);
+    const [main] = heaviest(tree, root!);
+    expect(tree.total[main!]).toBe(50e6);
+  });
+
+  test("as shares, both count alike", async () => {
+    const found = await both();
+    const scale = scaled(found, true);
+    const tree = asTree(found, scale);
+    const [root] = heaviest(tree, -1);
+    expect(tree.total[root!]).toBeCloseTo(2 * SHARE);
+    const work = sorted(found, scale, false)[0]!;
+    expect(work.delta).toBeCloseTo(0);
+    const slower = sorted(found, scaled(found, false), false)[0]!;
+    expect(found.functions[slower.row.fn]!.name).toBe("work");
+    expect(slower.delta).toBe(30e6);
+  });
+
+  test("changes have a sign", () => {
+    expect(signed(1.5e6, false)).toBe("+1.50 ms");
+    expect(signed(-2e9, false)).toBe("−2.00 s");
+    expect(signed(0, false)).toBe("±0");
+    expect(signed(SHARE / 4, true)).toBe("+25.0 %");
+  });
+
+  test("colours are mixed", () => {
+    expect(mixed("#ff0000", "#000000", 0.5)).toBe("rgb(128 0 0)");
   });
 });

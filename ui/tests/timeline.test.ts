@@ -3,6 +3,22 @@ import { PREEMPTED, RUNNING, WAITING } from "../src/data/recording";
 import { synthetic, type Changes } from "../src/data/synthetic";
 import { columns } from "../src/views/timeline/columns";
 import {
+  placeAt,
+  timeAt,
+  visible,
+  xOf,
+  yOf,
+  type Layout,
+} from "../src/views/timeline/layout";
+import {
+  measure,
+  ordered,
+  orderOf,
+  type Order,
+} from "../src/views/timeline/order";
+import { between, scrolledTo } from "../src/views/timeline/overlay";
+import { waitOf } from "../src/views/timeline/wait";
+import {
   GIL,
   lanes,
   LOCK,
@@ -256,5 +272,69 @@ describe("the window", () => {
     ]);
     expect(labels(1.2e9, 1.201e9)[0]).toBe("1.2000 s");
     expect(ticks({ from: 5, to: 5 }, 5)).toEqual([]);
+  });
+});
+
+describe("lanes in order", () => {
+  test("by what matters", async () => {
+    const recording = synthetic();
+    const all = await made();
+    const order = (by: Order) =>
+      ordered(recording, all, by).map((lane) => lane.thread);
+    expect(order("cpu")).toEqual([0, 1, 2]);
+    expect(order("blocked")).toEqual([1, 2, 0]);
+    expect(order("waiting")).toEqual([2, 0, 1]);
+    expect(order("name")).toEqual([0, 1, 2]);
+    expect(measure(recording, all[1]!, "blocked")).toBe(25 * MS);
+    expect(orderOf("nonsense")).toBe("cpu");
+    expect(orderOf(null)).toBe("cpu");
+  });
+});
+
+test("a wait with all its owners", async () => {
+  const waits = await synthetic().waits();
+  expect(waitOf(waits, 0)).toMatchObject({
+    thread: 1,
+    lock: 1,
+    start: 15 * MS,
+    end: 40 * MS,
+    ns: 25 * MS,
+    signal: false,
+    parts: [
+      { row: 0, owner: 0 },
+      { row: 1, owner: 2 },
+    ],
+  });
+  expect(waitOf(waits, 99)).toBeNull();
+});
+
+describe("where things are", () => {
+  const layout = {
+    width: 1222,
+    height: 340,
+    scroll: 30,
+    span: { from: 0, to: 1000 },
+    lanes: Array.from({ length: 50 }),
+  } as unknown as Layout;
+
+  test("time and place, there and back", () => {
+    expect(xOf(layout, 0)).toBe(210);
+    expect(xOf(layout, 1000)).toBe(1210);
+    expect(timeAt(layout, xOf(layout, 333))).toBeCloseTo(333);
+    expect(placeAt(layout, yOf(layout, 7) + 2)).toBe(7);
+    expect(placeAt(layout, 10)).toBe(-1);
+    expect(visible(layout)).toEqual([1, 14]);
+  });
+
+  test("a brush is a range inside the recording", () => {
+    expect(between(layout, 310, 410, 1000)).toEqual({ from: 100, to: 200 });
+    expect(between(layout, 410, 0, 1000)).toEqual({ from: 0, to: 200 });
+    expect(between(layout, 310, 310, 1000)).toEqual({ from: 100, to: 101 });
+  });
+
+  test("a lane is scrolled into sight, no farther", () => {
+    expect(scrolledTo(layout, 3)).toBe(30);
+    expect(scrolledTo(layout, 0)).toBe(0);
+    expect(scrolledTo(layout, 49)).toBe(900);
   });
 });

@@ -12,6 +12,7 @@ import { between, drawOver, scrolledTo, type Over } from "./overlay";
 import { Picture } from "./picture";
 import { isOfLock, lanes, segmentAt, type Lane } from "./segments";
 import { panned, read, within, written, zoomed, type Span } from "./span";
+import { reading, waited, type Waited } from "./reading";
 import { segmentWords, waitWords, type Tables } from "./told";
 import { waitOf } from "./wait";
 
@@ -68,6 +69,9 @@ class Timeline implements Mounted {
   private readonly whole: number;
   private tables: Tables | null = null;
   private lanes: Lane[] = [];
+  private waited: Waited | null = null;
+  private readonly readers = h("div");
+  private readersOf = "";
   private layout: Layout;
   private order: Order = "cpu";
   private readonly state: Over = {
@@ -112,7 +116,9 @@ class Timeline implements Mounted {
     const { recording } = this;
     this.tables = { recording, samples, waits };
     const gil = recording.meta.kinds.indexOf("gil");
-    this.lanes = lanes(recording.threads.length, samples, waits, gil);
+    const threads = recording.threads.length;
+    this.lanes = lanes(threads, samples, waits, gil);
+    this.waited = waited(waits, threads, gil);
     this.update();
   }
 
@@ -135,6 +141,7 @@ class Timeline implements Mounted {
     this.layout.lanes = ordered(this.recording, shown, this.order);
     this.selected();
     this.bar();
+    this.forReaders();
     this.draw();
   }
 
@@ -161,6 +168,13 @@ class Timeline implements Mounted {
     const { wait } = this.state;
     fill(this.words, wait ? waitWords(this.tables, wait, this.app) : null);
     this.words.hidden = !wait;
+  }
+
+  private forReaders(): void {
+    const of = this.layout.lanes.map((lane) => lane.thread).join();
+    if (!this.waited || of === this.readersOf) return;
+    this.readersOf = of;
+    fill(this.readers, reading(this.recording, this.layout.lanes, this.waited));
   }
 
   private bar(): void {
