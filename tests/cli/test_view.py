@@ -111,4 +111,6 @@ def test_it_serves_until_interrupted(tmp_path: Path) -> None:
     assert started.wait(timeout=20) == 0
     assert started.stdout is not None
     assert started.stdout.read() == ""
-    assert started.stderr.read() == "sonde: there is no display; open the address where there is one\n"
+    assert (
+        started.stderr.read() == "sonde: there is no display; open the address where there is one\n"
+    )
