@@ -100,7 +100,11 @@ function trust(app: App): HTMLElement {
     "a",
     {
       class: `fact trust ${problems.length ? "poor" : "good"}`,
-      href: app.link({ view: "overview" }),
+      href: "#",
+      onclick: (event: Event) => {
+        event.preventDefault();
+        app.set({ view: "overview" }, true);
+      },
       title: problems.length
         ? `${count(problems.length, "thing")} to know before you trust these figures`
         : "Nothing speaks against these figures",

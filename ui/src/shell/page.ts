@@ -10,7 +10,7 @@ import { keyboard } from "./keys";
 import { remembered, remember } from "./preference";
 import { fromHash, toHash, type State } from "./state";
 import { strip } from "./strip";
-import { makeTheme, type Theme } from "./theme";
+import { makeTheme, modulesOf, type Theme } from "./theme";
 import { heading } from "./heading";
 
 /** What is on the screen besides the view, and follows the state. */
@@ -27,7 +27,8 @@ export function openPage(
   views: readonly View[],
 ): App {
   let state = fromHash(location.hash);
-  let theme = themeNow();
+  const modules = modulesOf(recordings);
+  let theme = themeNow(modules);
   let mounted: { view: View; it: Mounted } | null = null;
   let written = toHash(state);
   let writing = 0;
@@ -117,7 +118,7 @@ export function openPage(
   }
 
   function toggleTheme(): void {
-    theme = makeTheme(!theme.dark);
+    theme = makeTheme(!theme.dark, modules);
     remember("theme", theme.dark ? "dark" : "light");
     render();
   }
@@ -134,19 +135,20 @@ export function openPage(
   window.addEventListener("popstate", follow);
   window.addEventListener("hashchange", follow);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    theme = themeNow();
+    theme = themeNow(modules);
     render();
   });
   render();
   return app;
 }
 
-function themeNow(): Theme {
+function themeNow(modules: readonly string[]): Theme {
   const chosen = remembered("theme");
   return makeTheme(
     chosen
       ? chosen === "dark"
       : matchMedia("(prefers-color-scheme: dark)").matches,
+    modules,
   );
 }
 

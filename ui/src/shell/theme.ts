@@ -1,5 +1,7 @@
 /** Colours for canvases; those of elements are in style.css under the same names. */
 
+import type { Recording } from "../data/recording";
+
 export type ColourName =
   | "ground" // behind everything
   | "raised" // bands, tables' heads
@@ -45,23 +47,37 @@ const COLOURS: Record<ColourName, readonly [string, string]> = {
 };
 
 /** Hues far enough apart to be told; lightness tells modules of one hue apart. */
-const HUES = [28, 205, 160, 330, 48, 265, 100, 10, 230, 185];
+const HUES = [205, 28, 160, 330, 48, 265, 100, 10, 230, 185];
+const STEPS = 3;
 
-export function makeTheme(dark: boolean): Theme {
-  const hues = new Map<string, number>();
+/** What belongs to no module of the program is grey. */
+const NEUTRAL = /^(<.*>|built-in|)$/;
+
+/** `modules` in the order in which they get the colours: those that come first differ most. */
+export function makeTheme(
+  dark: boolean,
+  modules: readonly string[] = [],
+): Theme {
+  const places = new Map<string, number>();
+  const place = (name: string): number => {
+    let found = places.get(name);
+    if (found === undefined) places.set(name, (found = places.size));
+    return found;
+  };
+  for (const name of modules) if (!NEUTRAL.test(name)) place(name);
   return {
     dark,
     font: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
     colour: (name) => COLOURS[name][dark ? 1 : 0],
     module(name, light = 0) {
-      let seed = hues.get(name);
-      if (seed === undefined) hues.set(name, (seed = hash(name)));
-      const hue = HUES[seed % HUES.length];
-      const step = (seed >>> 8) % 3;
+      const grey = NEUTRAL.test(name);
+      const at = grey ? 0 : place(name);
+      const hue = HUES[at % HUES.length];
+      const step = Math.floor(at / HUES.length) % STEPS;
       const lightness = dark
-        ? 33 + step * 4 - light * 14
-        : 80 - step * 5 + light * 12;
-      const saturation = (dark ? 34 : 58) - light * 30;
+        ? 34 + step * 5 - light * 14
+        : 80 - step * 6 + light * 12;
+      const saturation = grey ? 4 : (dark ? 36 : 60) - light * 30;
       return {
         fill: `hsl(${hue} ${saturation}% ${lightness}%)`,
         text: dark ? "#f2f4f7" : "#1b1e24",
@@ -70,10 +86,16 @@ export function makeTheme(dark: boolean): Theme {
   };
 }
 
-function hash(text: string): number {
-  let value = 2166136261;
-  for (let i = 0; i < Math.min(text.length, 200); i++) {
-    value = Math.imul(value ^ text.charCodeAt(i), 16777619);
+/** Modules by the number of contexts they have in these recordings, most first. */
+export function modulesOf(recordings: readonly Recording[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { contexts, functions } of recordings) {
+    for (const fn of contexts.fn) {
+      const name = functions[fn]?.module ?? "";
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
   }
-  return (value ^ (value >>> 15)) >>> 0;
+  return [...counts]
+    .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+    .map(([name]) => name);
 }

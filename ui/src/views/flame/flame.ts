@@ -5,25 +5,11 @@ import type { Profile, Tree } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { App, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import {
-  count,
-  duration,
-  part,
-  printable,
-  shortened,
-} from "../../shell/format";
-import {
-  collapsed,
-  focusOn,
-  hidden,
-  sandwichOf,
-  sourceAt,
-} from "../../shell/links";
-import { openMenu } from "../../shell/menu";
+import { count, duration, part } from "../../shell/format";
 import { nothing } from "../../shell/nothing";
-import { told } from "../../shell/told";
 import { colouring, legend } from "./colour";
 import "./flame.css";
+import { explained, frameMenu, tip } from "./frame";
 import { Icicle } from "./icicle";
 
 export const flame: View = {
@@ -34,14 +20,20 @@ export const flame: View = {
     let profile: Profile | null = null;
     let tree: Tree | null = null;
     let asked = 0;
+    const explain = (node: number) => explained(app, profile!, tree!, node);
     const zoomed = () => Number(app.own("flame", "zoom") ?? -1);
     const icicle = new Icicle(
       {
         point: (node) => app.explain(node === null ? null : explain(node)),
         select: (node) => app.explain(explain(node), true),
+        tip: (node) => tip(profile!, tree!, node),
         zoom: (node) =>
           app.setOwn("flame", "zoom", node < 0 ? null : String(node), true),
-        menu: (node, x, y) => menu(node, x, y),
+        menu: (node, x, y) =>
+          frameMenu(app, profile!, tree!, node, x, y, {
+            label: "Zoom here",
+            run: () => app.setOwn("flame", "zoom", String(node), true),
+          }),
       },
       false,
       "Flame graph. Arrow keys move between frames, Enter zooms, Escape zooms out, Shift F10 opens the menu.",
@@ -59,60 +51,6 @@ export const flame: View = {
     function zoomOut(): void {
       const above = tree && zoomed() < tree.size ? tree.parent[zoomed()] : -1;
       app.setOwn("flame", "zoom", above < 0 ? null : String(above), true);
-    }
-
-    function explain(node: number): HTMLElement {
-      return told(app, profile!, {
-        fn: tree!.fn[node],
-        line: tree!.line[node],
-        own: tree!.own[node],
-        total: tree!.total[node],
-        totalWaiting: tree!.totalWaiting[node],
-        samples: tree!.totalSamples[node],
-      });
-    }
-
-    function menu(node: number, x: number, y: number): void {
-      const fn = tree!.fn[node];
-      const { name, file, line } = profile!.functions[fn];
-      const at = tree!.line[node] || line;
-      openMenu(
-        [
-          {
-            label: "Zoom here",
-            run: () => app.setOwn("flame", "zoom", String(node), true),
-          },
-          {
-            label: "Focus: only stacks through it",
-            run: () => app.set(focusOn(app, fn), true),
-          },
-          {
-            label: "Hide: leave out its time",
-            run: () => app.set(hidden(app, fn), true),
-          },
-          {
-            label: "Collapse recursion",
-            disabled: !recursive(tree!, fn),
-            run: () => app.set(collapsed(app, fn), true),
-          },
-          {
-            label: "Callers and callees",
-            run: () => app.set(sandwichOf(app, fn), true),
-          },
-          {
-            label: "Source",
-            disabled: !file || file.startsWith("<"),
-            run: () => app.set(sourceAt(app, file, at), true),
-          },
-          {
-            label: "Copy the name",
-            run: () => void navigator.clipboard?.writeText(printable(name)),
-          },
-        ],
-        x,
-        y,
-        shortened(name, 60),
-      );
     }
 
     return {
@@ -236,14 +174,4 @@ function toolbar(
     h("span", { class: "gap" }),
     legend(app, profile),
   ];
-}
-
-function recursive(tree: Tree, fn: number): boolean {
-  for (let i = 0; i < tree.size; i++) {
-    if (tree.fn[i] !== fn || !tree.totalSamples[i]) continue;
-    for (let at = tree.parent[i]; at >= 0; at = tree.parent[at]) {
-      if (tree.fn[at] === fn) return true;
-    }
-  }
-  return false;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Tree } from "../../profile/profile";
-import { h, perFrame, sized } from "../../shell/dom";
+import { fill, h, perFrame, sized } from "../../shell/dom";
 import type { Theme } from "../../shell/theme";
 import { Order, layout, type Box, type Row, type Span } from "./layout";
 import { Lettering } from "./text";
@@ -28,6 +28,8 @@ export interface Events {
   select(node: number): void;
   zoom(node: number): void;
   menu(node: number, x: number, y: number): void;
+  /** A few words beside the pointer. */
+  tip?(node: number): HTMLElement;
 }
 
 export class Icicle {
@@ -35,6 +37,7 @@ export class Icicle {
   private readonly base = h("canvas", { class: "layer" });
   private readonly over = h("canvas", { class: "layer" });
   private readonly room = h("div", { class: "room" });
+  private readonly words = h("div", { class: "tip", "aria-hidden": "true" });
   private order: Order | null = null;
   private look: Look | null = null;
   private theme: Theme | null = null;
@@ -63,7 +66,9 @@ export class Icicle {
       },
       h("div", { class: "pane" }, this.base, this.over),
       this.room,
+      this.words,
     );
+    this.words.hidden = true;
     this.listen();
   }
 
@@ -242,6 +247,7 @@ export class Icicle {
     element.addEventListener("pointermove", (event) => {
       if (event.buttons & 1) return;
       this.point(this.at(event));
+      this.placeTip(event.clientX, event.clientY);
     });
     element.addEventListener("pointerleave", () => this.point(null));
     element.addEventListener("click", (event) => {
@@ -325,6 +331,19 @@ export class Icicle {
     this.pointed = node;
     this.paintOver();
     this.events.point(node);
+    this.words.hidden = node === null || !this.events.tip;
+    if (node !== null && this.events.tip)
+      fill(this.words, this.events.tip(node));
+  }
+
+  /** Beside the pointer, and never out of the window. */
+  private placeTip(x: number, y: number): void {
+    if (this.words.hidden) return;
+    const { offsetWidth: width, offsetHeight: height } = this.words;
+    const left = Math.max(4, Math.min(x + 14, innerWidth - width - 6));
+    const top = y + 18 + height > innerHeight ? y - height - 10 : y + 18;
+    this.words.style.left = `${left}px`;
+    this.words.style.top = `${top}px`;
   }
 
   private choose(node: number): void {

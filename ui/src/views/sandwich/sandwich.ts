@@ -11,6 +11,7 @@ import { nothing } from "../../shell/nothing";
 import { told } from "../../shell/told";
 import { colouring } from "../flame/colour";
 import "../flame/flame.css";
+import { explained, frameMenu, tip } from "../flame/frame";
 import { Icicle, type Events } from "../flame/icicle";
 import "./sandwich.css";
 import { FunctionTable } from "./table";
@@ -32,17 +33,8 @@ export const sandwich: View = {
       callees: null,
     };
     const events = (side: "callers" | "callees"): Events => {
-      const explain = (node: number) => {
-        const tree = shown[side]!;
-        return told(app, profile!, {
-          fn: tree.fn[node],
-          line: tree.line[node],
-          own: tree.own[node],
-          total: tree.total[node],
-          totalWaiting: tree.totalWaiting[node],
-          samples: tree.totalSamples[node],
-        });
-      };
+      const explain = (node: number) =>
+        explained(app, profile!, shown[side]!, node);
       const take = (node: number) =>
         node >= 0 &&
         app.setOwn("sandwich", "fn", String(shown[side]!.fn[node]), true);
@@ -50,7 +42,12 @@ export const sandwich: View = {
         point: (node) => app.explain(node === null ? null : explain(node)),
         select: (node) => app.explain(explain(node), true),
         zoom: take,
-        menu: take,
+        tip: (node) => tip(profile!, shown[side]!, node),
+        menu: (node, x, y) =>
+          frameMenu(app, profile!, shown[side]!, node, x, y, {
+            label: "Take this function",
+            run: () => take(node),
+          }),
       };
     };
     const above = new Icicle(

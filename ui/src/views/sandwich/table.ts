@@ -103,9 +103,9 @@ export class FunctionTable {
           this.app.explain(told(this.app, profile, { ...row, line: 0 })),
         onpointerleave: () => this.app.explain(null),
       },
-      amount(row.own, profile.total),
+      amount(row.own, profile.total, row.ownWaiting),
       shareOf(row.own, profile.total),
-      amount(row.total, profile.total),
+      amount(row.total, profile.total, row.totalWaiting),
       shareOf(row.total, profile.total),
       h(
         "span",

@@ -92,9 +92,9 @@ export const tree: View = {
           onpointerenter: () => app.explain(explain(node)),
           onpointerleave: () => app.explain(null),
         },
-        amount(shown!.total[node], profile!.total),
+        amount(shown!.total[node], profile!.total, shown!.totalWaiting[node]),
         shareOf(shown!.total[node], profile!.total),
-        amount(shown!.own[node], profile!.total),
+        amount(shown!.own[node], profile!.total, shown!.ownWaiting[node]),
         shareOf(shown!.own[node], profile!.total),
         h(
           "span",
