@@ -1,7 +1,7 @@
 /** The chosen samples summed over the calling context tree; what the time views share. */
 
 import type { Fn, Recording, Samples } from "../data/recording";
-import { summed, type Choice, type Sums } from "./choice";
+import { Stretches, summed, type Choice, type Sums } from "./choice";
 import { functionsOf, shapeOf, type Shape } from "./shape";
 import { NO_CHANGES, transformed, type Changes } from "./transform";
 
@@ -40,16 +40,18 @@ export interface Profile {
 export class Profiler {
   readonly functions: readonly Fn[];
   private readonly shapes = new Map<string, Shape>();
+  private readonly stretches: Stretches;
 
   constructor(
     readonly recording: Recording,
-    readonly samples: Samples,
+    samples: Samples,
   ) {
+    this.stretches = new Stretches(samples);
     this.functions = functionsOf(recording);
   }
 
   profile(choice: Choice, changes: Changes = NO_CHANGES): Profile {
-    const sums = summed(this.recording, this.samples, choice);
+    const sums = summed(this.recording, this.stretches, choice);
     const trees = new Map<boolean, Tree>();
     const tree = (mergeLines: boolean): Tree => {
       let found = trees.get(mergeLines);
