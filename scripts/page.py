@@ -127,6 +127,8 @@ VERBS = {"build": build, "check": check, "format": put_into_shape, "test": test}
 def main() -> None:
     if len(sys.argv) != 2 or sys.argv[1] not in VERBS:
         sys.exit(__doc__)
+    # Where a Node.js that was fetched lies; make has it on the path anyway.
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     folder = ROOT / "build"
     folder.mkdir(exist_ok=True)
     with open(folder / "page-lock", "w") as lock:
