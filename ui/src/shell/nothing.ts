@@ -42,3 +42,8 @@ export function nothing(app: App): HTMLElement {
   }
   return h("p", { class: "empty" }, `No ${state.time} time was recorded.`);
 }
+
+/** Until the samples are there. */
+export function reading(): HTMLElement {
+  return h("p", { class: "empty", role: "status" }, "Reading the samples …");
+}

@@ -138,6 +138,15 @@ export function openPage(
     theme = themeNow(modules);
     render();
   });
+  // A part that cannot be read must not leave an empty view without a word.
+  window.addEventListener("unhandledrejection", (event) => {
+    const why =
+      event.reason instanceof Error ? event.reason.message : event.reason;
+    band.show(
+      h("p", { class: "wrong", role: "alert" }, `This went wrong: ${why}`),
+      true,
+    );
+  });
   render();
   return app;
 }

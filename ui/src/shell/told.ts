@@ -43,7 +43,7 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
       ),
       h(
         "bdi",
-        { class: "faint", title: printable(fn.file) },
+        { class: "faint", title: shortened(fn.file, 400) },
         place(fn.file, line, 50),
       ),
       h(

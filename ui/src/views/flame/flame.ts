@@ -6,7 +6,7 @@ import { search } from "../../profile/search";
 import type { App, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
 import { count, duration, part } from "../../shell/format";
-import { nothing } from "../../shell/nothing";
+import { nothing, reading } from "../../shell/nothing";
 import { colouring, legend } from "./colour";
 import "./flame.css";
 import { explained, frameMenu, tip } from "./frame";
@@ -39,11 +39,15 @@ export const flame: View = {
       "Flame graph. Arrow keys move between frames, Enter zooms, Escape zooms out, Shift F10 opens the menu.",
     );
     const tools = h("div", { class: "tools" });
-    const empty = h("div", { class: "empty-room" });
+    const empty = h("div", { class: "empty-room" }, reading());
+    icicle.element.hidden = true;
     fill(root, tools, icicle.element, empty);
     const back = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || zoomed() < 0) return;
-      if ((event.target as HTMLElement).matches("input, .strip")) return;
+      if (
+        (event.target as HTMLElement).matches("input, .strip, dialog, dialog *")
+      )
+        return;
       zoomOut();
     };
     document.addEventListener("keydown", back);

@@ -86,7 +86,9 @@ export class Icicle {
     );
     if (fresh) {
       this.span = wanted;
-      this.draw();
+      this.paint();
+      // The root is what one wants to see first.
+      this.element.scrollTop = this.up ? this.element.scrollHeight : 0;
     } else this.move(wanted);
   }
 

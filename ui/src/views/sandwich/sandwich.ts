@@ -7,7 +7,7 @@ import { search } from "../../profile/search";
 import type { View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
 import { count, duration, part, place, shortened } from "../../shell/format";
-import { nothing } from "../../shell/nothing";
+import { nothing, reading } from "../../shell/nothing";
 import { told } from "../../shell/told";
 import { colouring } from "../flame/colour";
 import "../flame/flame.css";
@@ -70,8 +70,9 @@ export const sandwich: View = {
       below.element,
       h("p", { class: "side faint" }, "calls"),
     );
-    const empty = h("div", { class: "empty-room" });
+    const empty = h("div", { class: "empty-room" }, reading());
     const both = h("div", { class: "sides" }, table.element, right);
+    both.hidden = true;
     fill(root, both, empty);
 
     return {

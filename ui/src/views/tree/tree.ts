@@ -15,7 +15,7 @@ import {
   shortened,
   thousands,
 } from "../../shell/format";
-import { nothing } from "../../shell/nothing";
+import { nothing, reading } from "../../shell/nothing";
 import { Rows } from "../../shell/rows";
 import { told } from "../../shell/told";
 import "./tree.css";
@@ -54,7 +54,8 @@ export const tree: View = {
       head,
     );
     const tools = h("div", { class: "tools" });
-    const empty = h("div", { class: "empty-room" });
+    const empty = h("div", { class: "empty-room" }, reading());
+    table.element.hidden = true;
     fill(root, tools, table.element, empty);
 
     const draw = () => {
