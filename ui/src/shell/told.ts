@@ -4,7 +4,7 @@ import { standsIn } from "../profile/shape";
 import type { Profile } from "../profile/profile";
 import type { App } from "./app";
 import { h } from "./dom";
-import { count, duration, part, place, printable, shortened } from "./format";
+import { count, duration, part, place, shortened } from "./format";
 import { focusOn, hidden, sandwichOf, sourceAt } from "./links";
 import { sourceLine } from "./sourceline";
 

@@ -7,20 +7,13 @@ import type { Tree } from "../../profile/profile";
 import { fill, h, perFrame, sized } from "../../shell/dom";
 import type { Theme } from "../../shell/theme";
 import { Order, layout, type Box, type Row, type Span } from "./layout";
+import { drawRow, ROW, type Look } from "./row";
 import { Lettering } from "./text";
 
-export const ROW = 19;
+export type { Look } from "./row";
+
 const MOVE = 160;
 const SMALLEST_SPAN = 10;
-
-export interface Look {
-  label(node: number): string;
-  fill(node: number): string | CanvasPattern;
-  ink(node: number): string;
-  dim(node: number): boolean;
-  /** Share of the time that was running, drawn as a thin bar; null: no bar. */
-  running(node: number): number | null;
-}
 
 export interface Events {
   /** null: nothing is under the pointer any more. */
@@ -145,39 +138,12 @@ export class Icicle {
     context.textBaseline = "middle";
     const [first, last] = this.visible();
     for (let depth = first; depth < last; depth++)
-      this.paintRow(context, depth);
+      drawRow(context, this.rows[depth], this.y(depth), {
+        look,
+        theme,
+        letters: this.letters,
+      });
     this.paintOver();
-  }
-
-  private paintRow(context: CanvasRenderingContext2D, depth: number): void {
-    const look = this.look!;
-    const y = this.y(depth);
-    const row = this.rows[depth];
-    for (const box of row.boxes) {
-      const gap = box.width > 3 ? 1 : 0;
-      const dim = look.dim(box.node);
-      context.globalAlpha = dim ? 0.25 : 1;
-      context.fillStyle = look.fill(box.node);
-      context.fillRect(box.x, y, box.width - gap, ROW - 1);
-      const ran = look.running(box.node);
-      if (ran !== null && box.width > 2) {
-        context.fillStyle = this.theme!.colour("running");
-        context.fillRect(box.x, y + ROW - 4, (box.width - gap) * ran, 3);
-      }
-      if (box.width > 22) {
-        const text = this.letters!.fit(look.label(box.node), box.width - 8);
-        if (text) {
-          context.globalAlpha = dim ? 0.6 : 1;
-          context.fillStyle = look.ink(box.node);
-          context.fillText(text, box.x + 4, y + ROW / 2);
-        }
-      }
-    }
-    context.globalAlpha = 0.6;
-    context.fillStyle = this.theme!.colour("line");
-    for (const dust of row.dust)
-      context.fillRect(dust.x, y, dust.width, ROW - 1);
-    context.globalAlpha = 1;
   }
 
   private paintOver(): void {
