@@ -4,7 +4,7 @@
  */
 
 import { withTotals, type Tree } from "./profile";
-import { merged, type Shape } from "./shape";
+import { withChildren, type Shape } from "./shape";
 import { focused, outermost } from "./transform";
 
 /** The function as root, with what it called below it. */
@@ -26,31 +26,29 @@ export function callers(tree: Tree, fn: number): Tree {
   const outer = outermost(tree, fn);
   const parent: number[] = [];
   const fns: number[] = [];
-  const lines: number[] = [];
   const ends: [at: number, node: number][] = [];
-  const known = new Map<string, number>();
+  const known = new Map<number, number>();
+  const span = tree.fn.reduce((most, one) => Math.max(most, one), 0) + 1;
   for (let i = 0; i < tree.size; i++) {
     if (outer[i] !== i || !tree.totalSamples[i]) continue;
     let above = -1;
     for (let at = i; at >= 0; at = tree.parent[at]) {
-      // In which line the function itself stands is no matter of its callers.
-      const line = at === i ? 0 : tree.line[at];
-      const key = `${above}.${tree.fn[at]}.${line}`;
+      const key = (above + 1) * span + tree.fn[at];
       let found = known.get(key);
       if (found === undefined) {
         known.set(key, (found = parent.length));
         parent.push(above);
         fns.push(tree.fn[at]);
-        lines.push(line);
       }
       above = found;
     }
     ends.push([above, i]);
   }
-  const shape = merged({
-    parent: Int32Array.from(parent),
+  const shape = withChildren(Int32Array.from(parent), {
     fn: Int32Array.from(fns),
-    line: Int32Array.from(lines),
+    // By function, not by line: one that calls from two lines is one caller.
+    line: new Int32Array(parent.length),
+    node: new Int32Array(0),
   });
   return added(shape, (own, waiting, samples) => {
     for (const [at, node] of ends) {

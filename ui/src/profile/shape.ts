@@ -76,7 +76,6 @@ export function merged(frames: Frames): Shape {
   const parent: number[] = [];
   const fn: number[] = [];
   const line: number[] = [];
-  const depth: number[] = [];
   const kinds = new Map<number, number>();
   const known = new Map<number, number>();
   for (let i = 0; i < count; i++) {
@@ -101,27 +100,30 @@ export function merged(frames: Frames): Shape {
     parent.push(above);
     fn.push(frames.fn[i]);
     line.push(frames.line[i]);
-    depth.push(above < 0 ? 0 : depth[above] + 1);
   }
   return withChildren(Int32Array.from(parent), {
     fn: Int32Array.from(fn),
     line: Int32Array.from(line),
-    depth: Int32Array.from(depth),
     node,
   });
 }
 
-function withChildren(
+/** A shape of its parents, which must come before their children. */
+export function withChildren(
   parent: Int32Array,
-  rest: Pick<Shape, "fn" | "line" | "depth" | "node">,
+  rest: Pick<Shape, "fn" | "line" | "node">,
 ): Shape {
   const size = parent.length;
   const first = new Int32Array(size + 2);
+  const depth = new Int32Array(size);
   const place = (i: number) => (parent[i] < 0 ? size : parent[i]);
-  for (let i = 0; i < size; i++) first[place(i) + 1]++;
+  for (let i = 0; i < size; i++) {
+    first[place(i) + 1]++;
+    depth[i] = parent[i] < 0 ? 0 : depth[parent[i]] + 1;
+  }
   for (let i = 0; i <= size; i++) first[i + 1] += first[i];
   const next = first.slice();
   const child = new Int32Array(size);
   for (let i = 0; i < size; i++) child[next[place(i)]++] = i;
-  return { parent, first, child, size, ...rest };
+  return { parent, depth, first, child, size, ...rest };
 }

@@ -12,7 +12,8 @@ import { Lettering } from "./text";
 
 export type { Look } from "./row";
 
-const MOVE = 160;
+/** Milliseconds of a zoom: to be followed by the eye, not waited for. */
+const MOVE = 70;
 const SMALLEST_SPAN = 10;
 
 export interface Events {
