@@ -50,23 +50,20 @@ export function lanes(
   const waited = byThread(waits.thread, threads);
   const found: Lane[] = [];
   for (let thread = 0; thread < threads; thread++) {
-    const lane = new Builder(samples, waits, gil);
-    found.push(
-      lane.made(
-        thread,
-        sampled[thread]!,
-        inOrder(waited[thread]!, waits.start),
-      ),
-    );
+    const mine = sampled[thread]!;
+    const its = inOrder(waited[thread]!, waits.start);
+    const lane = new Builder(samples, waits, gil, mine.length, its.length);
+    found.push(lane.made(thread, mine, its));
   }
   return found;
 }
 
 class Builder {
-  private readonly start: number[] = [];
-  private readonly end: number[] = [];
-  private readonly state: number[] = [];
-  private readonly row: number[] = [];
+  private readonly start: Float64Array;
+  private readonly end: Float64Array;
+  private readonly state: Uint8Array;
+  private readonly row: Int32Array;
+  private size = 0;
   private readonly spent = new Float64Array(STATES);
   /** Up to here everything is told. */
   private done = -Infinity;
@@ -78,17 +75,26 @@ class Builder {
     private readonly samples: Samples,
     private readonly waits: Waits,
     private readonly gil: number,
-  ) {}
+    sampled: number,
+    waited: number,
+  ) {
+    // A wait is one segment, and may cut a sample into one more.
+    const most = sampled + 2 * waited;
+    this.start = new Float64Array(most);
+    this.end = new Float64Array(most);
+    this.state = new Uint8Array(most);
+    this.row = new Int32Array(most);
+  }
 
   made(thread: number, sampled: Int32Array, waited: Int32Array): Lane {
     for (const sample of sampled) this.sample(sample, waited);
     while (this.next < waited.length) this.wait(waited[this.next++]!);
     return {
       thread,
-      start: Float64Array.from(this.start),
-      end: Float64Array.from(this.end),
-      state: Uint8Array.from(this.state),
-      row: Int32Array.from(this.row),
+      start: this.start.slice(0, this.size),
+      end: this.end.slice(0, this.size),
+      state: this.state.slice(0, this.size),
+      row: this.row.slice(0, this.size),
       spent: this.spent,
     };
   }
@@ -141,10 +147,11 @@ class Builder {
 
   private add(start: number, end: number, state: number, row: number): void {
     if (end <= start) return;
-    this.start.push(start);
-    this.end.push(end);
-    this.state.push(state);
-    this.row.push(row);
+    const at = this.size++;
+    this.start[at] = start;
+    this.end[at] = end;
+    this.state[at] = state;
+    this.row[at] = row;
     this.spent[state]! += end - start;
     this.done = end;
   }

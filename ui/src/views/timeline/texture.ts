@@ -74,27 +74,32 @@ export function paint(
   shares: Float32Array,
   top: number,
   height: number,
-  offset = 0,
 ): void {
   const { data, width } = picture;
   const { side, pixels } = look;
   const bottom = top + height;
-  for (let x = 0; x < width; x++) {
+  const first = Math.max(top, 0);
+  const last = Math.min(bottom, picture.height);
+  // Where the line of the texture begins for each row: the innermost loop only adds.
+  const line = new Int32Array(Math.max(last, 0));
+  for (let y = first; y < last; y++) line[y] = (y % side) * side;
+  for (let x = 0, column = 0, at = 0; x < width; x++, at += STATES) {
     let share = 0;
-    let y = bottom;
+    let below = bottom;
     for (let state = 0; state < STATES; state++) {
-      const part = shares[x * STATES + state]!;
+      const part = shares[at + state]!;
       if (part <= 0) continue;
       share += part;
-      const end = Math.max(Math.round(bottom - Math.min(share, 1) * height), 0);
+      const edge = bottom - Math.round(Math.min(share, 1) * height);
       const square = pixels[state]!;
-      for (; y > end;) {
-        y--;
-        if (y < picture.height)
-          data[y * width + x] =
-            square[((y + offset) % side) * side + (x % side)]!;
+      const end = Math.max(edge, first);
+      let y = Math.min(below, last) - 1;
+      for (let pixel = y * width + x; y >= end; y--, pixel -= width) {
+        data[pixel] = square[line[y]! + column]!;
       }
+      below = edge;
     }
+    if (++column === side) column = 0;
   }
 }
 

@@ -4,17 +4,17 @@ import type { Recording, Samples, Waits } from "../../data/recording";
 import { threadMask } from "../../profile/choice";
 import type { App, Mounted, View } from "../../shell/app";
 import { fill, h, perFrame } from "../../shell/dom";
+import { bar } from "./bar";
 import { listen } from "./hands";
 import { LANE, placeAt, plotWidth, timeAt, type Layout } from "./layout";
-import { legend } from "./legend";
-import { ordered, orderOf, ORDERS, type Order } from "./order";
+import { ordered, orderOf, type Order } from "./order";
 import { between, drawOver, scrolledTo, type Over } from "./overlay";
 import { Picture } from "./picture";
 import { isOfLock, lanes, segmentAt, type Lane } from "./segments";
 import { panned, read, within, written, zoomed, type Span } from "./span";
 import { reading, waited, type Waited } from "./reading";
 import { segmentWords, waitWords, type Tables } from "./told";
-import { waitOf } from "./wait";
+import { noWaits, waitOf } from "./wait";
 
 export const timeline: View = {
   id: "timeline",
@@ -180,80 +180,21 @@ class Timeline implements Mounted {
   private bar(): void {
     const { app, layout } = this;
     const { from, to } = layout.span;
-    const range = this.state.range;
+    const { range } = this.state;
     const all = from <= 0 && to >= this.whole;
     const barOf = JSON.stringify([all, range, this.order, app.theme.dark]);
     if (barOf === this.barOf) return;
     this.barOf = barOf;
-    const zoom = (factor: number) => () => {
+    const zoom = (factor: number) => {
       const { span } = this.layout;
       const middle = (span.from + span.to) / 2;
       this.show(zoomed(span, factor, middle, this.whole));
     };
-    const sort = h(
-      "select",
-      {
-        "aria-label": "Sort lanes by",
-        onchange: () =>
-          app.setOwn(
-            "timeline",
-            "sort",
-            sort.value === "cpu" ? null : sort.value,
-          ),
-      },
-      Object.entries(ORDERS).map(([id, title]) =>
-        h("option", { value: id, selected: id === this.order }, title),
-      ),
-    );
+    const show = (span: Span) => this.show(within(span, this.whole));
+    const whole = { from: 0, to: this.whole };
     fill(
       this.tools,
-      h("label", null, h("span", { class: "faint" }, "sort by "), sort),
-      h(
-        "span",
-        { class: "segments" },
-        h(
-          "button",
-          { class: "segment", "aria-label": "Zoom in", onclick: zoom(0.5) },
-          "+",
-        ),
-        h(
-          "button",
-          {
-            class: "segment",
-            "aria-label": "Zoom out",
-            disabled: all,
-            onclick: zoom(2),
-          },
-          "−",
-        ),
-        h(
-          "button",
-          {
-            class: "segment",
-            disabled: all,
-            onclick: () => this.show({ from: 0, to: this.whole }),
-          },
-          "all",
-        ),
-        h(
-          "button",
-          {
-            class: "segment",
-            disabled: !range,
-            onclick: () => range && this.show(within(range, this.whole)),
-          },
-          "the range",
-        ),
-      ),
-      range
-        ? h(
-            "a",
-            { href: app.link({ view: "flame", time: "wall" }) },
-            "flame graph of the range",
-          )
-        : null,
-      h("span", { class: "gap" }),
-      legend(app.theme),
+      ...bar(app, this.order, { all, range, whole, zoom, show }),
     );
   }
 
@@ -425,25 +366,4 @@ class Timeline implements Mounted {
   private reveal(place: number): void {
     this.scroll.scrollTop = scrolledTo(this.layout, place);
   }
-}
-
-function noWaits(): Promise<Waits> {
-  const ints = new Int32Array(0);
-  const floats = new Float64Array(0);
-  const bytes = new Uint8Array(0);
-  return Promise.resolve({
-    wait: ints,
-    thread: ints,
-    start: floats,
-    end: floats,
-    lock: ints,
-    kind: bytes,
-    waiter: ints,
-    owner: ints,
-    waiterFunction: ints,
-    ownerFunction: ints,
-    ownerThread: ints,
-    ns: floats,
-    signalling: bytes,
-  });
 }

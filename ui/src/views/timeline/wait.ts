@@ -52,3 +52,25 @@ export function waitOf(waits: Waits, number: number): Wait | null {
 export function lockName(recording: Recording, lock: number): string {
   return recording.locks[lock]?.name ?? "a lock";
 }
+
+/** What a recording without waits has. */
+export function noWaits(): Promise<Waits> {
+  const ints = new Int32Array(0);
+  const floats = new Float64Array(0);
+  const bytes = new Uint8Array(0);
+  return Promise.resolve({
+    wait: ints,
+    thread: ints,
+    start: floats,
+    end: floats,
+    lock: ints,
+    kind: bytes,
+    waiter: ints,
+    owner: ints,
+    waiterFunction: ints,
+    ownerFunction: ints,
+    ownerThread: ints,
+    ns: floats,
+    signalling: bytes,
+  });
+}
