@@ -4,6 +4,7 @@ import type { Meta, Recording } from "../../data/recording";
 import { count, duration, percent, shortened } from "../../shell/format";
 import { programOf, runtimeName } from "../../shell/heading";
 import type { ColourName } from "../../shell/theme";
+import { KINDS } from "../locks/words";
 
 const SIGNALS = new Set([
   "condition",
@@ -14,22 +15,6 @@ const SIGNALS = new Set([
   "future",
 ]);
 const MOST_KINDS = 3;
-const KINDS: Record<string, string> = {
-  gil: "the GIL",
-  rlock: "reentrant locks (RLock)",
-  lock: "locks",
-  semaphore: "semaphores",
-  condition: "conditions",
-  event: "events",
-  barrier: "barriers",
-  queue: "queues",
-  join: "threads to end (join)",
-  future: "futures",
-  import: "modules being imported",
-  io: "files and streams (their buffers' locks)",
-  process: "locks between processes",
-  object: "locks inside objects",
-};
 
 export function whatRan(recording: Recording): string {
   const { meta, processes, threads } = recording;
