@@ -5,6 +5,7 @@ import { threadMask } from "../../profile/choice";
 import type { App, Mounted, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
 import { count, duration, part } from "../../shell/format";
+import { without } from "../../shell/links";
 import { chips } from "./chips";
 import { detail } from "./detail";
 import {
@@ -71,27 +72,21 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
   let rows: Rows | null = null;
   let unnamed = 0;
 
-  const panel = chips((order) => {
+  const regroup = (order: readonly Aspect[]) => {
     const text = order.join();
-    app.setOwn(
-      "locks",
-      "by",
-      text === DEFAULT_ASPECTS.join() ? null : text,
-      true,
-    );
-  });
+    // A row is known by its values, which mean something else in another order.
+    const own: Record<string, string> = {
+      ...without(app.state.own, "locks.row", "locks.by"),
+    };
+    if (text !== DEFAULT_ASPECTS.join()) own["locks.by"] = text;
+    app.set({ own }, true);
+  };
+  const panel = chips(regroup);
   const questions = h("select", {
     "aria-label": "A question to begin with",
     onchange: () => {
       const asked = QUESTIONS[Number(questions.value)];
-      if (asked) {
-        app.setOwn(
-          "locks",
-          "by",
-          asked[1].join() === DEFAULT_ASPECTS.join() ? null : asked[1].join(),
-          true,
-        );
-      }
+      if (asked) regroup(asked[1]);
     },
   });
   const parts = h("div", {

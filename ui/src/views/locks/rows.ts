@@ -256,6 +256,10 @@ export function table(
 
   function toggle(row: Row): void {
     row.open = !row.open && rows!.children(row).length > 0;
+    // What is chosen stays in sight.
+    for (let at = chosen?.above ?? null; at; at = at.above) {
+      if (at === row && !row.open) choose(row);
+    }
     redraw(true);
   }
 
@@ -293,9 +297,15 @@ export function table(
         h("th", { scope: "col" }, names.join(" / ")),
       );
       const focused = body.contains(document.activeElement);
+      const another = chosen !== selected;
       rows = next;
       chosen = selected;
       redraw(focused);
+      if (another) {
+        body
+          .querySelector('[aria-selected="true"]')
+          ?.scrollIntoView({ block: "nearest" });
+      }
     },
   };
 }

@@ -4,10 +4,13 @@ import type { App } from "../../shell/app";
 import { h } from "../../shell/dom";
 import { count, duration, part, shortened } from "../../shell/format";
 import type { File, Line } from "./lines";
+import { Reader } from "./tokens";
 
 /** Lines of one block: the browser lays out only the blocks that are near the screen. */
 const BLOCK = 100;
 const LONGEST = 1000;
+/** Longer files are shown without colours: there would be too many elements. */
+const COLOURED = 8000;
 
 export function listing(
   app: App,
@@ -20,8 +23,15 @@ export function listing(
     ...[...file.lines.values()].map((line) => line.self),
     1,
   );
-  const one = (number: number, code: string | null) =>
-    drawn(app, profile, file.lines.get(number), number, code, hottest, asked);
+  const one = (
+    number: number,
+    code: string | null,
+    reader: Reader | null = null,
+  ) => {
+    const line = file.lines.get(number);
+    const told = code === null ? null : coded(code, reader);
+    return drawn(app, profile, line, number, code, told, hottest, asked);
+  };
   const head = h(
     "div",
     { class: "code-head" },
@@ -41,6 +51,8 @@ export function listing(
   }
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
+  const reader =
+    lines.length <= COLOURED && /\.pyw?$/.test(file.file) ? new Reader() : null;
   const blocks: HTMLElement[] = [];
   for (let start = 0; start < lines.length; start += BLOCK) {
     const part = lines.slice(start, start + BLOCK);
@@ -51,7 +63,7 @@ export function listing(
           class: "block",
           style: { "contain-intrinsic-height": `${part.length * 19}px` },
         },
-        part.map((code, i) => one(start + i + 1, code)),
+        part.map((code, i) => one(start + i + 1, code, reader)),
       ),
     );
   }
@@ -64,6 +76,7 @@ function drawn(
   line: Line | undefined,
   number: number,
   code: string | null,
+  told: HTMLElement | null,
   hottest: number,
   asked: number,
 ): HTMLElement {
@@ -128,13 +141,25 @@ function drawn(
       h("span", null, self ? duration(self) : ""),
     ),
     h("span", { class: "number at" }, number),
-    code === null
-      ? h("span", { class: "names" }, names().join(", "))
-      : h(
-          "span",
-          { class: "text" },
-          code.length > LONGEST ? shortened(code, LONGEST) : visible(code),
-        ),
+    told ?? h("span", { class: "names" }, names().join(", ")),
+  );
+}
+
+function coded(code: string, reader: Reader | null): HTMLElement {
+  // The reader must see every line, or it would not know which are in a string.
+  const tokens = reader?.line(code);
+  if (code.length > LONGEST)
+    return h("span", { class: "text" }, shortened(code, LONGEST));
+  return h(
+    "span",
+    { class: "text" },
+    tokens
+      ? tokens.map(({ kind, text }) =>
+          kind
+            ? h("span", { class: `python-${kind}` }, visible(text))
+            : visible(text),
+        )
+      : visible(code),
   );
 }
 

@@ -9,6 +9,8 @@ export interface Tools {
   /** Whether all of the time is shown. */
   all: boolean;
   range: Span | null;
+  /** Whether the flame graph is shown below. */
+  flame: boolean;
   whole: Span;
   zoom(factor: number): void;
   show(span: Span): void;
@@ -64,13 +66,16 @@ export function bar(
         if (range) tools.show(range);
       }),
     ),
-    range
-      ? h(
-          "a",
-          { href: app.link({ view: "flame", time: "wall" }) },
-          "flame graph of the range",
-        )
-      : null,
+    h(
+      "button",
+      {
+        "aria-pressed": String(tools.flame),
+        class: tools.flame ? "active" : "",
+        onclick: () =>
+          app.setOwn("timeline", "flame", tools.flame ? null : "below"),
+      },
+      range ? "flame graph of the range" : "flame graph below",
+    ),
     h("span", { class: "gap" }),
     legend(app.theme),
   ];

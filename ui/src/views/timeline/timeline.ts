@@ -5,6 +5,7 @@ import { threadMask } from "../../profile/choice";
 import type { App, Mounted, View } from "../../shell/app";
 import { fill, h, perFrame } from "../../shell/dom";
 import { bar } from "./bar";
+import { below, type Below } from "./below";
 import { listen } from "./hands";
 import { LANE, placeAt, plotWidth, timeAt, type Layout } from "./layout";
 import { ordered, orderOf, type Order } from "./order";
@@ -71,6 +72,8 @@ class Timeline implements Mounted {
   private lanes: Lane[] = [];
   private waited: Waited | null = null;
   private readonly readers = h("div");
+  private readonly under = h("div", { class: "under" });
+  private flame: Below | null = null;
   private readersOf = "";
   private layout: Layout;
   private order: Order = "cpu";
@@ -139,6 +142,7 @@ class Timeline implements Mounted {
     const mask = threadMask(this.recording, app.state);
     const shown = this.lanes.filter((lane) => mask[lane.thread]);
     this.layout.lanes = ordered(this.recording, shown, this.order);
+    this.beneath();
     this.selected();
     this.bar();
     this.forReaders();
@@ -148,6 +152,7 @@ class Timeline implements Mounted {
   destroy(): void {
     this.gone = true;
     clearTimeout(this.writing);
+    this.flame?.destroy();
     this.watcher.disconnect();
     this.redraw.cancel();
     this.redrawOver.cancel();
@@ -170,6 +175,20 @@ class Timeline implements Mounted {
     this.words.hidden = !wait;
   }
 
+  /** The flame graph below the lanes, if it is asked for. */
+  private beneath(): void {
+    const wanted = this.app.own("timeline", "flame") === "below";
+    if (wanted && !this.flame) {
+      this.flame = below(this.app);
+      fill(this.under, this.flame.element);
+    } else if (!wanted && this.flame) {
+      this.flame.destroy();
+      this.flame = null;
+      fill(this.under);
+    }
+    this.flame?.update();
+  }
+
   private forReaders(): void {
     const of = this.layout.lanes.map((lane) => lane.thread).join();
     if (!this.waited || of === this.readersOf) return;
@@ -182,7 +201,14 @@ class Timeline implements Mounted {
     const { from, to } = layout.span;
     const { range } = this.state;
     const all = from <= 0 && to >= this.whole;
-    const barOf = JSON.stringify([all, range, this.order, app.theme.dark]);
+    const flame = this.flame !== null;
+    const barOf = JSON.stringify([
+      all,
+      range,
+      this.order,
+      app.theme.dark,
+      flame,
+    ]);
     if (barOf === this.barOf) return;
     this.barOf = barOf;
     const zoom = (factor: number) => {
@@ -194,7 +220,7 @@ class Timeline implements Mounted {
     const whole = { from: 0, to: this.whole };
     fill(
       this.tools,
-      ...bar(app, this.order, { all, range, whole, zoom, show }),
+      ...bar(app, this.order, { all, range, flame, whole, zoom, show }),
     );
   }
 
