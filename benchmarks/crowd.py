@@ -48,6 +48,8 @@ class Crowd:
         self.sequence = [0] * LOCKS
         self.seen = [0] * threads
         self.context = [0] * threads
+        self.busy_until = [0] * threads
+        self.taken_until = [0] * LOCKS
         self.now = 0
 
     def grow(self, contexts: int) -> None:
@@ -83,10 +85,15 @@ class Crowd:
             self.seen[thread] = self.now
 
     def queue(self, most: int) -> int:
-        """Threads that line up for a lock; how many waits that were."""
-        size = min(self.draw.randrange(1, LONGEST_QUEUE + 1), most)
-        lock = int(LOCKS * self.draw.random() ** 2)
-        owner, *waiters = self.draw.sample(range(self.threads), size + 1)
+        """Threads that line up for a lock; how many waits that were, none if all are busy."""
+        # A thread waits for one lock at a time, and a lock has one queue.
+        locks = [int(LOCKS * self.draw.random() ** 2) for _ in range(4)]
+        lock = min(locks, key=lambda lock: self.taken_until[lock] > self.now)
+        free = [thread for thread in range(self.threads) if self.busy_until[thread] <= self.now]
+        size = min(self.draw.randrange(1, LONGEST_QUEUE + 1), most, len(free) - 1)
+        if self.taken_until[lock] > self.now or size < 1:
+            return 0
+        owner, *waiters = self.draw.sample(free, size + 1)
         at = self.now
         for waiter in waiters:
             at += self.draw.randrange(50_000)
@@ -95,7 +102,9 @@ class Crowd:
             at += self.draw.randrange(1_000_000)
             self.event(owner, at, lock, EXIT, self.some_site())
             self.event(waiter, at + 3000, lock, ENTERED, -1)
+            self.busy_until[owner] = at
             owner = waiter
+        self.busy_until[owner] = self.taken_until[lock] = at + 3000
         return size
 
     def event(self, thread: int, at: int, lock: int, kind: int, context: int) -> None:
@@ -123,7 +132,10 @@ def write(
                 crowd.back(others[0])
         crowd.sample(running[place])
         while waits < contentions * (taken + 1) // samples:
-            waits += crowd.queue(contentions - waits)
+            queued = crowd.queue(contentions - waits)
+            if not queued:
+                break
+            waits += queued
         if crowd.now - flushed >= FLUSH_NS:
             crowd.writer.quality({"taken": taken + 1, "lost": 0})
             crowd.writer.flush()
