@@ -109,6 +109,11 @@ class Builder {
       : samples.state[sample] === WAITING
         ? OTHER
         : OFF;
+    const next = waited[this.next];
+    if (next === undefined || waits.start[next]! >= end) {
+      this.add(Math.max(this.done, end - weight), end, state, sample);
+      return;
+    }
     // A running sample may be put anywhere since the one before, another where it says.
     let at = Math.max(this.done, running ? -Infinity : end - weight);
     gaps.length = 0;
