@@ -110,7 +110,8 @@ def clerk(orders: queue.Queue[str | None], stock: Stock, understand: object) -> 
 def main() -> None:
     repaired = "--repaired" in sys.argv[1:]
     draw = random.Random(7)
-    typed = [article.replace(draw.choice(article), "", 1) for article in ARTICLES * 8][:ORDERS]
+    mistyped = [article.replace(draw.choice(article), "", 1) for article in ARTICLES]
+    typed = (mistyped * ORDERS)[:ORDERS]
     stock, statistics = Stock(repaired), Statistics(repaired)
     understand = functools.cache(meant) if repaired else meant
     orders: queue.Queue[str | None] = queue.Queue()
