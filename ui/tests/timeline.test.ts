@@ -17,7 +17,7 @@ import {
   type Order,
 } from "../src/views/timeline/order";
 import { between, scrolledTo } from "../src/views/timeline/overlay";
-import { waitOf } from "../src/views/timeline/wait";
+import { passed, waitOf } from "../src/views/timeline/wait";
 import {
   GIL,
   lanes,
@@ -306,6 +306,34 @@ test("a wait with all its owners", async () => {
     ],
   });
   expect(waitOf(waits, 99)).toBeNull();
+});
+
+test("blame is passed on by owners that wait themselves", async () => {
+  // 0 waits for 1, which waits for 2, which waits for the GIL that 0 had; and 2 for a signal.
+  const changes: Changes = {
+    samples: [],
+    waits: [
+      [0, 0, 10, 50, 1, 1, 0, 0, 0, 0, 1, 0],
+      [1, 1, 12, 42, 2, 1, 0, 0, 0, 0, 2, 0],
+      [2, 2, 20, 30, 0, 0, 0, 0, 0, 0, -1, 0],
+      [3, 2, 30, 40, 2, 7, 0, 0, 0, 0, 1, 1],
+      [4, 1, 43, 44, 0, 0, 0, 0, 0, 0, 0, 0],
+    ],
+  };
+  const recording = synthetic(changes);
+  const found = passed(
+    await recording.waits(),
+    await made(changes),
+    1,
+    10 * MS,
+    50 * MS,
+  );
+  expect(
+    found.map((one) => [one.thread, one.lock, one.owner, one.ns / MS]),
+  ).toEqual([
+    [1, 2, 2, 30],
+    [2, 0, -1, 10],
+  ]);
 });
 
 describe("where things are", () => {

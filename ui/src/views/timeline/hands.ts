@@ -7,6 +7,8 @@ export interface Hands {
   pan(pixels: number): void;
   brush(a: number, b: number, done: boolean): void;
   click(x: number, y: number): void;
+  /** On the name of a lane. */
+  name(y: number): void;
   doubleClick(x: number, y: number): void;
   point(x: number, y: number): void;
   leave(): void;
@@ -45,7 +47,7 @@ export function listen(canvas: HTMLCanvasElement, hands: Hands): void {
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button > 1) return;
     const { x, y } = at(event);
-    if (x < GUTTER) return;
+    if (x < GUTTER) return hands.name(y);
     const pans = event.shiftKey || event.button === 1 || y < AXIS;
     held = { x, y, last: x, pans };
     dragged = false;

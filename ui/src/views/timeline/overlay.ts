@@ -13,7 +13,7 @@ import {
   type Layout,
 } from "./layout";
 import type { Span } from "./span";
-import type { Wait } from "./wait";
+import type { Passed, Wait } from "./wait";
 
 /** Of a wait that went through many hands, the longest are drawn. */
 const ARROWS = 40;
@@ -21,6 +21,8 @@ const ARROWS = 40;
 export interface Over {
   range: Span | null;
   wait: Wait | null;
+  /** What the owners of that wait waited for themselves. */
+  passed: Passed[];
   pointer: { x: number; y: number } | null;
   /** The lane that keys act on, -1: none. */
   cursor: number;
@@ -46,7 +48,7 @@ export function drawOver(
     line(context, x, AXIS - 6, x, layout.height);
     context.globalAlpha = 1;
   }
-  if (over.wait) arrows(context, layout, theme, over.wait);
+  if (over.wait) selected(context, layout, theme, over.wait, over.passed);
   context.restore();
   if (over.cursor >= 0) {
     context.strokeStyle = theme.colour("accent");
@@ -91,60 +93,69 @@ function range(
   context.fillText(words, middle, 8.5);
 }
 
-/** From whoever had it, when it let go, to the one who waited. */
-function arrows(
+function selected(
   context: CanvasRenderingContext2D,
   layout: Layout,
   theme: Theme,
   wait: Wait,
+  passed: Passed[],
 ): void {
-  const place = (thread: number) =>
-    layout.lanes.findIndex((lane) => lane.thread === thread);
-  const mine = place(wait.thread);
+  const mine = placeOf(layout, wait.thread);
   if (mine < 0) return;
-  const top = yOf(layout, mine);
-  context.strokeStyle = context.fillStyle = theme.colour("text");
+  context.strokeStyle = theme.colour("text");
   context.lineWidth = 2;
   const left = xOf(layout, wait.start);
   const right = Math.max(xOf(layout, wait.end), left + 2);
-  context.strokeRect(left, top - 1, right - left, BAR + 2);
+  context.strokeRect(left, yOf(layout, mine) - 1, right - left, BAR + 2);
   const known = wait.parts
-    .filter((part) => part.owner >= 0 && place(part.owner) >= 0)
+    .filter((part) => part.owner >= 0)
     .sort((a, b) => b.end - b.start - (a.end - a.start))
     .slice(0, ARROWS);
-  for (const part of known) {
-    const owner = place(part.owner);
-    const from = yOf(layout, owner);
-    const x = clamped(xOf(layout, part.end), layout.width);
-    const begin = clamped(xOf(layout, part.start), layout.width);
-    // What was held meanwhile, as a bracket on the owner's lane.
-    context.strokeStyle = context.fillStyle = theme.colour("accent");
-    context.setLineDash(wait.signal ? [3, 3] : []);
-    context.lineWidth = 2;
-    const edge = owner < mine ? from + BAR + 2 : from - 2;
-    line(context, begin, edge, x, edge);
-    const end = owner < mine ? top - 3 : top + BAR + 3;
-    const bend = Math.min(14, Math.abs(end - edge) / 3);
-    context.beginPath();
-    context.moveTo(x, edge);
-    context.bezierCurveTo(
-      x + bend,
-      edge + (end - edge) * 0.3,
-      x + bend,
-      edge + (end - edge) * 0.7,
-      x,
-      end,
-    );
-    context.stroke();
-    context.setLineDash([]);
-    const down = end > edge ? -1 : 1;
-    context.beginPath();
-    context.moveTo(x, end);
-    context.lineTo(x - 4.5, end + 8 * down);
-    context.lineTo(x + 4.5, end + 8 * down);
-    context.fill();
-  }
+  context.strokeStyle = context.fillStyle = theme.colour("faint");
+  context.lineWidth = 1.5;
+  for (const one of passed.slice(0, ARROWS)) arrow(context, layout, one, true);
+  context.strokeStyle = context.fillStyle = theme.colour("accent");
+  context.lineWidth = 2;
+  for (const part of known)
+    arrow(context, layout, { ...part, thread: wait.thread }, wait.signal);
   context.lineWidth = 1;
+}
+
+/** From whoever had it, when it let go, to the one who waited; what was held is underlined. */
+function arrow(
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  part: { owner: number; thread: number; start: number; end: number },
+  dashed: boolean,
+): void {
+  const owner = placeOf(layout, part.owner);
+  const waiter = placeOf(layout, part.thread);
+  if (owner < 0 || waiter < 0 || owner === waiter) return;
+  const { from, to } = layout.span;
+  if (part.end < from || part.start > to) return;
+  const down = owner < waiter;
+  const x = clamped(xOf(layout, part.end), layout.width);
+  const edge = yOf(layout, owner) + (down ? BAR + 2 : -2);
+  const end = yOf(layout, waiter) + (down ? -3 : BAR + 3);
+  context.setLineDash(dashed ? [3, 3] : []);
+  line(context, clamped(xOf(layout, part.start), layout.width), edge, x, edge);
+  const bend = Math.min(14, Math.abs(end - edge) / 3);
+  const between = (share: number) => edge + (end - edge) * share;
+  context.beginPath();
+  context.moveTo(x, edge);
+  context.bezierCurveTo(x + bend, between(0.3), x + bend, between(0.7), x, end);
+  context.stroke();
+  context.setLineDash([]);
+  const back = down ? -8 : 8;
+  context.beginPath();
+  context.moveTo(x, end);
+  context.lineTo(x - 4.5, end + back);
+  context.lineTo(x + 4.5, end + back);
+  context.fill();
+}
+
+function placeOf(layout: Layout, thread: number): number {
+  return layout.lanes.findIndex((lane) => lane.thread === thread);
 }
 
 function clamped(x: number, width: number): number {

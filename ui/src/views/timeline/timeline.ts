@@ -14,8 +14,8 @@ import { Picture } from "./picture";
 import { isOfLock, lanes, segmentAt, type Lane } from "./segments";
 import { panned, read, within, written, zoomed, type Span } from "./span";
 import { reading, waited, type Waited } from "./reading";
-import { segmentWords, waitWords, type Tables } from "./told";
-import { noWaits, waitOf } from "./wait";
+import { segmentWords, threadWords, waitWords, type Tables } from "./told";
+import { noWaits, passed, waitOf } from "./wait";
 
 export const timeline: View = {
   id: "timeline",
@@ -80,6 +80,7 @@ class Timeline implements Mounted {
   private readonly state: Over = {
     range: null,
     wait: null,
+    passed: [],
     pointer: null,
     cursor: -1,
   };
@@ -117,10 +118,10 @@ class Timeline implements Mounted {
   private loaded(samples: Samples, waits: Waits): void {
     if (this.gone) return;
     const { recording } = this;
-    this.tables = { recording, samples, waits };
     const gil = recording.meta.kinds.indexOf("gil");
     const threads = recording.threads.length;
     this.lanes = lanes(threads, samples, waits, gil);
+    this.tables = { recording, samples, waits, lanes: this.lanes };
     this.waited = waited(waits, threads, gil);
     this.update();
   }
@@ -163,7 +164,13 @@ class Timeline implements Mounted {
     const number = text !== null && /^\d+$/.test(text) ? Number(text) : -1;
     if (!this.tables) return;
     if (this.state.wait?.number !== number) {
-      this.state.wait = number < 0 ? null : waitOf(this.tables.waits, number);
+      const { waits, lanes } = this.tables;
+      this.state.wait = number < 0 ? null : waitOf(waits, number);
+      this.state.passed = (this.state.wait?.parts ?? []).flatMap((part) =>
+        part.owner < 0 || this.state.wait?.signal
+          ? []
+          : passed(waits, lanes, part.owner, part.start, part.end),
+      );
       const { wait } = this.state;
       const place = wait
         ? this.layout.lanes.findIndex((lane) => lane.thread === wait.thread)
@@ -288,6 +295,7 @@ class Timeline implements Mounted {
         if (done) this.app.set(range, true);
       },
       click: (x, y) => this.choose(x, y),
+      name: (y) => this.tell(placeAt(this.layout, y)),
       doubleClick: (x, y) => {
         const found = this.at(x, y);
         if (!found || found.segment < 0) return;
@@ -313,6 +321,15 @@ class Timeline implements Mounted {
       },
       key: (event) => this.key(event),
     });
+  }
+
+  /** What a lane is, in the bottom band, to stay there. */
+  private tell(place: number): void {
+    const lane = this.layout.lanes[place];
+    if (!lane) return;
+    this.state.cursor = place;
+    this.app.explain(threadWords(this.recording, lane, this.app), true);
+    this.redrawOver();
   }
 
   private choose(x: number, y: number): void {
@@ -356,6 +373,7 @@ class Timeline implements Mounted {
     else if (event.key === "-")
       this.show(zoomed(layout.span, 1 / 0.7, middle, this.whole));
     else if (event.key === "0") this.show({ from: 0, to: this.whole });
+    else if (event.key === "Enter") this.tell(state.cursor);
     else if (event.key === "n") this.step(1);
     else if (event.key === "p") this.step(-1);
     else if (event.key === "Escape" && state.wait) this.select(null, -1);

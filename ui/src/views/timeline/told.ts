@@ -15,7 +15,7 @@ import {
   SIGNAL,
   type Lane,
 } from "./segments";
-import { lockName, type Wait } from "./wait";
+import { lockName, passed, type Passed, type Wait } from "./wait";
 
 export const STATE_WORDS: Record<number, string> = {
   [RUN]: "running",
@@ -26,10 +26,21 @@ export const STATE_WORDS: Record<number, string> = {
   [OFF]: "ready, but taken off the processor",
 };
 
+const SHORT: Record<number, string> = {
+  [RUN]: "running",
+  [GIL]: "waiting for the GIL",
+  [LOCK]: "for locks",
+  [SIGNAL]: "for signals",
+  [OTHER]: "otherwise",
+  [OFF]: "off by the scheduler",
+};
+
 export interface Tables {
   recording: Recording;
   samples: Samples;
   waits: Waits;
+  /** By row of the table of threads. */
+  lanes: readonly Lane[];
 }
 
 export function segmentWords(
@@ -81,6 +92,44 @@ function chainWords(recording: Recording, context: number): string {
   return onOneLine(chain(recording, context, -1), 4);
 }
 
+/** A thread, and a way to look at it alone. */
+export function threadWords(
+  recording: Recording,
+  lane: Lane,
+  app: App,
+): HTMLElement {
+  const thread = recording.threads[lane.thread]!;
+  const alone =
+    app.state.threads?.length === 1 && app.state.threads[0] === lane.thread;
+  const parts = [RUN, GIL, LOCK, SIGNAL, OTHER, OFF]
+    .filter((state) => lane.spent[state]! > 0)
+    .map((state) => `${SHORT[state]!} ${duration(lane.spent[state]!)}`);
+  return h(
+    "div",
+    null,
+    h(
+      "p",
+      { class: "told" },
+      h("span", { class: "name" }, shortened(thread.label, 100)),
+      h(
+        "span",
+        { class: "faint" },
+        `tid ${thread.tid}, from ${moment(thread.start)} to ${moment(thread.end)}`,
+      ),
+      h(
+        "button",
+        {
+          class: "quiet",
+          onclick: () =>
+            app.set({ threads: alone ? null : [lane.thread] }, true),
+        },
+        alone ? "show all threads" : "only this thread",
+      ),
+    ),
+    h("p", { class: "faint" }, parts.join(" · ")),
+  );
+}
+
 /** The selected wait in full, with a way to the rows that it is part of. */
 export function waitWords(tables: Tables, wait: Wait, app: App): HTMLElement {
   const { recording, waits } = tables;
@@ -128,7 +177,11 @@ export function waitWords(tables: Tables, wait: Wait, app: App): HTMLElement {
                 2,
               )
             : "";
-          return h(
+          const on =
+            part.owner < 0 || wait.signal
+              ? []
+              : passed(waits, tables.lanes, part.owner, part.start, part.end);
+          const row = h(
             "tr",
             null,
             h("td", { class: "number" }, duration(part.end - part.start)),
@@ -141,11 +194,32 @@ export function waitWords(tables: Tables, wait: Wait, app: App): HTMLElement {
             h("td", { class: "faint" }, owner ? "in" : ""),
             h("td", null, shortened(where, 140)),
           );
+          return [row, ...on.map((one) => passedWords(recording, one))];
         }),
       ),
     ),
     wait.parts.length > 100
       ? h("p", { class: "faint" }, count(wait.parts.length - 100, "more owner"))
       : null,
+  );
+}
+
+function passedWords(recording: Recording, one: Passed): HTMLElement {
+  const name = (thread: number) =>
+    shortened(
+      recording.threads[thread]?.label ?? "nobody that could be named",
+      60,
+    );
+  return h(
+    "tr",
+    { class: "passed faint" },
+    h("td", { class: "number" }, duration(one.ns)),
+    h("td", null, "of it"),
+    h(
+      "td",
+      { colspan: "3" },
+      `${name(one.thread)} waited itself, for ` +
+        `${shortened(lockName(recording, one.lock), 90)}, held by ${name(one.owner)}`,
+    ),
   );
 }

@@ -1,5 +1,6 @@
 /** One wait: what for, how long, and who had it meanwhile. */
 import type { Recording, Waits } from "../../data/recording";
+import { after, isOfLock, SIGNAL, type Lane } from "./segments";
 
 export interface Part {
   row: number;
@@ -47,6 +48,68 @@ export function waitOf(waits: Waits, number: number): Wait | null {
     signal: waits.signalling[first] === 1,
     parts,
   };
+}
+
+/** An owner's own wait while others waited for it: the blame is passed on. */
+export interface Passed {
+  /** Who waited, and who had what it waited for. */
+  thread: number;
+  owner: number;
+  lock: number;
+  /** From its first such wait to the end of the last, and the time waited. */
+  start: number;
+  end: number;
+  ns: number;
+}
+
+/** How far blame is followed. */
+const DEEPEST = 4;
+/** Smaller parts of the time are left out. */
+const LEAST = 0.05;
+
+/**
+ * What a thread itself waited for in a stretch of time, each lock and owner once, the longest
+ * first, followed by what those owners waited for. Waits for signals pass no blame.
+ */
+export function passed(
+  waits: Waits,
+  lanes: readonly Lane[],
+  thread: number,
+  start: number,
+  end: number,
+  deep = 0,
+): Passed[] {
+  const lane = lanes[thread];
+  if (!lane || deep === DEEPEST) return [];
+  const found = new Map<string, Passed>();
+  let i = Math.max(after(lane, start) - 1, 0);
+  for (; i < lane.start.length && lane.start[i]! < end; i++) {
+    const state = lane.state[i]!;
+    if (!isOfLock(state) || state === SIGNAL) continue;
+    const from = Math.max(lane.start[i]!, start);
+    const to = Math.min(lane.end[i]!, end);
+    if (to <= from) continue;
+    const row = lane.row[i]!;
+    const [lock, owner] = [waits.lock[row]!, waits.ownerThread[row]!];
+    const known = found.get(`${lock} ${owner}`);
+    if (known) {
+      known.end = to;
+      known.ns += to - from;
+    } else {
+      const one = { thread, owner, lock, start: from, end: to, ns: to - from };
+      found.set(`${lock} ${owner}`, one);
+    }
+  }
+  return [...found.values()]
+    .filter((one) => one.ns >= LEAST * (end - start))
+    .sort((a, b) => b.ns - a.ns)
+    .slice(0, 3)
+    .flatMap((one) => [
+      one,
+      ...(one.owner < 0
+        ? []
+        : passed(waits, lanes, one.owner, one.start, one.end, deep + 1)),
+    ]);
 }
 
 export function lockName(recording: Recording, lock: number): string {
