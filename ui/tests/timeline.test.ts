@@ -17,7 +17,7 @@ import {
   type Order,
 } from "../src/views/timeline/order";
 import { between, scrolledTo } from "../src/views/timeline/overlay";
-import { passed, waitOf } from "../src/views/timeline/wait";
+import { nextWait, passed, waitOf } from "../src/views/timeline/wait";
 import {
   GIL,
   lanes,
@@ -306,6 +306,18 @@ test("a wait with all its owners", async () => {
     ],
   });
   expect(waitOf(waits, 99)).toBeNull();
+});
+
+test("from wait to wait along a lane", async () => {
+  const waits = await synthetic().waits();
+  const lane = (await made())[2]!;
+  const at = (i: number) => lane.start[i]! / MS;
+  expect(at(nextWait(lane, null, 1, 0))).toBe(20);
+  expect(at(nextWait(lane, waitOf(waits, 1), 1, 0))).toBe(60);
+  expect(at(nextWait(lane, waitOf(waits, 3), 1, 0))).toBe(61);
+  expect(nextWait(lane, waitOf(waits, 4), 1, 0)).toBe(-1);
+  expect(at(nextWait(lane, waitOf(waits, 4), -1, 0))).toBe(60);
+  expect(nextWait(lane, waitOf(waits, 1), -1, 0)).toBe(-1);
 });
 
 test("blame is passed on by owners that wait themselves", async () => {

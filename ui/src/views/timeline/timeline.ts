@@ -15,7 +15,7 @@ import { isOfLock, lanes, segmentAt, type Lane } from "./segments";
 import { panned, read, within, written, zoomed, type Span } from "./span";
 import { reading, waited, type Waited } from "./reading";
 import { segmentWords, threadWords, waitWords, type Tables } from "./told";
-import { noWaits, passed, waitOf } from "./wait";
+import { nextWait, noWaits, passed, waitOf } from "./wait";
 
 export const timeline: View = {
   id: "timeline",
@@ -384,19 +384,14 @@ class Timeline implements Mounted {
   }
 
   /** To the next wait of the lane under the cursor, or the one before. */
-  private step(by: number): void {
+  private step(by: 1 | -1): void {
     const { layout, state } = this;
     if (state.cursor < 0) state.cursor = 0;
     const lane = layout.lanes[state.cursor];
     if (!lane) return;
     const now = state.wait?.thread === lane.thread ? state.wait : null;
-    const after = now ? (by > 0 ? now.end : now.start - 1) : layout.span.from;
-    let i = by > 0 ? 0 : lane.start.length - 1;
-    for (; i >= 0 && i < lane.start.length; i += by) {
-      const beyond = by > 0 ? lane.start[i]! >= after : lane.start[i]! <= after;
-      if (beyond && isOfLock(lane.state[i]!)) break;
-    }
-    if (lane.start[i] === undefined) return;
+    const i = nextWait(lane, now, by, layout.span.from);
+    if (i < 0) return;
     const [from, to] = [lane.start[i]!, lane.end[i]!];
     const { span } = layout;
     if (from < span.from || to > span.to) {

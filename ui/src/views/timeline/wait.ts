@@ -50,6 +50,25 @@ export function waitOf(waits: Waits, number: number): Wait | null {
   };
 }
 
+/**
+ * The segment of the next wait of a lane (`by` 1) or of the one before (-1), seen from a wait or
+ * else from a moment; -1 if there is none.
+ */
+export function nextWait(
+  lane: Lane,
+  now: Wait | null,
+  by: 1 | -1,
+  moment: number,
+): number {
+  const beyond = (start: number) =>
+    by > 0 ? start >= (now?.end ?? moment) : start < (now?.start ?? moment);
+  const size = lane.start.length;
+  for (let i = by > 0 ? 0 : size - 1; i >= 0 && i < size; i += by) {
+    if (isOfLock(lane.state[i]!) && beyond(lane.start[i]!)) return i;
+  }
+  return -1;
+}
+
 /** An owner's own wait while others waited for it: the blame is passed on. */
 export interface Passed {
   /** Who waited, and who had what it waited for. */
