@@ -73,6 +73,7 @@ export class Table {
           "data-base": row.base,
           "data-new": row.fresh,
           "data-delta": row.delta,
+          title: `self ${row.base} ns → ${row.fresh} ns`,
           onpointerenter: () => this.app.explain(this.words(union, row)),
           onpointerleave: () => this.app.explain(null),
         },

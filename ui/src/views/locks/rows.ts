@@ -213,7 +213,7 @@ export function table(
       },
       h(
         "td",
-        { class: "number waited" },
+        { class: "number waited", title: `${group.wait_ns} ns` },
         h("span", {
           class: "bar held",
           style: { width: share(group.wait_ns - group.signalling_ns) },
@@ -229,7 +229,11 @@ export function table(
       ),
       h("td", { class: "number faint" }, part(group.wait_ns, total)),
       h("td", { class: "number" }, thousands(group.count)),
-      h("td", { class: "number" }, duration(group.max_ns)),
+      h(
+        "td",
+        { class: "number", title: `${group.max_ns} ns` },
+        duration(group.max_ns),
+      ),
       h(
         "td",
         { class: "what", style: { "padding-left": `${row.depth * 18 + 4}px` } },

@@ -129,10 +129,14 @@ function drawn(
       onpointerenter: line ? explain : undefined,
       onpointerleave: line ? () => app.explain(null) : undefined,
     },
-    h("span", { class: "number total" }, total ? duration(total) : ""),
     h(
       "span",
-      { class: "number self" },
+      { class: "number total", title: total ? `${total} ns` : undefined },
+      total ? duration(total) : "",
+    ),
+    h(
+      "span",
+      { class: "number self", title: self ? `${self} ns` : undefined },
       self
         ? h("i", {
             style: { width: `${Math.max((100 * self) / hottest, 1)}%` },
