@@ -21,15 +21,23 @@ import sys
 import threading
 import time
 
-ARTICLES = [
-    f"{colour} {thing}"
-    for colour in ("red", "green", "blue", "black", "white", "golden", "purple")
-    for thing in ("kettle", "teapot", "saucer", "candle", "basket", "blanket", "pillow", "mirror")
-]
-ORDERS = 420
+COLOURS = ("red", "green", "blue", "black", "white", "golden", "purple", "orange", "silver", "grey")
+THINGS = (
+    "kettle",
+    "teapot",
+    "saucer",
+    "candle",
+    "basket",
+    "blanket",
+    "pillow",
+    "mirror",
+    "curtain",
+)
+ARTICLES = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
+ORDERS = 320
 CLERKS = 4
-WAREHOUSE_S = 0.004
-HISTORY = 120_000
+WAREHOUSE_S = 0.006
+HISTORY = 180_000
 
 
 def distance(a: str, b: str) -> int:

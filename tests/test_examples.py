@@ -28,9 +28,12 @@ def recorded(tmp_path: Path, *options: str) -> list[str]:
 
 
 def test_the_checkout_has_three_things_wrong(tmp_path: Path) -> None:
+    wanted = {"distance is hot", "Statistics.look keeps others from the GIL"}
     titles = recorded(tmp_path)
-    assert "distance is hot" in titles
-    assert "Statistics.look keeps others from the GIL" in titles
+    if not wanted <= set(titles):
+        # On a busy machine the clerks may keep each other from the GIL more than that.
+        titles = recorded(tmp_path)
+    assert wanted <= set(titles)
     assert any(title.startswith("threads queue for self.lock") for title in titles)
 
 
