@@ -16,6 +16,8 @@ export async function load(): Promise<Recording[]> {
   const told = document.querySelector<HTMLMetaElement>(
     'meta[name="sonde-recordings"]',
   );
+  if (typeof DecompressionStream === "undefined")
+    throw new Error("this browser is too old to unpack it");
   const count = Number(told?.content ?? 0);
   if (!count) throw new Error("this page holds no recording");
   const embedded = document.getElementById("part-0-meta") !== null;
@@ -82,7 +84,7 @@ class Embedded implements Parts {
 
   constructor(private readonly number: number) {}
 
-  part(name: string): Promise<Uint8Array> {
+  async part(name: string): Promise<Uint8Array> {
     const element = document.getElementById(`part-${this.number}-${name}`);
     if (element === null)
       throw new Error(`this page lacks its ${name}: it is cut off`);
