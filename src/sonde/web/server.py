@@ -12,6 +12,7 @@ import hmac
 import ipaddress
 import secrets
 import socket
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -98,6 +99,9 @@ class Server(ThreadingHTTPServer):
             return True
         port = self.server_port
         names = {self.origin.removeprefix("http://"), f"localhost:{port}", f"{LOOPBACK}:{port}"}
+        if port == 80:
+            # The one that browsers leave out.
+            names |= {name.removesuffix(":80") for name in names}
         return host is not None and host.lower() in names
 
     def server_bind(self) -> None:
@@ -106,7 +110,10 @@ class Server(ThreadingHTTPServer):
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away in the middle is no event."""
+        """A browser that goes away in the middle is no event; anything else is said, once."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, ConnectionError | TimeoutError):
+            print(f"sonde: a request failed: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 class Handler(BaseHTTPRequestHandler):
