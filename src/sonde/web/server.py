@@ -109,7 +109,7 @@ class Server(ThreadingHTTPServer):
         TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
         """A browser that goes away in the middle is no event; anything else is said, once."""
         error = sys.exc_info()[1]
         if not isinstance(error, ConnectionError | TimeoutError):
