@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,9 @@ def main() -> None:
         print(f"  {command:<42}  {answers}")
     print(f"sonde is in {SONDE.parent}.")
     if interactive():
-        say("The page is opened in your browser")
+        say("The page is opened in your browser; Ctrl-C ends it")
+        # Ctrl-C is meant for the server, which the terminal tells as well.
+        signal.signal(signal.SIGINT, lambda *_: None)
         sonde("view", RECORDING, REPAIRED)
 
 
