@@ -3,6 +3,7 @@ import { PREEMPTED, RUNNING, WAITING } from "../src/data/recording";
 import { synthetic, type Changes } from "../src/data/synthetic";
 import { columns } from "../src/views/timeline/columns";
 import {
+  laneHeight,
   placeAt,
   timeAt,
   visible,
@@ -355,6 +356,7 @@ describe("where things are", () => {
     scroll: 30,
     span: { from: 0, to: 1000 },
     lanes: Array.from({ length: 50 }),
+    lane: 24,
   } as unknown as Layout;
 
   test("time and place, there and back", () => {
@@ -364,6 +366,13 @@ describe("where things are", () => {
     expect(placeAt(layout, yOf(layout, 7) + 2)).toBe(7);
     expect(placeAt(layout, 10)).toBe(-1);
     expect(visible(layout)).toEqual([1, 14]);
+  });
+
+  test("lanes take the room there is, within reason", () => {
+    expect(laneHeight(6, 560)).toBe(46);
+    expect(laneHeight(18, 560)).toBe(28);
+    expect(laneHeight(200, 560)).toBe(24);
+    expect(laneHeight(0, 560)).toBe(46);
   });
 
   test("a brush is a range inside the recording", () => {

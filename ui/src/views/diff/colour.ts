@@ -64,7 +64,7 @@ function fillOf(colours: Ramps, base: number, fresh: number): string {
 
 function ramps(theme: Theme): Ramps {
   const still = theme.colour("line");
-  const most = theme.dark ? 0.8 : 0.72;
+  const most = theme.dark ? 0.6 : 0.72;
   const ramp = (colour: string) =>
     Array.from({ length: STEPS }, (_, i) =>
       mixed(colour, still, (most * (i + 2)) / (STEPS + 1)),

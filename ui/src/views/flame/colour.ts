@@ -34,7 +34,7 @@ export function colouring(
       if (byState) {
         return share(node) > 0.5 ? waiting : fadedGreen(theme, share(node));
       }
-      const light = waits ? share(node) * 0.7 : 0;
+      const light = waits ? share(node) * 0.4 : 0;
       return theme.module(profile.functions[tree.fn[node]].module, light).fill;
     },
     ink: (node) =>
@@ -70,7 +70,7 @@ export function legend(app: App, profile: Profile): HTMLElement {
     "span",
     { class: "legend" },
     modulesOf(profile).map((module) =>
-      key(theme.module(module).fill, shortened(module || "–", 20)),
+      key(theme.module(module).fill, shortened(module, 20)),
     ),
   );
 }
@@ -80,8 +80,8 @@ function modulesOf(profile: Profile): string[] {
   const tree = profile.tree(true);
   const own = new Map<string, number>();
   for (let i = 0; i < tree.size; i++) {
-    if (!tree.own[i]) continue;
     const { module } = profile.functions[tree.fn[i]];
+    if (!tree.own[i] || !module) continue;
     own.set(module, (own.get(module) ?? 0) + tree.own[i]);
   }
   return [...own]

@@ -128,9 +128,17 @@ export class Icicle {
     this.width = this.element.clientWidth;
     this.height = this.element.clientHeight;
     if (!this.width || !this.height) return;
-    this.rows = layout(order, this.span, this.width);
-    const needed = Math.max(this.rows.length * ROW + 4, 0);
-    this.room.style.height = `${Math.max(0, needed - this.height)}px`;
+    const place = () => {
+      this.rows = layout(order, this.span, this.width);
+      const needed = this.rows.length * ROW + 4;
+      this.room.style.height = `${Math.max(0, needed - this.height)}px`;
+    };
+    place();
+    if (this.element.clientWidth !== this.width) {
+      // A scroll bar came or went.
+      this.width = this.element.clientWidth;
+      place();
+    }
     const context = sized(this.base, this.width, this.height);
     this.letters ??= new Lettering(context, `12px ${theme.font}`);
     context.fillStyle = theme.colour("ground");

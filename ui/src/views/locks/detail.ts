@@ -2,10 +2,10 @@
 import type { Recording, Waits } from "../../data/recording";
 import type { App } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import { count, duration, part, place, shortened } from "../../shell/format";
+import { count, duration, part, shortened } from "../../shell/format";
 import { sourceAt } from "../../shell/links";
 import { sourceLine } from "../../shell/sourceline";
-import { chain, type Frame } from "./chain";
+import { chain, shortFile, type Frame } from "./chain";
 import { chart } from "./chart";
 import { histogram } from "./histogram";
 import type { Parts } from "./parts";
@@ -226,7 +226,7 @@ export function detail(recording: Recording, app: App): Detail {
               href: app.link(sourceAt(app, frame.file, frame.line)),
               title: shortened(frame.file, 300),
             },
-            place(frame.file, frame.line, 34),
+            `${shortened(shortFile(frame.file), 40)}:${frame.line}`,
           )
         : null,
       frame.line > 0 ? line : null,

@@ -21,6 +21,8 @@ export interface Row {
 }
 
 const SHOWN = 30;
+/** Rows with a smaller share of the whole are folded at first. */
+const SMALL = 0.005;
 /** Rows open by themselves while they have this share of the whole, up to so many rows. */
 const OPEN_SHARE = 0.1;
 const OPEN_ROWS = 24;
@@ -36,6 +38,10 @@ export class Rows {
     readonly all: Group,
   ) {
     this.top = this.split(parts.rows, 0, "", null);
+    // The heaviest of all to its end, then what else is heavy.
+    for (let row = this.top[0]; row; row = this.children(row)[0]) {
+      row.open = this.children(row).length > 0;
+    }
     let budget = OPEN_ROWS - this.top.length;
     for (let level = this.top; level.length && budget > 0;) {
       const next: Row[] = [];
@@ -44,7 +50,7 @@ export class Rows {
         const children = this.children(row);
         if (!children.length) continue;
         row.open = true;
-        budget -= Math.min(children.length, SHOWN);
+        budget -= row.shown;
         next.push(...children);
       }
       level = next.sort((a, b) => b.group.wait_ns - a.group.wait_ns);
@@ -52,12 +58,14 @@ export class Rows {
   }
 
   children(row: Row): Row[] {
-    return (row.children ??= this.split(
-      row.group.rows,
-      row.depth + 1,
-      `${row.path}/`,
-      row,
-    ));
+    if (!row.children) {
+      const below = `${row.path}/`;
+      row.children = this.split(row.group.rows, row.depth + 1, below, row);
+      const least = SMALL * this.all.wait_ns;
+      const large = row.children.filter((one) => one.group.wait_ns >= least);
+      row.shown = Math.min(Math.max(large.length, 1), SHOWN);
+    }
+    return row.children;
   }
 
   /** The row of a path, with all above it open; null if it is not there (any more). */

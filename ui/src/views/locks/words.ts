@@ -46,20 +46,11 @@ export const MEANINGS: Record<Aspect, string> = {
 
 /** Questions and the order of aspects that answers them. */
 export const QUESTIONS: readonly (readonly [string, readonly Aspect[]])[] = [
-  [
-    "Who waits for what, because of whom?",
-    ["kind", "lock", "owner_chain", "waiter_chain"],
-  ],
-  [
-    "Which of my functions suffers, because of whom?",
-    ["waiter_function", "owner_function", "lock"],
-  ],
-  [
-    "Which thread is everybody waiting for?",
-    ["owner_thread", "lock", "waiter_thread"],
-  ],
-  ["Does the GIL hurt my threads?", ["kind", "waiter_thread", "owner_chain"]],
-  ["Where is each lock taken, at what cost?", ["lock", "waiter_chain"]],
+  ["Who blocks whom?", ["kind", "lock", "owner_chain", "waiter_chain"]],
+  ["Which function suffers?", ["waiter_function", "owner_function", "lock"]],
+  ["Whom do all wait for?", ["owner_thread", "lock", "waiter_thread"]],
+  ["Does the GIL hurt?", ["kind", "waiter_thread", "owner_chain"]],
+  ["Where is a lock taken?", ["lock", "waiter_chain"]],
 ];
 
 /** The sentence above the rows, as the text report says it. */

@@ -42,10 +42,10 @@ export function findings(app: App): HTMLElement {
                 "div",
                 null,
                 h("strong", null, h("bdi", null, shortened(one.title, 200))),
+                there &&
+                  link(app, there, `look at it in ${title(there.view!)}`),
                 h("p", null, h("bdi", null, `${shortened(one.detail, 600)}.`)),
-                there
-                  ? link(app, there, `look at it in ${title(there.view!)}`)
-                  : h("code", { class: "faint" }, printable(one.view)),
+                !there && h("code", { class: "faint" }, printable(one.view)),
               ),
             );
           }),

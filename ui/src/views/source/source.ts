@@ -109,7 +109,7 @@ class Source implements Mounted {
                 "data-file": file.file.length < 400 ? file.file : undefined,
               },
               h("i", { style: { width: `${(100 * file.self) / most}%` } }),
-              h("bdi", { class: "name" }, place(file.file, 0, 34)),
+              h("bdi", { class: "name" }, place(file.file, 0, 27)),
               h(
                 "span",
                 { class: "number faint" },

@@ -2,16 +2,7 @@
 import { sized } from "../../shell/dom";
 import { duration } from "../../shell/format";
 import type { Theme } from "../../shell/theme";
-import {
-  AXIS,
-  BAR,
-  GUTTER,
-  LANE,
-  timeAt,
-  xOf,
-  yOf,
-  type Layout,
-} from "./layout";
+import { AXIS, barOf, GUTTER, timeAt, xOf, yOf, type Layout } from "./layout";
 import type { Span } from "./span";
 import type { Passed, Wait } from "./wait";
 
@@ -56,7 +47,7 @@ export function drawOver(
       3.5,
       yOf(layout, over.cursor) - 1.5,
       layout.width - 12,
-      BAR + 3,
+      barOf(layout) + 3,
     );
   }
 }
@@ -106,7 +97,12 @@ function selected(
   context.lineWidth = 2;
   const left = xOf(layout, wait.start);
   const right = Math.max(xOf(layout, wait.end), left + 2);
-  context.strokeRect(left, yOf(layout, mine) - 1, right - left, BAR + 2);
+  context.strokeRect(
+    left,
+    yOf(layout, mine) - 1,
+    right - left,
+    barOf(layout) + 2,
+  );
   const known = wait.parts
     .filter((part) => part.owner >= 0)
     .sort((a, b) => b.end - b.start - (a.end - a.start))
@@ -135,8 +131,8 @@ function arrow(
   if (part.end < from || part.start > to) return;
   const down = owner < waiter;
   const x = clamped(xOf(layout, part.end), layout.width);
-  const edge = yOf(layout, owner) + (down ? BAR + 2 : -2);
-  const end = yOf(layout, waiter) + (down ? -3 : BAR + 3);
+  const edge = yOf(layout, owner) + (down ? barOf(layout) + 2 : -2);
+  const end = yOf(layout, waiter) + (down ? -3 : barOf(layout) + 3);
   context.setLineDash(dashed ? [3, 3] : []);
   line(context, clamped(xOf(layout, part.start), layout.width), edge, x, edge);
   const bend = Math.min(14, Math.abs(end - edge) / 3);
@@ -190,9 +186,9 @@ export function between(
 
 /** How far to scroll so that a lane is seen. */
 export function scrolledTo(layout: Layout, place: number): number {
-  const top = place * LANE;
+  const top = place * layout.lane;
   const room = layout.height - AXIS;
   if (top < layout.scroll) return top;
-  if (top + LANE > layout.scroll + room) return top + LANE - room;
+  if (top + layout.lane > layout.scroll + room) return top + layout.lane - room;
   return layout.scroll;
 }

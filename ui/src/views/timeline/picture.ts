@@ -6,7 +6,7 @@ import type { Theme } from "../../shell/theme";
 import { columns } from "./columns";
 import {
   AXIS,
-  BAR,
+  barOf,
   GUTTER,
   plotWidth,
   visible,
@@ -67,7 +67,7 @@ export class Picture {
     for (let place = first; place < last; place++) {
       const lane = layout.lanes[place]!;
       const top = Math.round((yOf(layout, place) - AXIS) * ratio);
-      const tall = Math.round(BAR * ratio);
+      const tall = Math.round(barOf(layout) * ratio);
       const thread = this.recording.threads[lane.thread]!;
       const left = clamp(Math.round((thread.start - from) * perPixel), width);
       const right = clamp(Math.round((thread.end - from) * perPixel), width);
@@ -100,7 +100,7 @@ export class Picture {
     for (let place = first; place < last; place++) {
       const lane = layout.lanes[place]!;
       const thread = this.recording.threads[lane.thread]!;
-      const y = yOf(layout, place) + BAR / 2 + 0.5;
+      const y = yOf(layout, place) + barOf(layout) / 2 + 0.5;
       context.font = `11px ${theme.font}`;
       context.textAlign = "right";
       context.fillStyle = theme.colour("faint");
@@ -165,7 +165,10 @@ export class Picture {
       context.globalAlpha = 0.7;
       context.beginPath();
       context.moveTo(x, 4);
-      context.lineTo(x, place < 0 ? layout.height : yOf(layout, place) + BAR);
+      context.lineTo(
+        x,
+        place < 0 ? layout.height : yOf(layout, place) + barOf(layout),
+      );
       context.stroke();
       context.globalAlpha = 1;
       context.beginPath();

@@ -7,7 +7,14 @@ import { fill, h, perFrame } from "../../shell/dom";
 import { bar } from "./bar";
 import { below, type Below } from "./below";
 import { listen } from "./hands";
-import { LANE, placeAt, plotWidth, timeAt, type Layout } from "./layout";
+import {
+  AXIS,
+  laneHeight,
+  placeAt,
+  plotWidth,
+  timeAt,
+  type Layout,
+} from "./layout";
 import { ordered, orderOf, type Order } from "./order";
 import { between, drawOver, scrolledTo, type Over } from "./overlay";
 import { Picture } from "./picture";
@@ -100,7 +107,14 @@ class Timeline implements Mounted {
     this.whole = Math.max(recording.meta.duration, 1);
     this.picture = new Picture(this.base, recording);
     const span = { from: 0, to: this.whole };
-    this.layout = { width: 0, height: 0, scroll: 0, span, lanes: [] };
+    this.layout = {
+      width: 0,
+      height: 0,
+      scroll: 0,
+      span,
+      lanes: [],
+      lane: 24,
+    };
     fill(
       root,
       h("div", { class: "timeline-view" }, this.tools, this.scroll, this.words),
@@ -238,7 +252,9 @@ class Timeline implements Mounted {
     layout.height = this.scroll.clientHeight;
     if (!layout.width || !layout.height) return;
     // The canvas stays in place and takes its own height; what is below it makes the scroll bar.
-    const below = Math.max(layout.lanes.length * LANE + 48 - layout.height, 0);
+    layout.lane = laneHeight(layout.lanes.length, layout.height);
+    const whole = AXIS + layout.lanes.length * layout.lane + 8;
+    const below = Math.max(whole - layout.height, 0);
     this.spacer.style.height = `${below}px`;
     layout.scroll = Math.min(this.scroll.scrollTop, below);
     this.picture.draw(layout, this.app.theme, this.order);
