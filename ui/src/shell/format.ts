@@ -86,7 +86,7 @@ export function shortened(text: string, most = 120): string {
   return `${shown.slice(0, head)}…${shown.slice(shown.length - (most - 1 - head))}`;
 }
 
-/** A file and line, from the library or the last folders on. */
+/** A file and line: of a library from its name on, else from the last folder on. */
 export function place(file: string, line: number, most = 60): string {
   if (!file) return "";
   const told = toldFrom(file) + (line > 0 ? `:${line}` : "");
@@ -103,7 +103,8 @@ function toldFrom(file: string): string {
   const library = /\/(?:site-packages|dist-packages)\/(.+)$/.exec(file);
   if (library) return library[1];
   const standard = /\/lib[^/]*\/python3\.[^/]*\/(.+)$/.exec(file);
-  return standard ? standard[1] : file;
+  if (standard) return standard[1];
+  return file.startsWith("/") ? file.split("/").slice(-2).join("/") : file;
 }
 
 function threeDigits(value: number): string {

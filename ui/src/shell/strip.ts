@@ -6,14 +6,16 @@
 import type { Recording, Samples, Waits } from "../data/recording";
 import { threadMask } from "../profile/choice";
 import type { App } from "./app";
-import { h, perFrame, sized } from "./dom";
+import { fill, h, perFrame, sized } from "./dom";
 import { duration, moment } from "./format";
 import type { Part } from "./page";
 import { coverage } from "./coverage";
 
-const HEIGHT = 52;
+const HEIGHT = 56;
+const MIDDLE = 38;
 const EDGE = 5;
 const STEP = 0.01;
+const HINT = "drag to choose a range";
 
 type Grip = "new" | "move" | "from" | "to";
 
@@ -22,6 +24,7 @@ export function strip(app: App): Part {
   const whole = Math.max(1, recording.meta.duration);
   const canvas = h("canvas", { "aria-hidden": "true" });
   const words = h("span", { class: "strip-words" });
+  const legend = h("span", { class: "legend", "aria-hidden": "true" });
   const element = h(
     "div",
     {
@@ -34,13 +37,7 @@ export function strip(app: App): Part {
     },
     canvas,
     words,
-    h(
-      "span",
-      { class: "legend", "aria-hidden": "true" },
-      key("running", "threads running", ""),
-      key("io", "waiting", "hatched"),
-      recording.marks.length > 0 && "▼ marks",
-    ),
+    legend,
   );
   let samples: Samples | null = null;
   let waits: Waits | null = null;
@@ -82,12 +79,31 @@ export function strip(app: App): Part {
       const key = JSON.stringify([width, state.threads, state.processes]);
       if (curves?.key !== key)
         curves = { key, ...measured(recording, samples, waits, app, width) };
-      const most = Math.max(1e-9, top(curves.running), top(curves.waiting));
-      area(context, curves.waiting, most, theme.colour("io"), true);
-      area(context, curves.running, most, theme.colour("running"), false);
-      if (words.textContent === "") {
-        words.textContent = "drag to choose a range";
-      }
+      // Each on its own ground and scale: many wait where few can run.
+      area(context, curves.running, 14, MIDDLE, theme.colour("running"), false);
+      area(
+        context,
+        curves.waiting,
+        MIDDLE + 3,
+        HEIGHT,
+        theme.colour("io"),
+        true,
+      );
+      if (words.textContent === "") words.textContent = HINT;
+      fill(
+        legend,
+        entry(
+          "running",
+          `running, up to ${top(curves.running).toFixed(1)} threads`,
+          "",
+        ),
+        entry(
+          "io",
+          `waiting, up to ${top(curves.waiting).toFixed(1)}`,
+          "hatched",
+        ),
+        recording.marks.length > 0 && "▼ marks",
+      );
     }
     for (const mark of recording.marks) {
       context.fillStyle = theme.colour("text");
@@ -170,10 +186,7 @@ export function strip(app: App): Part {
   const release = () => (grip = null);
   element.addEventListener("pointerup", release);
   element.addEventListener("pointercancel", release);
-  element.addEventListener(
-    "pointerleave",
-    () => (words.textContent = "drag to choose a range"),
-  );
+  element.addEventListener("pointerleave", () => (words.textContent = HINT));
   element.addEventListener("dblclick", () =>
     app.set({ from: null, to: null }, true),
   );
@@ -228,7 +241,7 @@ export function strip(app: App): Part {
   return { element, update: draw };
 }
 
-function key(colour: string, text: string, kind: string): HTMLElement {
+function entry(colour: string, text: string, kind: string): HTMLElement {
   return h(
     "span",
     { class: "key" },
@@ -262,29 +275,31 @@ function top(values: Float64Array): number {
 function area(
   context: CanvasRenderingContext2D,
   values: Float64Array,
-  most: number,
+  ceiling: number,
+  floor: number,
   colour: string,
   hatched: boolean,
 ): void {
   const width = context.canvas.clientWidth;
   const step = width / values.length;
-  const y = (value: number) => HEIGHT - (value / most) * (HEIGHT - 8);
+  const most = Math.max(1e-9, top(values));
+  const y = (value: number) => floor - (value / most) * (floor - ceiling);
   context.beginPath();
-  context.moveTo(0, HEIGHT);
+  context.moveTo(0, floor);
   values.forEach((value, i) => {
     context.lineTo(i * step, y(value));
     context.lineTo((i + 1) * step, y(value));
   });
-  context.lineTo(width, HEIGHT);
+  context.lineTo(width, floor);
   context.closePath();
   context.save();
   context.fillStyle = colour;
-  context.globalAlpha = hatched ? 0.28 : 0.55;
+  context.globalAlpha = hatched ? 0.28 : 0.75;
   context.fill();
   if (hatched) {
     // Not by colour alone: waiting is hatched everywhere on the page.
     context.clip();
-    context.globalAlpha = 0.5;
+    context.globalAlpha = 0.6;
     context.strokeStyle = colour;
     context.beginPath();
     for (let x = -HEIGHT; x < width; x += 6) {
