@@ -118,7 +118,7 @@ class Served implements Parts {
 
   async source(file: string): Promise<string | null> {
     const answer = await this.ask(`source?file=${encodeURIComponent(file)}`);
-    return answer.ok ? answer.text() : null;
+    return answer.status === 200 ? answer.text() : null;
   }
 
   private async ask(what: string): Promise<Response> {
