@@ -99,7 +99,7 @@ export const test = base.extend<{ page: Page }, Shared>({
   ],
   page: async ({ page }, use) => {
     const wrong: string[] = [];
-    page.on("pageerror", (error) => wrong.push(String(error)));
+    page.on("pageerror", (error) => wrong.push(error.stack ?? String(error)));
     page.on("console", (message) => {
       if (message.type() === "error") wrong.push(message.text());
     });
