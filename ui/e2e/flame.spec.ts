@@ -38,6 +38,9 @@ test("down the heaviest frames, as the report has them", async ({
 test("lines split, as the report has them", async ({ page, served }) => {
   await open(page, await served("shop"), "flame");
   await page.getByRole("button", { name: "lines split" }).click();
+  await expect(
+    page.getByRole("button", { name: "lines split" }),
+  ).toHaveAttribute("aria-pressed", "true");
   const { nodes } = report("shop", "tree");
   await page.locator(".icicle").focus();
   await page.keyboard.press("ArrowDown");
@@ -106,6 +109,7 @@ test("focus, hide and collapse by the menu, undone by their chips", async ({
   await expect.poll(() => total(page)).toBe(whole);
   const roots = nodes.filter((node: any) => node.parent === null);
   const choose = async (item: string) => {
+    await expect(page.locator(".icicle")).toBeVisible();
     await page.locator(".icicle").focus();
     await page.keyboard.press("ArrowDown");
     // Roots are siblings: to the right until it is the one.

@@ -68,12 +68,13 @@ export class Icicle {
 
   show(tree: Tree, look: Look, theme: Theme, zoom: number): void {
     const fresh = this.order?.tree !== tree;
+    // In another shape a number means another frame.
+    if (this.order && this.order.tree.parent !== tree.parent)
+      this.selected = null;
     if (fresh) this.order = new Order(tree);
     this.look = look;
     if (this.theme !== theme) this.letters = null;
     this.theme = theme;
-    if (this.selected !== null && this.selected >= tree.size)
-      this.selected = null;
     this.pointed = null;
     const wanted = this.order!.span(
       zoom < tree.size && tree.totalSamples[zoom] ? zoom : -1,
