@@ -119,8 +119,8 @@ test("a wait, with those who had it meanwhile", async ({ page, served }) => {
   const words = page.locator(".selected-wait");
   await expect(words).toContainText("waited");
   await expect(words).toContainText(/held by|ended by/);
+  await expect.poll(() => page.url()).toContain("timeline.wait=");
   const first = page.url();
-  expect(first).toContain("timeline.wait=");
   await page.keyboard.press("n");
   await expect.poll(() => page.url()).not.toBe(first);
   await page.keyboard.press("p");

@@ -27,7 +27,6 @@ const THRESHOLDS = [0.05, HOT, 0.2, 0.4, 0.6];
 class Diff implements Mounted {
   private readonly tools = h("div", { class: "tools" });
   private readonly measures = h("p", { class: "measures", role: "status" });
-  private readonly empty = h("div");
   private readonly icicle: Icicle;
   private readonly table: Table;
   private readonly view: HTMLElement;
@@ -46,7 +45,7 @@ class Diff implements Mounted {
   };
 
   constructor(
-    root: HTMLElement,
+    private readonly root: HTMLElement,
     private readonly app: App,
   ) {
     this.icicle = new Icicle(
@@ -69,7 +68,7 @@ class Diff implements Mounted {
       this.icicle.element,
       this.table.element,
     );
-    fill(root, this.view, this.empty);
+    fill(root, this.view);
     document.addEventListener("keydown", this.back);
   }
 
@@ -84,9 +83,8 @@ class Diff implements Mounted {
     const turn = ++this.asked;
     const { app } = this;
     const pair = sides(app.recordings, app.state);
-    this.view.hidden = !pair;
-    fill(this.empty, pair ? null : choosing(app));
-    if (!pair) return;
+    if (!pair) return fill(this.root, choosing(app));
+    if (!this.view.isConnected) fill(this.root, this.view);
     const key = JSON.stringify(
       pair.map(({ which, choice }) => [which, choice]),
     );

@@ -23,6 +23,8 @@ export function moved(
 export function chips(changed: (order: Aspect[]) => void): Chips {
   let order: readonly Aspect[] = [];
   let dragged: Aspect | null = null;
+  /** The chip that was moved last: it keeps the focus when all are drawn anew. */
+  let held: Aspect | null = null;
   const used = h("ol", { class: "aspects used", "aria-label": "Split by" });
   const spare = h("ul", { class: "aspects spare", "aria-label": "Not used" });
   const element = h(
@@ -50,10 +52,8 @@ export function chips(changed: (order: Aspect[]) => void): Chips {
   function move(aspect: Aspect, place: number | null): void {
     const next = moved(order, aspect, place);
     if (next.join() === order.join()) return;
+    held = aspect;
     changed(next);
-    element
-      .querySelector<HTMLElement>(`[data-aspect="${aspect}"] .grip`)
-      ?.focus();
   }
 
   /** Before which chip something held at this height would fall. */
@@ -178,6 +178,12 @@ export function chips(changed: (order: Aspect[]) => void): Chips {
         spare,
         left.map((aspect) => chip(aspect, null)),
       );
+      if (held) {
+        element
+          .querySelector<HTMLElement>(`[data-aspect="${held}"] .grip`)
+          ?.focus();
+      }
+      held = null;
     },
   };
 }

@@ -26,7 +26,6 @@ class Source implements Mounted {
   private readonly list = h("nav", { class: "files", "aria-label": "Files" });
   private readonly head = h("header", { class: "file-head" });
   private readonly body = h("div", { class: "file-body" });
-  private readonly empty = h("div", { class: "empty-room" });
   private readonly view = h(
     "div",
     { class: "source-view" },
@@ -39,10 +38,10 @@ class Source implements Mounted {
   private shown = "";
 
   constructor(
-    root: HTMLElement,
+    private readonly root: HTMLElement,
     private readonly app: App,
   ) {
-    fill(root, this.view, this.empty);
+    fill(root, this.view);
   }
 
   destroy(): void {
@@ -66,16 +65,17 @@ class Source implements Mounted {
         : { file: wanted, self: 0, total: 0, lines: new Map() };
     const file =
       this.files.find((one) => one.file === wanted) ?? asked ?? this.files[0];
-    this.view.hidden = !file;
-    fill(this.empty, file ? null : nothing(app));
-    if (!file) return;
+    if (!file) return fill(this.root, nothing(app));
+    if (!this.view.isConnected) fill(this.root, this.view);
     this.names(file, profile);
     this.title(file, profile);
     const line = Number(app.own("source", "line") ?? 0);
     const shown = JSON.stringify([file.file, line]);
     if (shown === this.shown) return;
     this.shown = shown;
-    const text = await app.recordings[0]!.source(file.file).catch(() => null);
+    const text = isGenerated(file.file)
+      ? null
+      : await app.recordings[0]!.source(file.file).catch(() => null);
     if (turn !== this.asked) return;
     fill(
       this.body,
@@ -152,11 +152,10 @@ class Source implements Mounted {
   }
 
   private unreadable(file: File): HTMLElement {
-    const generated = !file.file || file.file.startsWith("<");
     return h(
       "div",
       { class: "notice" },
-      generated
+      isGenerated(file.file)
         ? "This code has no file: it was made while the program ran."
         : [
             "The source is not here: it cannot be read where this page comes from, or it was changed " +
@@ -169,4 +168,9 @@ class Source implements Mounted {
           ],
     );
   }
+}
+
+/** Code without a file: `<string>`, `<frozen os>`. */
+function isGenerated(file: string): boolean {
+  return !file || file.startsWith("<");
 }

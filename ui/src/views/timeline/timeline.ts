@@ -117,7 +117,15 @@ class Timeline implements Mounted {
     };
     fill(
       root,
-      h("div", { class: "timeline-view" }, this.tools, this.scroll, this.words),
+      h(
+        "div",
+        { class: "timeline-view" },
+        this.tools,
+        this.scroll,
+        this.words,
+        this.under,
+        this.readers,
+      ),
     );
     this.scroll.addEventListener("scroll", () => this.redraw());
     this.watcher.observe(this.scroll);
