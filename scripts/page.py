@@ -59,7 +59,9 @@ def ensure_packages() -> None:
     known = UI / "node_modules" / ".installed"
     if known.exists() and known.read_text() == lock:
         return
-    run("npm", "ci", "--no-progress")
+    # Not `npm ci`: that asks the lock file for the binaries of all platforms, and a registry may
+    # have those of some only. The versions are the lock file's, which is left as it is.
+    run("npm", "install", "--no-save", "--no-progress")
     known.write_text(lock)
 
 
