@@ -307,6 +307,16 @@ test("a wait with all its owners", async () => {
     ],
   });
   expect(waitOf(waits, 99)).toBeNull();
+  const again = synthetic({
+    waits: [
+      [0, 1, 10, 20, 1, 1, 10, 2, 4, 2, 0, 0],
+      [0, 1, 20, 24, 1, 1, 10, 2, 4, 2, 0, 0],
+      [0, 1, 24, 30, 1, 1, 10, 3, 4, 2, 0, 0],
+    ],
+  });
+  const joined = waitOf(await again.waits(), 0)!;
+  expect(joined.parts.map((part) => part.end / MS)).toEqual([24, 30]);
+  expect(joined.ns).toBe(20 * MS);
 });
 
 test("from wait to wait along a lane", async () => {

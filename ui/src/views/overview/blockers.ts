@@ -11,17 +11,19 @@ export interface Blocker {
 
 export function blockers(waits: Waits): Blocker[] {
   const ns = new Map<number, number>();
-  const counted = new Map<number, Set<number>>();
+  const counted = new Map<number, number>();
+  const latest = new Map<number, number>();
   for (let i = 0; i < waits.wait.length; i++) {
     if (waits.signalling[i]) continue;
     const fn = waits.ownerFunction[i];
     ns.set(fn, (ns.get(fn) ?? 0) + waits.ns[i]);
-    let mine = counted.get(fn);
-    if (!mine) counted.set(fn, (mine = new Set()));
-    mine.add(waits.wait[i]);
+    // The parts of one wait are neighbours.
+    if (latest.get(fn) === waits.wait[i]) continue;
+    latest.set(fn, waits.wait[i]);
+    counted.set(fn, (counted.get(fn) ?? 0) + 1);
   }
   return [...ns]
-    .map(([fn, time]) => ({ fn, ns: time, waits: counted.get(fn)!.size }))
+    .map(([fn, time]) => ({ fn, ns: time, waits: counted.get(fn)! }))
     .sort((a, b) => b.ns - a.ns || a.fn - b.fn);
 }
 

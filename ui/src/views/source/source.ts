@@ -25,12 +25,13 @@ export const source: View = {
 class Source implements Mounted {
   private readonly list = h("nav", { class: "files", "aria-label": "Files" });
   private readonly head = h("header", { class: "file-head" });
+  private readonly notice = h("div");
   private readonly body = h("div", { class: "file-body" });
   private readonly view = h(
     "div",
     { class: "source-view" },
     this.list,
-    h("div", { class: "file" }, this.head, this.body),
+    h("div", { class: "file" }, this.head, this.notice, this.body),
   );
   private asked = 0;
   private of: Profile | null = null;
@@ -77,11 +78,8 @@ class Source implements Mounted {
       ? null
       : await app.recordings[0]!.source(file.file).catch(() => null);
     if (turn !== this.asked) return;
-    fill(
-      this.body,
-      text === null ? this.unreadable(file) : null,
-      listing(app, profile, file, text, line),
-    );
+    fill(this.body, listing(app, profile, file, text, line));
+    fill(this.notice, text === null ? this.unreadable(file) : null);
     const mark =
       this.body.querySelector(".code-line.asked") ??
       this.body.querySelector(".code-line.hottest");

@@ -200,7 +200,11 @@ class Timeline implements Mounted {
       if (place >= 0) this.reveal(place);
     }
     const { wait } = this.state;
-    fill(this.words, wait ? waitWords(this.tables, wait, this.app) : null);
+    const zoom = () => wait && this.zoomTo(wait.start, wait.end);
+    fill(
+      this.words,
+      wait ? waitWords(this.tables, wait, this.app, zoom) : null,
+    );
     this.words.hidden = !wait;
   }
 
@@ -287,6 +291,12 @@ class Timeline implements Mounted {
     }, REST);
   }
 
+  /** So close that a stretch of time fills half of the window. */
+  private zoomTo(from: number, to: number): void {
+    const room = Math.max((to - from) * 0.5, 5_000);
+    this.show(within({ from: from - room, to: to + room }, this.whole));
+  }
+
   private at(
     x: number,
     y: number,
@@ -324,9 +334,7 @@ class Timeline implements Mounted {
         const found = this.at(x, y);
         if (!found || found.segment < 0) return;
         const { start, end } = found.lane;
-        const [from, to] = [start[found.segment]!, end[found.segment]!];
-        const room = Math.max((to - from) * 0.5, 5_000);
-        this.show(within({ from: from - room, to: to + room }, this.whole));
+        this.zoomTo(start[found.segment]!, end[found.segment]!);
       },
       point: (x, y) => {
         this.state.pointer = { x, y };

@@ -131,7 +131,12 @@ export function threadWords(
 }
 
 /** The selected wait in full, with a way to the rows that it is part of. */
-export function waitWords(tables: Tables, wait: Wait, app: App): HTMLElement {
+export function waitWords(
+  tables: Tables,
+  wait: Wait,
+  app: App,
+  zoom: () => void,
+): HTMLElement {
   const { recording, waits } = tables;
   const first = wait.parts[0]!.row;
   const kind = recording.meta.kinds[waits.kind[first]!] ?? "";
@@ -157,6 +162,8 @@ export function waitWords(tables: Tables, wait: Wait, app: App): HTMLElement {
       ` for ${KINDS[kind] ?? kind}: `,
       h("b", null, shortened(lockName(recording, wait.lock), 120)),
       `, in ${shortened(waiter, 120)}, from ${moment(wait.start)} on. `,
+      h("button", { class: "quiet", onclick: zoom }, "zoom to it"),
+      " ",
       h("a", { href: app.link({ view: "locks", own }) }, "all waits for it"),
     ),
     h(

@@ -37,6 +37,7 @@ export function waitOf(waits: Waits, number: number): Wait | null {
   }
   if (!parts.length) return null;
   parts.sort((a, b) => a.start - b.start);
+  joined(waits, parts);
   const first = parts[0]!.row;
   return {
     number,
@@ -48,6 +49,20 @@ export function waitOf(waits: Waits, number: number): Wait | null {
     signal: waits.signalling[first] === 1,
     parts,
   };
+}
+
+/** Parts that follow each other and are of one owner at one place become one. */
+function joined(waits: Waits, parts: Part[]): void {
+  for (let i = parts.length - 1; i > 0; i--) {
+    const [before, part] = [parts[i - 1]!, parts[i]!];
+    const same =
+      before.owner === part.owner &&
+      before.end === part.start &&
+      waits.owner[before.row] === waits.owner[part.row];
+    if (!same) continue;
+    before.end = part.end;
+    parts.splice(i, 1);
+  }
 }
 
 /**
