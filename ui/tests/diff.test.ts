@@ -231,7 +231,7 @@ describe("what is drawn", () => {
     expect(signed(1.5e6, false)).toBe("+1.50 ms");
     expect(signed(-2e9, false)).toBe("−2.00 s");
     expect(signed(0, false)).toBe("±0");
-    expect(signed(SHARE / 4, true)).toBe("+25.0 %");
+    expect(signed(SHARE / 4, true)).toBe("+25.00 %");
   });
 
   test("colours are mixed", () => {

@@ -16,7 +16,7 @@ export function signed(value: number, shares: boolean): string {
   if (!value) return "±0";
   const sign = value > 0 ? "+" : "−";
   const size = Math.abs(value);
-  return sign + (shares ? percent(size / SHARE) : duration(size));
+  return sign + (shares ? percent(size / SHARE, 2) : duration(size));
 }
 
 export function look(

@@ -39,7 +39,7 @@ export function union(base: Profile, fresh: Profile): Union {
     base.functions,
     fresh.functions,
   );
-  const maker = new Maker();
+  const maker = new Maker(functions.length);
   maker.lay(base.tree(true), ofBase, 0);
   maker.lay(fresh.tree(true), ofFresh, 1);
   return maker.made(functions);
@@ -51,7 +51,9 @@ class Maker {
   private readonly fn: number[] = [];
   private readonly own: [number[], number[]] = [[], []];
   private readonly total: [number[], number[]] = [[], []];
-  private readonly children = new Map<string, number>();
+  private readonly children = new Map<number, number>();
+
+  constructor(private readonly functions: number) {}
 
   lay(tree: Tree, functions: Int32Array, side: 0 | 1): void {
     const node = new Int32Array(tree.size).fill(-1);
@@ -66,7 +68,7 @@ class Maker {
   }
 
   private child(above: number, fn: number): number {
-    const key = `${above} ${fn}`;
+    const key = (above + 1) * this.functions + fn;
     const known = this.children.get(key);
     if (known !== undefined) return known;
     this.children.set(key, this.fn.length);
@@ -97,8 +99,16 @@ class Maker {
   }
 }
 
+const ROWS = new WeakMap<Union, Row[]>();
+
 /** By function, the greatest change first. */
 export function rows(union: Union): Row[] {
+  let found = ROWS.get(union);
+  if (!found) ROWS.set(union, (found = counted(union)));
+  return found;
+}
+
+function counted(union: Union): Row[] {
   const found = union.functions.map((_, fn): Row => {
     return { fn, base: 0, fresh: 0, delta: 0, baseTotal: 0, freshTotal: 0 };
   });

@@ -13,7 +13,7 @@ import { Lettering } from "./text";
 export type { Look } from "./row";
 
 /** Milliseconds of a zoom: to be followed by the eye, not waited for. */
-const MOVE = 70;
+const MOVE = 50;
 const SMALLEST_SPAN = 10;
 
 export interface Events {

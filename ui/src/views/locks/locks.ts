@@ -16,7 +16,7 @@ import {
   type Aspect,
   type Parts,
 } from "./parts";
-import { unknown, whole } from "./regroup";
+import { unknown, whole, type Group } from "./regroup";
 import { Rows, table, type Row } from "./rows";
 import { label, QUESTIONS, summedUp, TITLES } from "./words";
 
@@ -58,6 +58,14 @@ function nothing(recording: Recording): HTMLElement {
   );
 }
 
+/** What the filters leave of the waits, whatever they are split by. */
+interface Filtered {
+  key: string;
+  parts: Parts;
+  all: Group;
+  unnamed: number;
+}
+
 const PARTS = [
   ["all", "all waits"],
   ["held", "held by another"],
@@ -68,9 +76,8 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
   let waits: Waits | null = null;
   let columns: Columns | null = null;
   let gone = false;
-  let key = "";
+  let filtered: Filtered | null = null;
   let rows: Rows | null = null;
-  let unnamed = 0;
 
   const regroup = (order: readonly Aspect[]) => {
     const text = order.join();
@@ -177,24 +184,31 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
     );
     if (!waits || !columns) return;
     const { from, to, threads, processes } = state;
-    const now = JSON.stringify([by, only, from, to, threads, processes]);
-    if (now !== key || !rows) {
-      key = now;
+    const filter = JSON.stringify([only, from, to, threads, processes]);
+    if (filter !== filtered?.key) {
       const mask = threadMask(recording, state);
-      const chosen = kept(waits, select(waits, mask, from, to), only);
-      rows = new Rows(waits, chosen, columns, by, whole(waits, chosen));
-      unnamed = unknown(waits, chosen);
+      const parts = kept(waits, select(waits, mask, from, to), only);
+      filtered = {
+        key: filter,
+        parts,
+        all: whole(waits, parts),
+        unnamed: unknown(waits, parts),
+      };
+      rows = null;
+    }
+    if (!rows || rows.by.join() !== by.join()) {
+      rows = new Rows(waits, filtered.parts, columns, by, filtered.all);
     }
     const path = app.own("locks", "row");
     const row = (path && rows.find(path)) || rows.heaviest();
     fill(
       sentence,
       summedUp(rows.all, recording.meta.undecided),
-      unnamed
+      filtered.unnamed
         ? h(
             "span",
             { class: "faint" },
-            ` For ${duration(unnamed)} nobody could be named.`,
+            ` For ${duration(filtered.unnamed)} nobody could be named.`,
           )
         : null,
     );

@@ -128,6 +128,11 @@ export class Rows {
   }
 }
 
+/** Pixels: of the columns of figures with the opener and the verb, of a level, of a letter. */
+const FIGURES = 360;
+const INDENT = 18;
+const LETTER = 6.4;
+
 export interface Table {
   readonly element: HTMLElement;
   show(rows: Rows, chosen: Row | null): void;
@@ -178,7 +183,7 @@ export function table(
       h("td", { colspan: "3" }),
       h(
         "td",
-        { style: { "padding-left": `${depth * 18 + 22}px` } },
+        { style: { "padding-left": `${depth * INDENT + 22}px` } },
         h(
           "button",
           {
@@ -192,6 +197,12 @@ export function table(
         ),
       ),
     );
+  }
+
+  /** Letters that fit: names differ at their ends, which must not be what is cut off. */
+  function room(depth: number): number {
+    const width = (element.clientWidth || 640) - FIGURES - depth * INDENT;
+    return Math.max(Math.floor(width / LETTER), 28);
   }
 
   function drawn(row: Row, opens: boolean): HTMLElement {
@@ -244,7 +255,10 @@ export function table(
       ),
       h(
         "td",
-        { class: "what", style: { "padding-left": `${row.depth * 18 + 4}px` } },
+        {
+          class: "what",
+          style: { "padding-left": `${row.depth * INDENT + 4}px` },
+        },
         opens
           ? h(
               "button",
@@ -261,7 +275,7 @@ export function table(
             )
           : h("span", { class: "twist" }),
         said.verb ? h("span", { class: "faint" }, `${said.verb} `) : null,
-        h("span", { class: "text" }, shortened(said.text, 160)),
+        h("span", { class: "text" }, shortened(said.text, room(row.depth))),
       ),
     );
   }

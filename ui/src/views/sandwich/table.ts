@@ -77,11 +77,9 @@ export class FunctionTable {
       );
     });
     this.chosen = this.shown.findIndex((row) => row.fn === chosen);
-    this.rows.show(this.shown.length, (i) => this.row(profile, i));
-    if (this.chosen >= 0 && chosen !== this.revealed) {
-      this.revealed = chosen;
-      this.rows.reveal(this.chosen);
-    }
+    const sought = chosen === this.revealed ? -1 : this.chosen;
+    this.revealed = chosen;
+    this.rows.show(this.shown.length, (i) => this.row(profile, i), sought);
   }
 
   destroy(): void {
