@@ -22,16 +22,23 @@ export class Rows {
     this.element.addEventListener("scroll", () => this.draw());
   }
 
-  show(count: number, make: (index: number) => HTMLElement): void {
+  /** `sought` is a row that must be in sight; -1: none. */
+  show(count: number, make: (index: number) => HTMLElement, sought = -1): void {
     this.count = count;
     this.make = make;
     this.element.setAttribute("aria-rowcount", String(count));
     this.inner.style.height = `${count * ROW_HEIGHT}px`;
+    if (sought >= 0) this.scrollTo(sought);
     this.paint();
   }
 
   /** Scrolls as little as needed for a row to be seen. */
   reveal(index: number): void {
+    if (this.scrollTo(index)) this.paint();
+  }
+
+  private scrollTo(index: number): boolean {
+    const before = this.element.scrollTop;
     const head = (this.element.firstElementChild as HTMLElement).offsetHeight;
     const top = index * ROW_HEIGHT;
     const room = this.element.clientHeight - head;
@@ -39,7 +46,7 @@ export class Rows {
     else if (top + ROW_HEIGHT > this.element.scrollTop + room) {
       this.element.scrollTop = top + ROW_HEIGHT - room;
     }
-    this.paint();
+    return this.element.scrollTop !== before;
   }
 
   destroy(): void {
