@@ -6,7 +6,7 @@ import type { Profile, Tree } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import { count, duration, part, place, shortened } from "../../shell/format";
+import { duration, part, place, shortened } from "../../shell/format";
 import { nothing, reading } from "../../shell/nothing";
 import { told } from "../../shell/told";
 import { colouring } from "../flame/colour";
@@ -130,6 +130,5 @@ function headline(profile: Profile, row: FlatRow): HTMLElement[] {
       null,
       `total ${duration(row.total)} (${part(row.total, profile.total)})`,
     ),
-    h("span", { class: "faint" }, count(row.samples, "sample") + " in itself"),
   ];
 }
