@@ -35,8 +35,8 @@ def sonde(*words: str | Path) -> None:
         raise SystemExit(code)
 
 
-def record(out: Path, *options: str) -> None:
-    sonde("run", "--what", "cpu,waits,locks", "-o", out, PROGRAM, *options)
+def record(out: Path, *program: str | Path) -> None:
+    sonde("run", "--what", "cpu,waits,locks", "-o", out, *program)
 
 
 def interactive() -> bool:
@@ -49,13 +49,13 @@ def main() -> None:
     os.chdir(ROOT)
     RECORDING.parent.mkdir(exist_ok=True)
     say("1. Run a program under sonde: a shop's checkout, slower than it should be")
-    record(RECORDING)
+    record(RECORDING, PROGRAM)
     say("2. The summary: what ran, what stands out, how sure that is")
     sonde("report", RECORDING)
     say("3. The waiting: for which lock, and what its owner did meanwhile")
     sonde("report", RECORDING, "locks", "--by", "kind,lock,owner_function", "--top", "4")
     say("4. The same work after the repair")
-    record(REPAIRED, "--repaired")
+    record(REPAIRED, PROGRAM, "--repaired")
     say("5. Both on one page: everything above to look at, and what the repair changed")
     sonde("view", RECORDING, REPAIRED, "--html", PAGE, "--with-source")
     print(f"Open {PAGE.resolve().as_uri()} in a browser, or mail it: it needs nothing else.")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,7 @@ def draw(name: str, command: str, render: Any) -> None:
 
 
 def of_reports() -> None:
-    # Reports name the file as it was opened; where this clone lies is nobody's business.
+    # Reports name the file as it was opened.
     os.chdir(demo.RECORDING.parent)
     path = demo.RECORDING.name
     recording = sonde.open(path)
@@ -83,10 +85,15 @@ def main() -> None:
     os.chdir(ROOT)
     IMAGES.mkdir(parents=True, exist_ok=True)
     demo.RECORDING.parent.mkdir(exist_ok=True)
-    demo.record(demo.RECORDING)
-    demo.record(demo.REPAIRED, "--repaired")
+    # Where this clone lies is nobody's business, and pages show paths.
+    shop = Path(tempfile.gettempdir()) / "shop"
+    shop.mkdir(exist_ok=True)
+    program = Path(shutil.copy2(demo.PROGRAM, shop))
+    demo.record(demo.RECORDING, program)
+    demo.record(demo.REPAIRED, program, "--repaired")
     of_reports()
     of_the_page()
+    shutil.rmtree(shop)
 
 
 if __name__ == "__main__":
