@@ -1,6 +1,7 @@
 /** Who waited because of whom: the pairs of chains in a row, the heaviest first. */
 import type { Waits } from "../../data/recording";
 import type { Parts } from "./parts";
+import { numbered } from "./regroup";
 
 export interface Pair {
   waiter: number;
@@ -10,26 +11,37 @@ export interface Pair {
   row: number;
 }
 
+/** Up to so many possible pairs, a table finds them faster than a map. */
+const TABLE = 1 << 23;
+
 export function pairs(waits: Waits, parts: Parts, rows: Int32Array): Pair[] {
-  const found = new Map<number, Pair & { most: number }>();
-  // Contexts fit into 26 bits each, far beyond what a recording holds.
-  for (const row of rows) {
-    const waiter = waits.waiter[row]!;
-    const owner = waits.owner[row]!;
-    const key = (waiter + 1) * 2 ** 26 + owner + 1;
-    const ns = parts.ns[row]!;
-    const pair = found.get(key);
-    if (!pair) {
-      found.set(key, { waiter, owner, ns, row, most: ns });
-      continue;
+  const waiters = numbered(rows, waits.waiter);
+  const owners = numbered(rows, waits.owner);
+  const width = owners.found.length;
+  const size = waiters.found.length * width;
+  const table = size <= TABLE ? new Int32Array(size).fill(-1) : null;
+  const map = new Map<number, number>();
+  const found: Pair[] = [];
+  const most: number[] = [];
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i]!;
+    const key = waiters.of[i]! * width + owners.of[i]!;
+    let at = table ? table[key]! : (map.get(key) ?? -1);
+    if (at < 0) {
+      const [waiter, owner] = [waits.waiter[row]!, waits.owner[row]!];
+      at = found.push({ waiter, owner, ns: 0, row }) - 1;
+      most.push(-1);
+      if (table) table[key] = at;
+      else map.set(key, at);
     }
-    pair.ns += ns;
-    if (ns > pair.most) {
-      pair.most = ns;
-      pair.row = row;
+    const ns = parts.ns[row]!;
+    found[at]!.ns += ns;
+    if (ns > most[at]!) {
+      most[at] = ns;
+      found[at]!.row = row;
     }
   }
-  return [...found.values()].sort((a, b) => b.ns - a.ns || a.row - b.row);
+  return found.sort((a, b) => b.ns - a.ns || a.row - b.row);
 }
 
 /** The longest wait of some rows: one of its rows, and its time there. */

@@ -27,43 +27,36 @@ export function split(
   rows: Int32Array,
   values: Int32Array,
 ): Group[] {
-  const place = places(rows, values);
-  const groups: Sums[] = [];
-  const of = new Int32Array(rows.length);
+  const { of, found } = numbered(rows, values);
+  const sums = new Sums(found.length);
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
-    const value = values[row]!;
-    let group = place.get(value);
-    if (group < 0) {
-      group = groups.length;
-      place.set(value, group);
-      groups.push(new Sums(value));
-    }
-    of[i] = group;
-    groups[group]!.add(
-      waits.wait[row]!,
-      parts.ns[row]!,
-      waits.signalling[row] === 1,
-    );
+    sums.add(of[i]!, waits.wait[row]!, parts.ns[row]!, waits.signalling[row]!);
   }
-  const members = groups.map((group) => new Int32Array(group.size));
-  const filled = new Int32Array(groups.length);
-  for (let i = 0; i < rows.length; i++) {
-    const group = of[i]!;
-    members[group]![filled[group]!++] = rows[i]!;
+  // All members in one piece of memory, group after group.
+  const members = new Int32Array(rows.length);
+  const next = new Int32Array(found.length + 1);
+  for (let group = 0; group < found.length; group++) {
+    next[group + 1] = next[group]! + sums.rows[group]!;
   }
-  return groups
-    .map((group, i) => group.finished(members[i]!))
+  const first = next.slice();
+  for (let i = 0; i < rows.length; i++) members[next[of[i]!]!++] = rows[i]!;
+  return found
+    .map((value, group) => {
+      const mine = members.subarray(first[group], first[group + 1]);
+      return sums.group(group, value, mine);
+    })
     .sort((a, b) => b.wait_ns - a.wait_ns || a.value - b.value);
 }
 
 /** The same sums of all rows together. */
 export function whole(waits: Waits, parts: Parts): Group {
-  const sums = new Sums(-1);
-  for (const row of parts.rows) {
-    sums.add(waits.wait[row]!, parts.ns[row]!, waits.signalling[row]! === 1);
+  const sums = new Sums(1);
+  for (let i = 0; i < parts.rows.length; i++) {
+    const row = parts.rows[i]!;
+    sums.add(0, waits.wait[row]!, parts.ns[row]!, waits.signalling[row]!);
   }
-  return sums.finished(parts.rows);
+  return sums.group(0, -1, parts.rows);
 }
 
 /** The time for which no owner could be named. */
@@ -93,58 +86,83 @@ export function lengths(
   return found.slice(0, count);
 }
 
-interface Places {
-  /** -1: not seen yet. */
-  get(value: number): number;
-  set(value: number, place: number): void;
-}
-
-/** Where values lie close together an array finds their groups, many times faster than a map. */
-function places(rows: Int32Array, values: Int32Array): Places {
+/** The different values of some rows, and for each row which of them it has. */
+export function numbered(
+  rows: Int32Array,
+  values: Int32Array,
+): { of: Int32Array; found: number[] } {
   let largest = -1;
   for (let i = 0; i < rows.length; i++) {
-    if (values[rows[i]!]! > largest) largest = values[rows[i]!]!;
+    const value = values[rows[i]!]!;
+    if (value > largest) largest = value;
   }
-  if (largest < 4 * rows.length + 256) {
-    const known = new Int32Array(largest + 2).fill(-1);
-    return {
-      get: (value) => known[value + 1]!,
-      set: (value, place) => (known[value + 1] = place),
-    };
+  const of = new Int32Array(rows.length);
+  const found: number[] = [];
+  if (largest >= 4 * rows.length + 256) {
+    const known = new Map<number, number>();
+    for (let i = 0; i < rows.length; i++) {
+      const value = values[rows[i]!]!;
+      let number = known.get(value);
+      if (number === undefined) {
+        number = found.push(value) - 1;
+        known.set(value, number);
+      }
+      of[i] = number;
+    }
+    return { of, found };
   }
-  const known = new Map<number, number>();
-  return {
-    get: (value) => known.get(value) ?? -1,
-    set: (value, place) => known.set(value, place),
-  };
+  // Where values lie close together a table finds them, many times faster than a map.
+  const known = new Int32Array(largest + 2).fill(-1);
+  for (let i = 0; i < rows.length; i++) {
+    const value = values[rows[i]!]!;
+    if (known[value + 1]! < 0) known[value + 1] = found.push(value) - 1;
+    of[i] = known[value + 1]!;
+  }
+  return { of, found };
 }
 
+/** Sums of several groups at once, in columns: an object for each would be slower. */
 class Sums {
-  private wait_ns = 0;
-  private signalling_ns = 0;
-  private count = 0;
-  private max_ns = 0;
-  size = 0;
-  private wait = -1;
-  private length = 0;
+  readonly rows: Int32Array;
+  private readonly ns: Float64Array;
+  private readonly signalling: Float64Array;
+  private readonly count: Int32Array;
+  private readonly longest: Float64Array;
+  /** The wait that was added last, and its length so far. */
+  private readonly wait: Int32Array;
+  private readonly length: Float64Array;
 
-  constructor(private readonly value: number) {}
-
-  add(wait: number, ns: number, signalling: boolean): void {
-    this.size++;
-    this.wait_ns += ns;
-    if (signalling) this.signalling_ns += ns;
-    if (wait !== this.wait) {
-      this.wait = wait;
-      this.length = 0;
-      this.count++;
-    }
-    this.length += ns;
-    if (this.length > this.max_ns) this.max_ns = this.length;
+  constructor(size: number) {
+    this.rows = new Int32Array(size);
+    this.ns = new Float64Array(size);
+    this.signalling = new Float64Array(size);
+    this.count = new Int32Array(size);
+    this.longest = new Float64Array(size);
+    this.wait = new Int32Array(size).fill(-1);
+    this.length = new Float64Array(size);
   }
 
-  finished(rows: Int32Array): Group {
-    const { value, wait_ns, signalling_ns, count, max_ns } = this;
-    return { value, wait_ns, signalling_ns, count, max_ns, rows };
+  add(group: number, wait: number, ns: number, signalling: number): void {
+    this.rows[group]!++;
+    this.ns[group]! += ns;
+    if (signalling) this.signalling[group]! += ns;
+    if (this.wait[group] !== wait) {
+      this.wait[group] = wait;
+      this.length[group] = 0;
+      this.count[group]!++;
+    }
+    const length = (this.length[group]! += ns);
+    if (length > this.longest[group]!) this.longest[group] = length;
+  }
+
+  group(group: number, value: number, rows: Int32Array): Group {
+    return {
+      value,
+      wait_ns: this.ns[group]!,
+      signalling_ns: this.signalling[group]!,
+      count: this.count[group]!,
+      max_ns: this.longest[group]!,
+      rows,
+    };
   }
 }

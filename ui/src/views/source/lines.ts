@@ -22,40 +22,60 @@ export interface File {
   lines: Map<number, Line>;
 }
 
+/** What does not depend on the times: which line each node is of, and which nodes count. */
+interface Plan {
+  files: string[];
+  /** By place, which is a line of a file. */
+  file: Int32Array;
+  line: Int32Array;
+  /** By node: its place, and that of the nearest node above that has one; -1: none. */
+  place: Int32Array;
+  bearer: Int32Array;
+  /** By node: no node above is of the same line, of the same file. */
+  outerLine: Uint8Array;
+  outerFile: Uint8Array;
+}
+
 /** The files with lines, by own time, descending. */
 export function files(tree: Tree, functions: readonly Fn[]): File[] {
-  const places = placesOf(tree, functions);
-  const found: (File | undefined)[] = new Array(places.files.length);
-  const lines: (Line | undefined)[] = new Array(places.line.length);
+  const plan = planOf(tree, functions);
+  const found: (File | undefined)[] = new Array<File | undefined>(
+    plan.files.length,
+  );
+  const lines: (Line | undefined)[] = new Array<Line | undefined>(
+    plan.file.length,
+  );
   for (let node = 0; node < tree.size; node++) {
     if (!tree.totalSamples[node]) continue;
-    const place = places.place[node]!;
+    const place = plan.place[node]!;
     if (place >= 0) {
-      const file = (found[places.file[place]!] ??= {
-        file: places.files[places.file[place]!]!,
+      const number = plan.file[place]!;
+      const file = (found[number] ??= {
+        file: plan.files[number]!,
         self: 0,
         total: 0,
         lines: new Map(),
       });
       let line = lines[place];
       if (!line) {
-        const number = places.line[place]!;
-        line = { line: number, self: 0, total: 0, waiting: 0, functions: [] };
-        file.lines.set(number, (lines[place] = line));
+        const at = plan.line[place]!;
+        line = { line: at, self: 0, total: 0, waiting: 0, functions: [] };
+        lines[place] = line;
+        file.lines.set(at, line);
       }
       const fn = tree.fn[node]!;
       if (!line.functions.includes(fn)) line.functions.push(fn);
-      if (places.outermost[node]! & LINE) {
+      if (plan.outerLine[node]) {
         line.total += tree.total[node]!;
         line.waiting += tree.totalWaiting[node]!;
       }
-      if (places.outermost[node]! & FILE) file.total += tree.total[node]!;
+      if (plan.outerFile[node]) file.total += tree.total[node]!;
     }
-    const bearer = places.bearer[node]!;
-    if (bearer >= 0) {
-      lines[bearer]!.self += tree.own[node]!;
-      found[places.file[bearer]!]!.self += tree.own[node]!;
-    }
+    const bearer = plan.bearer[node]!;
+    if (bearer < 0) continue;
+    // What bears the time of a node stands above it, and so was seen before.
+    lines[bearer]!.self += tree.own[node]!;
+    found[plan.file[bearer]!]!.self += tree.own[node]!;
   }
   return found
     .filter((file) => file !== undefined)
@@ -65,96 +85,86 @@ export function files(tree: Tree, functions: readonly Fn[]): File[] {
     );
 }
 
-const LINE = 1;
-const FILE = 2;
+/** By the column of functions, which trees of one shape share. */
+const PLANS = new WeakMap<Int32Array, Plan>();
 
-/** Which line and file each node is of: what the filters do not change, so that it is made once. */
-interface Places {
-  /** A place is a line of a file. */
-  readonly files: string[];
-  readonly file: number[];
-  readonly line: number[];
-  /** By node: its place, -1 if it has none. */
-  readonly place: Int32Array;
-  /** By node: the place that its own time is of. */
-  readonly bearer: Int32Array;
-  /** By node: whether LINE and FILE are on the stack for the first time, counted from the root. */
-  readonly outermost: Uint8Array;
+function planOf(tree: Tree, functions: readonly Fn[]): Plan {
+  let plan = PLANS.get(tree.fn);
+  if (!plan) PLANS.set(tree.fn, (plan = planned(tree, functions)));
+  return plan;
 }
 
-/** By the column of parents: trees of the same shape share it. */
-const known = new WeakMap<Int32Array, Places>();
-
-function placesOf(tree: Tree, functions: readonly Fn[]): Places {
-  let places = known.get(tree.parent);
-  if (!places) known.set(tree.parent, (places = placesMade(tree, functions)));
-  return places;
-}
-
-function placesMade(tree: Tree, functions: readonly Fn[]): Places {
+function planned(tree: Tree, functions: readonly Fn[]): Plan {
   const numbers = new Map<string, number>();
-  const fileOf = functions.map((fn) => {
-    // A built-in function has no lines, so its time is the calling line's own.
+  // A built-in function has no lines, so its time is the calling line's own.
+  const fileOf = Int32Array.from(functions, (fn) => {
     if (fn.file === BUILT_IN || standsIn(fn)) return -1;
-    const number = numbers.get(fn.file) ?? numbers.size;
-    numbers.set(fn.file, number);
-    return number;
+    const known = numbers.get(fn.file) ?? numbers.size;
+    numbers.set(fn.file, known);
+    return known;
   });
+  const places = new Map<number, number>();
   const file: number[] = [];
   const line: number[] = [];
-  const byLine = new Map<number, number>();
-  const place = new Int32Array(tree.size).fill(-1);
-  const bearer = new Int32Array(tree.size).fill(-1);
+  const place = new Int32Array(tree.size);
+  const bearer = new Int32Array(tree.size);
   for (let node = 0; node < tree.size; node++) {
+    const number = fileOf[tree.fn[node]!]!;
     const parent = tree.parent[node]!;
-    const of = fileOf[tree.fn[node]!]!;
-    if (of >= 0) {
-      const key = tree.line[node]! * numbers.size + of;
-      let number = byLine.get(key);
-      if (number === undefined) {
-        byLine.set(key, (number = line.length));
-        file.push(of);
-        line.push(tree.line[node]!);
-      }
-      place[node] = number;
+    if (number < 0) {
+      place[node] = -1;
+      bearer[node] = parent < 0 ? -1 : bearer[parent]!;
+      continue;
     }
-    bearer[node] = of >= 0 ? place[node]! : parent < 0 ? -1 : bearer[parent]!;
+    const key = number * 2 ** 24 + tree.line[node]!;
+    let at = places.get(key);
+    if (at === undefined) {
+      places.set(key, (at = file.length));
+      file.push(number);
+      line.push(tree.line[node]!);
+    }
+    place[node] = bearer[node] = at;
   }
-  const outermost = outermostOf(tree, place, file, numbers.size);
-  return { files: [...numbers.keys()], file, line, place, bearer, outermost };
+  const ofPlace = Int32Array.from(file);
+  return {
+    files: [...numbers.keys()],
+    file: ofPlace,
+    line: Int32Array.from(line),
+    place,
+    bearer,
+    outerLine: outermost(tree, place, file.length),
+    outerFile: outermost(
+      tree,
+      place.map((at) => (at < 0 ? -1 : ofPlace[at]!)),
+      numbers.size,
+    ),
+  };
 }
 
-/** Down and up again, counting what is open above. */
-function outermostOf(
-  tree: Tree,
-  place: Int32Array,
-  file: number[],
-  files: number,
-): Uint8Array {
-  const outermost = new Uint8Array(tree.size);
-  const openLines = new Int32Array(file.length);
-  const openFiles = new Int32Array(files);
+/** Which nodes have no ancestor of the same key; keys are less than `size`, -1 is none. */
+function outermost(tree: Tree, key: Int32Array, size: number): Uint8Array {
+  const found = new Uint8Array(tree.size);
+  const open = new Uint8Array(size);
+  // A stack of our own, since trees are deeper than the browser's may go. A node that is to be
+  // left after all below it is there a second time, as its complement.
   const walk: number[] = [];
   const enter = (at: number) => {
-    for (let k = tree.first[at]!; k < tree.first[at + 1]!; k++)
+    for (let k = tree.first[at]!; k < tree.first[at + 1]!; k++) {
       walk.push(tree.child[k]!);
+    }
   };
   enter(tree.size);
-  for (let step = walk.pop(); step !== undefined; step = walk.pop()) {
-    const leaving = step < 0;
-    const node = leaving ? ~step : step;
-    const at = place[node]!;
-    if (at >= 0) {
-      const change = leaving ? -1 : 1;
-      if (!leaving)
-        outermost[node] =
-          (openLines[at] ? 0 : LINE) | (openFiles[file[at]!] ? 0 : FILE);
-      openLines[at]! += change;
-      openFiles[file[at]!]! += change;
+  for (let node = walk.pop(); node !== undefined; node = walk.pop()) {
+    if (node < 0) {
+      open[key[~node]!] = 0;
+      continue;
     }
-    if (leaving) continue;
-    walk.push(~node);
+    const mine = key[node]!;
+    if (mine >= 0 && !open[mine]) {
+      found[node] = open[mine] = 1;
+      walk.push(~node);
+    }
     enter(node);
   }
-  return outermost;
+  return found;
 }
