@@ -2,7 +2,7 @@
 
 import type { App, View } from "./app";
 import { fill, h } from "./dom";
-import { duration, moment, shortened } from "./format";
+import { duration, moment, named } from "./format";
 import type { Part } from "./page";
 import { popover } from "./popover";
 import type { State, Time } from "./state";
@@ -133,12 +133,12 @@ function chip(
     "span",
     { class: `chip ${kind}` },
     `${words} `,
-    h("bdi", null, shortened(name, 50)),
+    h("bdi", null, named(name, 50)),
     h(
       "button",
       {
         class: "quiet",
-        "aria-label": `Undo: ${words} ${shortened(name, 50)}`,
+        "aria-label": `Undo: ${words} ${named(name, 50)}`,
         onclick: undo,
       },
       "×",

@@ -86,6 +86,11 @@ export function shortened(text: string, most = 120): string {
   return `${shown.slice(0, head)}…${shown.slice(shown.length - (most - 1 - head))}`;
 }
 
+/** The name of a function or thread, which may be empty, but must be seen. */
+export function named(text: string, most = 120): string {
+  return shortened(text, most).trim() || "(no name)";
+}
+
 /** A file and line: of a library from its name on, else from the last folder on. */
 export function place(file: string, line: number, most = 60): string {
   if (!file) return "";

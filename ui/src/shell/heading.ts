@@ -89,7 +89,7 @@ export function runtimeName(name: string): string {
 
 function trust(app: App): HTMLElement {
   const { quality } = app.recordings[0].meta;
-  const problems: unknown[] = quality?.problems ?? [];
+  const problems: { title: string }[] = quality?.problems ?? [];
   const words = [
     `${thousands(quality?.lost ?? 0)} lost`,
     `${thousands(quality?.undecodable ?? 0)} undecodable`,
@@ -109,7 +109,9 @@ function trust(app: App): HTMLElement {
         ? `${count(problems.length, "thing")} to know before you trust these figures`
         : "Nothing speaks against these figures",
     },
-    problems.length ? "⚠ " : "✓ ",
-    words.join(", "),
+    problems.length
+      ? `⚠ ${shortened(problems[0].title, 50)}`
+      : `✓ ${words.join(", ")}`,
+    problems.length > 1 && ` and ${problems.length - 1} more`,
   );
 }

@@ -3,7 +3,7 @@
 import type { Thread } from "../data/recording";
 import type { App } from "./app";
 import { fill, h } from "./dom";
-import { count, duration, shortened } from "./format";
+import { count, duration, named, shortened } from "./format";
 import { popover } from "./popover";
 
 const MOST_SHOWN = 300;
@@ -87,14 +87,14 @@ function choice(
                 set([...chosen]);
                 draw();
               }),
-              h("bdi", null, shortened(item.label, 60)),
+              h("bdi", null, named(item.label, 60)),
               h("span", { class: "faint" }, item.detail),
             ),
             h(
               "button",
               {
                 class: "quiet",
-                "aria-label": `Only ${shortened(item.label, 60)}`,
+                "aria-label": `Only ${named(item.label, 60)}`,
                 onclick: () => {
                   set([item.row]);
                   draw();
@@ -139,7 +139,7 @@ function choice(
         chosen?.length === 1 && items.find((item) => item.row === chosen[0]);
       button.label(
         single
-          ? shortened(single.label, 24)
+          ? named(single.label, 24)
           : chosen
             ? `${chosen.length} of ${items.length}`
             : "all",

@@ -4,7 +4,7 @@ import { standsIn } from "../profile/shape";
 import type { Profile } from "../profile/profile";
 import type { App } from "./app";
 import { h } from "./dom";
-import { count, duration, part, place, shortened } from "./format";
+import { count, duration, named, part, place, shortened } from "./format";
 import { focusOn, hidden, sandwichOf, sourceAt } from "./links";
 import { sourceLine } from "./sourceline";
 
@@ -38,8 +38,8 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
       { class: "told" },
       h(
         "bdi",
-        { class: "name", title: shortened(fn.name, 400) },
-        shortened(fn.name, 90),
+        { class: "name", title: named(fn.name, 400) },
+        named(fn.name, 90),
       ),
       h(
         "bdi",

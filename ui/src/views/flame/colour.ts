@@ -23,7 +23,8 @@ export function colouring(
   const label = (node: number) => {
     const { name, line } = profile.functions[tree.fn[node]];
     const at = tree.line[node];
-    return !mergeLines && at > 0 && at !== line ? `${name}:${at}` : name;
+    const shown = name || "(no name)";
+    return !mergeLines && at > 0 && at !== line ? `${shown}:${at}` : shown;
   };
   const share = (node: number) =>
     tree.total[node] > 0 ? tree.totalWaiting[node] / tree.total[node] : 0;

@@ -5,6 +5,7 @@ import type { App } from "../../shell/app";
 import { h } from "../../shell/dom";
 import {
   duration,
+  named,
   part,
   place,
   printable,
@@ -51,7 +52,7 @@ export function tip(profile: Profile, tree: Tree, node: number): HTMLElement {
   return h(
     "div",
     null,
-    h("p", null, h("strong", null, h("bdi", null, shortened(fn.name, 70)))),
+    h("p", null, h("strong", null, h("bdi", null, named(fn.name, 70)))),
     h(
       "p",
       null,
@@ -108,7 +109,7 @@ export function frameMenu(
     ],
     x,
     y,
-    shortened(name, 60),
+    named(name, 60),
   );
 }
 

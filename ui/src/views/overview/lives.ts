@@ -2,7 +2,7 @@
 
 import type { App } from "../../shell/app";
 import { h } from "../../shell/dom";
-import { count, duration, percent, shortened } from "../../shell/format";
+import { count, duration, named, percent } from "../../shell/format";
 import { nameOf } from "../../shell/threads";
 import { link } from "./link";
 import { shares, type Share } from "./words";
@@ -92,7 +92,7 @@ export function threads(app: App): HTMLElement {
               ? link(
                   app,
                   { view: "flame", threads: [index] },
-                  shortened(nameOf(recording.threads[index]), 40),
+                  named(nameOf(recording.threads[index]), 40),
                 )
               : String(row.tid),
           ),

@@ -5,7 +5,7 @@ import { narrowed } from "../../profile/choice";
 import type { Profile } from "../../profile/profile";
 import type { App, State, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import { count, duration, part, place, shortened } from "../../shell/format";
+import { count, duration, named, part, place } from "../../shell/format";
 import { sandwichOf } from "../../shell/links";
 import { nothing } from "../../shell/nothing";
 import { blockerName, blockers } from "./blockers";
@@ -113,7 +113,7 @@ function item(
     h(
       "span",
       { class: "what" },
-      link(app, change, shortened(name, 60)),
+      link(app, change, named(name, 60)),
       " ",
       h("bdi", { class: "faint" }, detail),
     ),

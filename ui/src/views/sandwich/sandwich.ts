@@ -6,7 +6,7 @@ import type { Profile, Tree } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import { duration, part, place, shortened } from "../../shell/format";
+import { duration, named, part, place } from "../../shell/format";
 import { nothing, reading } from "../../shell/nothing";
 import { told } from "../../shell/told";
 import { colouring } from "../flame/colour";
@@ -114,11 +114,7 @@ export const sandwich: View = {
 function headline(profile: Profile, row: FlatRow): HTMLElement[] {
   const fn = profile.functions[row.fn];
   return [
-    h(
-      "bdi",
-      { class: "name", title: shortened(fn.name, 400) },
-      shortened(fn.name, 80),
-    ),
+    h("bdi", { class: "name", title: named(fn.name, 400) }, named(fn.name, 80)),
     h("bdi", { class: "faint" }, place(fn.file, fn.line, 40)),
     h(
       "span",

@@ -5,7 +5,7 @@ import type { Profile } from "../../profile/profile";
 import { amount, shareOf } from "../../shell/amount";
 import type { App } from "../../shell/app";
 import { h } from "../../shell/dom";
-import { place, printable, shortened, thousands } from "../../shell/format";
+import { named, place, printable, thousands } from "../../shell/format";
 import { Rows } from "../../shell/rows";
 import { told } from "../../shell/told";
 
@@ -116,7 +116,7 @@ export class FunctionTable {
           role: "cell",
           title: printable(`${fn.name} ${fn.file}`.slice(0, 500)),
         },
-        h("bdi", { class: "name" }, shortened(fn.name, 70)),
+        h("bdi", { class: "name" }, named(fn.name, 70)),
         " ",
         h("bdi", { class: "faint" }, place(fn.file, fn.line, 40)),
       ),

@@ -9,10 +9,10 @@ import { fill, h } from "../../shell/dom";
 import {
   count,
   duration,
+  named,
   part,
   place,
   printable,
-  shortened,
   thousands,
 } from "../../shell/format";
 import { nothing, reading } from "../../shell/nothing";
@@ -125,7 +125,7 @@ export const tree: View = {
             children ? (state ? "▾" : "▸") : "",
           ),
           depth > DEEPEST_INDENT && h("span", { class: "faint" }, `${depth} `),
-          h("bdi", { class: "name" }, shortened(fn.name, 90)),
+          h("bdi", { class: "name" }, named(fn.name, 90)),
           " ",
           h(
             "bdi",
