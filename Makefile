@@ -12,7 +12,7 @@ NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)
 TESTS  ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons build native-asan lint format test demo bench wheel clean
+.PHONY: help dev pythons build page page-test native-asan lint format test demo pictures bench wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,36 +28,47 @@ pythons: dev ## CPython 3.11 to 3.15: find them, fetch the missing ones into a s
 build: pythons ## the agents, into src/sonde/agents: the source tree then runs as it is
 	@$(BIN)/python scripts/build.py build
 
+page: dev ## the web page, into src/sonde/web; needs Node.js, or fetches it
+	@$(BIN)/python scripts/page.py build
+
+page-test: build page ## the page's types, form and logic, and itself in chromium
+	@$(BIN)/python scripts/page.py test
+
 native-asan: pythons ## native code and its unit tests under AddressSanitizer and UBSan
 	@$(BIN)/python scripts/build.py build-asan --sanitize
 	$(BIN)/meson test -C build-asan --print-errorlogs
 
-lint: dev ## ruff, mypy --strict, clang-format
+lint: dev ## ruff, mypy --strict, clang-format, tsc, prettier
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(if $(NATIVE),$(BIN)/clang-format --dry-run -Werror $(NATIVE))
+	@$(BIN)/python scripts/page.py check
 
 format: dev ## put the sources into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(if $(NATIVE),$(BIN)/clang-format -i $(NATIVE))
+	@$(BIN)/python scripts/page.py format
 
-test: build lint native-asan ## everything: lint, native tests under sanitizers, Python tests
+test: build lint native-asan page-test ## everything: lint, native tests, the page, Python tests
 	$(BIN)/python -m pytest $(TESTS)
 
-demo: build ## record a program everybody has, and look at it from every side
+demo: build page ## record a program with three things wrong, and see them on the page
 	@$(BIN)/python scripts/demo.py
 
-bench: build $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
+pictures: build page ## the pictures of the documentation, anew from recordings
+	@$(BIN)/python scripts/pictures.py
+
+bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py
 
 $(VENV)/bench-ready: $(VENV)/ready
 	$(PYTHON) scripts/dev.py bench
 	@touch $@
 
-wheel: pythons ## dist/*.whl with an agent for every interpreter found
+wheel: pythons page ## dist/*.whl with an agent for every interpreter found
 	@$(BIN)/python scripts/wheel.py
 
 clean: ## everything that was built; keeps .venv and the interpreters
-	rm -rf build build-asan dist src/sonde/agents .mypy_cache .ruff_cache .pytest_cache
+	rm -rf build build-asan dist src/sonde/agents src/sonde/web/page.html .mypy_cache .ruff_cache .pytest_cache

@@ -4,7 +4,7 @@
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
-                                        recorder
+                                        recorder page
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -26,13 +26,14 @@ import machine
 import opening
 import overhead
 import packages
+import page
 import programs
 import recorder
 from markdown import Section
 from overhead import Plan
 from progress import say
 
-PARTS = ("overhead", "peers", "accuracy", "locks", "open", "disk", "recorder")
+PARTS = ("overhead", "peers", "accuracy", "locks", "open", "disk", "recorder", "page")
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
 QUICK_PROGRAMS = ["richards", "json", "deep"]
@@ -110,6 +111,9 @@ class Bench:
 
     def recorder(self, section: Section) -> None:
         recorder.report(section, self.own, 2 if self.quick else 5)
+
+    def page(self, section: Section) -> None:
+        page.report(section, self.scratch, 100_000 if self.quick else page.SAMPLES)
 
 
 def options() -> argparse.Namespace:

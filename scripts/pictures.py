@@ -1,25 +1,29 @@
 #!/usr/bin/env python3
-"""Draw the pictures of the documentation from the recording that `make demo` left behind.
+"""Make the pictures of the documentation anew, from recordings of examples/checkout.py.
 
-They show what the reports print, character by character; only the frame around it is drawn.
+Those of reports show what the reports print, character by character; only the frame around it is
+drawn. Those of the page are taken in chromium.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
+import demo
+import page
 import sonde
 from sonde.reports import summary, tree
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORDING = ROOT / "build" / "demo.sonde"
 IMAGES = ROOT / "docs" / "images"
 COLUMNS = 80
 
@@ -45,13 +49,10 @@ def draw(name: str, command: str, render: Any) -> None:
     print(path.relative_to(ROOT))
 
 
-def main() -> None:
-    if not RECORDING.exists():
-        sys.exit("there is no recording to draw; run `make demo` first")
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    # Reports name the file as it was opened; where this clone lies is nobody's business.
-    os.chdir(RECORDING.parent)
-    path = RECORDING.name
+def of_reports() -> None:
+    # Reports name the file as it was opened.
+    os.chdir(demo.RECORDING.parent)
+    path = demo.RECORDING.name
     recording = sonde.open(path)
     draw(
         "summary",
@@ -63,6 +64,36 @@ def main() -> None:
         f"sonde report {path} tree --merge-lines --top 24",
         lambda out: tree.render(recording.tree(merge_lines=True, top=24), out),
     )
+    os.chdir(ROOT)
+
+
+def of_the_page() -> None:
+    browser = page.browser()
+    if browser is None:
+        sys.exit("pictures of the page need chromium; as root: apt-get install chromium")
+    demo.sonde("view", demo.RECORDING, demo.REPAIRED, "--html", demo.PAGE, "--with-source")
+    page.run(
+        "node",
+        "pictures/take.mjs",
+        str(ROOT / demo.PAGE),
+        str(IMAGES),
+        SONDE_BROWSER=browser,
+    )
+
+
+def main() -> None:
+    os.chdir(ROOT)
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    demo.RECORDING.parent.mkdir(exist_ok=True)
+    # Where this clone lies is nobody's business, and pages show paths.
+    shop = Path(tempfile.gettempdir()) / "shop"
+    shop.mkdir(exist_ok=True)
+    program = Path(shutil.copy2(demo.PROGRAM, shop))
+    demo.record(demo.RECORDING, program)
+    demo.record(demo.REPAIRED, program, "--repaired")
+    of_reports()
+    of_the_page()
+    shutil.rmtree(shop)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
-import tempfile
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 
+from sonde.cli._output import STDOUT, not_over, opened
 from sonde.cli._progress import working
 from sonde.cli._select import (
     File,
@@ -24,12 +21,7 @@ from sonde.cli._select import (
     selection_of,
     time_of,
 )
-from sonde.errors import SondeError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-STDOUT = "-"
+from sonde.errors import UsageError
 
 
 def export(
@@ -75,9 +67,7 @@ def export(
     out = output or Path(file).with_suffix("").name + chosen.SUFFIX
     if out == STDOUT and not chosen.TEXT and sys.stdout.isatty():
         raise UsageError(f"{to} is no text for a terminal; name a file with -o OUT")
-    with suppress(OSError):
-        if os.path.samefile(file, out):
-            raise UsageError(f"{out} is the recording itself; name another file with -o OUT")
+    not_over(file, out, "-o")
 
     from sonde.recording.reader import read
 
@@ -85,47 +75,7 @@ def export(
         recording = read(file)
     for warning in recording.warnings:
         print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
-    with working(f"writing {out}"), _opened(out) as stream:
+    with working(f"writing {out}"), opened(out) as stream:
         chosen.write(recording, selection, stream)
     if out != STDOUT:
         print(f"sonde: wrote {out}", file=sys.stderr)
-
-
-@contextmanager
-def _opened(out: str) -> Iterator[BinaryIO]:
-    """The output; a file appears whole under its name or not at all."""
-    if out == STDOUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    path = Path(out)
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        # A device or a pipe is written to, not replaced.
-        with _said(out), path.open("wb") as stream:
-            yield stream
-        return
-    with _said(out):
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with _said(out):
-            with os.fdopen(handle, "wb") as stream:
-                yield stream
-            # Made private by mkstemp; a file the user asked for gets the user's usual rights.
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(name).chmod(0o666 & ~mask)
-            Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def _said(out: str) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise SondeError(f"{out} cannot be written: {reason}") from error

@@ -251,17 +251,22 @@ class _Aggregates:
         for level in reversed(range(len(self.by))):
             aspect = self.by[level]
             families: dict[int, list[LocksRow]] = {}
+            # As lists, all at once: asking NumPy row by row takes longer than everything else.
+            sums = self.sums[level].T.tolist()
+            histograms = _histograms(self.histograms[level])
+            told: dict[int, Any] = {}
             for (above, value), number in self.numbers[level].items():
-                wait_ns, signals, count, longest = self.sums[level][:, number].tolist()
-                histogram = self.histograms[level][number]
+                wait_ns, signals, count, longest = sums[number]
+                if value not in told:
+                    told[value] = self._told(aspect, value)
                 row = LocksRow(
                     aspect,
-                    self._told(aspect, value),
+                    told[value],
                     wait_ns,
                     signals,
                     count,
                     longest,
-                    [(1 << b, int(histogram[b])) for b in np.flatnonzero(histogram).tolist()],
+                    histograms[number],
                     children[number] if children else [],
                 )
                 families.setdefault(above, []).append(row)
@@ -301,6 +306,14 @@ def _distinct(codes: Ints) -> tuple[Ints, Ints]:
     there[codes] = True
     place = np.cumsum(there) - 1
     return np.flatnonzero(there), place[codes]
+
+
+def _histograms(counts: Ints) -> list[list[tuple[int, int]]]:
+    """Of each row the buckets that are not empty: what no wait in it exceeds, and how many."""
+    rows, buckets = np.nonzero(counts)
+    pairs = list(zip((1 << buckets).tolist(), counts[rows, buckets].tolist(), strict=True))
+    ends = np.cumsum(np.bincount(rows, minlength=len(counts))).tolist()
+    return [pairs[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 def _bucket(ns: Ints) -> Ints:

@@ -22,10 +22,18 @@ class Sources:
 
     def line(self, file: str, number: int) -> str:
         """The line without its indentation, empty where it cannot be had."""
+        lines = self._lines(file)
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+    def text(self, file: str) -> str | None:
+        """The whole file, None where it cannot be had."""
+        lines = self._lines(file)
+        return "\n".join(lines) if lines else None
+
+    def _lines(self, file: str) -> list[str]:
         if file not in self.files:
             self.files[file] = self._read(file)
-        lines = self.files[file]
-        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        return self.files[file]
 
     def _read(self, file: str) -> list[str]:
         try:

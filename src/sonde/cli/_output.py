@@ -1,0 +1,65 @@
+"""Files that a verb writes where the user says."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from sonde.errors import SondeError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STDOUT = "-"
+
+
+def not_over(recording: str, out: str, option: str) -> None:
+    """Refuses to write over the recording that is read."""
+    with suppress(OSError):
+        if os.path.samefile(recording, out):
+            raise UsageError(f"{out} is the recording itself; name another file with {option} OUT")
+
+
+@contextmanager
+def opened(out: str) -> Iterator[BinaryIO]:
+    """The output; a file appears whole under its name or not at all."""
+    if out == STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(out)
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        # A device or a pipe is written to, not replaced.
+        with _said(out), path.open("wb") as stream:
+            yield stream
+        return
+    with _said(out):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with _said(out):
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+            # Made private by mkstemp; a file the user asked for gets the user's usual rights.
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(name).chmod(0o666 & ~mask)
+            Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _said(out: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SondeError(f"{out} cannot be written: {reason}") from error

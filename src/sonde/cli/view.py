@@ -1,0 +1,144 @@
+"""`sonde view`: a recording on a page, in the browser or in one file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sonde.cli._output import STDOUT, not_over, opened
+from sonde.cli._progress import working
+from sonde.cli._select import File
+from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from sonde.web.bundle import Bundle
+    from sonde.web.server import Server
+
+HIGHEST_PORT = 65535
+
+
+def view(
+    file: File,
+    file2: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE2", help="A second recording, to be compared with the first."),
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option(
+            "--html",
+            metavar="OUT",
+            help="Write the page into one file that works offline, instead of serving it; "
+            "- is stdout.",
+        ),
+    ] = None,
+    port: Annotated[
+        str | None, typer.Option("--port", metavar="N", help="Serve on this port; else a free one.")
+    ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option("--host", metavar="ADDR", help="Serve on this address; else on 127.0.0.1."),
+    ] = None,
+    expose: Annotated[
+        bool,
+        typer.Option("--expose", help="Allow a --host that other machines can reach, unencrypted."),
+    ] = False,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Print the address, but open no browser.")
+    ] = False,
+    with_source: Annotated[
+        bool,
+        typer.Option("--with-source", help="Of --html: put the program's source into it as well."),
+    ] = False,
+) -> None:
+    """Look at a recording in the browser, or write it as a page for others.
+
+    The page is served to this machine alone, under an address nobody can guess, until Ctrl-C.
+
+    \b
+    Examples:
+      sonde view app.sonde
+      sonde view before.sonde after.sonde
+      sonde view app.sonde --html app.html --with-source
+    """
+    files = [file] if file2 is None else [file, file2]
+    if html is not None and (port is not None or host is not None or expose):
+        raise UsageError("--html writes a file and serves nothing: leave out --port and --host")
+    if with_source and html is None:
+        raise UsageError("--with-source is for --html; a page that is served reads source itself")
+    number = _port(port)
+    for name in files if html is not None else []:
+        not_over(name, html or "", "--html")
+
+    from sonde.web.bundle import Bundle
+    from sonde.web.page import built
+
+    built()  # If there is none, say so before a long read.
+    bundles: list[Bundle] = []
+    from sonde.recording.reader import read
+
+    for name in files:
+        with working(f"reading {name}"):
+            recording = read(name)
+        for warning in recording.warnings:
+            print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
+        bundles.append(Bundle(recording, sources=html is None or with_source))
+    if html is not None:
+        _write(bundles, html)
+        return
+
+    from sonde.web.server import LOOPBACK, Server
+
+    with Server(bundles, host or LOOPBACK, number, exposed=expose) as server:
+        _serve(server, files, browse=not no_open)
+
+
+def _port(text: str | None) -> int:
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= HIGHEST_PORT):
+        raise UsageError(f"--port takes a number from 1 to {HIGHEST_PORT}, not {text!r}")
+    return int(text)
+
+
+def _write(bundles: list[Bundle], out: str) -> None:
+    from sonde.web.html import html
+
+    if out == STDOUT and sys.stdout.isatty():
+        raise UsageError("a page is no text for a terminal; name a file with --html OUT")
+    with working(f"writing {out}"), opened(out) as stream:
+        stream.write(html(bundles))
+    if out != STDOUT:
+        print(f"sonde: wrote {out}", file=sys.stderr)
+
+
+def _serve(server: Server, files: list[str], *, browse: bool) -> None:
+    names = " and ".join(files)
+    print(f"sonde: {names} is at {server.url} until Ctrl-C", file=sys.stderr, flush=True)
+    try:
+        if browse:
+            _open(server)
+        server.serve_forever()
+    except KeyboardInterrupt:
+        # What a terminal shows as ^C stands alone on its line.
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+
+
+def _open(server: Server) -> None:
+    """In a browser with a window; one of the terminal's own would take the terminal away."""
+    windowed = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("BROWSER")
+    if not windowed and not os.environ.get("WAYLAND_DISPLAY"):
+        print("sonde: there is no display; open the address where there is one", file=sys.stderr)
+        return
+    import threading
+    import webbrowser
+
+    # Some browsers keep their caller waiting until they are closed, and the page must be served
+    # meanwhile.
+    threading.Thread(
+        target=webbrowser.open, args=(server.one_time_url(),), daemon=True, name="open browser"
+    ).start()

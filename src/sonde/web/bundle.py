@@ -1,0 +1,246 @@
+"""A recording as the parts its page reads; every view of the page is made from these.
+
+The parts hold the tables behind the views, not their results, so that the page can filter and
+regroup by itself, and one file holds everything. Functions and call chains that read the same to a
+person are one here already, as in the views. What the columns are is told in
+`ui/src/data/recording.ts`; how they are written is known here and in `ui/src/data/decode.ts` only.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import sonde
+from sonde.model.contention import NOBODY, Ints
+from sonde.model.lock_kinds import KINDS
+from sonde.views.contended import contended
+from sonde.views.locks import ASPECTS
+from sonde.views.profile import BUILT_IN, Function
+from sonde.views.quality import quality
+from sonde.views.sources import Sources
+from sonde.views.span import duration_ns
+from sonde.views.summary import summary
+from sonde.web.columns import changes, deflated, part, signed, unsigned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sonde.recording.tables import Recording
+
+PARTS = ("meta", "contexts", "samples", "waits", "sources")
+
+SOURCE_SUFFIXES = (".py", ".pyw", ".pyi", ".pyx")
+INSTALLED = ("site-packages", "dist-packages")
+
+
+class Bundle:
+    """The parts of one recording, each made when it is first asked for."""
+
+    def __init__(self, recording: Recording, *, sources: bool) -> None:
+        """`sources`: whether source text can be had, embedded or by asking."""
+        self.recording = recording
+        self.sources = sources
+
+    @cached_property
+    def meta(self) -> bytes:
+        """Everything that is not a long column."""
+        recording = self.recording
+        everything = contended(recording)
+        functions = everything.chains.functions
+        files: dict[str, int] = {}
+        told = {
+            "file": PurePath(recording.path).name,
+            "version": sonde.__version__,
+            "target": recording.target,
+            "duration": duration_ns(recording),
+            "summary": summary(recording).to_json(),
+            "quality": quality(recording).to_json(),
+            "warnings": recording.warnings,
+            "kinds": KINDS,
+            "aspects": ASPECTS,
+            "undecided": everything.undecided,
+            "hasSources": self.sources,
+            "counts": {"samples": len(recording.samples), "contentions": len(everything)},
+            "processes": self._processes(),
+            "threads": self._threads(),
+            "functions": [
+                [f.name, files.setdefault(f.file, len(files)), f.line, f.runtime, module_of(f)]
+                for f in functions
+            ],
+            "files": list(files),
+            "locks": [
+                {"name": lock.name, "short": lock.short, "kind": lock.kind, "process": lock.process}
+                for lock in everything.locks
+            ],
+            "marks": [
+                {"time": time, "thread": thread, "text": text}
+                for time, thread, text in zip(
+                    recording.marks.time.tolist(),
+                    recording.marks.thread.tolist(),
+                    recording.marks.text,
+                    strict=True,
+                )
+            ],
+        }
+        return deflated(json.dumps(told, separators=(",", ":")).encode())
+
+    def _processes(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "pid": process.pid,
+                "ppid": process.ppid,
+                "runtime": process.runtime,
+                "version": process.version,
+                "executable": process.executable,
+                "argv": process.argv,
+                "start": process.start_ns,
+                "end": process.end_ns,
+                "exit": process.exit,
+            }
+            for process in self.recording.processes
+        ]
+
+    def _threads(self) -> list[dict[str, Any]]:
+        table = self.recording.threads
+        labels, label = contended(self.recording).thread_names
+        whole = duration_ns(self.recording)
+        return [
+            {
+                "process": int(table.process[i]),
+                "tid": int(table.tid[i]),
+                "name": table.name[i],
+                "interpreter": int(table.interpreter[i]),
+                "start": int(table.start_ns[i]),
+                "end": int(table.end_ns[i]) if table.end_ns[i] >= 0 else whole,
+                "cpu": int(table.cpu_ns[i]),
+                "label": labels[int(label[i])],
+            }
+            for i in range(len(table))
+        ]
+
+    @cached_property
+    def contexts(self) -> bytes:
+        chains = contended(self.recording).chains
+        first = np.array([function.line for function in chains.functions], dtype=np.int64)
+        # A line is near the first one of its function, which is known.
+        near = chains.line - first[chains.function] if len(chains.line) else chains.line
+        return part(changes(chains.tree.parent), unsigned(chains.function), signed(near))
+
+    @cached_property
+    def samples(self) -> bytes:
+        """By thread: within one, times and contexts change little from sample to sample."""
+        samples = self.recording.samples
+        order = np.argsort(samples.thread, kind="stable")
+        thread = samples.thread[order].astype(np.int64)
+        time, weight = samples.time[order], samples.weight[order]
+        before = np.roll(time, 1)
+        before[np.flatnonzero(np.diff(thread, prepend=NOBODY))] = 0
+        return part(
+            changes(thread),
+            # What a thread did between two samples is mostly the later one's weight.
+            signed(time - before - weight),
+            unsigned(self._node(samples.context[order]) + 1),
+            signed(weight),
+            unsigned(samples.state[order]),
+        )
+
+    def _node(self, context: NDArray[Any]) -> Ints:
+        node: Ints = contended(self.recording).chains.node[context]
+        return node
+
+    @cached_property
+    def waits(self) -> bytes:
+        """Waits and holds; who is to blame for which part of a wait follows from the two."""
+        everything = contended(self.recording)
+        found = everything.found
+        holds = found.holds
+        order = np.argsort(found.wait, kind="stable")
+        begins = np.diff(found.wait[order], prepend=NOBODY) != 0
+        flags = found.outcome[order].astype(np.int64)
+        for bit, column in enumerate((found.clean, found.whole, everything.signalling), start=2):
+            flags |= column[order].astype(np.int64) << bit
+        flags |= begins.astype(np.int64) << 5
+        used = np.concatenate([found.context, found.tail_context, holds.context])
+        used = np.unique(used[used >= 0])
+        node = self._node(used)
+        return part(
+            unsigned(flags),
+            unsigned(found.thread[order]),
+            unsigned(everything.lock[order]),
+            unsigned(everything.kind[order]),
+            unsigned(self._node(found.context[order]) + 1),
+            changes(found.start[order]),
+            unsigned(found.length[order]),
+            changes(found.first[order]),
+            unsigned(found.held[order]),
+            unsigned(found.tail_thread[order] + 1),
+            unsigned(self._node(found.tail_context[order]) + 1),
+            changes(holds.until),
+            unsigned(holds.thread + 1),
+            unsigned(self._node(holds.context) + 1),
+            unsigned(holds.gap),
+            unsigned(node),
+            unsigned(everything.function[used] + 1),
+        )
+
+    @cached_property
+    def files(self) -> list[str]:
+        """The files that functions of the recording stand in."""
+        return list(dict.fromkeys(self.recording.functions.file))
+
+    @cached_property
+    def _texts(self) -> Sources:
+        started = self.recording.target.get("started")
+        return Sources(float(started) if isinstance(started, int | float) else None)
+
+    def source(self, file: str) -> str | None:
+        """The text of a file as it was when recorded, if it is a Python source the recording names.
+
+        The names are the recording's, which may come from anybody: a page mailed to a colleague
+        must not carry whatever file of this machine they lead to.
+        """
+        if file not in self.files:
+            return None
+        text = self._texts.text(file)
+        if text is None or "\0" in text:
+            return None
+        head = text.partition("\n")[0]
+        if file.endswith(SOURCE_SUFFIXES) or (head.startswith("#!") and "python" in head):
+            return text
+        return None
+
+    @cached_property
+    def all_sources(self) -> bytes:
+        texts = {file: self.source(file) for file in self.files}
+        there = {file: text for file, text in texts.items() if text is not None}
+        return deflated(json.dumps(there, separators=(",", ":")).encode())
+
+    def part(self, name: str) -> bytes:
+        """The part of that name, of PARTS."""
+        if name == "sources":
+            return self.all_sources
+        made: bytes = getattr(self, name)
+        return made
+
+
+def module_of(function: Function) -> str:
+    """What a reader would call the library or file a function is of, for its colour."""
+    if function.stands_in or not function.file:
+        return ""
+    if function.file == BUILT_IN:
+        return "built-in"
+    if function.file.startswith("<frozen "):
+        return function.file.removeprefix("<frozen ").rstrip(">").partition(".")[0]
+    path = PurePath(function.file)
+    parts = path.parts
+    for i, folder in enumerate(parts[:-1]):
+        installed = folder in INSTALLED
+        library = folder.startswith("python3") and parts[i + 1] not in INSTALLED
+        if installed or library:
+            return PurePath(parts[i + 1]).stem
+    return path.parent.name if path.stem in ("__init__", "__main__") else path.stem

@@ -1,0 +1,208 @@
+"""What the parts of a page carry is what the views count."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.recording.reader import read
+from sonde.recording.tables import Recording
+from sonde.views.flat import flat
+from sonde.views.locks import locks
+from sonde.views.profile import Function
+from sonde.views.quality import quality
+from sonde.views.selection import Selection
+from sonde.views.summary import summary
+from sonde.web import columns
+from sonde.web.bundle import PARTS, Bundle, module_of
+from synthetic import MS, Maker
+from web.made import HOSTILE, everything, hostile, truth
+
+
+def inflated(data: bytes) -> bytes:
+    return zlib.decompress(data, wbits=-zlib.MAX_WBITS)
+
+
+def numbers(data: bytes) -> list[int]:
+    found, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            found.append(value)
+            value = shift = 0
+    return found
+
+
+def columns_of(data: bytes) -> list[list[int]]:
+    rest, found = numbers(inflated(data)), []
+    while rest:
+        size = rest[0]
+        found.append(rest[1 : size + 1])
+        rest = rest[size + 1 :]
+    return found
+
+
+def zigzagged(values: list[int]) -> list[int]:
+    return [value // 2 if value % 2 == 0 else -(value + 1) // 2 for value in values]
+
+
+def meta_of(recording: Recording) -> Any:
+    return json.loads(inflated(Bundle(recording, sources=False).meta))
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return everything().recording()
+
+
+@given(st.lists(st.integers(-(2**62), 2**62)))
+def test_numbers_come_back(values: list[int]) -> None:
+    assert numbers(columns.unsigned(np.abs(values)))[1:] == [abs(value) for value in values]
+    assert zigzagged(numbers(columns.signed(values))[1:]) == values
+
+
+def test_changes_add_up() -> None:
+    values = [5, 5, 3, 1 << 53, 0]
+    told = zigzagged(numbers(columns.changes(values))[1:])
+    assert np.cumsum(told).tolist() == values
+
+
+def test_samples_are_those_of_the_recording(recording: Recording) -> None:
+    bundle = Bundle(recording, sources=False)
+    meta = json.loads(inflated(bundle.meta))
+    parent, function, near = columns_of(bundle.contexts)
+    parent = np.cumsum(zigzagged(parent)).tolist()
+    functions = meta["functions"]
+    lines = [line + functions[f][2] for line, f in zip(zigzagged(near), function, strict=True)]
+
+    def path(context: int) -> list[list[Any]]:
+        frames = []
+        while context >= 0:
+            name, file, first, _, _ = functions[function[context]]
+            frames.append([name, meta["files"][file], first, lines[context]])
+            context = parent[context]
+        return frames[::-1]
+
+    thread, gap, context, weight, state = columns_of(bundle.samples)
+    thread = np.cumsum(zigzagged(thread)).tolist()
+    rows, last = [], {}
+    for t, g, c, w, s in zip(
+        thread, zigzagged(gap), context, zigzagged(weight), state, strict=True
+    ):
+        last[t] = last.get(t, 0) + g + w
+        rows.append([t, last[t], path(c - 1), w, s])
+    assert sorted(rows) == truth(recording)["samples"]
+    assert sum(row[3] for row in rows if row[4] == 0) == flat(recording).total_ns
+
+
+def test_contexts_that_read_the_same_are_one(recording: Recording) -> None:
+    parent, function, near = columns_of(Bundle(recording, sources=False).contexts)
+    rows = list(zip(np.cumsum(zigzagged(parent)).tolist(), function, near, strict=True))
+    assert len(set(rows)) == len(rows) < len(recording.contexts)
+    assert all(parent < i for i, (parent, _, _) in enumerate(rows))
+
+
+def test_waits_are_those_of_the_view(recording: Recording) -> None:
+    rows = truth(recording)["waits"]
+    view = locks(recording)
+    assert sum(row[3] for row in rows) == view.total_ns
+    assert len({row[0] for row in rows}) == view.count
+    flags, *_ = columns_of(Bundle(recording, sources=False).waits)
+    assert sum(bool(flag & 32) for flag in flags) == view.count
+
+
+def test_meta_is_what_the_reports_say(recording: Recording) -> None:
+    meta = meta_of(recording)
+    assert meta["summary"] == json.loads(json.dumps(summary(recording).to_json()))
+    assert meta["quality"] == json.loads(json.dumps(quality(recording).to_json()))
+    assert [thread["label"] for thread in meta["threads"]] == truth(recording)["labels"]
+    assert len(meta["marks"]) == 2
+    assert meta["counts"]["samples"] == len(recording.samples)
+
+
+def test_an_empty_recording_has_parts(tmp_path: Path) -> None:
+    recording = read(Maker().write(str(tmp_path / "empty.sonde")))
+    bundle = Bundle(recording, sources=True)
+    assert all(bundle.part(name) for name in PARTS)
+    assert columns_of(bundle.samples) == [[]] * 5
+
+
+def test_hostile_names_pass_unchanged(tmp_path: Path) -> None:
+    recording = read(hostile().write(str(tmp_path / "hostile.sonde")))
+    meta = meta_of(recording)
+    assert {row[0] for row in meta["functions"]} >= set(recording.functions.name)
+    assert any(row[0] == HOSTILE[0] for row in meta["functions"])
+    assert meta["marks"][0]["text"] == HOSTILE[0]
+
+
+def test_numbers_of_the_page_follow_a_selection(recording: Recording) -> None:
+    """The rule the page uses for a range of time gives what the view gives."""
+    start, end = 40 * MS, 90 * MS
+    view = locks(recording, Selection(start_ns=start, end_ns=end))
+    inside = [
+        (row[0], min(row[2] + row[3], end) - max(row[2], start))
+        for row in truth(recording)["waits"]
+        if row[2] + row[3] > start and row[2] < end
+    ]
+    assert sum(ns for _, ns in inside) == view.total_ns
+    assert len({wait for wait, _ in inside}) == view.count
+
+
+class TestSources:
+    def made(self, tmp_path: Path, file: Path) -> Bundle:
+        make = Maker()
+        make.define("f", str(file), 1)
+        make.sample("f:1")
+        return Bundle(read(make.write(str(tmp_path / "app.sonde"))), sources=True)
+
+    def test_a_source_the_recording_names(self, tmp_path: Path) -> None:
+        file = tmp_path / "code.py"
+        file.write_text("print('é')\n\n# end")
+        bundle = self.made(tmp_path, file)
+        assert bundle.source(str(file)) == file.read_text()
+        assert json.loads(inflated(bundle.part("sources"))) == {str(file): file.read_text()}
+
+    def test_a_script_without_a_suffix(self, tmp_path: Path) -> None:
+        file = tmp_path / "script"
+        file.write_text("#!/usr/bin/env python3\nprint()\n")
+        assert self.made(tmp_path, file).source(str(file)) == file.read_text()
+
+    @pytest.mark.parametrize("text", ["secret", "#!/bin/sh\n", "a\0b"])
+    def test_other_files_are_not_given_away(self, tmp_path: Path, text: str) -> None:
+        file = tmp_path / "key"
+        file.write_text(text)
+        bundle = self.made(tmp_path, file)
+        assert bundle.source(str(file)) is None
+        assert json.loads(inflated(bundle.part("sources"))) == {}
+
+    def test_files_the_recording_does_not_name(self, tmp_path: Path) -> None:
+        other = tmp_path / "other.py"
+        other.write_text("print()")
+        assert self.made(tmp_path, tmp_path / "code.py").source(str(other)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "module"),
+    [
+        ("f", "/app/main.py", "main"),
+        ("f", "/app/shop/__init__.py", "shop"),
+        ("f", "/usr/lib/python3.12/json/decoder.py", "json"),
+        ("f", "/usr/lib/python3.12/threading.py", "threading"),
+        ("f", "/env/lib/python3.12/site-packages/django/db/models.py", "django"),
+        ("f", "/usr/lib/python3/dist-packages/six.py", "six"),
+        ("time.sleep", "<built-in>", "built-in"),
+        ("f", "<frozen importlib._bootstrap>", "importlib"),
+        ("[undecodable]", "", ""),
+        ("f", "<string>", "<string>"),
+    ],
+)
+def test_modules_are_what_readers_call_them(name: str, file: str, module: str) -> None:
+    assert module_of(Function(name, file, 1, "cpython")) == module

@@ -1,0 +1,36 @@
+/** Before all tests: real programs are recorded, and one recording is made whose names mean harm. */
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+export const ROOT = resolve(import.meta.dirname, "../..");
+export const SONDE = join(ROOT, ".venv/bin/sonde");
+
+/** The folder of the recordings of this run. */
+export function folder(): string {
+  const known = process.env.SONDE_RECORDINGS;
+  if (!known) throw new Error("nothing was recorded for these tests");
+  return known;
+}
+
+export default function record(): () => void {
+  const made = mkdtempSync(join(tmpdir(), "sonde-page-"));
+  process.env.SONDE_RECORDINGS = made;
+  const program = join(ROOT, "examples/checkout.py");
+  for (const [name, ...options] of [["shop"], ["repaired", "--repaired"]]) {
+    const out = join(made, `${name}.sonde`);
+    execFileSync(
+      SONDE,
+      ["run", "--what", "cpu,waits,locks", "-o", out, program, ...options],
+      { stdio: ["ignore", "ignore", "pipe"] },
+    );
+  }
+  execFileSync(
+    join(ROOT, ".venv/bin/python"),
+    [join(ROOT, "tests/web/made.py"), made],
+    { env: { ...process.env, PYTHONPATH: join(ROOT, "tests") } },
+  );
+  return () => rmSync(made, { recursive: true });
+}

@@ -1,0 +1,71 @@
+/**
+ * Pictures of every view for the documentation. Called by scripts/pictures.py.
+ *
+ *     node pictures/take.mjs PAGE.html FOLDER
+ *
+ * PAGE is of two recordings of examples/checkout.py, with source.
+ */
+
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "@playwright/test";
+
+const [file, folder] = process.argv.slice(2);
+const url = pathToFileURL(file).href;
+
+/** What is done in a view before its picture is taken: something that shows what it is for. */
+const PICTURES = {
+  overview: {},
+  flame: {
+    state: "time=wall&search=Stock",
+    act: (page) => page.mouse.click(90, 295),
+  },
+  sandwich: {
+    act: (page) => page.locator("main").getByText("distance").first().click(),
+  },
+  tree: {
+    act: async (page) => {
+      await page.locator("main").click({ position: { x: 300, y: 90 } });
+      await page.keyboard.press("h");
+    },
+  },
+  timeline: {
+    act: (page) => page.mouse.click(700, 330),
+  },
+  locks: {
+    act: async (page) => {
+      const rows = page.locator("[role=treegrid] tbody tr");
+      await rows.first().click();
+      await page.keyboard.press("ArrowRight");
+    },
+  },
+  source: {},
+  diff: {},
+};
+
+const browser = await chromium.launch({
+  executablePath: process.env.SONDE_BROWSER ?? "/usr/bin/chromium",
+  args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+});
+try {
+  for (const [view, { state = "", act }] of Object.entries(PICTURES)) {
+    for (const scheme of view === "overview" ? ["light", "dark"] : ["light"]) {
+      const page = await browser.newPage({
+        viewport: { width: 1280, height: 800 },
+        colorScheme: scheme,
+      });
+      await page.goto(`${url}#view=${view}&${state}`);
+      await page.waitForSelector(`main#view.${view} > *`);
+      await page.waitForTimeout(500);
+      await act?.(page);
+      await page.waitForTimeout(500);
+      const name = scheme === "dark" ? `page-${view}-dark` : `page-${view}`;
+      const path = join(folder, `${name}.png`);
+      await page.screenshot({ path });
+      console.log(path);
+      await page.close();
+    }
+  }
+} finally {
+  await browser.close();
+}

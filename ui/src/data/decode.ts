@@ -1,0 +1,27 @@
+/** The parts of a recording as src/sonde/web/bundle.py writes them, made into tables. */
+
+import { Columns } from "./columns";
+import type { Contexts, Fn, Samples } from "./recording";
+
+export function contexts(bytes: Uint8Array, functions: Fn[]): Contexts {
+  const columns = new Columns(bytes);
+  const parent = columns.changes(Int32Array);
+  const fn = columns.unsigned(Int32Array);
+  const line = columns.signed(Int32Array);
+  for (let i = 0; i < line.length; i++) line[i]! += functions[fn[i]!]!.line;
+  return { parent, fn, line };
+}
+
+export function samples(bytes: Uint8Array): Samples {
+  const columns = new Columns(bytes);
+  const thread = columns.changes(Uint32Array);
+  const time = columns.signed(Float64Array);
+  const context = columns.orNobody(Int32Array);
+  const weight = columns.signed(Float64Array);
+  const state = columns.unsigned(Uint8Array);
+  for (let i = 0; i < time.length; i++) {
+    const before = i > 0 && thread[i] === thread[i - 1] ? time[i - 1]! : 0;
+    time[i]! += before + weight[i]!;
+  }
+  return { thread, time, context, weight, state };
+}

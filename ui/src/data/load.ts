@@ -1,0 +1,138 @@
+/** Where the page gets its recordings from: out of itself, or from the server it came from. */
+
+import { waits } from "./blames";
+import { inflated } from "./columns";
+import { contexts, samples } from "./decode";
+import type { Fn, Recording, Samples, Waits } from "./recording";
+
+/** Gives the bytes of a part, decompressed. */
+export interface Parts {
+  part(name: string): Promise<Uint8Array>;
+  source(file: string): Promise<string | null>;
+}
+
+/** The recordings of this page: one, or two to be compared. */
+export async function load(): Promise<Recording[]> {
+  const told = document.querySelector<HTMLMetaElement>(
+    'meta[name="sonde-recordings"]',
+  );
+  if (typeof DecompressionStream === "undefined")
+    throw new Error("this browser is too old to unpack it");
+  const count = Number(told?.content ?? 0);
+  if (!count) throw new Error("this page holds no recording");
+  const embedded = document.getElementById("part-0-meta") !== null;
+  const recordings = await Promise.all(
+    Array.from({ length: count }, (_, i) =>
+      opened(embedded ? new Embedded(i) : new Served(i)),
+    ),
+  );
+  // From here on the page can show something; benchmarks count from this mark.
+  performance.mark("sonde: opened");
+  return recordings;
+}
+
+type Written = Pick<Recording, "processes" | "threads" | "locks" | "marks"> &
+  Recording["meta"] & {
+    functions: [string, number, number, string, string][];
+    files: string[];
+  };
+
+export async function opened(parts: Parts): Promise<Recording> {
+  const [head, tree] = await Promise.all([
+    parts.part("meta"),
+    parts.part("contexts"),
+  ]);
+  const {
+    processes,
+    threads,
+    functions: rows,
+    files,
+    locks,
+    marks,
+    ...meta
+  } = JSON.parse(new TextDecoder().decode(head)) as Written;
+  const functions: Fn[] = rows.map(([name, file, line, runtime, module]) => ({
+    name,
+    file: files[file]!,
+    line,
+    runtime,
+    module,
+  }));
+  const tables = contexts(tree, functions);
+  let taken: Promise<Samples> | undefined;
+  let waited: Promise<Waits> | undefined;
+  return {
+    meta,
+    processes,
+    threads,
+    functions,
+    locks,
+    marks,
+    contexts: tables,
+    samples: () => (taken ??= parts.part("samples").then(samples)),
+    waits: () =>
+      (waited ??= parts
+        .part("waits")
+        .then((bytes) => waits(bytes, tables.parent.length))),
+    source: (file) =>
+      meta.hasSources ? parts.source(file) : Promise.resolve(null),
+  };
+}
+
+class Embedded implements Parts {
+  private sources: Promise<Record<string, string>> | undefined;
+
+  constructor(private readonly number: number) {}
+
+  async part(name: string): Promise<Uint8Array> {
+    const element = document.getElementById(`part-${this.number}-${name}`);
+    if (element === null)
+      throw new Error(`this page lacks its ${name}: it is cut off`);
+    const data = bytes(element.textContent ?? "");
+    // As text it takes twice the room, and it is not read again.
+    element.remove();
+    return inflated(data);
+  }
+
+  async source(file: string): Promise<string | null> {
+    this.sources ??= this.part("sources").then(
+      (data) =>
+        JSON.parse(new TextDecoder().decode(data)) as Record<string, string>,
+    );
+    const texts = await this.sources;
+    return Object.hasOwn(texts, file) ? texts[file]! : null;
+  }
+}
+
+class Served implements Parts {
+  constructor(private readonly number: number) {}
+
+  async part(name: string): Promise<Uint8Array> {
+    const answer = await this.ask(name);
+    if (!answer.ok)
+      throw new Error(
+        `the server refused the ${name} of the recording (${answer.status})`,
+      );
+    return inflated(new Uint8Array(await answer.arrayBuffer()));
+  }
+
+  async source(file: string): Promise<string | null> {
+    const answer = await this.ask(`source?file=${encodeURIComponent(file)}`);
+    return answer.status === 200 ? answer.text() : null;
+  }
+
+  private async ask(what: string): Promise<Response> {
+    try {
+      return await fetch(`r/${this.number}/${what}`);
+    } catch {
+      throw new Error("the server is gone: start `sonde view` again");
+    }
+  }
+}
+
+function bytes(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text);
+  const data = new Uint8Array(binary.length);
+  for (let i = 0; i < data.length; i++) data[i] = binary.charCodeAt(i);
+  return data;
+}

@@ -1,0 +1,154 @@
+/**
+ * A recording as the page sees it: the tables behind `sonde report`, already made one where two
+ * read the same to a person (functions and call chains of several processes).
+ *
+ * Times are whole nanoseconds since the start of the recording, as JavaScript numbers: exact to
+ * 2^53, which is 104 days.
+ */
+
+export const RUNNING = 0;
+export const WAITING = 1;
+/** Off the processor although it could run; counted with the waiting time. */
+export const PREEMPTED = 2;
+
+/** In place of a thread, a context or a function: there is none, or it could not be known. */
+export const NOBODY = -1;
+
+export interface Process {
+  pid: number;
+  ppid: number;
+  runtime: string;
+  version: string;
+  executable: string;
+  argv: string[];
+  start: number;
+  /** null: it still ran when the recording ended, or nobody saw its end. */
+  end: number | null;
+  exit: string | null;
+}
+
+export interface Thread {
+  /** Index into `processes`. */
+  process: number;
+  tid: number;
+  name: string;
+  interpreter: number;
+  start: number;
+  /** The recording's end if it still ran then. */
+  end: number;
+  /** As the kernel counts it; -1: unknown. */
+  cpu: number;
+  /** No other thread's: the name, with the tid where several bear it. As in `locks --json`. */
+  label: string;
+}
+
+export interface Fn {
+  name: string;
+  file: string;
+  /** Its first line; 0 for what has no source. */
+  line: number;
+  runtime: string;
+  /** Short package or file name, for colour. */
+  module: string;
+}
+
+/**
+ * The calling context tree: no two siblings read the same. `parent` is less than the own id,
+ * -1 for a root; `line` is the line executed in that frame.
+ */
+export interface Contexts {
+  parent: Int32Array;
+  fn: Int32Array;
+  line: Int32Array;
+}
+
+/** By thread, and ascending in time within one. A sample stands for the `weight` before `time`. */
+export interface Samples {
+  thread: Uint32Array;
+  time: Float64Array;
+  /** -1: the sample was taken but its stack could not be decoded: "[undecodable]" in reports. */
+  context: Int32Array;
+  weight: Float64Array;
+  state: Uint8Array;
+}
+
+/**
+ * One row per part of a wait that one owner is blamed for: the rows behind `sonde report locks`.
+ *
+ * Rows come by wait: those of one wait are neighbours and share the number in `wait`. What a row
+ * of the report counts is different waits; its longest and its histogram are of the time that one
+ * wait has in that row. With a range of time, a part counts as far as it lies inside; it belongs to
+ * the selection if `end > from && start < to` (some waits have no length, and count).
+ */
+export interface Waits {
+  wait: Int32Array;
+  thread: Int32Array;
+  start: Float64Array;
+  end: Float64Array;
+  lock: Int32Array;
+  /** Index into `meta.kinds`. */
+  kind: Uint8Array;
+  /** Contexts. */
+  waiter: Int32Array;
+  owner: Int32Array;
+  /** Functions, as in `waiter_function`: the innermost one outside the machinery of locks. */
+  waiterFunction: Int32Array;
+  ownerFunction: Int32Array;
+  ownerThread: Int32Array;
+  ns: Float64Array;
+  /** 1: for another thread's signal (a queue, an event, a join), not for a lock that another has. */
+  signalling: Uint8Array;
+}
+
+export interface Lock {
+  /** No other lock's. */
+  name: string;
+  /** As a sentence calls it. */
+  short: string;
+  kind: string;
+  process: number;
+}
+
+export interface Mark {
+  time: number;
+  /** NOBODY: of no thread. */
+  thread: number;
+  text: string;
+}
+
+export interface Meta {
+  /** The file's own name. */
+  file: string;
+  target: any;
+  duration: number;
+  /** `sonde report summary --json`. */
+  summary: any;
+  /** `sonde report quality --json`. */
+  quality: any;
+  warnings: string[];
+  kinds: string[];
+  aspects: string[];
+  /** Waits whose beginning was lost; in no row. */
+  undecided: number;
+  hasSources: boolean;
+  /** How many rows the parts have, known before they are loaded. */
+  counts: { samples: number; contentions: number };
+  /** Version of sonde that made the page. */
+  version: string;
+}
+
+export interface Recording {
+  readonly meta: Meta;
+  readonly processes: Process[];
+  readonly threads: Thread[];
+  readonly functions: Fn[];
+  readonly locks: Lock[];
+  readonly marks: Mark[];
+  readonly contexts: Contexts;
+  samples(): Promise<Samples>;
+  waits(): Promise<Waits>;
+  /** null: it cannot be had. */
+  source(file: string): Promise<string | null>;
+}
+
+export { load } from "./load";

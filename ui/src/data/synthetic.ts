@@ -1,0 +1,273 @@
+/** A recording made by hand, small enough to add up in one's head; for tests. */
+
+import {
+  NOBODY,
+  PREEMPTED,
+  RUNNING,
+  WAITING,
+  type Contexts,
+  type Fn,
+  type Lock,
+  type Mark,
+  type Meta,
+  type Process,
+  type Recording,
+  type Samples,
+  type Thread,
+  type Waits,
+} from "./recording";
+
+const MS = 1_000_000;
+
+const FUNCTIONS: Fn[] = [
+  fn("<module>", "/app/main.py", 1, "main"),
+  fn("main", "/app/main.py", 10, "main"),
+  fn("work", "/app/work.py", 5, "work"),
+  fn("fib", "/app/work.py", 20, "work"),
+  fn("Cache.get", "/app/cache.py", 41, "cache"),
+  fn("_thread.lock.__enter__", "<built-in>", 0, "<built-in>"),
+  fn("Thread._bootstrap", "/lib/threading.py", 1000, "threading"),
+];
+
+function fn(name: string, file: string, line: number, module: string): Fn {
+  return { name, file, line, runtime: "cpython", module };
+}
+
+/** [parent, function, line] */
+const CONTEXTS: [number, number, number][] = [
+  [-1, 0, 3], // 0 <module>:3
+  [0, 1, 12], // 1   main:12
+  [1, 2, 6], // 2     work:6
+  [2, 3, 21], // 3       fib:21
+  [3, 3, 21], // 4         fib:21, recursion
+  [4, 3, 22], // 5           fib:22
+  [1, 2, 7], // 6     work:7, the same function from another line
+  [-1, 6, 1001], // 7 Thread._bootstrap:1001
+  [7, 2, 6], // 8   work:6
+  [8, 4, 43], // 9     Cache.get:43
+  [9, 5, 0], // 10      lock.__enter__
+];
+
+/** [thread, time, context, weight, state], times in ms */
+const SAMPLES: [number, number, number, number, number][] = [
+  [0, 10, 2, 10, RUNNING],
+  [0, 20, 3, 10, RUNNING],
+  [1, 15, 9, 5, RUNNING],
+  [0, 30, 5, 10, RUNNING],
+  [1, 40, 10, 25, WAITING],
+  [0, 40, 6, 10, RUNNING],
+  [1, 50, 9, 10, RUNNING],
+  [2, 60, 8, 20, RUNNING],
+  [0, 70, 1, 30, WAITING],
+  [2, 75, 8, 15, PREEMPTED],
+  [0, 80, -1, 10, RUNNING],
+  [1, 90, 9, 40, RUNNING],
+  [0, 100, 5, 20, RUNNING],
+];
+
+/**
+ * [wait, thread, start, end, lock, kind, waiter, owner, waiterFunction, ownerFunction,
+ * ownerThread, signalling], times in ms
+ */
+const WAITS: number[][] = [
+  [0, 1, 15, 30, 1, 1, 10, 2, 4, 2, 0, 0],
+  [0, 1, 30, 40, 1, 1, 10, 8, 4, 2, 2, 0],
+  [1, 2, 20, 36, 1, 1, 10, 2, 4, 2, 0, 0],
+  [2, 0, 40, 70, 2, 7, 1, 9, 1, 4, 1, 1],
+  [3, 2, 60, 61, 0, 0, 8, NOBODY, 2, NOBODY, NOBODY, 0],
+  [4, 2, 61, 64, 0, 0, 8, 3, 2, 3, 0, 0],
+];
+
+const KINDS = [
+  "gil",
+  "lock",
+  "rlock",
+  "semaphore",
+  "condition",
+  "event",
+  "barrier",
+  "queue",
+  "join",
+  "future",
+  "import",
+  "io",
+  "process",
+  "object",
+];
+
+export const ASPECTS = [
+  "kind",
+  "lock",
+  "waiter_thread",
+  "waiter_function",
+  "waiter_chain",
+  "owner_thread",
+  "owner_function",
+  "owner_chain",
+];
+
+const SOURCES: Record<string, string> = {
+  "/app/work.py": Array.from(
+    { length: 30 },
+    (_, i) => `line ${i + 1} of work`,
+  ).join("\n"),
+};
+
+/** Parts of it that a test wants otherwise. */
+export interface Changes {
+  functions?: Fn[];
+  contexts?: [number, number, number][];
+  samples?: [number, number, number, number, number][];
+  waits?: number[][];
+  threads?: Thread[];
+  locks?: Lock[];
+}
+
+export function synthetic(changes: Changes = {}): Recording {
+  const rows = changes.contexts ?? CONTEXTS;
+  const contexts: Contexts = {
+    parent: Int32Array.from(rows, (row) => row[0]),
+    fn: Int32Array.from(rows, (row) => row[1]),
+    line: Int32Array.from(rows, (row) => row[2]),
+  };
+  const taken = changes.samples ?? SAMPLES;
+  const samples: Samples = {
+    thread: Uint32Array.from(taken, (row) => row[0]),
+    time: Float64Array.from(taken, (row) => row[1] * MS),
+    context: Int32Array.from(taken, (row) => row[2]),
+    weight: Float64Array.from(taken, (row) => row[3] * MS),
+    state: Uint8Array.from(taken, (row) => row[4]),
+  };
+  const waited = changes.waits ?? WAITS;
+  const column = (index: number) => waited.map((row) => row[index]!);
+  const waits: Waits = {
+    wait: Int32Array.from(column(0)),
+    thread: Int32Array.from(column(1)),
+    start: Float64Array.from(column(2), (ms) => ms * MS),
+    end: Float64Array.from(column(3), (ms) => ms * MS),
+    lock: Int32Array.from(column(4)),
+    kind: Uint8Array.from(column(5)),
+    waiter: Int32Array.from(column(6)),
+    owner: Int32Array.from(column(7)),
+    waiterFunction: Int32Array.from(column(8)),
+    ownerFunction: Int32Array.from(column(9)),
+    ownerThread: Int32Array.from(column(10)),
+    ns: Float64Array.from(waited, (row) => (row[3]! - row[2]!) * MS),
+    signalling: Uint8Array.from(column(11)),
+  };
+  return {
+    meta: meta(samples.thread.length, waited.length),
+    processes: [process()],
+    threads: changes.threads ?? [
+      thread(100, "MainThread", "MainThread", 0, 90 * MS),
+      thread(101, "worker", "worker (101)", 10 * MS, 55 * MS),
+      thread(102, "worker", "worker (102)", 10 * MS, 20 * MS),
+    ],
+    functions: changes.functions ?? FUNCTIONS,
+    locks: changes.locks ?? [
+      { name: "GIL", short: "GIL", kind: "gil", process: 0 },
+      {
+        name: "`with self._lock` in cache.py:43",
+        short: "self._lock (cache.py:43)",
+        kind: "lock",
+        process: 0,
+      },
+      {
+        name: "`jobs.get()` in main.py:12",
+        short: "jobs (main.py:12)",
+        kind: "queue",
+        process: 0,
+      },
+    ],
+    marks: marks(),
+    contexts,
+    samples: () => Promise.resolve(samples),
+    waits: () => Promise.resolve(waits),
+    source: (file) => Promise.resolve(SOURCES[file] ?? null),
+  };
+}
+
+function thread(
+  tid: number,
+  name: string,
+  label: string,
+  start: number,
+  cpu: number,
+): Thread {
+  return {
+    process: 0,
+    tid,
+    name,
+    interpreter: 0,
+    start,
+    end: 100 * MS,
+    cpu,
+    label,
+  };
+}
+
+function process(): Process {
+  return {
+    pid: 100,
+    ppid: 1,
+    runtime: "cpython",
+    version: "3.13.0",
+    executable: "/usr/bin/python3.13",
+    argv: ["python3.13", "main.py"],
+    start: 0,
+    end: 100 * MS,
+    exit: "code 0",
+  };
+}
+
+function marks(): Mark[] {
+  return [
+    { time: 25 * MS, thread: 0, text: "warm" },
+    { time: 60 * MS, thread: NOBODY, text: "load begins" },
+  ];
+}
+
+function meta(samples: number, contentions: number): Meta {
+  return {
+    file: "synthetic.sonde",
+    target: { argv: ["main.py"], what: ["cpu", "waits", "locks"] },
+    duration: 100 * MS,
+    summary: {
+      target: { argv: ["main.py"] },
+      duration_ns: 100 * MS,
+      cpu_ns: 165 * MS,
+      wait_ns: { lock: 41 * MS, queue: 30 * MS, gil: 4 * MS },
+      processes: [],
+      threads: [],
+      top: [],
+      findings: [
+        {
+          title: "Cache.get takes 33 % of the CPU time",
+          detail: "55.0 ms of 165 ms",
+          share: 0.33,
+          view: "sonde report synthetic.sonde tree",
+        },
+      ],
+      quality: { taken: samples, lost: 0 },
+    },
+    quality: {
+      sampler: "self",
+      rate_asked: 1000,
+      rate_achieved: 998,
+      taken: samples,
+      lost: 0,
+      undecodable: 1,
+      truncated: 0,
+      cost: 0.006,
+      problems: [],
+      warnings: [],
+    },
+    warnings: [],
+    kinds: KINDS,
+    aspects: ASPECTS,
+    undecided: 0,
+    hasSources: true,
+    counts: { samples, contentions },
+    version: "0.0.0",
+  };
+}

@@ -1,0 +1,181 @@
+/** The chosen samples summed over the calling context tree; what the time views share. */
+
+import type { Fn, Recording, Samples } from "../data/recording";
+import { Stretches, summed, type Choice, type Sums } from "./choice";
+import { functionsOf, shapeOf, type Shape } from "./shape";
+import { NO_CHANGES, transformed, type Changes } from "./transform";
+
+export type { Choice } from "./choice";
+export type { Shape } from "./shape";
+
+/** A shape with its times; nodes without samples are there too, with zeros. */
+export interface Tree extends Shape {
+  /** Nanoseconds of the node itself, and with all below it. */
+  readonly own: Float64Array;
+  readonly total: Float64Array;
+  /** The part of them that was waiting. */
+  readonly ownWaiting: Float64Array;
+  readonly totalWaiting: Float64Array;
+  /** Samples that ended in the node, and in it or below. */
+  readonly samples: Float64Array;
+  readonly totalSamples: Float64Array;
+}
+
+export interface Profile {
+  readonly recording: Recording;
+  readonly choice: Choice;
+  readonly changes: Changes;
+  /** Distinct functions; the last is `[undecodable]`. `Tree.fn` points here. */
+  readonly functions: readonly Fn[];
+  /** All time counted, after focus and hide. */
+  readonly total: number;
+  /** All time that passed the filters, before focus and hide. */
+  readonly measured: number;
+  readonly samples: number;
+  /** By calling context: one node per line that calls, or per function. */
+  tree(mergeLines: boolean): Tree;
+}
+
+/** Makes profiles of one recording, and remembers what does not depend on the filters. */
+export class Profiler {
+  readonly functions: readonly Fn[];
+  private readonly shapes = new Map<string, Shape>();
+  private readonly stretches: Stretches;
+
+  constructor(
+    readonly recording: Recording,
+    samples: Samples,
+  ) {
+    this.stretches = new Stretches(samples);
+    this.functions = functionsOf(recording);
+  }
+
+  profile(choice: Choice, changes: Changes = NO_CHANGES): Profile {
+    const sums = summed(this.recording, this.stretches, choice);
+    const trees = new Map<boolean, Tree>();
+    const tree = (mergeLines: boolean): Tree => {
+      let found = trees.get(mergeLines);
+      if (!found)
+        trees.set(
+          mergeLines,
+          (found = timed(this.shape(mergeLines, changes), sums)),
+        );
+      return found;
+    };
+    const merged = tree(true);
+    let total = 0;
+    let samples = 0;
+    for (let i = 0; i < merged.size; i++) {
+      if (merged.parent[i] >= 0) continue;
+      total += merged.total[i];
+      samples += merged.totalSamples[i];
+    }
+    return {
+      recording: this.recording,
+      choice,
+      changes,
+      functions: this.functions,
+      total,
+      measured: all(sums.running) + all(sums.waiting),
+      samples,
+      tree,
+    };
+  }
+
+  private shape(mergeLines: boolean, changes: Changes): Shape {
+    const key = JSON.stringify([
+      mergeLines,
+      changes.focus,
+      changes.hide,
+      changes.collapse,
+    ]);
+    let shape = this.shapes.get(key);
+    if (shape) return shape;
+    const plain = JSON.stringify([mergeLines, [], [], []]);
+    let base = this.shapes.get(plain);
+    if (!base) {
+      base = shapeOf(this.recording, this.functions, mergeLines);
+      this.shapes.set(plain, base);
+    }
+    shape = key === plain ? base : transformed(base, changes);
+    // Two plain ones and the latest changed ones: going back and forth stays quick.
+    if (this.shapes.size > 8)
+      for (const old of [...this.shapes.keys()].slice(2, 4))
+        this.shapes.delete(old);
+    this.shapes.set(key, shape);
+    return shape;
+  }
+}
+
+function timed(shape: Shape, sums: Sums): Tree {
+  const { size, node } = shape;
+  const own = new Float64Array(size);
+  const ownWaiting = new Float64Array(size);
+  const samples = new Float64Array(size);
+  for (let i = 0; i < node.length; i++) {
+    const to = node[i];
+    if (to < 0) continue;
+    own[to] += sums.running[i] + sums.waiting[i];
+    ownWaiting[to] += sums.waiting[i];
+    samples[to] += sums.runningSamples[i] + sums.waitingSamples[i];
+  }
+  return withTotals(shape, own, ownWaiting, samples);
+}
+
+/** A tree of what its nodes have themselves. */
+export function withTotals(
+  shape: Shape,
+  own: Float64Array,
+  ownWaiting: Float64Array,
+  samples: Float64Array,
+): Tree {
+  const total = own.slice();
+  const totalWaiting = ownWaiting.slice();
+  const totalSamples = samples.slice();
+  // Parents come first, so from the end every node finds its own complete.
+  for (let i = shape.size - 1; i >= 0; i--) {
+    const above = shape.parent[i];
+    if (above < 0) continue;
+    total[above] += total[i];
+    totalWaiting[above] += totalWaiting[i];
+    totalSamples[above] += totalSamples[i];
+  }
+  return {
+    ...shape,
+    own,
+    total,
+    ownWaiting,
+    totalWaiting,
+    samples,
+    totalSamples,
+  };
+}
+
+/** The children of a node (of -1: the roots) that have samples, the heaviest first. */
+export function heaviest(tree: Tree, node: number): number[] {
+  const at = node < 0 ? tree.size : node;
+  const found: number[] = [];
+  for (let k = tree.first[at]; k < tree.first[at + 1]; k++) {
+    const child = tree.child[k];
+    if (tree.totalSamples[child] > 0) found.push(child);
+  }
+  return found.sort(
+    (a, b) =>
+      tree.total[b] - tree.total[a] ||
+      tree.fn[a] - tree.fn[b] ||
+      tree.line[a] - tree.line[b],
+  );
+}
+
+/** The nodes from the root to this one. */
+export function path(shape: Shape, node: number): number[] {
+  const found: number[] = [];
+  for (let at = node; at >= 0; at = shape.parent[at]) found.push(at);
+  return found.reverse();
+}
+
+function all(values: Float64Array): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

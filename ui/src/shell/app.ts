@@ -1,0 +1,40 @@
+/** What the shell gives to the views, and what a view must be. */
+
+import type { Recording } from "../data/recording";
+import type { Profile } from "../profile/profile";
+import type { State } from "./state";
+import type { Theme } from "./theme";
+
+export type { State } from "./state";
+export type { Theme } from "./theme";
+
+export interface App {
+  readonly recordings: Recording[];
+  readonly state: State;
+  readonly theme: Theme;
+  /** Changes the state and re-renders whoever is shown; `push` makes a step for the back button. */
+  set(change: Partial<State>, push?: boolean): void;
+  /** A setting that only one view knows; null forgets it. Read it by `own()`. */
+  setOwn(view: string, key: string, value: string | null, push?: boolean): void;
+  own(view: string, key: string): string | null;
+  /** The samples that pass the filters, summed; of the first recording unless told. */
+  profile(which?: number): Promise<Profile>;
+  /** Shows something in the bottom band; with `keep` it is what null later brings back. */
+  explain(node: HTMLElement | null, keep?: boolean): void;
+  /** A link to this page in another state, for `<a href>`: it can be opened in a new tab. */
+  link(change: Partial<State>): string;
+}
+
+export interface View {
+  readonly id: string;
+  readonly title: string;
+  /** Pressed after `g`, it opens the view. */
+  readonly key: string;
+  mount(root: HTMLElement, app: App): Mounted;
+}
+
+export interface Mounted {
+  /** The state, the theme or the size of the window is another. */
+  update(): void;
+  destroy(): void;
+}

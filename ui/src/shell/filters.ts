@@ -1,0 +1,218 @@
+/** The second line: tabs of the views, and what of the recording they look at. */
+
+import type { App, View } from "./app";
+import { fill, h } from "./dom";
+import { duration, moment, named } from "./format";
+import type { Part } from "./page";
+import { popover } from "./popover";
+import type { State, Time } from "./state";
+import { processChoice, threadChoice } from "./threads";
+
+const TIMES: readonly [Time, string, string][] = [
+  ["running", "running", "Time on a processor"],
+  ["waiting", "waiting", "Time off the processor"],
+  ["wall", "wall", "Running and waiting together"],
+];
+
+export function filters(app: App, views: readonly View[]): Part {
+  const tabs = views.map((view) =>
+    h(
+      "a",
+      {
+        class: "tab",
+        id: `tab-${view.id}`,
+        title: `g ${view.key}`,
+        onclick: (event: MouseEvent) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+          event.preventDefault();
+          app.set({ view: view.id }, true);
+        },
+      },
+      view.title,
+    ),
+  );
+  const times = TIMES.map(([time, label, title]) =>
+    h(
+      "button",
+      { class: "segment", title, onclick: () => app.set({ time }) },
+      label,
+    ),
+  );
+  const threads = threadChoice(app);
+  const processes = processChoice(app);
+  const range = rangeChoice(app);
+  const chips = h("div", { class: "chips" });
+  const element = h(
+    "div",
+    null,
+    h(
+      "div",
+      { class: "choices" },
+      h("nav", { class: "tabs", "aria-label": "Views" }, tabs),
+      h("span", { class: "gap" }),
+      h(
+        "span",
+        { class: "segments", role: "group", "aria-label": "Time counted" },
+        times,
+      ),
+      threads.element,
+      app.recordings[0].processes.length > 1 && processes.element,
+      range.element,
+    ),
+    chips,
+  );
+  return {
+    element,
+    update() {
+      const { state } = app;
+      views.forEach((view, i) => {
+        const current = view.id === state.view;
+        tabs[i].setAttribute("href", app.link({ view: view.id }));
+        if (current) tabs[i].setAttribute("aria-current", "page");
+        else tabs[i].removeAttribute("aria-current");
+      });
+      TIMES.forEach(([time], i) =>
+        times[i].setAttribute("aria-pressed", String(time === state.time)),
+      );
+      threads.update();
+      processes.update();
+      range.update();
+      fill(chips, ...changeChips(app));
+      chips.hidden = !chips.firstChild;
+    },
+  };
+}
+
+/** What makes the page show something else than the whole, each with a way to undo it. */
+function changeChips(app: App): HTMLElement[] {
+  const { state } = app;
+  const { functions } = app.recordings[0];
+  const kinds = [
+    ["focus", "only through"],
+    ["hide", "without"],
+    ["collapse", "recursion collapsed of"],
+  ] as const;
+  const chips = kinds.flatMap(([key, words]) =>
+    state[key].map((fn) =>
+      chip(
+        words,
+        functions[fn]?.name ?? "[undecodable]",
+        () =>
+          app.set(
+            {
+              [key]: state[key].filter((other) => other !== fn),
+            } as Partial<State>,
+            true,
+          ),
+        key,
+      ),
+    ),
+  );
+  if (chips.length > 1) {
+    chips.push(
+      h(
+        "button",
+        {
+          class: "quiet",
+          onclick: () => app.set({ focus: [], hide: [], collapse: [] }, true),
+        },
+        "undo all",
+      ),
+    );
+  }
+  return chips;
+}
+
+function chip(
+  words: string,
+  name: string,
+  undo: () => void,
+  kind: string,
+): HTMLElement {
+  return h(
+    "span",
+    { class: `chip ${kind}` },
+    `${words} `,
+    h("bdi", null, named(name, 50)),
+    h(
+      "button",
+      {
+        class: "quiet",
+        "aria-label": `Undo: ${words} ${named(name, 50)}`,
+        onclick: undo,
+      },
+      "×",
+    ),
+  );
+}
+
+/** The range in figures: what the strip does by dragging, for the keyboard. */
+function rangeChoice(app: App) {
+  const whole = app.recordings[0].meta.duration;
+  const choice = popover("range", (close) => {
+    const field = (value: number | null, label: string, placeholder: string) =>
+      h("input", {
+        type: "number",
+        min: "0",
+        step: "any",
+        inputmode: "decimal",
+        "aria-label": `${label}, in seconds`,
+        placeholder,
+        value: value === null ? "" : String(value / 1e9),
+      });
+    const from = field(app.state.from, "From", "0");
+    const to = field(app.state.to, "To", (whole / 1e9).toFixed(3));
+    const read = (input: HTMLInputElement): number | null => {
+      const ns = Math.round(input.valueAsNumber * 1e9);
+      return Number.isFinite(ns) && ns >= 0 ? ns : null;
+    };
+    const wrong = h("p", { class: "wrong", role: "alert" });
+    return h(
+      "form",
+      {
+        class: "range",
+        onsubmit: (event: Event) => {
+          event.preventDefault();
+          const [start, end] = [read(from), read(to)];
+          if (start !== null && end !== null && end <= start) {
+            fill(wrong, "This range is empty: it ends before it begins.");
+            return;
+          }
+          app.set({ from: start, to: end }, true);
+          close();
+        },
+      },
+      h("label", null, "from ", from, " s"),
+      h("label", null, "to ", to, " s"),
+      wrong,
+      h("button", { type: "submit" }, "Choose"),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          onclick: () => {
+            app.set({ from: null, to: null }, true);
+            close();
+          },
+        },
+        "Whole recording",
+      ),
+    );
+  });
+  return {
+    element: choice.element,
+    update() {
+      const { from, to } = app.state;
+      const chosen = from !== null || to !== null;
+      const start = from ?? 0;
+      const end = to ?? whole;
+      choice.label(
+        chosen
+          ? `${moment(start)} – ${moment(end)} (${duration(Math.max(0, end - start))})`
+          : "whole",
+        chosen,
+      );
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/** The first line: what was recorded, how long, how far to trust it; search and theme. */
+
+import type { App } from "./app";
+import { h, fill } from "./dom";
+import { count, duration, percent, shortened, thousands } from "./format";
+import type { Part } from "./page";
+
+export function heading(app: App, toggleTheme: () => void): Part {
+  const search = h("input", {
+    id: "search",
+    type: "search",
+    placeholder: "search functions and files",
+    "aria-label": "Search functions and files",
+    autocomplete: "off",
+    spellcheck: "false",
+    oninput: () => app.set({ search: search.value }),
+  });
+  const moon = h("button", {
+    class: "icon",
+    id: "theme",
+    onclick: toggleTheme,
+  });
+  const { meta, processes, threads } = app.recordings[0];
+  const program = programOf(meta.target, meta.file);
+  document.title = `${shortened(program, 60)} – sonde`;
+  const element = h(
+    "div",
+    { class: "heading" },
+    h("strong", { class: "brand" }, "sonde"),
+    h(
+      "bdi",
+      { class: "program", title: shortened(program, 400) },
+      shortened(program, 60),
+    ),
+    h("span", { class: "fact" }, versionsOf(app)),
+    h("span", { class: "fact" }, duration(meta.duration)),
+    h("span", { class: "fact" }, count(threads.length, "thread")),
+    processes.length > 1 &&
+      h(
+        "span",
+        { class: "fact" },
+        count(processes.length, "process", "processes"),
+      ),
+    trust(app),
+    h("span", { class: "gap" }),
+    h("label", { class: "search" }, search, h("kbd", null, "/")),
+    moon,
+  );
+  return {
+    element,
+    update() {
+      if (search.value !== app.state.search) search.value = app.state.search;
+      fill(moon, app.theme.dark ? "☀" : "☾");
+      moon.setAttribute(
+        "aria-label",
+        app.theme.dark ? "Light colours" : "Dark colours",
+      );
+      moon.title = moon.getAttribute("aria-label")!;
+    },
+  };
+}
+
+export function programOf(target: any, file: string): string {
+  if (typeof target?.program === "string" && target.program)
+    return target.program;
+  if (Array.isArray(target?.argv) && target.argv.length)
+    return target.argv.join(" ");
+  return file;
+}
+
+function versionsOf(app: App): string {
+  const { processes, meta } = app.recordings[0];
+  const versions = new Set(
+    processes.map(
+      (process) => `${runtimeName(process.runtime)} ${process.version}`,
+    ),
+  );
+  const pid = meta.target?.pid ?? processes[0]?.pid;
+  const words = [
+    pid === undefined ? "" : `pid ${pid}`,
+    ...[...versions].sort(),
+  ];
+  return shortened(words.filter(Boolean).join(", "), 60);
+}
+
+export function runtimeName(name: string): string {
+  return { cpython: "CPython", hotspot: "HotSpot" }[name] ?? name;
+}
+
+function trust(app: App): HTMLElement {
+  const { quality } = app.recordings[0].meta;
+  const problems: { title: string }[] = quality?.problems ?? [];
+  const words = [
+    `${thousands(quality?.lost ?? 0)} lost`,
+    `${thousands(quality?.undecodable ?? 0)} undecodable`,
+  ];
+  if (typeof quality?.cost === "number")
+    words.push(`${percent(quality.cost)} cost`);
+  return h(
+    "a",
+    {
+      class: `fact trust ${problems.length ? "poor" : "good"}`,
+      href: "#",
+      onclick: (event: Event) => {
+        event.preventDefault();
+        app.set({ view: "overview" }, true);
+      },
+      title: problems.length
+        ? `${count(problems.length, "thing")} to know before you trust these figures`
+        : "Nothing speaks against these figures",
+    },
+    problems.length
+      ? `⚠ ${shortened(problems[0].title, 50)}`
+      : `✓ ${words.join(", ")}`,
+    problems.length > 1 && ` and ${problems.length - 1} more`,
+  );
+}

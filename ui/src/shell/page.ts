@@ -1,0 +1,200 @@
+/** The window: three bands, the state behind them, and what makes them one. */
+
+import type { Recording } from "../data/recording";
+import { Profiler, type Profile } from "../profile/profile";
+import type { App, Mounted, View } from "./app";
+import { bottomBand } from "./band";
+import { fill, h, perFrame } from "./dom";
+import { filters } from "./filters";
+import { keyboard } from "./keys";
+import { remembered, remember } from "./preference";
+import { fromHash, toHash, type State } from "./state";
+import { strip } from "./strip";
+import { makeTheme, modulesOf, type Theme } from "./theme";
+import { heading } from "./heading";
+
+/** What is on the screen besides the view, and follows the state. */
+export interface Part {
+  readonly element: HTMLElement;
+  update(): void;
+}
+
+const QUIET = 200;
+
+export function openPage(
+  root: HTMLElement,
+  recordings: Recording[],
+  views: readonly View[],
+): App {
+  let state = fromHash(location.hash);
+  const modules = modulesOf(recordings);
+  let theme = themeNow(modules);
+  let mounted: { view: View; it: Mounted } | null = null;
+  let written = toHash(state);
+  let writing = 0;
+
+  const profilers = recordings.map((recording) => {
+    let made: Promise<Profiler> | null = null;
+    return () =>
+      (made ??= recording
+        .samples()
+        .then((samples) => new Profiler(recording, samples)));
+  });
+  const profiles = recordings.map(() => latest());
+
+  const app: App = {
+    recordings,
+    get state() {
+      return state;
+    },
+    get theme() {
+      return theme;
+    },
+    set(change, push = false) {
+      if (same(state, change)) return;
+      state = { ...state, ...change };
+      write(push);
+      renderSoon();
+    },
+    setOwn(view, key, value, push = false) {
+      const own = { ...state.own };
+      if (value === null) delete own[`${view}.${key}`];
+      else own[`${view}.${key}`] = value;
+      app.set({ own }, push);
+    },
+    own: (view, key) => state.own[`${view}.${key}`] ?? null,
+    profile: (which = 0) => profiles[which](state, profilers[which], which > 0),
+    explain: (node, keep) => band.show(node, keep),
+    link: (change) => `#${toHash({ ...state, ...change })}`,
+  };
+
+  // A pointer moves more often than the screen is drawn.
+  const renderSoon = perFrame(() => render());
+  const band = bottomBand();
+  const parts: Part[] = [
+    heading(app, toggleTheme),
+    filters(app, views),
+    strip(app),
+  ];
+  const stage = h("main", { id: "view", tabindex: "-1" });
+  fill(
+    root,
+    h("header", { class: "top" }, ...parts.map((part) => part.element)),
+    stage,
+    band.element,
+  );
+  keyboard(app, views, root);
+
+  /** Steps for the back button are written at once, the rest when the hand rests. */
+  function write(push: boolean): void {
+    clearTimeout(writing);
+    const put = () => {
+      const hash = toHash(state);
+      if (hash === written) return;
+      written = hash;
+      try {
+        history[push ? "pushState" : "replaceState"](null, "", `#${hash}`);
+      } catch {
+        // A page from disk may not be allowed to; then the address just follows.
+        location.hash = hash;
+      }
+    };
+    if (push) put();
+    else writing = window.setTimeout(put, QUIET);
+  }
+
+  function render(): void {
+    const view = views.find((one) => one.id === state.view) ?? views[0];
+    document.documentElement.dataset.theme = theme.dark ? "dark" : "light";
+    for (const part of parts) part.update();
+    if (mounted?.view !== view) {
+      mounted?.it.destroy();
+      band.clear();
+      fill(stage);
+      stage.className = `view ${view.id}`;
+      mounted = { view, it: view.mount(stage, app) };
+    }
+    mounted.it.update();
+  }
+
+  function toggleTheme(): void {
+    theme = makeTheme(!theme.dark, modules);
+    remember("theme", theme.dark ? "dark" : "light");
+    render();
+  }
+
+  window.addEventListener("resize", renderSoon);
+  const follow = () => {
+    const hash = location.hash.replace(/^#/, "");
+    if (hash === written) return;
+    clearTimeout(writing);
+    state = fromHash(hash);
+    written = toHash(state);
+    render();
+  };
+  window.addEventListener("popstate", follow);
+  window.addEventListener("hashchange", follow);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    theme = themeNow(modules);
+    render();
+  });
+  // A part that cannot be read must not leave an empty view without a word.
+  window.addEventListener("unhandledrejection", (event) => {
+    const why =
+      event.reason instanceof Error ? event.reason.message : event.reason;
+    band.show(
+      h("p", { class: "wrong", role: "alert" }, `This went wrong: ${why}`),
+      true,
+    );
+  });
+  render();
+  return app;
+}
+
+function themeNow(modules: readonly string[]): Theme {
+  const chosen = remembered("theme");
+  return makeTheme(
+    chosen
+      ? chosen === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches,
+    modules,
+  );
+}
+
+function same(state: State, change: Partial<State>): boolean {
+  return Object.entries(change).every(
+    ([key, value]) =>
+      JSON.stringify(state[key as keyof State]) === JSON.stringify(value),
+  );
+}
+
+/** The profile of the latest filters: several views ask for the same one. */
+function latest() {
+  let key = "";
+  let made: Promise<Profile> | null = null;
+  return (
+    state: State,
+    profiler: () => Promise<Profiler>,
+    other: boolean,
+  ): Promise<Profile> => {
+    // Threads, processes and functions are numbered within the first recording.
+    const choice = {
+      time: state.time,
+      threads: other ? null : state.threads,
+      processes: other ? null : state.processes,
+      from: state.from,
+      to: state.to,
+    };
+    const changes = {
+      focus: other ? [] : state.focus,
+      hide: other ? [] : state.hide,
+      collapse: other ? [] : state.collapse,
+    };
+    const wanted = JSON.stringify([choice, changes]);
+    if (!made || wanted !== key) {
+      key = wanted;
+      made = profiler().then((it) => it.profile(choice, changes));
+    }
+    return made;
+  };
+}

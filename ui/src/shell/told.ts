@@ -1,0 +1,119 @@
+/** A function or a frame, told in the bottom band: what, where, how much, and what to do with it. */
+
+import { standsIn } from "../profile/shape";
+import type { Profile } from "../profile/profile";
+import type { App } from "./app";
+import { h } from "./dom";
+import { count, duration, named, part, place, shortened } from "./format";
+import { focusOn, hidden, sandwichOf, sourceAt } from "./links";
+import { sourceLine } from "./sourceline";
+
+export interface Told {
+  readonly fn: number;
+  /** The line that ran or called; 0: of the function as a whole. */
+  readonly line: number;
+  readonly own: number;
+  readonly total: number;
+  readonly totalWaiting: number;
+  readonly samples: number;
+}
+
+const LONGEST_LINE = 160;
+
+export function told(app: App, profile: Profile, what: Told): HTMLElement {
+  const fn = profile.functions[what.fn];
+  const line = what.line || fn.line;
+  const code = h("span", { class: "code" });
+  void sourceLine(profile.recording, fn.file, line).then((text) => {
+    if (text !== null)
+      code.textContent = `${line}  ${shortened(text.trim(), LONGEST_LINE)}`;
+  });
+  const button = (label: string, title: string, run: (event: Event) => void) =>
+    h("button", { class: "quiet", title, onclick: run }, label);
+  return h(
+    "div",
+    null,
+    h(
+      "div",
+      { class: "told" },
+      h(
+        "bdi",
+        { class: "name", title: named(fn.name, 400) },
+        named(fn.name, 90),
+      ),
+      h(
+        "bdi",
+        { class: "faint", title: shortened(fn.file, 400) },
+        place(fn.file, line, 50),
+      ),
+      h(
+        "span",
+        { class: "self", title: `${what.own} ns` },
+        `self ${amount(what.own, profile)}`,
+      ),
+      h(
+        "span",
+        { class: "total", title: `${what.total} ns` },
+        `total ${amount(what.total, profile)}`,
+      ),
+      profile.choice.time === "wall" &&
+        h(
+          "span",
+          { class: "faint" },
+          `${part(what.totalWaiting, what.total, 0)} of it waiting`,
+        ),
+      h("span", { class: "faint" }, count(what.samples, "sample")),
+    ),
+    h(
+      "div",
+      { class: "told" },
+      button("focus", "Only the stacks that go through this function", () =>
+        app.set(focusOn(app, what.fn), true),
+      ),
+      button(
+        "hide",
+        "Leave out the time of this function and of all it calls",
+        () => app.set(hidden(app, what.fn), true),
+      ),
+      app.state.view !== "sandwich" &&
+        button(
+          "callers and callees",
+          "Who calls this function, and what it calls",
+          () => app.set(sandwichOf(app, what.fn), true),
+        ),
+      app.state.view !== "flame" &&
+        button("in the flame graph", "Search for it in the flame graph", () =>
+          app.set({ view: "flame", search: fn.name }, true),
+        ),
+      !standsIn(fn) &&
+        !fn.file.startsWith("<") &&
+        button("source", "The file with its times", () =>
+          app.set(sourceAt(app, fn.file, line), true),
+        ),
+      button("copy link", "A link to this page as it is now", copyLink),
+      code,
+    ),
+  );
+}
+
+function amount(ns: number, profile: Profile): string {
+  return `${duration(ns)} (${part(ns, profile.total)})`;
+}
+
+function copyLink(event: Event): void {
+  const button = event.currentTarget as HTMLButtonElement;
+  const said = (text: string) => {
+    button.textContent = text;
+    setTimeout(() => (button.textContent = "copy link"), 1500);
+  };
+  // The address is written with a delay; what it will be is what counts.
+  setTimeout(() => {
+    const copied = navigator.clipboard?.writeText(location.href);
+    if (copied)
+      copied.then(
+        () => said("copied"),
+        () => said("not allowed to copy"),
+      );
+    else said("not allowed to copy");
+  }, 250);
+}

@@ -1,0 +1,325 @@
+/** Two recordings, or two ranges of one, over each other: what became slower, faster, new. */
+import "./diff.css";
+import { Profiler } from "../../profile/profile";
+import { search } from "../../profile/search";
+import type { App, Mounted, View } from "../../shell/app";
+import { fill, h } from "../../shell/dom";
+import { duration, percent, place, shortened } from "../../shell/format";
+import { without } from "../../shell/links";
+import { Icicle } from "../flame/icicle";
+import { legend, look, signed } from "./colour";
+import { choosing } from "./empty";
+import { coverages, HOT, overlap } from "./measures";
+import { asTree, scaled, type Scaled } from "./shape";
+import { sides, type Side } from "./sides";
+import { sorted, Table } from "./table";
+import { union, type Union } from "./union";
+
+export const diff: View = {
+  id: "diff",
+  title: "Diff",
+  key: "d",
+  mount: (root, app) => new Diff(root, app),
+};
+
+const THRESHOLDS = [0.05, HOT, 0.2, 0.4, 0.6];
+
+class Diff implements Mounted {
+  private readonly tools = h("div", { class: "tools" });
+  private readonly measures = h("p", { class: "measures", role: "status" });
+  private readonly icicle: Icicle;
+  private readonly table: Table;
+  private readonly view: HTMLElement;
+  private readonly profilers = new Map<number, Promise<Profiler>>();
+  private asked = 0;
+  private key = "";
+  private found: Union | null = null;
+  private drawnKey = "";
+  private tree: ReturnType<typeof asTree> | null = null;
+  private scale: Scaled | null = null;
+  private readonly back = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || this.zoomed() < 0 || !this.tree) return;
+    if ((event.target as HTMLElement).matches("input, .strip")) return;
+    const above = this.tree.parent[this.zoomed()] ?? -1;
+    this.app.setOwn("diff", "zoom", above < 0 ? null : String(above), true);
+  };
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly app: App,
+  ) {
+    this.icicle = new Icicle(
+      {
+        point: (node) => app.explain(node === null ? null : this.words(node)),
+        select: (node) => app.explain(this.words(node), true),
+        zoom: (node) =>
+          app.setOwn("diff", "zoom", node < 0 ? null : String(node), true),
+        menu: () => {},
+      },
+      false,
+      "Flame graph of both. Arrow keys move between frames, Enter zooms, Escape zooms out.",
+    );
+    this.table = new Table(app);
+    this.view = h(
+      "div",
+      { class: "diff-view" },
+      this.tools,
+      this.measures,
+      this.icicle.element,
+      this.table.element,
+    );
+    fill(root, this.view);
+    document.addEventListener("keydown", this.back);
+  }
+
+  destroy(): void {
+    this.asked++;
+    this.icicle.destroy();
+    this.table.destroy();
+    document.removeEventListener("keydown", this.back);
+  }
+
+  async update(): Promise<void> {
+    const turn = ++this.asked;
+    const { app } = this;
+    const pair = sides(app.recordings, app.state);
+    if (!pair) return fill(this.root, choosing(app));
+    if (!this.view.isConnected) fill(this.root, this.view);
+    const key = JSON.stringify(
+      pair.map(({ which, choice }) => [which, choice]),
+    );
+    if (key !== this.key) {
+      const [base, fresh] = await Promise.all(
+        pair.map(async ({ which, choice }) =>
+          (await this.profiler(which)).profile(choice),
+        ),
+      );
+      if (turn !== this.asked) return;
+      this.key = key;
+      this.found = union(base!, fresh!);
+      this.drawnKey = "";
+    }
+    this.show(pair, this.found!);
+  }
+
+  private profiler(which: number): Promise<Profiler> {
+    let made = this.profilers.get(which);
+    if (!made) {
+      const recording = this.app.recordings[which]!;
+      made = recording
+        .samples()
+        .then((samples) => new Profiler(recording, samples));
+      this.profilers.set(which, made);
+    }
+    return made;
+  }
+
+  private show(pair: [Side, Side], found: Union): void {
+    const { app } = this;
+    const shares = app.own("diff", "by") === "share";
+    const totals = app.own("diff", "of") === "total";
+    const flags = search(found.functions, app.state.search);
+    if (this.drawnKey !== `${this.key} ${shares}`) {
+      this.drawnKey = `${this.key} ${shares}`;
+      this.scale = scaled(found, shares);
+      this.tree = asTree(found, this.scale);
+    }
+    fill(this.tools, ...this.toolbar(pair, found, shares, totals));
+    this.told(found);
+    const drawn = look(found, this.scale!, shares, app.theme, flags);
+    this.icicle.show(this.tree!, drawn, app.theme, this.zoomed());
+    const rows = sorted(found, this.scale!, totals);
+    this.table.show(found, rows, shares, flags);
+  }
+
+  private zoomed(): number {
+    return Number(this.app.own("diff", "zoom") ?? -1);
+  }
+
+  private toolbar(
+    pair: [Side, Side],
+    found: Union,
+    shares: boolean,
+    totals: boolean,
+  ): (HTMLElement | null)[] {
+    const { app } = this;
+    const two = app.recordings.length > 1;
+    const side = (name: string, at: Side, all: number) =>
+      h(
+        "span",
+        null,
+        h("span", { class: "faint" }, `${name} `),
+        h("b", null, shortened(at.title, 44)),
+        ` ${duration(all)}`,
+      );
+    const pick = (
+      key: string,
+      value: string | null,
+      text: string,
+      on: boolean,
+    ) =>
+      h(
+        "button",
+        {
+          class: "segment",
+          "aria-pressed": String(on),
+          onclick: () => app.setOwn("diff", key, value),
+        },
+        text,
+      );
+    return [
+      side("base", pair[0], found.base.all),
+      h(
+        "button",
+        {
+          title: "Exchange base and new",
+          "aria-label": "Exchange base and new",
+          onclick: () => this.swap(two),
+        },
+        "⇄",
+      ),
+      side("new", pair[1], found.fresh.all),
+      two
+        ? null
+        : h(
+            "button",
+            {
+              onclick: () =>
+                app.set(
+                  {
+                    own: without(
+                      app.state.own,
+                      "diff.base",
+                      "diff.new",
+                      "diff.zoom",
+                    ),
+                  },
+                  true,
+                ),
+            },
+            "choose other ranges",
+          ),
+      h(
+        "span",
+        { class: "segments", role: "group", "aria-label": "Compare" },
+        pick("by", null, "time", !shares),
+        pick("by", "share", "share of all", shares),
+      ),
+      h(
+        "span",
+        { class: "segments", role: "group", "aria-label": "Of a function" },
+        pick("of", null, "self", !totals),
+        pick("of", "total", "with callees", totals),
+      ),
+      this.zoomed() >= 0
+        ? h(
+            "button",
+            { onclick: () => app.setOwn("diff", "zoom", null, true) },
+            "zoom out",
+          )
+        : null,
+      h("span", { class: "gap" }),
+      legend(app.theme),
+    ];
+  }
+
+  private swap(two: boolean): void {
+    const { app } = this;
+    const own = without(app.state.own, "diff.zoom") as Record<string, string>;
+    if (two) {
+      if (own["diff.swap"] === "1") delete own["diff.swap"];
+      else own["diff.swap"] = "1";
+    } else {
+      const base = own["diff.base"]!;
+      own["diff.base"] = own["diff.new"]!;
+      own["diff.new"] = base;
+    }
+    app.set({ own }, true);
+  }
+
+  /** Overlap and coverage, with what they mean. */
+  private told(found: Union): void {
+    const { app } = this;
+    const asked = Number(app.own("diff", "hot"));
+    const threshold = THRESHOLDS.includes(asked) ? asked : HOT;
+    const alike = overlap(found.base.own, found.fresh.own);
+    const cover = coverages(found.base.own, found.fresh.own, threshold);
+    const figure = (value: number | null, id: string) =>
+      h(
+        "b",
+        { "data-measure": id, "data-value": value ?? "" },
+        value === null ? "–" : percent(value),
+      );
+    const choose = h(
+      "select",
+      {
+        "aria-label": "How hot an edge must be",
+        onchange: () =>
+          app.setOwn(
+            "diff",
+            "hot",
+            Number(choose.value) === HOT ? null : choose.value,
+          ),
+      },
+      THRESHOLDS.map((value) =>
+        h(
+          "option",
+          { value, selected: value === threshold },
+          percent(value, 0),
+        ),
+      ),
+    );
+    fill(
+      this.measures,
+      h(
+        "span",
+        {
+          title:
+            "Sum over all edges of both calling context trees of the smaller share of the time: 100 % if both spent their time alike.",
+        },
+        "overlap ",
+        figure(alike, "overlap"),
+      ),
+      h(
+        "span",
+        {
+          title:
+            "Of the hot edges of one tree, those that are hot in the other. Hot is what has at least this part of the hottest edge's time.",
+        },
+        "hot edges (from ",
+        choose,
+        " of the hottest): ",
+        figure(cover.base_by_new, "base_by_new"),
+        " of the base's are hot in the new, ",
+        figure(cover.new_by_base, "new_by_base"),
+        " of the new's in the base",
+      ),
+    );
+  }
+
+  private words(node: number): HTMLElement {
+    const { base, fresh, functions, fn } = this.found!;
+    const { name, file, line } = functions[fn[node]!]!;
+    const share = (ns: number, all: number) =>
+      `${duration(ns)} (${percent(all ? ns / all : 0)})`;
+    const delta = fresh.total[node]! - base.total[node]!;
+    return h(
+      "div",
+      null,
+      h(
+        "p",
+        { class: "told" },
+        h("span", { class: "name" }, shortened(name, 120)),
+        h("span", { class: "faint" }, place(file, line)),
+        h("b", null, signed(delta, false)),
+      ),
+      h(
+        "p",
+        { class: "faint" },
+        `here, with all it called: ${share(base.total[node]!, base.all)} → ` +
+          `${share(fresh.total[node]!, fresh.all)}; itself: ` +
+          `${share(base.own[node]!, base.all)} → ${share(fresh.own[node]!, fresh.all)}`,
+      ),
+    );
+  }
+}

@@ -1,0 +1,74 @@
+/** Nothing to compare yet: how to get there. */
+import type { App } from "../../shell/app";
+import { h } from "../../shell/dom";
+import { shortened } from "../../shell/format";
+import { rangeOf, seconds, written, type Range } from "./sides";
+
+export function choosing(app: App): HTMLElement {
+  const { state } = app;
+  const recording = app.recordings[0]!;
+  const whole = recording.meta.duration;
+  const now: Range | null =
+    state.from === null && state.to === null
+      ? null
+      : { from: state.from ?? 0, to: state.to ?? whole };
+  const half = Math.round(whole / 2);
+  const file = shortened(recording.meta.file, 60);
+  const put = (side: "base" | "new", range: Range) => () =>
+    app.setOwn("diff", side, written(range), true);
+  const row = (side: "base" | "new", title: string) => {
+    const chosen = rangeOf(app.own("diff", side));
+    return h(
+      "tr",
+      null,
+      h("th", null, title),
+      h("td", null, chosen ? seconds(chosen) : "not chosen"),
+      h(
+        "td",
+        null,
+        h(
+          "button",
+          { disabled: !now, onclick: now ? put(side, now) : undefined },
+          now ? `take ${seconds(now)}` : "take the range above",
+        ),
+      ),
+    );
+  };
+  return h(
+    "div",
+    { class: "empty diff-empty" },
+    h("p", null, "Two recordings, or two ranges of one, can be compared."),
+    h(
+      "p",
+      null,
+      "Two recordings: ",
+      h("code", null, `sonde view ${file} new.sonde`),
+    ),
+    h(
+      "p",
+      null,
+      "Two ranges: drag over the strip above or on the timeline, take the range as one side; then another as the other.",
+    ),
+    h("table", null, h("tbody", null, row("base", "base"), row("new", "new"))),
+    h(
+      "button",
+      {
+        class: "halves",
+        onclick: () =>
+          app.set(
+            {
+              from: null,
+              to: null,
+              own: {
+                ...state.own,
+                "diff.base": written({ from: 0, to: half }),
+                "diff.new": written({ from: half, to: whole + 1 }),
+              },
+            },
+            true,
+          ),
+      },
+      "Compare the first half with the second",
+    ),
+  );
+}

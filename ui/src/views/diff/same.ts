@@ -1,0 +1,54 @@
+/**
+ * Which functions of two recordings are the same.
+ *
+ * Name and file must be. The first line tells functions of one name apart (lambdas, overridden
+ * ones), but it moves when somebody edits the file above; so where lines differ, functions of one
+ * name are taken in their order, if both recordings have as many.
+ */
+import type { Fn } from "../../data/recording";
+
+export interface Same {
+  /** All of both, as the new recording has them where both do. */
+  functions: Fn[];
+  /** By number in the base's, in the new one's list: the number here. */
+  ofBase: Int32Array;
+  ofFresh: Int32Array;
+}
+
+export function sameFunctions(base: readonly Fn[], fresh: readonly Fn[]): Same {
+  const functions: Fn[] = [];
+  const ofFresh = Int32Array.from(fresh, (fn) => functions.push(fn) - 1);
+  const ofBase = new Int32Array(base.length).fill(-1);
+  const named = grouped(fresh);
+  for (const [name, mine] of grouped(base)) {
+    const theirs = named.get(name) ?? [];
+    const left = theirs.filter((there) => {
+      const same = mine.find((here) => base[here]!.line === fresh[there]!.line);
+      if (same !== undefined) ofBase[same] = ofFresh[there]!;
+      return same === undefined;
+    });
+    const alone = mine.filter((here) => ofBase[here]! < 0);
+    if (alone.length === left.length) {
+      const inOrder = (list: readonly Fn[]) => (a: number, b: number) =>
+        list[a]!.line - list[b]!.line;
+      left.sort(inOrder(fresh));
+      alone
+        .sort(inOrder(base))
+        .forEach((here, i) => (ofBase[here] = ofFresh[left[i]!]!));
+    }
+    for (const here of mine)
+      if (ofBase[here]! < 0) ofBase[here] = functions.push(base[here]!) - 1;
+  }
+  return { functions, ofBase, ofFresh };
+}
+
+function grouped(functions: readonly Fn[]): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  functions.forEach((fn, i) => {
+    const key = `${fn.name}\0${fn.file}`;
+    const group = found.get(key);
+    if (group) group.push(i);
+    else found.set(key, [i]);
+  });
+  return found;
+}

@@ -1,0 +1,87 @@
+/** What is compared with what: two recordings, or two ranges of one. */
+import type { Recording } from "../../data/recording";
+import type { Choice } from "../../profile/choice";
+import type { State } from "../../shell/state";
+
+export interface Side {
+  /** Which recording. */
+  which: number;
+  choice: Choice;
+  title: string;
+}
+
+export interface Range {
+  from: number;
+  to: number;
+}
+
+export function rangeOf(text: string | null | undefined): Range | null {
+  const found = /^(\d{1,16})-(\d{1,16})$/.exec(text ?? "");
+  if (!found) return null;
+  const range = { from: Number(found[1]), to: Number(found[2]) };
+  return range.to > range.from ? range : null;
+}
+
+export function written(range: Range): string {
+  return `${Math.round(range.from)}-${Math.round(range.to)}`;
+}
+
+/** Base and new; null where one recording has no two ranges yet. */
+export function sides(
+  recordings: readonly Recording[],
+  state: State,
+): [Side, Side] | null {
+  const [first, second] = recordings;
+  const { time, threads, processes, from, to } = state;
+  if (first && second) {
+    const swap = state.own["diff.swap"] === "1";
+    const pair: [Side, Side] = [
+      {
+        which: 0,
+        choice: { time, threads, processes, from, to },
+        title: first.meta.file,
+      },
+      {
+        which: 1,
+        // Threads are known by their names over there; processes by nothing.
+        choice: {
+          time,
+          threads: threads && named(first, second, threads),
+          processes: null,
+          from,
+          to,
+        },
+        title: second.meta.file,
+      },
+    ];
+    return swap ? [pair[1], pair[0]] : pair;
+  }
+  const base = rangeOf(state.own["diff.base"]);
+  const fresh = rangeOf(state.own["diff.new"]);
+  if (!first || !base || !fresh) return null;
+  const side = (range: Range): Side => ({
+    which: 0,
+    choice: { time, threads, processes, ...range },
+    title: seconds(range),
+  });
+  return [side(base), side(fresh)];
+}
+
+export function seconds(range: Range): string {
+  const told = (ns: number) => (ns / 1e9).toFixed(3);
+  return `${told(range.from)} – ${told(range.to)} s`;
+}
+
+/** The threads of the other recording that bear the same names. */
+function named(
+  here: Recording,
+  there: Recording,
+  threads: readonly number[],
+): number[] {
+  const names = new Set(threads.map((row) => here.threads[row]?.name));
+  const found: number[] = [];
+  there.threads.forEach((thread, row) => {
+    if (names.has(thread.name)) found.push(row);
+  });
+  return found;
+}

@@ -1,0 +1,121 @@
+/** What frames look like: a hue per module, or running and waiting told apart. */
+
+import type { Profile, Tree } from "../../profile/profile";
+import type { App } from "../../shell/app";
+import { h } from "../../shell/dom";
+import { shortened } from "../../shell/format";
+import type { Theme } from "../../shell/theme";
+import type { Look } from "./icicle";
+
+const MODULES_TOLD = 6;
+
+export function colouring(
+  app: App,
+  profile: Profile,
+  tree: Tree,
+  flags: Uint8Array | null,
+  mergeLines: boolean,
+): Look {
+  const { theme } = app;
+  const byState = app.own("flame", "colour") === "state";
+  const waits = profile.choice.time === "wall";
+  const waiting = hatched(theme);
+  const label = (node: number) => {
+    const { name, line } = profile.functions[tree.fn[node]];
+    const at = tree.line[node];
+    const shown = name || "(no name)";
+    return !mergeLines && at > 0 && at !== line ? `${shown}:${at}` : shown;
+  };
+  const share = (node: number) =>
+    tree.total[node] > 0 ? tree.totalWaiting[node] / tree.total[node] : 0;
+  return {
+    label,
+    fill(node) {
+      if (flags?.[tree.fn[node]]) return theme.colour("match");
+      if (byState) {
+        return share(node) > 0.5 ? waiting : fadedGreen(theme, share(node));
+      }
+      const light = waits ? share(node) * 0.4 : 0;
+      return theme.module(profile.functions[tree.fn[node]].module, light).fill;
+    },
+    ink: (node) =>
+      flags?.[tree.fn[node]]
+        ? "#1b1e24"
+        : byState
+          ? theme.colour("text")
+          : theme.module(profile.functions[tree.fn[node]].module).text,
+    dim: (node) => flags !== null && !flags[tree.fn[node]],
+    running: (node) => (waits ? 1 - share(node) : null),
+  };
+}
+
+/** What the colours mean; in words too, for who cannot tell them. */
+export function legend(app: App, profile: Profile): HTMLElement {
+  const { theme } = app;
+  const key = (colour: string, text: string, kind = "") =>
+    h(
+      "span",
+      { class: "key" },
+      h("i", { class: `swatch ${kind}`, style: { "--swatch": colour } }),
+      h("bdi", null, text),
+    );
+  if (app.own("flame", "colour") === "state") {
+    return h(
+      "span",
+      { class: "legend" },
+      key(fadedGreen(theme, 0), "running"),
+      key(theme.colour("io"), "mostly waiting", "hatched"),
+    );
+  }
+  return h(
+    "span",
+    { class: "legend" },
+    modulesOf(profile).map((module) =>
+      key(theme.module(module).fill, shortened(module, 20)),
+    ),
+  );
+}
+
+/** The modules with most time of their own. */
+function modulesOf(profile: Profile): string[] {
+  const tree = profile.tree(true);
+  const own = new Map<string, number>();
+  for (let i = 0; i < tree.size; i++) {
+    const { module } = profile.functions[tree.fn[i]];
+    if (!tree.own[i] || !module) continue;
+    own.set(module, (own.get(module) ?? 0) + tree.own[i]);
+  }
+  return [...own]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, MODULES_TOLD)
+    .map(([module]) => module);
+}
+
+function fadedGreen(theme: Theme, waiting: number): string {
+  const lightness = theme.dark ? 28 - waiting * 8 : 74 + waiting * 12;
+  return `hsl(160 ${theme.dark ? 50 : 48}% ${lightness}%)`;
+}
+
+const PATTERNS = new WeakMap<Theme, CanvasPattern>();
+
+/** Waiting is hatched everywhere, so that nobody needs to tell it by its colour. */
+function hatched(theme: Theme): CanvasPattern {
+  const known = PATTERNS.get(theme);
+  if (known) return known;
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const context = tile.getContext("2d")!;
+  context.fillStyle = theme.dark ? "#1f3a4c" : "#cfe4f2";
+  context.fillRect(0, 0, 8, 8);
+  context.strokeStyle = theme.dark ? "#2d5670" : "#a9cfe8";
+  context.lineWidth = 1.5;
+  context.beginPath();
+  for (const x of [-8, 0, 8]) {
+    context.moveTo(x, 8);
+    context.lineTo(x + 8, 0);
+  }
+  context.stroke();
+  const pattern = context.createPattern(tile, "repeat")!;
+  PATTERNS.set(theme, pattern);
+  return pattern;
+}

@@ -1,0 +1,376 @@
+/**
+ * A tree of frames on a canvas: wide is long, the root on top (or at the bottom). The base layer is
+ * drawn again only when something moves; what is under the pointer is drawn on a layer above it.
+ */
+
+import type { Tree } from "../../profile/profile";
+import { fill, h, perFrame, sized } from "../../shell/dom";
+import type { Theme } from "../../shell/theme";
+import { Order, layout, type Box, type Row, type Span } from "./layout";
+import { drawRow, ROW, type Look } from "./row";
+import { Lettering } from "./text";
+
+export type { Look } from "./row";
+
+/** Milliseconds of a zoom: to be followed by the eye, not waited for. */
+const MOVE = 50;
+const SMALLEST_SPAN = 10;
+
+export interface Events {
+  /** null: nothing is under the pointer any more. */
+  point(node: number | null): void;
+  select(node: number): void;
+  zoom(node: number): void;
+  menu(node: number, x: number, y: number): void;
+  /** A few words beside the pointer. */
+  tip?(node: number): HTMLElement;
+}
+
+export class Icicle {
+  readonly element: HTMLElement;
+  private readonly base = h("canvas", { class: "layer" });
+  private readonly over = h("canvas", { class: "layer" });
+  private readonly room = h("div", { class: "room" });
+  private readonly words = h("div", { class: "tip", "aria-hidden": "true" });
+  private order: Order | null = null;
+  private look: Look | null = null;
+  private theme: Theme | null = null;
+  private letters: Lettering | null = null;
+  private span: Span = { from: 0, to: 1 };
+  private rows: Row[] = [];
+  private pointed: number | null = null;
+  private selected: number | null = null;
+  private width = 0;
+  private height = 0;
+  private moving = 0;
+  private readonly draw = perFrame(() => this.paint());
+
+  constructor(
+    private readonly events: Events,
+    private readonly up: boolean,
+    label: string,
+  ) {
+    this.element = h(
+      "div",
+      {
+        class: "icicle",
+        tabindex: "0",
+        role: "application",
+        "aria-label": label,
+      },
+      h("div", { class: "pane" }, this.base, this.over),
+      this.room,
+      this.words,
+    );
+    this.words.hidden = true;
+    this.listen();
+  }
+
+  show(tree: Tree, look: Look, theme: Theme, zoom: number): void {
+    const fresh = this.order?.tree !== tree;
+    // In another shape a number means another frame.
+    if (this.order && this.order.tree.parent !== tree.parent)
+      this.selected = null;
+    if (fresh) this.order = new Order(tree);
+    this.look = look;
+    if (this.theme !== theme) this.letters = null;
+    this.theme = theme;
+    this.pointed = null;
+    const wanted = this.order!.span(
+      zoom < tree.size && tree.totalSamples[zoom] ? zoom : -1,
+    );
+    if (fresh) {
+      this.span = wanted;
+      this.paint();
+      // The root is what one wants to see first.
+      this.element.scrollTop = this.up ? this.element.scrollHeight : 0;
+    } else this.move(wanted);
+  }
+
+  select(node: number | null): void {
+    this.selected = node;
+    this.draw();
+  }
+
+  destroy(): void {
+    cancelAnimationFrame(this.moving);
+    this.draw.cancel();
+  }
+
+  /** Draws now, without waiting for a frame; tells how long it took (for measuring). */
+  paintNow(): number {
+    const start = performance.now();
+    this.paint();
+    return performance.now() - start;
+  }
+
+  private move(to: Span): void {
+    cancelAnimationFrame(this.moving);
+    const from = this.span;
+    if (from.from === to.from && from.to === to.to) return this.draw();
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const start = performance.now();
+    const step = (now: number) => {
+      const t = calm ? 1 : Math.min(1, (now - start) / MOVE);
+      const eased = t * (2 - t);
+      this.span = {
+        from: from.from + (to.from - from.from) * eased,
+        to: from.to + (to.to - from.to) * eased,
+      };
+      this.paint();
+      if (t < 1) this.moving = requestAnimationFrame(step);
+    };
+    this.moving = requestAnimationFrame(step);
+  }
+
+  private paint(): void {
+    const { order, look, theme } = this;
+    if (!order || !look || !theme) return;
+    this.width = this.element.clientWidth;
+    this.height = this.element.clientHeight;
+    if (!this.width || !this.height) return;
+    const place = () => {
+      this.rows = layout(order, this.span, this.width);
+      const needed = this.rows.length * ROW + 4;
+      this.room.style.height = `${Math.max(0, needed - this.height)}px`;
+    };
+    place();
+    if (this.element.clientWidth !== this.width) {
+      // A scroll bar came or went.
+      this.width = this.element.clientWidth;
+      place();
+    }
+    const context = sized(this.base, this.width, this.height);
+    this.letters ??= new Lettering(context, `12px ${theme.font}`);
+    context.fillStyle = theme.colour("ground");
+    context.fillRect(0, 0, this.width, this.height);
+    context.font = this.letters.font;
+    context.textBaseline = "middle";
+    const [first, last] = this.visible();
+    for (let depth = first; depth < last; depth++)
+      drawRow(context, this.rows[depth], this.y(depth), {
+        look,
+        theme,
+        letters: this.letters,
+      });
+    this.paintOver();
+  }
+
+  private paintOver(): void {
+    const context = sized(this.over, this.width, this.height);
+    context.clearRect(0, 0, this.width, this.height);
+    const outline = (node: number | null, width: number) => {
+      const found = node === null ? null : this.find(node);
+      if (!found) return;
+      const [box, depth] = found;
+      context.strokeStyle = this.theme!.colour("text");
+      context.lineWidth = width;
+      context.strokeRect(
+        box.x + width / 2,
+        this.y(depth) + width / 2,
+        Math.max(1, box.width - width - 1),
+        ROW - 1 - width,
+      );
+    };
+    outline(this.selected, 2);
+    outline(this.pointed, 1);
+  }
+
+  private visible(): [number, number] {
+    const rows = this.rows.length;
+    const top = this.element.scrollTop;
+    if (!this.up) {
+      return [
+        Math.min(rows, Math.floor(top / ROW)),
+        Math.min(rows, Math.ceil((top + this.height) / ROW)),
+      ];
+    }
+    const whole = Math.max(this.height, rows * ROW + 4);
+    const below = whole - top - this.height;
+    return [
+      Math.min(rows, Math.max(0, Math.floor(below / ROW))),
+      Math.min(rows, Math.ceil((below + this.height) / ROW)),
+    ];
+  }
+
+  private y(depth: number): number {
+    const top = this.element.scrollTop;
+    if (!this.up) return depth * ROW - top;
+    const whole = Math.max(this.height, this.rows.length * ROW + 4);
+    return whole - (depth + 1) * ROW - top;
+  }
+
+  private find(node: number): [Box, number] | null {
+    const depth = this.order!.tree.depth[node];
+    const box = this.rows[depth]?.boxes.find((one) => one.node === node);
+    return box ? [box, depth] : null;
+  }
+
+  private at(event: MouseEvent): number | null {
+    const frame = this.base.getBoundingClientRect();
+    const x = event.clientX - frame.left;
+    const y = event.clientY - frame.top;
+    const depth = this.up
+      ? Math.floor((this.y(-1) - y) / ROW)
+      : Math.floor((y + this.element.scrollTop) / ROW);
+    const hit = this.rows[depth]?.boxes.find(
+      (box) => x >= box.x && x < box.x + box.width,
+    );
+    return hit ? hit.node : null;
+  }
+
+  private listen(): void {
+    const { element } = this;
+    element.addEventListener("scroll", () => this.draw());
+    element.addEventListener("pointermove", (event) => {
+      if (event.buttons & 1) return;
+      this.point(this.at(event));
+      this.placeTip(event.clientX, event.clientY);
+    });
+    element.addEventListener("pointerleave", () => this.point(null));
+    element.addEventListener("click", (event) => {
+      const node = this.at(event);
+      if (node !== null) this.choose(node);
+    });
+    element.addEventListener("dblclick", (event) =>
+      this.events.zoom(this.at(event) ?? -1),
+    );
+    element.addEventListener("contextmenu", (event) => {
+      const node = this.at(event);
+      if (node === null) return;
+      event.preventDefault();
+      this.choose(node);
+      this.events.menu(node, event.clientX, event.clientY);
+    });
+    element.addEventListener(
+      "wheel",
+      (event) => {
+        if (event.ctrlKey || event.metaKey) this.wheelZoom(event);
+        else if (
+          event.shiftKey ||
+          Math.abs(event.deltaX) > Math.abs(event.deltaY)
+        ) {
+          this.pan((event.deltaX || event.deltaY) / this.width);
+        } else return;
+        event.preventDefault();
+      },
+      { passive: false },
+    );
+    this.dragging();
+    element.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Dragging moves the tree sideways, once it is zoomed. */
+  private dragging(): void {
+    let held: number | null = null;
+    this.element.addEventListener("pointerdown", (event) => {
+      if (event.button === 0) held = event.clientX;
+    });
+    this.element.addEventListener("pointermove", (event) => {
+      if (held === null || !(event.buttons & 1)) return;
+      if (Math.abs(event.clientX - held) < 3) return;
+      this.pan((held - event.clientX) / Math.max(1, this.width));
+      held = event.clientX;
+    });
+    this.element.addEventListener("pointerup", () => (held = null));
+  }
+
+  private pan(share: number): void {
+    const size = this.span.to - this.span.from;
+    const whole = this.order!.width;
+    const from = Math.max(
+      0,
+      Math.min(whole - size, this.span.from + share * size),
+    );
+    this.span = { from, to: from + size };
+    this.draw();
+  }
+
+  private wheelZoom(event: WheelEvent): void {
+    const whole = this.order!.width;
+    const size = this.span.to - this.span.from;
+    const factor = Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.01);
+    const wanted = Math.min(
+      whole,
+      Math.max(Math.min(SMALLEST_SPAN, whole), size * factor),
+    );
+    const x =
+      (event.clientX - this.base.getBoundingClientRect().left) / this.width;
+    const from = Math.max(
+      0,
+      Math.min(whole - wanted, this.span.from + x * (size - wanted)),
+    );
+    this.span = { from, to: from + wanted };
+    this.draw();
+  }
+
+  private point(node: number | null): void {
+    if (node === this.pointed) return;
+    this.pointed = node;
+    this.paintOver();
+    this.events.point(node);
+    this.words.hidden = node === null || !this.events.tip;
+    if (node !== null && this.events.tip)
+      fill(this.words, this.events.tip(node));
+  }
+
+  /** Beside the pointer, and never out of the window. */
+  private placeTip(x: number, y: number): void {
+    if (this.words.hidden) return;
+    const { offsetWidth: width, offsetHeight: height } = this.words;
+    const left = Math.max(4, Math.min(x + 14, innerWidth - width - 6));
+    const top = y + 18 + height > innerHeight ? y - height - 10 : y + 18;
+    this.words.style.left = `${left}px`;
+    this.words.style.top = `${top}px`;
+  }
+
+  private choose(node: number): void {
+    this.selected = node;
+    this.paintOver();
+    this.events.select(node);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const order = this.order;
+    if (!order) return;
+    const { tree } = order;
+    const at = this.selected;
+    const family = at === null ? [] : order.children(tree.parent[at]);
+    const [inward, outward] = this.up
+      ? ["ArrowUp", "ArrowDown"]
+      : ["ArrowDown", "ArrowUp"];
+    let next: number | undefined;
+    if (at === null) {
+      if (!event.key.startsWith("Arrow")) return;
+      next = order.children(-1)[0];
+    } else if (event.key === inward) next = order.children(at)[0];
+    else if (event.key === outward)
+      next = tree.parent[at] >= 0 ? tree.parent[at] : undefined;
+    else if (event.key === "ArrowLeft") next = family[family.indexOf(at) - 1];
+    else if (event.key === "ArrowRight") next = family[family.indexOf(at) + 1];
+    else if (event.key === "Enter") this.events.zoom(at);
+    else if (
+      event.key === "ContextMenu" ||
+      (event.shiftKey && event.key === "F10")
+    ) {
+      const box = this.find(at);
+      const frame = this.base.getBoundingClientRect();
+      this.events.menu(
+        at,
+        frame.left + (box ? box[0].x + 8 : 20),
+        frame.top + (box ? this.y(box[1]) + ROW : 20),
+      );
+    } else return;
+    event.preventDefault();
+    if (next === undefined) return;
+    this.choose(next);
+    this.reveal(tree.depth[next]);
+  }
+
+  private reveal(depth: number): void {
+    const y = this.y(depth);
+    if (y < 0) this.element.scrollTop += y;
+    else if (y + ROW > this.height)
+      this.element.scrollTop += y + ROW - this.height;
+  }
+}

@@ -1,0 +1,22 @@
+/** The views in the order of their tabs. */
+
+import type { View } from "../shell/app";
+import { diff } from "./diff/diff";
+import { flame } from "./flame/flame";
+import { locks } from "./locks/locks";
+import { overview } from "./overview/overview";
+import { sandwich } from "./sandwich/sandwich";
+import { source } from "./source/source";
+import { timeline } from "./timeline/timeline";
+import { tree } from "./tree/tree";
+
+export const VIEWS: readonly View[] = [
+  overview,
+  flame,
+  sandwich,
+  tree,
+  timeline,
+  locks,
+  source,
+  diff,
+];

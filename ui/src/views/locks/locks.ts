@@ -1,0 +1,249 @@
+/** Who waited for what, and who is to blame: by any aspects, in any order. */
+import "./locks.css";
+import type { Recording, Waits } from "../../data/recording";
+import { threadMask } from "../../profile/choice";
+import type { App, Mounted, View } from "../../shell/app";
+import { fill, h } from "../../shell/dom";
+import { count, duration, part } from "../../shell/format";
+import { without } from "../../shell/links";
+import { chips } from "./chips";
+import { detail } from "./detail";
+import {
+  aspectsOf,
+  Columns,
+  DEFAULT_ASPECTS,
+  select,
+  type Aspect,
+  type Parts,
+} from "./parts";
+import { unknown, whole, type Group } from "./regroup";
+import { Rows, table, type Row } from "./rows";
+import { label, QUESTIONS, summedUp, TITLES } from "./words";
+
+export const locks: View = {
+  id: "locks",
+  title: "Locks",
+  key: "l",
+  mount(root, app) {
+    const recording = app.recordings[0]!;
+    if (!recording.meta.counts.contentions) {
+      fill(root, nothing(recording));
+      return { update() {}, destroy() {} };
+    }
+    return mounted(root, app, recording);
+  },
+};
+
+function nothing(recording: Recording): HTMLElement {
+  const what: unknown = recording.meta.target?.what;
+  const asked = Array.isArray(what) ? what.includes("locks") : true;
+  return h(
+    "div",
+    { class: "empty" },
+    h(
+      "p",
+      null,
+      asked
+        ? "No thread waited for a lock, for the GIL or for another thread."
+        : "Locks were not recorded.",
+    ),
+    asked
+      ? null
+      : h(
+          "p",
+          null,
+          "To see who waits for whom: ",
+          h("code", null, "sonde run --what cpu,locks app.py"),
+        ),
+  );
+}
+
+/** What the filters leave of the waits, whatever they are split by. */
+interface Filtered {
+  key: string;
+  parts: Parts;
+  all: Group;
+  unnamed: number;
+}
+
+const PARTS = [
+  ["all", "all waits"],
+  ["held", "held by another"],
+  ["signals", "for a signal"],
+] as const;
+
+function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
+  let waits: Waits | null = null;
+  let columns: Columns | null = null;
+  let gone = false;
+  let filtered: Filtered | null = null;
+  let rows: Rows | null = null;
+
+  const regroup = (order: readonly Aspect[]) => {
+    const text = order.join();
+    // A row is known by its values, which mean something else in another order.
+    const own: Record<string, string> = {
+      ...without(app.state.own, "locks.row", "locks.by"),
+    };
+    if (text !== DEFAULT_ASPECTS.join()) own["locks.by"] = text;
+    app.set({ own }, true);
+  };
+  const panel = chips(regroup);
+  const questions = h("select", {
+    "aria-label": "A question to begin with",
+    onchange: () => {
+      const asked = QUESTIONS[Number(questions.value)];
+      if (asked) regroup(asked[1]);
+    },
+  });
+  const parts = h("div", {
+    class: "segments",
+    role: "group",
+    "aria-label": "Which waits",
+  });
+  const sentence = h("p", { class: "summary" });
+  const body = table(
+    recording,
+    (row) => app.setOwn("locks", "row", row.path),
+    (row) => app.explain(row && explained(row)),
+  );
+  const side = detail(recording, app);
+  const scroll = h("div", { class: "scroll" }, body.element);
+  fill(
+    root,
+    h(
+      "div",
+      { class: "locks-view" },
+      h(
+        "div",
+        { class: "left" },
+        h("h2", null, "Question"),
+        questions,
+        panel.element,
+      ),
+      h(
+        "div",
+        { class: "middle" },
+        h("div", { class: "tools" }, parts),
+        sentence,
+        scroll,
+      ),
+      side.element,
+    ),
+  );
+  fill(sentence, "Reading the waits …");
+  void recording.waits().then((found) => {
+    if (gone) return;
+    waits = found;
+    columns = new Columns(recording, found);
+    update();
+  });
+
+  function explained(row: Row): HTMLElement {
+    const said = label(recording, waits!, row.aspect, row.group);
+    const { group } = row;
+    return h(
+      "div",
+      null,
+      h(
+        "p",
+        { class: "told" },
+        h("span", { class: "faint" }, TITLES[row.aspect]),
+        h("span", { class: "name" }, `${said.verb} ${said.text}`.trim()),
+      ),
+      h(
+        "p",
+        { class: "faint" },
+        `${duration(group.wait_ns)} (${part(group.wait_ns, rows!.all.wait_ns)}) in ` +
+          `${count(group.count, "wait")}, the longest ${duration(group.max_ns)}, ` +
+          `on average ${duration(group.wait_ns / Math.max(group.count, 1))}.`,
+      ),
+    );
+  }
+
+  function update(): void {
+    const { state } = app;
+    const by = aspectsOf(app.own("locks", "by"));
+    const only = app.own("locks", "part") ?? "all";
+    panel.show(by);
+    asked(by);
+    fill(
+      parts,
+      PARTS.map(([id, title]) =>
+        h(
+          "button",
+          {
+            class: "segment",
+            "aria-pressed": String(id === only),
+            onclick: () =>
+              app.setOwn("locks", "part", id === "all" ? null : id),
+          },
+          title,
+        ),
+      ),
+    );
+    if (!waits || !columns) return;
+    const { from, to, threads, processes } = state;
+    const filter = JSON.stringify([only, from, to, threads, processes]);
+    if (filter !== filtered?.key) {
+      const mask = threadMask(recording, state);
+      const parts = kept(waits, select(waits, mask, from, to), only);
+      filtered = {
+        key: filter,
+        parts,
+        all: whole(waits, parts),
+        unnamed: unknown(waits, parts),
+      };
+      rows = null;
+    }
+    if (!rows || rows.by.join() !== by.join()) {
+      rows = new Rows(waits, filtered.parts, columns, by, filtered.all);
+    }
+    const path = app.own("locks", "row");
+    const row = (path && rows.find(path)) || rows.heaviest();
+    fill(
+      sentence,
+      summedUp(rows.all, recording.meta.undecided),
+      filtered.unnamed
+        ? h(
+            "span",
+            { class: "faint" },
+            ` For ${duration(filtered.unnamed)} nobody could be named.`,
+          )
+        : null,
+    );
+    body.show(rows, row);
+    side.show(row, waits, rows.parts);
+  }
+
+  function asked(by: Aspect[]): void {
+    const text = by.join();
+    const at = QUESTIONS.findIndex(([, order]) => order.join() === text);
+    fill(
+      questions,
+      at < 0
+        ? h("option", { value: "", selected: true }, "an order of your own")
+        : null,
+      QUESTIONS.map(([title], i) =>
+        h("option", { value: i, selected: i === at }, title),
+      ),
+    );
+  }
+
+  return {
+    update,
+    destroy() {
+      gone = true;
+    },
+  };
+}
+
+/** Only the waits for signals, or only the others. */
+function kept(waits: Waits, parts: Parts, only: string): Parts {
+  if (only === "all") return parts;
+  const wanted = only === "signals" ? 1 : 0;
+  return {
+    ...parts,
+    rows: parts.rows.filter((row) => waits.signalling[row] === wanted),
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * The waits that the filters leave, as columns of the aspects they can be split by.
+ *
+ * A row is a part of a wait that one owner is to blame for. Rows of one wait are together, so
+ * whoever counts waits may count changes.
+ */
+import type { Recording, Waits } from "../../data/recording";
+
+export const ASPECTS = [
+  "kind",
+  "lock",
+  "waiter_thread",
+  "waiter_function",
+  "waiter_chain",
+  "owner_thread",
+  "owner_function",
+  "owner_chain",
+] as const;
+export type Aspect = (typeof ASPECTS)[number];
+
+export const DEFAULT_ASPECTS: readonly Aspect[] = [
+  "kind",
+  "lock",
+  "owner_chain",
+  "waiter_chain",
+];
+
+/** The order a text such as "lock,owner_chain" asks for; what is no aspect, or is there twice, is left out. */
+export function aspectsOf(text: string | undefined | null): Aspect[] {
+  const asked = (text ?? "")
+    .split(",")
+    .filter((part): part is Aspect =>
+      (ASPECTS as readonly string[]).includes(part),
+    );
+  const once = [...new Set(asked)];
+  return once.length ? once : [...DEFAULT_ASPECTS];
+}
+
+/** What of all waits is looked at; `ns` is the time within the range, by row of the table. */
+export interface Parts {
+  rows: Int32Array;
+  ns: Float64Array;
+}
+
+/**
+ * The rows of the given threads (by row of the table: 1 or not) in a range of time.
+ *
+ * A wait counts as far as it lies in the range. One without length is there if its moment is: a
+ * wait without length is a wait all the same.
+ */
+export function select(
+  waits: Waits,
+  threads: Uint8Array,
+  from: number | null,
+  to: number | null,
+): Parts {
+  const size = waits.ns.length;
+  const ns = new Float64Array(size);
+  const rows = new Int32Array(size);
+  const low = from ?? -Infinity;
+  const high = to ?? Infinity;
+  let kept = 0;
+  for (let row = 0; row < size; row++) {
+    if (!threads[waits.thread[row]!]) continue;
+    const start = waits.start[row]!;
+    const end = waits.end[row]!;
+    if (end <= low || start >= high) continue;
+    ns[row] = Math.min(end, high) - Math.max(start, low);
+    rows[kept++] = row;
+  }
+  return { rows: rows.slice(0, kept), ns };
+}
+
+/** The value of an aspect by row of the waits, as a number; -1 is nobody that could be named. */
+export class Columns {
+  /** By thread row: the first row of its label; a thread that runs two interpreters has two. */
+  private readonly threads: Int32Array;
+  private readonly kept = new Map<Aspect, Int32Array>();
+
+  constructor(
+    recording: Recording,
+    readonly waits: Waits,
+  ) {
+    const first = new Map<string, number>();
+    this.threads = Int32Array.from(recording.threads, (thread, row) => {
+      const known = first.get(thread.label);
+      if (known === undefined) first.set(thread.label, row);
+      return known ?? row;
+    });
+  }
+
+  values(aspect: Aspect): Int32Array {
+    let column = this.kept.get(aspect);
+    if (!column) this.kept.set(aspect, (column = this.made(aspect)));
+    return column;
+  }
+
+  private made(aspect: Aspect): Int32Array {
+    const { waits } = this;
+    const named = (thread: Int32Array) =>
+      thread.map((row) => (row < 0 ? -1 : this.threads[row]!));
+    switch (aspect) {
+      case "kind":
+        return Int32Array.from(waits.kind);
+      case "lock":
+        return waits.lock;
+      case "waiter_thread":
+        return named(waits.thread);
+      case "waiter_function":
+        return waits.waiterFunction;
+      case "waiter_chain":
+        return waits.waiter;
+      case "owner_thread":
+        return named(waits.ownerThread);
+      case "owner_function":
+        return waits.ownerFunction;
+      case "owner_chain":
+        return waits.owner;
+    }
+  }
+}

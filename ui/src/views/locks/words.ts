@@ -1,0 +1,129 @@
+/** What rows, kinds and aspects are called. */
+import type { Recording, Waits } from "../../data/recording";
+import { count, duration, printable } from "../../shell/format";
+import { chain, onOneLine, spot } from "./chain";
+import type { Aspect } from "./parts";
+import type { Group } from "./regroup";
+
+export const KINDS: Record<string, string> = {
+  gil: "the GIL",
+  rlock: "reentrant locks (RLock)",
+  lock: "locks",
+  semaphore: "semaphores",
+  condition: "conditions",
+  event: "events",
+  barrier: "barriers",
+  queue: "queues",
+  join: "threads to end (join)",
+  future: "futures",
+  import: "modules being imported",
+  io: "files and streams (their buffers' locks)",
+  process: "locks between processes",
+  object: "locks inside objects",
+};
+
+export const TITLES: Record<Aspect, string> = {
+  kind: "kind",
+  lock: "lock",
+  waiter_thread: "waiting thread",
+  waiter_function: "waiting function",
+  waiter_chain: "waiter's chain",
+  owner_thread: "owner thread",
+  owner_function: "owner function",
+  owner_chain: "owner's chain",
+};
+
+export const MEANINGS: Record<Aspect, string> = {
+  kind: "what was waited for: the GIL, a lock, a queue …",
+  lock: "which one, named by the source that takes it",
+  waiter_thread: "the thread that waited",
+  waiter_function: "the function that waited",
+  waiter_chain: "the whole call chain that waited",
+  owner_thread: "the thread that had it meanwhile",
+  owner_function: "the function that let it go",
+  owner_chain: "the whole call chain that let it go",
+};
+
+/** Questions and the order of aspects that answers them. */
+export const QUESTIONS: readonly (readonly [string, readonly Aspect[]])[] = [
+  ["Who blocks whom?", ["kind", "lock", "owner_chain", "waiter_chain"]],
+  ["Which function suffers?", ["waiter_function", "owner_function", "lock"]],
+  ["Whom do all wait for?", ["owner_thread", "lock", "waiter_thread"]],
+  ["Does the GIL hurt?", ["kind", "waiter_thread", "owner_chain"]],
+  ["Where is a lock taken?", ["lock", "waiter_chain"]],
+];
+
+/** The sentence above the rows, as the text report says it. */
+export function summedUp(all: Group, undecided: number): string {
+  if (!all.wait_ns) {
+    return "No thread waited for a lock, for the GIL or for another thread.";
+  }
+  const owned = all.wait_ns - all.signalling_ns;
+  const parts: string[] = [];
+  if (owned) parts.push(`${duration(owned)} for what another thread had`);
+  if (all.signalling_ns) {
+    parts.push(
+      `${duration(all.signalling_ns)} for a signal (a queue, an event, a join)`,
+    );
+  }
+  let said = `Threads waited ${duration(all.wait_ns)} in ${count(all.count, "wait")}: `;
+  said += `${parts.join(" and ")}.`;
+  if (undecided) {
+    said += ` ${count(undecided, "more wait")} began unseen and cannot be counted: events were lost.`;
+  }
+  return said;
+}
+
+/** Whether all of a row was for signals. */
+export function isSignal(group: Group): boolean {
+  return group.wait_ns > 0 && group.signalling_ns === group.wait_ns;
+}
+
+export interface Label {
+  /** What stands before: "held by", "ended by", "in". */
+  verb: string;
+  text: string;
+}
+
+export function label(
+  recording: Recording,
+  waits: Waits,
+  aspect: Aspect,
+  group: Group,
+): Label {
+  const owner = aspect.startsWith("owner");
+  const verb = owner
+    ? isSignal(group)
+      ? "ended by"
+      : "held by"
+    : aspect === "waiter_thread"
+      ? "by"
+      : aspect.startsWith("waiter")
+        ? "in"
+        : "";
+  return { verb, text: told(recording, waits, aspect, group) };
+}
+
+function told(
+  recording: Recording,
+  waits: Waits,
+  aspect: Aspect,
+  group: Group,
+): string {
+  const { value } = group;
+  if (aspect === "kind") {
+    const kind = recording.meta.kinds[value] ?? "";
+    return KINDS[kind] ?? kind;
+  }
+  if (aspect === "lock") return printable(recording.locks[value]?.name ?? "");
+  if (value < 0) return "nobody that could be named";
+  if (aspect.endsWith("_thread"))
+    return printable(recording.threads[value]!.label);
+  if (aspect.endsWith("_function")) return spot(recording.functions[value]!);
+  const site =
+    aspect === "owner_chain" ? waits.ownerFunction : waits.waiterFunction;
+  const frames = chain(recording, value, site[group.rows[0]!]!);
+  if (frames[0]?.name === "[no Python frames]" && isSignal(group))
+    return "a thread's end";
+  return onOneLine(frames);
+}

@@ -1,0 +1,32 @@
+/** Whose functions made others wait; waits for a signal blame nobody. */
+
+import type { Recording, Waits } from "../../data/recording";
+
+export interface Blocker {
+  /** -1: nobody knows. */
+  readonly fn: number;
+  readonly ns: number;
+  readonly waits: number;
+}
+
+export function blockers(waits: Waits): Blocker[] {
+  const ns = new Map<number, number>();
+  const counted = new Map<number, number>();
+  const latest = new Map<number, number>();
+  for (let i = 0; i < waits.wait.length; i++) {
+    if (waits.signalling[i]) continue;
+    const fn = waits.ownerFunction[i];
+    ns.set(fn, (ns.get(fn) ?? 0) + waits.ns[i]);
+    // The parts of one wait are neighbours.
+    if (latest.get(fn) === waits.wait[i]) continue;
+    latest.set(fn, waits.wait[i]);
+    counted.set(fn, (counted.get(fn) ?? 0) + 1);
+  }
+  return [...ns]
+    .map(([fn, time]) => ({ fn, ns: time, waits: counted.get(fn)! }))
+    .sort((a, b) => b.ns - a.ns || a.fn - b.fn);
+}
+
+export function blockerName(recording: Recording, fn: number): string {
+  return fn < 0 ? "nobody known" : recording.functions[fn].name;
+}

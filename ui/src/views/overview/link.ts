@@ -1,0 +1,24 @@
+/** A link within the page; with a modifier key the browser opens it elsewhere, as any link. */
+
+import type { App, State } from "../../shell/app";
+import { h } from "../../shell/dom";
+
+export function link(
+  app: App,
+  change: Partial<State>,
+  text: string,
+): HTMLElement {
+  const merged = { ...change, own: { ...app.state.own, ...change.own } };
+  return h(
+    "a",
+    {
+      href: app.link(merged),
+      onclick: (event: MouseEvent) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        app.set(merged, true);
+      },
+    },
+    text,
+  );
+}

@@ -1,0 +1,178 @@
+/** The recording on one page: words first, then findings, then what to look at. */
+
+import { flat } from "../../profile/flat";
+import { narrowed } from "../../profile/choice";
+import type { Profile } from "../../profile/profile";
+import type { App, State, View } from "../../shell/app";
+import { fill, h } from "../../shell/dom";
+import { count, duration, named, part, place } from "../../shell/format";
+import { sandwichOf } from "../../shell/links";
+import { nothing } from "../../shell/nothing";
+import { blockerName, blockers } from "./blockers";
+import { findings } from "./findings";
+import { link } from "./link";
+import { bar, threads } from "./lives";
+import "./overview.css";
+import { quality } from "./quality";
+import { shares, whatRan, whereTimeWent, type Share } from "./words";
+
+const TOP = 10;
+
+export const overview: View = {
+  id: "overview",
+  title: "Overview",
+  key: "o",
+  mount(root, app) {
+    let asked = 0;
+    const recording = app.recordings[0];
+    const functions = h("section", { class: "card functions-card" });
+    const blocking = h("section", { class: "card blockers-card" });
+    const note = h("p", { class: "faint" });
+    const page = h(
+      "div",
+      { class: "overview-page" },
+      h(
+        "section",
+        { class: "words" },
+        h("p", null, whatRan(recording)),
+        h("p", null, whereTimeWent(recording.meta)),
+        bar(lifeOf(app)),
+        note,
+      ),
+      findings(app),
+      h("div", { class: "cards" }, functions, blocking, threads(app)),
+      quality(recording.meta),
+    );
+    fill(root, page);
+    void fillBlockers(app, blocking);
+    return {
+      async update() {
+        const turn = ++asked;
+        fill(
+          note,
+          narrowed(app.state) &&
+            "These words, the findings, blockers and threads are of the whole recording; the functions are of the part chosen above.",
+        );
+        const profile = await app.profile();
+        if (turn === asked) fill(functions, ...topFunctions(app, profile));
+      },
+      destroy() {
+        asked++;
+      },
+    };
+  },
+};
+
+function lifeOf(app: App): Share[] {
+  const { summary } = app.recordings[0].meta;
+  const wall = (summary.threads as { wall_ns: number }[]).reduce(
+    (sum, thread) => sum + thread.wall_ns,
+    0,
+  );
+  return shares(summary.cpu_ns, summary.wait_ns, wall);
+}
+
+function topFunctions(app: App, profile: Profile): HTMLElement[] {
+  const rows = flat(profile).slice(0, TOP);
+  const heading = h("h2", null, `Functions by own ${app.state.time} time`);
+  if (!profile.total) return [heading, nothing(app)];
+  return [
+    heading,
+    h(
+      "ol",
+      { class: "bars" },
+      rows.map((row) => {
+        const fn = profile.functions[row.fn];
+        return item(
+          app,
+          sandwichOf(app, row.fn),
+          fn.name,
+          place(fn.file, fn.line, 36),
+          row.own,
+          profile.total,
+        );
+      }),
+    ),
+  ];
+}
+
+function item(
+  app: App,
+  change: Partial<State>,
+  name: string,
+  detail: string,
+  ns: number,
+  whole: number,
+): HTMLElement {
+  return h(
+    "li",
+    { "data-ns": ns },
+    h("i", { style: { width: `${((ns / whole) * 100).toFixed(2)}%` } }),
+    h("span", { class: "number" }, duration(ns)),
+    h("span", { class: "number faint" }, part(ns, whole)),
+    h(
+      "span",
+      { class: "what" },
+      link(app, change, named(name, 60)),
+      " ",
+      h("bdi", { class: "faint" }, detail),
+    ),
+  );
+}
+
+async function fillBlockers(app: App, card: HTMLElement): Promise<void> {
+  const recording = app.recordings[0];
+  const heading = h("h2", null, "Who makes others wait");
+  if (!recording.meta.counts.contentions) {
+    const what: unknown = recording.meta.target?.what;
+    const recorded = !Array.isArray(what) || what.includes("locks");
+    fill(
+      card,
+      heading,
+      h(
+        "p",
+        { class: "faint" },
+        recorded
+          ? "No thread waited for a lock or the GIL."
+          : [
+              "Locks were not recorded; record them with: ",
+              h("code", null, "sonde run --what cpu,locks …"),
+            ],
+      ),
+    );
+    return;
+  }
+  fill(card, heading);
+  const found = blockers(await recording.waits());
+  const whole = found.reduce((sum, one) => sum + one.ns, 0);
+  const there = {
+    view: "locks",
+    own: { "locks.by": "owner_function,waiter_function" },
+  };
+  fill(
+    card,
+    heading,
+    h(
+      "ol",
+      { class: "bars" },
+      found
+        .slice(0, TOP)
+        .map((one) =>
+          item(
+            app,
+            there,
+            blockerName(recording, one.fn),
+            count(one.waits, "wait"),
+            one.ns,
+            whole,
+          ),
+        ),
+    ),
+    !found.length &&
+      h(
+        "p",
+        { class: "faint" },
+        "Threads waited for signals only (queues, events, joins).",
+      ),
+  );
+}

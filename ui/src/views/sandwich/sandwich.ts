@@ -1,0 +1,130 @@
+/** All functions in a table; of the chosen one, its callers above and its callees below. */
+
+import { flat, type FlatRow } from "../../profile/flat";
+import { callees, callers } from "../../profile/sandwich";
+import type { Profile, Tree } from "../../profile/profile";
+import { search } from "../../profile/search";
+import type { View } from "../../shell/app";
+import { fill, h } from "../../shell/dom";
+import { duration, named, part, place } from "../../shell/format";
+import { nothing, reading } from "../../shell/nothing";
+import { told } from "../../shell/told";
+import { colouring } from "../flame/colour";
+import "../flame/flame.css";
+import { explained, frameMenu, tip } from "../flame/frame";
+import { Icicle, type Events } from "../flame/icicle";
+import "./sandwich.css";
+import { FunctionTable } from "./table";
+
+export const sandwich: View = {
+  id: "sandwich",
+  title: "Sandwich",
+  key: "s",
+  mount(root, app) {
+    let profile: Profile | null = null;
+    let rows: FlatRow[] = [];
+    let asked = 0;
+    let of: { tree: Tree | null; fn: number } = { tree: null, fn: -1 };
+    const table = new FunctionTable(app, (fn) =>
+      app.setOwn("sandwich", "fn", String(fn), true),
+    );
+    const shown: { callers: Tree | null; callees: Tree | null } = {
+      callers: null,
+      callees: null,
+    };
+    const events = (side: "callers" | "callees"): Events => {
+      const explain = (node: number) =>
+        explained(app, profile!, shown[side]!, node);
+      const take = (node: number) =>
+        node >= 0 &&
+        app.setOwn("sandwich", "fn", String(shown[side]!.fn[node]), true);
+      return {
+        point: (node) => app.explain(node === null ? null : explain(node)),
+        select: (node) => app.explain(explain(node), true),
+        zoom: take,
+        tip: (node) => tip(profile!, shown[side]!, node),
+        menu: (node, x, y) =>
+          frameMenu(app, profile!, shown[side]!, node, x, y, {
+            label: "Take this function",
+            run: () => take(node),
+          }),
+      };
+    };
+    const above = new Icicle(
+      events("callers"),
+      true,
+      "Callers. Arrow keys move between frames, Enter takes the function.",
+    );
+    const below = new Icicle(
+      events("callees"),
+      false,
+      "Callees. Arrow keys move between frames, Enter takes the function.",
+    );
+    const title = h("div", { class: "chosen-function" });
+    const right = h(
+      "div",
+      { class: "bread" },
+      h("p", { class: "side faint" }, "called by"),
+      above.element,
+      title,
+      below.element,
+      h("p", { class: "side faint" }, "calls"),
+    );
+    const empty = h("div", { class: "empty-room" }, reading());
+    const both = h("div", { class: "sides" }, table.element, right);
+    both.hidden = true;
+    fill(root, both, empty);
+
+    return {
+      async update() {
+        const turn = ++asked;
+        const found = await app.profile();
+        if (turn !== asked) return;
+        if (found !== profile) rows = flat(found);
+        profile = found;
+        both.hidden = !found.total;
+        fill(empty, !found.total && nothing(app));
+        if (!found.total) return;
+        const wanted = Number(app.own("sandwich", "fn") ?? rows[0].fn);
+        const chosen = rows.find((row) => row.fn === wanted) ?? rows[0];
+        const flags = search(found.functions, app.state.search);
+        table.show(found, rows, flags, chosen.fn);
+        fill(title, ...headline(found, chosen));
+        const tree = found.tree(true);
+        if (tree !== of.tree || chosen.fn !== of.fn) {
+          of = { tree, fn: chosen.fn };
+          shown.callers = callers(tree, chosen.fn);
+          shown.callees = callees(tree, chosen.fn);
+        }
+        const look = (side: Tree) => colouring(app, found, side, null, true);
+        above.show(shown.callers!, look(shown.callers!), app.theme, -1);
+        below.show(shown.callees!, look(shown.callees!), app.theme, -1);
+        app.explain(told(app, found, { ...chosen, line: 0 }), true);
+      },
+      destroy() {
+        asked++;
+        table.destroy();
+        above.destroy();
+        below.destroy();
+      },
+    };
+  },
+};
+
+function headline(profile: Profile, row: FlatRow): HTMLElement[] {
+  const fn = profile.functions[row.fn];
+  return [
+    h("bdi", { class: "name", title: named(fn.name, 400) }, named(fn.name, 80)),
+    h("bdi", { class: "faint" }, place(fn.file, fn.line, 40)),
+    h(
+      "span",
+      null,
+      `self ${duration(row.own)} (${part(row.own, profile.total)})`,
+    ),
+    h(
+      "span",
+      null,
+      `total ${duration(row.total)} (${part(row.total, profile.total)})`,
+    ),
+  ];
+}

@@ -1,0 +1,60 @@
+/** The states with their colours and textures. */
+import { h } from "../../shell/dom";
+import type { Theme } from "../../shell/theme";
+import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL } from "./segments";
+import { textures } from "./texture";
+
+const NAMES: readonly (readonly [number, string])[] = [
+  [RUN, "running"],
+  [GIL, "waiting for the GIL"],
+  [LOCK, "for a lock"],
+  [SIGNAL, "for a signal"],
+  [OTHER, "sleep, input, output"],
+  [OFF, "off by the scheduler"],
+];
+
+const WIDTH = 26;
+const HEIGHT = 14;
+
+export function legend(theme: Theme): HTMLElement {
+  const ratio = window.devicePixelRatio || 1;
+  const look = textures(theme, ratio);
+  const [width, height] = [
+    Math.round(WIDTH * ratio),
+    Math.round(HEIGHT * ratio),
+  ];
+  return h(
+    "div",
+    { class: "states" },
+    NAMES.map(([state, name]) => {
+      const canvas = h("canvas", {
+        width,
+        height,
+        "aria-hidden": "true",
+        style: { width: `${WIDTH}px`, height: `${HEIGHT}px` },
+      });
+      const context = canvas.getContext("2d");
+      if (context) {
+        const image = new ImageData(width, height);
+        const data = new Uint32Array(image.data.buffer);
+        for (let i = 0; i < data.length; i++) {
+          const [x, y] = [i % width, Math.floor(i / width)];
+          data[i] =
+            look.pixels[state]![(y % look.side) * look.side + (x % look.side)]!;
+        }
+        context.putImageData(image, 0, 0);
+      }
+      return h("span", { class: "item" }, canvas, name);
+    }),
+    h(
+      "span",
+      { class: "item" },
+      h("span", {
+        class: "swatch",
+        style: { background: theme.colour("raised") },
+        "aria-hidden": "true",
+      }),
+      "not known",
+    ),
+  );
+}
