@@ -72,6 +72,9 @@ void sonde_session_forked(void);
 
 // The calling thread's record with its busy mark set, or NULL (no session, or no slot free).
 sonde_thread *sonde_enter(void);
+// From here on the calling thread is none of the target's: it is never entered, its hooks tell
+// nothing.
+void sonde_leave_me_out(void);
 void sonde_leave(sonde_thread *thread);
 // The same for a thread whose slot the caller feeds on its behalf.
 sonde_thread *sonde_claim(uint32_t tid);
