@@ -64,8 +64,11 @@ class Slot:
     def _learn_name(self) -> None:
         """After the records, because one of them may be the name itself."""
         if self._time is not None and not self._time.thread_object:
-            facts = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)
-            self._time.is_thread(facts[3], self.claimed)
+            self._time.is_thread(self.thread_object(), self.claimed)
+
+    def thread_object(self) -> int:
+        address: int = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)[3]
+        return address
 
     def backlog(self) -> int:
         head: int = shm.WORD.unpack_from(self.process.memory, self.base + shm.HEAD_AT)[0]
