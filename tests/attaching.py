@@ -23,6 +23,7 @@ class Target:
         script: Path | str = TARGETS / "attached.py",
         *arguments: str,
         options: tuple[str, ...] = (),
+        env: dict[str, str] | None = None,
         **popen: Any,
     ) -> None:
         self.process = subprocess.Popen(
@@ -31,7 +32,7 @@ class Target:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=clean_environment(),
+            env=clean_environment(**(env or {})),
             **popen,
         )
         assert self.process.stdout is not None

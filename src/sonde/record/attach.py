@@ -71,6 +71,13 @@ class Attach:
             why_not = self._hear_agent()
         if why_not is not None:
             self._read_from_outside(why_not)
+        self._recorder.say({"entered": self._entered()})
+
+    def _entered(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"by": self.entered_by}
+        if self.injection is not None:
+            facts |= {"tries": self.injection.tries, "stopped_ns": self.injection.stopped_ns}
+        return facts
 
     def _by_script(self) -> bool:
         """The interpreter's own way in, where it has one."""
@@ -131,7 +138,7 @@ class Attach:
         return refused
 
     def _read_from_outside(self, why: str) -> None:
-        self.entered_by = "nothing: it is read from outside"
+        self.entered_by = "nothing"
         self._recorder.say({"running": self._process.pid, "why": why})
         answer = self._expect(REMOTE_S, "admitted", "refused")
         if "admitted" not in answer:

@@ -348,6 +348,8 @@ class Recorder:
         if "running" in order:
             self._running_since = time.monotonic_ns()
             self._why_remote = order.get("why", "")
+        if "entered" in order:  # how it came in, and what that cost the target
+            self._writer.target({"entered": order["entered"]})
         if "names" in order:
             for target in self._targets:
                 if target.pid == order["pid"]:
