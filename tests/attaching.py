@@ -94,10 +94,11 @@ def attached(pid: int, path: Path, *options: str) -> Run:
     return Run(process.returncode, out, err, path)
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Waits for something that must come, and returns it."""
+def until(condition: Callable[[], Any], what: str, by: subprocess.Popen[str] | None = None) -> Any:
+    """Waits for something that must come, and returns it; `by` a process that must not end."""
     end = time.monotonic() + PATIENCE_S
     while not (found := condition()):
+        assert by is None or by.poll() is None, by.communicate()[1]
         assert time.monotonic() < end, f"never: {what}"
         time.sleep(0.01)
     return found

@@ -23,6 +23,7 @@
 #define HIGH_DESCRIPTOR 200
 // A forked child gets its interpreter in order first.
 #define FORK_SETTLES_MS 100
+#define UP_TRIES 600 // of 5 ms
 
 #if PY_VERSION_HEX >= 0x030D0000
 #define is_finalizing Py_IsFinalizing
@@ -94,8 +95,19 @@ static void tell_names(void)
     PyErr_Clear();
 }
 
+// A process may be entered while its interpreter only comes up.
+static bool wait_until_up(void)
+{
+    struct timespec pause = {0, 5000000};
+    for (int i = 0; i < UP_TRIES && !Py_IsInitialized(); i++)
+        nanosleep(&pause, NULL);
+    return Py_IsInitialized() && !is_finalizing();
+}
+
 static int start(void)
 {
+    if (!wait_until_up())
+        return EAGAIN;
     PyGILState_STATE gil = PyGILState_Ensure();
     int error = sonde_agent_start(socket_path, SONDE_ATTACH);
     if (!error) {

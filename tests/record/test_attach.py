@@ -141,7 +141,7 @@ def test_ctrl_c_ends_it_and_the_target_goes_on(python: Interpreter, keep: Keep) 
     with Target(python, PROGRAM, "0") as target:
         before = target.state()
         process = attach(target.pid, path)
-        until(lambda: begun(path), "samples")
+        until(lambda: begun(path), "samples", process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, target.alive) == (0, True)
@@ -155,7 +155,7 @@ def test_a_target_that_is_killed_ends_it(python: Interpreter, keep: Keep) -> Non
     path = keep("killed")
     with Target(python, PROGRAM, "0") as target:
         process = attach(target.pid, path)
-        until(lambda: begun(path), "samples")
+        until(lambda: begun(path), "samples", process)
         target.process.kill()
         _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
@@ -170,7 +170,7 @@ def test_a_recorder_that_is_killed_leaves_a_clean_target(python: Interpreter, ke
     with Target(python, PROGRAM, "0") as target:
         before = target.state()
         process = attach(target.pid, path, *ALL)
-        until(lambda: begun(path), "samples")
+        until(lambda: begun(path), "samples", process)
         assert has_agent(target.pid)
         os.kill(recorder_of(process), signal.SIGKILL)
         _, err = process.communicate(timeout=PATIENCE_S)
@@ -192,7 +192,7 @@ def test_sonde_itself_killed_leaves_a_clean_target_and_a_recording(
     with Target(any_python, PROGRAM, "0") as target:
         before = target.state()
         process = attach(target.pid, path)
-        until(lambda: begun(path), "samples")
+        until(lambda: begun(path), "samples", process)
         recorder = recorder_of(process)
         process.kill()
         process.communicate()

@@ -68,7 +68,7 @@ def test_a_process_that_is_recorded_already(
     path = keep("first")
     with Target(any_python, "-c", SPINS) as t:
         first = attach(t.pid, path)
-        until(lambda: begun(path), "samples")
+        until(lambda: begun(path), "samples", first)
         assert f"is being recorded already, into {path}" in refused(FAILURE, str(t.pid))
         first.send_signal(signal.SIGTERM)
         assert first.wait(PATIENCE_S) == 0

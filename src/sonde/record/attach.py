@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import socket
+import time
 from typing import Any
 
 from sonde.errors import SondeError
@@ -51,12 +52,17 @@ class Attach:
 
     def wait(self, seconds: float | None) -> dict[str, Any]:
         """Until the time is over, somebody ends it, or the target exits: what was recorded."""
+        end = None if seconds is None else time.monotonic() + seconds
+        said = self._recorder.fileno()
         try:
-            ended = self._recorder.fileno()
-            ready, _, _ = select.select([self._woken.fileno(), ended], [], [], seconds)
-            if ended not in ready:
-                self._recorder.say({"stop": True})
-            return self._recorder.finished()
+            while True:
+                left = None if end is None else max(end - time.monotonic(), 0)
+                ready, _, _ = select.select([self._woken.fileno(), said], [], [], left)
+                if said not in ready:
+                    self._recorder.say({"stop": True})
+                    return self._recorder.finished()
+                if done := self._recorder.told():
+                    return done
         finally:
             self._restore_signals()
 

@@ -129,6 +129,14 @@ class RecorderHandle:
                 return answer
         return {}
 
+    def told(self) -> dict[str, Any] | None:
+        """Reads what it said; not None if that was the last word, because the target exited."""
+        answer = self._hear(FINISH_S)
+        if "done" not in answer:
+            return None
+        self._end()
+        return answer
+
     def finished(self) -> dict[str, Any]:
         """Waits until the file is closed; what the recording says about itself."""
         try:
