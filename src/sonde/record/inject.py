@@ -12,6 +12,7 @@ from pathlib import Path
 from sonde.errors import SondeError
 
 from . import agents, elf
+from .process import owner_of
 from .runtime import Runtime, read
 
 PATIENCE_MS = 5000
@@ -115,11 +116,10 @@ def sees(pid: int, path: str | Path) -> bool:
     """Whether the process finds and may read our file under the same name."""
     try:
         theirs, ours = os.stat(f"/proc/{pid}/root{os.path.abspath(path)}"), os.stat(path)
-        owner = os.stat(f"/proc/{pid}").st_uid
     except OSError:
         return False
     same = (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
-    return same and owner == os.geteuid()
+    return same and owner_of(pid)[0] == os.geteuid()
 
 
 def _why_not(answer: _Answer) -> str | None:

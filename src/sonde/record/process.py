@@ -32,12 +32,12 @@ class RunningProcess:
     def place(self) -> dict[str, Any]:
         """Where it can reach a socket of ours."""
         theirs, ours = f"/proc/{self.pid}/root", "/"
-        owner = os.stat(f"/proc/{self.pid}")
+        uid, gid = owner_of(self.pid)
         place: dict[str, Any] = {}
         if not _same(f"{theirs}/", ours) or not _same(f"{theirs}/tmp", "/tmp"):
             place = {"root": theirs, "folder": "/tmp"}
-        if owner.st_uid != os.geteuid():
-            place |= {"uid": owner.st_uid, "gid": owner.st_gid}
+        if uid != os.geteuid():
+            place |= {"uid": uid, "gid": gid}
             place.setdefault("folder", tempfile.gettempdir())
         return place
 
@@ -87,6 +87,15 @@ def tracer_of(pid: int) -> str | None:
     if tracer == "0":
         return None
     return f"{status_of(int(tracer)).get('Name', 'a process')} (process {tracer})"
+
+
+def owner_of(pid: int) -> tuple[int, int]:
+    """As whom it opens files. /proc itself belongs to root where a process has changed its user."""
+    status = status_of(pid)
+    try:
+        return int(status["Uid"].split()[3]), int(status["Gid"].split()[3])
+    except (KeyError, IndexError, ValueError):
+        return os.geteuid(), os.getegid()
 
 
 def status_of(pid: int) -> dict[str, str]:

@@ -35,6 +35,7 @@ from .remote import RemoteReader
 from .steering import Steering
 from .tally import Tally
 from .target import TargetProcess
+from .tids import ThreadIds
 
 FLUSH_NS = 70_000_000
 # How long to sleep between drains: short enough that no ring fills up, else as long as it may be.
@@ -165,7 +166,7 @@ class Recorder:
                 return False
             pid = told_pid
         if reason == shm.REASON_STEER:
-            self._steering.add(pid, told_tid, connection)
+            self._steering.add(pid, ThreadIds(pid).ours(told_tid), connection)
             self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
             self._tell("steered", pid)
             return True

@@ -175,6 +175,7 @@ class Slot:
         lock_row = process.lock_row(lock, kind)
         append, origin = process.writer.append, process.origin
         if type_ == shm.LOCK_HELD:
+            holder = process.tids.ours(holder)
             row = process.time_of(holder, birth_of(process.pid, holder) or now).row(interp)
             type_ = HELD
         else:
@@ -213,7 +214,8 @@ class Slot:
             shm.SAMPLE.unpack_from(self.process.memory, at)
         )
         context = self._stack_of(at, keep, count, flags)
-        self.process.still_waits(tid, OpenWait(now, cpu, context, interpreter, thread_object))
+        wait = OpenWait(now, cpu, context, interpreter, thread_object)
+        self.process.still_waits(self.process.tids.ours(tid), wait)
 
     def _undecodable(self, at: int, kind: int, state: int) -> None:
         """A stack that continues one we lost: its time counts all the same."""

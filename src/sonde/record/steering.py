@@ -19,7 +19,7 @@ LEAVE_S = 2.0
 class Steered:
     connection: socket.socket
     tid: int
-    """Of the agent's own thread, as the target's process numbers it."""
+    """Of the agent's own thread."""
     asked: set[int] = field(default_factory=set)
 
 

@@ -11,6 +11,7 @@ from . import shm
 from .arming import birth_of, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
 from .slots import OpenWait, Slot
+from .tids import ThreadIds
 from .weights import NO_THREAD_OBJECT, WAITING, ThreadTime
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class TargetProcess:
         self.contexts = contexts
         self.origin = origin
         self.ring_size = ring_size
+        self.tids = ThreadIds(pid)
         self.codes = Codes(contexts)
         self.names: dict[int, list[tuple[int, str]]] = {}
         """What threads are called since when, by the address of their threading.Thread."""
@@ -191,7 +193,7 @@ class TargetProcess:
                 continue
             slot = self._slots.get(index)
             if slot is None or slot.claimed != claimed:
-                slot = self._slots[index] = Slot(self, index, tid, claimed)
+                slot = self._slots[index] = Slot(self, index, self.tids.ours(tid), claimed)
             fullest = max(fullest, slot.backlog())
         waiting = [slot for slot in self._slots.values() if not slot.drain()]
         for slot in waiting:  # the ring it waited for may have come after it
