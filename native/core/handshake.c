@@ -118,6 +118,14 @@ int sonde_link_tell(const char *path, uint32_t reason)
     return error;
 }
 
+int sonde_link_steer(sonde_link *link, const char *path)
+{
+    int error = introduce(link, path, (uint32_t)getpid(), SONDE_STEER, 0);
+    if (error)
+        sonde_link_close(link);
+    return error;
+}
+
 int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm)
 {
     sonde_ready ready = {SONDE_MAGIC, status};

@@ -47,6 +47,7 @@ static uint32_t sampler; // of SONDE_SAMPLER_*; NONE: only watch those that wait
 static bool polls;
 static watched *table;
 static sonde_listed *listed;
+#define TABLE_SIZE (MOST_THREADS * (sizeof *table + sizeof *listed))
 static const sonde_reader_ops *ops;
 static int known;
 static cpu_set_t allowed;
@@ -269,8 +270,7 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
         sampler = SONDE_SAMPLER_CROSS_CORE;
     atomic_store(&sonde.header->reader_mode, sampler);
     if (!table) {
-        size_t size = MOST_THREADS * (sizeof *table + sizeof *listed);
-        void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+        void *at = mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at == MAP_FAILED)
             return ENOMEM;
@@ -302,6 +302,8 @@ void sonde_reader_stop(void)
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1);
     pthread_join(thread, NULL);
     running = false;
+    munmap(table, TABLE_SIZE);
+    table = NULL;
 }
 
 void sonde_reader_forked(void) { running = false; }

@@ -15,9 +15,13 @@ sonde_session sonde;
 
 static uint32_t last_generation;
 
+static sonde_mark marks[SONDE_MOST_SLOTS];
+
 static _Thread_local struct {
     sonde_thread *thread;
+    sonde_mark *mark;
     uint32_t generation;
+    bool left_out;
 } mine __attribute__((tls_model("initial-exec")));
 
 static void *reserve(size_t size)
@@ -28,22 +32,20 @@ static void *reserve(size_t size)
 }
 
 // Every sample looks into these tables at random places. They share one huge page where the kernel
-// gives us one: in a virtual machine each miss of the TLB walks two levels of page tables.
+// gives us one: in a virtual machine each miss of the TLB walks two levels of page tables. A part
+// of the library, like the marks: a code object may die, and be looked for, at any time.
 #define HUGE_PAGE (2u << 20)
 typedef struct {
     sonde_seen seen;
     _Atomic uint64_t sites[SONDE_SITES];
 } tables_t;
+#define TABLES_SIZE ((sizeof(tables_t) + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1))
+static uint8_t tables_room[TABLES_SIZE + HUGE_PAGE];
 
-static void *reserve_huge(size_t size)
+static tables_t *tables(void)
 {
-    size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
-    uint8_t *at = reserve(size + HUGE_PAGE);
-    if (!at)
-        return NULL;
-    uint8_t *aligned = (uint8_t *)(((uintptr_t)at + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
-    madvise(aligned, size, MADV_HUGEPAGE);
-    return aligned;
+    uintptr_t at = (uintptr_t)tables_room;
+    return (tables_t *)((at + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
 }
 
 static uint64_t cost_of_cpu_clock(void)
@@ -54,11 +56,19 @@ static uint64_t cost_of_cpu_clock(void)
     return (now - start) / 64;
 }
 
+static void forget_threads(void)
+{
+    if (sonde.threads)
+        munmap(sonde.threads, sonde.threads_mapped);
+    sonde.threads = NULL;
+}
+
 int sonde_session_start(const sonde_config *config, int memfd)
 {
     uint64_t rings_at = SONDE_HEADER_SIZE + (uint64_t)config->nslots * SONDE_SLOT_SIZE;
     if (config->magic != SONDE_MAGIC || config->protocol != SONDE_PROTOCOL || !config->nslots ||
-        (config->ring_size & (config->ring_size - 1)) || config->ring_size < 4096 ||
+        config->nslots > SONDE_MOST_SLOTS || (config->ring_size & (config->ring_size - 1)) ||
+        config->ring_size < 4096 ||
         config->size != rings_at + (uint64_t)config->nslots * config->ring_size)
         return EPROTO;
     // A mapping longer than its file kills who touches the rest.
@@ -67,25 +77,23 @@ int sonde_session_start(const sonde_config *config, int memfd)
         return errno;
     if (file.st_size < 0 || (uint64_t)file.st_size < config->size)
         return EPROTO;
-    if (!sonde.seen) {
-        tables_t *tables = reserve_huge(sizeof *tables);
-        if (!tables)
-            return ENOMEM;
-        memset(tables, 0, sizeof *tables); // not left to the first handler
-        sonde.seen = &tables->seen;
-        sonde.sites = tables->sites;
-    }
+    madvise(tables(), TABLES_SIZE, MADV_HUGEPAGE);
+    memset(tables(), 0, sizeof(tables_t)); // not left to the first handler
+    sonde.seen = &tables()->seen;
+    sonde.sites = tables()->sites;
     size_t wanted = config->nslots * sizeof(sonde_thread);
-    if (sonde.threads_mapped < wanted) {
-        // A larger table than an earlier session's; the old one stays, a late handler may be in it.
-        if (!(sonde.threads = reserve(wanted)))
-            return ENOMEM;
-        sonde.threads_mapped = wanted;
-    }
+    if (sonde.threads && sonde.threads_mapped != wanted) // a forked child has its parent's
+        forget_threads();
+    if (!sonde.threads && !(sonde.threads = reserve(wanted)))
+        return ENOMEM;
+    sonde.threads_mapped = wanted;
     void *at =
         mmap(NULL, config->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd, 0);
-    if (at == MAP_FAILED)
-        return errno;
+    if (at == MAP_FAILED) {
+        int error = errno;
+        forget_threads();
+        return error;
+    }
     // A forked child must never write into its parent's rings.
     madvise(at, config->size, MADV_DONTFORK);
     sonde.mapped = config->size;
@@ -97,6 +105,7 @@ int sonde_session_start(const sonde_config *config, int memfd)
     sonde_seen_clear(sonde.seen);
     atomic_store(&sonde.notes_taken, 0);
     sonde.notes = sonde_claim(SONDE_NOTES_TID);
+    sonde.notes_mark = sonde.notes->mark;
     atomic_store(&sonde.header->active, 1);
     if (++last_generation == 0)
         last_generation = 1;
@@ -114,11 +123,13 @@ void sonde_session_stop(void)
     while (atomic_load(&sonde.claiming))
         nanosleep(&pause, NULL);
     for (uint32_t i = 0; i < atomic_load(&sonde.header->slots_used); i++)
-        while (atomic_load(&sonde.threads[i].busy))
+        while (atomic_load(&marks[i].busy))
             nanosleep(&pause, NULL);
     atomic_store(&sonde.header->active, 0);
     munmap(sonde.header, sonde.mapped);
     sonde.header = NULL;
+    forget_threads();
+    madvise(tables(), TABLES_SIZE, MADV_DONTNEED);
 }
 
 void sonde_session_forked(void)
@@ -127,6 +138,7 @@ void sonde_session_forked(void)
     atomic_store(&sonde.claiming, 0);
     sonde.header = NULL;
     mine.generation = 0;
+    memset(marks, 0, sizeof marks);
     if (sonde.threads) // private pages: clean ones of our own instead of copies of the parent's
         madvise(sonde.threads, sonde.threads_mapped, MADV_DONTNEED);
 }
@@ -143,6 +155,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         if (!atomic_compare_exchange_strong(&slot->state, &expected, SONDE_SLOT_USED))
             continue;
         sonde_thread *thread = &sonde.threads[i];
+        thread->mark = &marks[i];
         thread->slot = slot;
         thread->ring = (sonde_ring){.slot = slot,
                                     .data = sonde.rings + (size_t)i * sonde.config.ring_size,
@@ -175,12 +188,15 @@ sonde_thread *sonde_enter(void)
     if (!generation)
         return NULL;
     if (mine.generation != generation) {
+        if (mine.left_out)
+            return NULL;
         atomic_fetch_add(&sonde.claiming, 1);
         sonde_thread *claimed = NULL;
         if (atomic_load(&sonde.generation) == generation)
             claimed = sonde_claim((uint32_t)syscall(SYS_gettid));
         if (claimed) {
             mine.thread = claimed;
+            mine.mark = claimed->mark;
             mine.generation = generation;
         }
         atomic_fetch_sub(&sonde.claiming, 1);
@@ -189,28 +205,30 @@ sonde_thread *sonde_enter(void)
     }
     // A signal that interrupts this thread's own hook must leave the ring alone; the CPU time of
     // the sample it does not take goes to the next one.
-    if (atomic_load_explicit(&mine.thread->busy, memory_order_relaxed))
+    if (atomic_load_explicit(&mine.mark->busy, memory_order_relaxed))
         return NULL;
-    atomic_store(&mine.thread->busy, 1);
+    atomic_store(&mine.mark->busy, 1);
     if (atomic_load(&sonde.generation) != generation) {
-        atomic_store(&mine.thread->busy, 0);
+        atomic_store(&mine.mark->busy, 0);
         return NULL;
     }
     return mine.thread;
 }
 
+void sonde_leave_me_out(void) { mine.left_out = true; }
+
 void sonde_leave(sonde_thread *thread)
 {
-    atomic_store_explicit(&thread->busy, 0, memory_order_release);
+    atomic_store_explicit(&thread->mark->busy, 0, memory_order_release);
 }
 
 sonde_thread *sonde_notes_enter(void)
 {
     uint32_t free_ = 0;
-    if (!atomic_load(&sonde.generation) || !sonde.notes ||
+    if (!atomic_load(&sonde.generation) ||
         !atomic_compare_exchange_strong(&sonde.notes_taken, &free_, 1))
         return NULL;
-    atomic_store(&sonde.notes->busy, 1);
+    atomic_store(&sonde.notes_mark->busy, 1);
     if (!atomic_load(&sonde.generation)) {
         sonde_notes_leave();
         return NULL;
@@ -220,7 +238,7 @@ sonde_thread *sonde_notes_enter(void)
 
 void sonde_notes_leave(void)
 {
-    atomic_store(&sonde.notes->busy, 0);
+    atomic_store(&sonde.notes_mark->busy, 0);
     atomic_store(&sonde.notes_taken, 0);
 }
 

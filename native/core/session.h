@@ -23,8 +23,15 @@ typedef struct {
     uint64_t about; // id << 8 | what the runtime wants to know without looking at it
 } sonde_known;
 
-typedef struct { // what the agent itself knows of a slot; never unmapped, so late handlers are safe
-    _Alignas(4096) _Atomic uint32_t busy;
+// A slot's busy mark lies in the library itself, which is never unmapped: a handler that comes late
+// may look at it although the session is over and its memory gone.
+#define SONDE_MOST_SLOTS 4096
+typedef struct {
+    _Alignas(64) _Atomic uint32_t busy;
+} sonde_mark;
+
+typedef struct { // what the agent itself knows of a slot, while the session lasts
+    _Alignas(4096) sonde_mark *mark;
     bool named; // its slot's thread_object is known
     sonde_ring ring;
     sonde_slot *slot;
@@ -58,6 +65,7 @@ typedef struct {
     bool exact_cpu;          // every sample carries the CPU clock
     uint64_t cpu_read_ns;    // what reading it costs
     sonde_thread *notes;
+    sonde_mark *notes_mark;
     _Atomic uint32_t notes_taken;
 } sonde_session;
 
@@ -72,6 +80,9 @@ void sonde_session_forked(void);
 
 // The calling thread's record with its busy mark set, or NULL (no session, or no slot free).
 sonde_thread *sonde_enter(void);
+// From here on the calling thread is none of the target's: it is never entered, its hooks tell
+// nothing.
+void sonde_leave_me_out(void);
 void sonde_leave(sonde_thread *thread);
 // The same for a thread whose slot the caller feeds on its behalf.
 sonde_thread *sonde_claim(uint32_t tid);

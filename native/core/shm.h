@@ -185,7 +185,21 @@ enum sonde_reason {
     SONDE_EXEC = 3,        // about to execute another program: close the events first
     SONDE_EXEC_FAILED = 4, // still here: arm again
     SONDE_REMOTE = 5,      // not the process itself, but the recorder's own reader of it
+    SONDE_ATTACH = 6,      // entered while it ran
+    // Not answered: the connection stays, and its end ends the session in the target. A sonde_word
+    // either way.
+    SONDE_STEER = 7,
 };
+
+enum {                     // sonde_word.word
+    SONDE_WORD_NAMES = 1,  // recorder: tell what your threads are called
+    SONDE_WORD_END = 2,    // recorder: leave
+    SONDE_WORD_FAILED = 3, // agent: could not start, value is an errno
+};
+
+typedef struct {
+    uint32_t magic, word, value, pad;
+} sonde_word;
 
 typedef struct {
     uint32_t magic, protocol;

@@ -1,13 +1,16 @@
 // The agent's life: it comes in by dlopen, starts and stops sessions, follows forks. It is linked
 // with -z nodelete: handlers and hooks may be entered late, so its code never goes away.
 #define _GNU_SOURCE
+#include "agent.h"
 #include "../core/guard.h"
 #include "../core/handshake.h"
 #include "../core/reader.h"
 #include "../core/session.h"
 #include "../core/trap.h"
 #include "describe.h"
+#include "execs.h"
 #include "locks.h"
+#include "steer.h"
 #include "threads.h"
 #include "walk.h"
 
@@ -61,10 +64,13 @@ static void forked_child(void)
     sonde_reader_forked();
     sonde_locks_forked();
     int saved = errno;
+    bool steered = sonde_steer_forked();
     if (!follow || begin(SONDE_FORKED) != 0) {
         sonde_locks_stop();
         sonde_guard_remove();
         sonde_unwatch_code();
+    } else if (steered) {
+        sonde_steer_child(socket_path);
     }
     errno = saved;
 }
@@ -101,6 +107,19 @@ EXPORT void sonde_agent_stop(void)
 
 EXPORT int sonde_agent_active(void) { return atomic_load(&sonde.generation) != 0; }
 
+void sonde_agent_describe(PyObject *thread_object)
+{
+    if (Py_TYPE(thread_object)->tp_getattro != PyObject_GenericGetAttr)
+        return; // attribute access would run the program's own code
+    PyObject *name = PyObject_GetAttrString(thread_object, "_name");
+    if (!name) {
+        PyErr_Clear();
+        return;
+    }
+    sonde_describe_thread(thread_object, name);
+    Py_DECREF(name);
+}
+
 // From an audit hook: a thread is about to be started by `args[0]`, a bound method of a
 // threading.Thread. Its name is read here because later it would take the GIL, which samplers never
 // do.
@@ -111,16 +130,7 @@ EXPORT void sonde_agent_thread_starts(PyObject *args)
     PyObject *method = PyTuple_GET_ITEM(args, 0);
     if (!PyMethod_Check(method))
         return;
-    PyObject *self = PyMethod_GET_SELF(method);
-    if (Py_TYPE(self)->tp_getattro != PyObject_GenericGetAttr)
-        return; // attribute access would run the program's own code
-    PyObject *name = PyObject_GetAttrString(self, "_name");
-    if (!name) {
-        PyErr_Clear();
-        return;
-    }
-    sonde_describe_thread(self, name);
-    Py_DECREF(name);
+    sonde_agent_describe(PyMethod_GET_SELF(method));
 }
 
 // A tick that falls into execve is delivered to the new program, which has no handler and dies of

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,12 +119,24 @@ void sonde_found_wait_over(const void *pointer)
     }
 }
 
+// The notes are lent to one at a time, for some microseconds.
+static sonde_thread *borrow_notes(void)
+{
+    sonde_thread *notes = sonde_notes_enter();
+    for (int tries = 0; !notes && tries < 1000; tries++) {
+        sched_yield();
+        notes = sonde_notes_enter();
+    }
+    return notes;
+}
+
 static void find_of(sonde_listed *listed)
 {
     find_job job = {.state = listed->state, .event = {.tid = listed->tid}};
     if (!asleep_on(listed->tid, &job.word, &job.sp))
         return;
-    job.thread = sonde_enter();
+    // Not into the caller's own ring: it may be a thread that is no part of the recording.
+    job.thread = borrow_notes();
     if (!job.thread)
         return;
     if (!sonde_guard_run(find_body, &job)) {
@@ -146,10 +159,9 @@ static void find_of(sonde_listed *listed)
                                   .type = SONDE_LOCK_FOUND,
                                   .flags = job.event.flags};
         sonde_write_lock(job.thread, job.depth, &event);
+        sonde_lock_tell_holder_as(job.thread, job.kind, job.lock);
     }
-    sonde_leave(job.thread);
-    if (job.lock)
-        sonde_lock_tell_holder(job.kind, job.lock);
+    sonde_notes_leave();
 }
 
 void sonde_find_waits(void)

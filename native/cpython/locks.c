@@ -114,29 +114,32 @@ static long slice_ns(size_t round)
     return (long)(ns + ns / 8 * own / 1024);
 }
 
+bool sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock)
+{
+    sonde_event seen = {0};
+    uint32_t depth = 0;
+    uint32_t holder = sonde_find_owner(as, lock, kind, &depth, &seen);
+    if (!holder)
+        return false;
+    sonde_lock_event event = {.time = sonde_now(),
+                              .lock = lock,
+                              .sequence = sonde_lock_sequence(lock),
+                              .started = seen.thread_object,
+                              .interpreter = seen.interpreter,
+                              .kind = kind,
+                              .holder = holder,
+                              .type = SONDE_LOCK_HELD};
+    sonde_write_lock(as, depth, &event);
+    return true;
+}
+
 bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock)
 {
-    bool found = false;
     int saved = errno;
     sonde_thread *thread = sonde_enter();
-    if (thread) {
-        sonde_event seen = {0};
-        uint32_t depth = 0;
-        uint32_t holder = sonde_find_owner(thread, lock, kind, &depth, &seen);
-        if (holder) {
-            sonde_lock_event event = {.time = sonde_now(),
-                                      .lock = lock,
-                                      .sequence = sonde_lock_sequence(lock),
-                                      .started = seen.thread_object,
-                                      .interpreter = seen.interpreter,
-                                      .kind = kind,
-                                      .holder = holder,
-                                      .type = SONDE_LOCK_HELD};
-            sonde_write_lock(thread, depth, &event);
-            found = true;
-        }
+    bool found = thread && sonde_lock_tell_holder_as(thread, kind, lock);
+    if (thread)
         sonde_leave(thread);
-    }
     errno = saved;
     return found;
 }

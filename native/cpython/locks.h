@@ -5,7 +5,7 @@
 #ifndef SONDE_LOCKS_H
 #define SONDE_LOCKS_H
 
-#include "../core/shm.h"
+#include "../core/session.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +22,8 @@ void sonde_locks_forked(void);
 void sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time);
 // Tells who holds the lock right now, if that can be found out. Was it?
 bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock);
+// The same into the ring of `as`, which the caller has entered.
+bool sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock);
 // A whole wait at its end.
 void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
                             uint64_t time);

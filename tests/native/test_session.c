@@ -76,10 +76,10 @@ static void *enter_once(void *arg)
     sonde_thread *thread = sonde_enter();
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     if (thread) {
-        CHECK(thread->busy);
+        CHECK(thread->mark->busy);
         CHECK_EQUAL(atomic_load(&thread->slot->tid), tid);
         sonde_leave(thread);
-        CHECK(!thread->busy);
+        CHECK(!thread->mark->busy);
         CHECK(sonde_enter() == thread); // the same one as long as the session lasts
         sonde_leave(thread);
     }

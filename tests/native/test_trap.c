@@ -29,7 +29,7 @@ __attribute__((no_sanitize("address", "undefined"))) static uint32_t
 walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event)
 {
     CHECK(context && sonde_context_pc(context) && sonde_context_sp(context));
-    CHECK(thread->busy);
+    CHECK(thread->mark->busy);
     if (fault_in_walk)
         *nowhere = 1;
     for (uint64_t start = sonde_thread_cpu(); sonde_thread_cpu() - start < time_in_walk;)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated
 
 import typer
 
+from sonde.cli._last_words import last_words
+from sonde.cli._sampler import check_sampler
 from sonde.errors import UsageError
 
 SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
@@ -75,7 +76,7 @@ def run(
             pid=pid,
             what=kinds,
             rate=checked,
-            sampler=_sampler(sampler),
+            sampler=check_sampler(sampler),
             children=not no_children,
         )
 
@@ -83,33 +84,5 @@ def run(
     if trouble is not None:
         print(f"sonde: {trouble}", file=sys.stderr)
     elif done is not None:
-        print(f"sonde: {_last_words(done)}", file=sys.stderr)
+        print(f"sonde: {last_words(done)}", file=sys.stderr)
     end_like(status)
-
-
-def _sampler(name: str) -> str:
-    from sonde.record.arming import SAMPLERS
-
-    if name != "auto" and name not in SAMPLERS:
-        raise UsageError(f"there is no sampler {name!r}; there are: auto, {', '.join(SAMPLERS)}")
-    return name
-
-
-def _last_words(done: dict[str, object]) -> str:
-    quality = done["done"]
-    assert isinstance(quality, dict)
-    path = os.path.relpath(str(done["path"]))
-    if len(path) > len(str(done["path"])):
-        path = str(done["path"])
-    if not os.path.exists(path):
-        why = done.get("trouble") or (
-            "no CPython 3.11 to 3.15 was seen; "
-            "`sonde doctor` tells which interpreters can be recorded"
-        )
-        return f"nothing was recorded: {why}"
-    if not quality.get("taken"):
-        why = done.get("trouble") or "the program used hardly any CPU time"
-        return f"{path} has no samples: {why}"
-    lost = quality.get("events_lost", 0)
-    words = f"{quality['taken']:,} samples" + (f", {lost:,} lost" if lost else "")
-    return f"recorded {words}; read it with: sonde report {path}"

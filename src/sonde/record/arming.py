@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from . import perf, shm
@@ -49,7 +50,8 @@ class Arming:
         self._wanted = wanted
         self._number = self._round = 0
 
-    def arm(self, pid: int) -> Armed:
+    def arm(self, pid: int, but: Container[int] = ()) -> Armed:
+        """All threads of a process; `but` are the agent's own."""
         self._round += 1
         reasons: list[str] = []
         if self._first > 0:
@@ -60,7 +62,7 @@ class Arming:
                 break
             armed = Armed(sampler, None, False)
             try:
-                self._arm_threads(pid, armed)
+                self._arm_threads(pid, armed, but)
             except OSError as error:
                 armed.close()
                 if isinstance(error, (FileNotFoundError, ProcessLookupError)):
@@ -80,12 +82,12 @@ class Arming:
             armed.baseline[tid] = _now_and_cpu(pid, tid)
         return armed
 
-    def _arm_threads(self, pid: int, armed: Armed) -> None:
+    def _arm_threads(self, pid: int, armed: Armed, but: Container[int]) -> None:
         # Threads may be started while we go through the list: until a pass finds no new one. Those
         # started by an armed thread are armed by inheritance, maybe twice; the agent ignores one.
         done: set[int] = set()
         while True:
-            new = [tid for tid in _threads(pid) if tid not in done]
+            new = [tid for tid in _threads(pid) if tid not in done and tid not in but]
             if not new:
                 return
             for tid in new:

@@ -34,12 +34,17 @@ def modules(pid: int) -> list[Module]:
 
 def find_symbols(pid: int, module: Module, names: tuple[str, ...]) -> dict[str, int]:
     """The addresses of those of `names` that the module exports."""
+    # Through the process's own root: it may live in a container.
+    return symbols_of(f"/proc/{pid}/root{module.path}", module.base, names)
+
+
+def symbols_of(path: str, base: int, names: tuple[str, ...]) -> dict[str, int]:
+    """The same for the file at `path`, mapped at `base`; empty if it cannot be read."""
     try:
-        # Through the process's own root: it may live in a container.
-        with open(f"/proc/{pid}/root{module.path}", "rb") as f:
+        with open(path, "rb") as f:
             size = os.fstat(f.fileno()).st_size
             with mmap.mmap(f.fileno(), size, prot=mmap.PROT_READ) as data:
-                return _symbols(data, module.base, names)
+                return _symbols(data, base, names)
     except (OSError, ValueError, struct.error):
         return {}
 
@@ -71,9 +76,12 @@ def _look_up(
 ) -> dict[str, int]:
     wanted: dict[int, str] = {}
     for name in names:
-        at = data.find(b"\0" + name.encode() + b"\0", strings_at, strings_at + strings_size)
-        if at >= 0:
-            wanted[at + 1 - strings_at] = name
+        # One string may be the end of another: `close` of `fclose`.
+        text, end = name.encode() + b"\0", strings_at + strings_size
+        at = data.find(text, strings_at, end)
+        while at >= 0:
+            wanted[at - strings_at] = name
+            at = data.find(text, at + 1, end)
     found: dict[str, int] = {}
     for name_at, _, _, section, value, _ in struct.iter_unpack(
         "<IBBHQQ", data[offset : offset + size]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,10 @@ class Options:
     rate: int = DEFAULT_RATE
     sampler: str = "auto"
     children: bool = True
+    attached: bool = False
+    """The target runs already: the recorder tells how far it is, and ends with who started it."""
+    place: dict[str, Any] | None = None
+    """Where the target reaches the session's socket, if not where we do."""
 
 
 def parse_what(text: str) -> list[str]:
@@ -73,6 +79,8 @@ class RecorderHandle:
             "rate": options.rate,
             "sampler": options.sampler,
             "children": options.children,
+            "attached": options.attached,
+            "place": options.place,
             "slots": SLOTS,
             "ring_size": RING_SIZE,
             "sonde": _version(),
@@ -109,6 +117,25 @@ class RecorderHandle:
     def ask(self, words: dict[str, Any]) -> dict[str, Any]:
         self.say(words)
         return self._hear(FINISH_S)
+
+    def expect(self, timeout: float, *words: str) -> dict[str, Any]:
+        """The first message with one of these words; empty if none came in time."""
+        end = time.monotonic() + timeout
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self._socket], [], [], left)[0]:
+                break
+            answer = self._hear(FINISH_S)
+            if any(word in answer for word in words):
+                return answer
+        return {}
+
+    def told(self) -> dict[str, Any] | None:
+        """Reads what it said; not None if that was the last word, because the target exited."""
+        answer = self._hear(FINISH_S)
+        if "done" not in answer:
+            return None
+        self._end()
+        return answer
 
     def finished(self) -> dict[str, Any]:
         """Waits until the file is closed; what the recording says about itself."""

@@ -32,8 +32,10 @@ from . import sessions, shm
 from .arming import Arming
 from .contexts import Contexts
 from .remote import RemoteReader
+from .steering import Steering
 from .tally import Tally
 from .target import TargetProcess
+from .tids import ThreadIds
 
 # How long to sleep between drains: short enough that no ring fills up, else as long as it may be.
 # At high rates a ring fills within one long sleep where a thousand frames change from sample to
@@ -79,11 +81,10 @@ class Recorder:
         self._why_remote = ""
         self._running_since: int | None = None
         self._trouble: str | None = None
-        self._folder = tempfile.mkdtemp(prefix=sessions.PREFIX, dir=sessions.folder_for_sockets())
-        self.path = os.path.join(self._folder, "agent")
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._listener.bind(self.path)
-        self._listener.listen(64)
+        self._steering = Steering()
+        self._told: set[tuple[str, int | str]] = set()
+        self._attached: bool = config.get("attached", False)
+        self._folder, self.path, self._listener = _listen(config.get("place"))
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ, "agent")
         self._selector.register(control, selectors.EVENT_READ, "control")
@@ -118,8 +119,7 @@ class Recorder:
                 if self._executing:
                     self._rearm_survivors(now)
                 if now >= next_sweep:
-                    for target in self._targets:
-                        target.sweep()
+                    self._sweep(now)
                     next_sweep = now + 10 * FLUSH_NS
             self._finish()
         finally:
@@ -131,15 +131,19 @@ class Recorder:
     def _handle(self, what: Any) -> None:
         if what == "agent":
             connection, _ = self._listener.accept()
-            with connection:
-                try:
-                    self._admit(connection)
-                except struct.error:
-                    pass  # it is no agent
-                except OSError as error:  # it died, or a target that lives goes on unprofiled
-                    self._trouble = f"recording it failed: {_words(error.errno)}"
+            stays = False
+            try:
+                stays = self._admit(connection)
+            except struct.error:
+                pass  # it is no agent
+            except OSError as error:  # it died, or a target that lives goes on unprofiled
+                self._trouble = f"recording it failed: {_words(error.errno)}"
+            if not stays:
+                connection.close()
         elif what == "control":
             self._obey()
+        elif isinstance(what, tuple):
+            self._hear_steered(what[1])
         else:
             self._exited(what)
 
@@ -151,26 +155,37 @@ class Recorder:
 
     # ---- agents
 
-    def _admit(self, connection: socket.socket) -> None:
-        """An agent introduces its process: give it memory, arm its threads."""
+    def _admit(self, connection: socket.socket) -> bool:
+        """An agent introduces itself; true if its connection is to stay."""
         connection.settimeout(ANSWER_S)
-        magic, protocol, told_pid, _, _, reason, version_hex, _ = shm.HELLO.unpack(
+        magic, protocol, told_pid, told_tid, _, reason, version_hex, _ = shm.HELLO.unpack(
             connection.recv(shm.HELLO.size)
         )
         if magic != shm.MAGIC or protocol != shm.PROTOCOL:
-            return
+            return False
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         pid, uid, _ = struct.unpack("iII", credentials)
         if uid not in (os.getuid(), 0) and os.getuid() != 0:
-            return
+            return False
         if reason == shm.REASON_REMOTE:
             if pid != os.getpid():
-                return
+                return False
             pid = told_pid
+        if reason == shm.REASON_STEER:
+            self._steering.add(pid, ThreadIds(pid).ours(told_tid), connection)
+            self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
+            self._tell("steered", pid)
+            return True
         if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
             self._around_exec(pid, reason)
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
-            return
+        # One that comes after we gave up waiting for it finds itself read from outside already.
+        elif reason != shm.REASON_ATTACH or self._remote is None:
+            self._take_in(connection, pid, reason, version_hex)
+        return False
+
+    def _take_in(self, connection: socket.socket, pid: int, reason: int, version_hex: int) -> None:
+        """A process to be recorded: give it memory, arm its threads."""
         for old in [target for target in self._targets if target.pid == pid]:
             self._drop(old, "replaced by exec" if reason == shm.REASON_START else None)
         if not self._admitted:  # time counts from here: before it there was nothing to record
@@ -206,7 +221,7 @@ class Recorder:
             if reason == shm.REASON_REMOTE:
                 target.armed = self._arming.read_remotely(pid, self._why_remote)
             else:
-                target.armed = self._arming.arm(pid)
+                target.armed = self._arming.arm(pid, self._steering.threads_of(pid))
         except OSError:
             self._drop(target, None)
             return
@@ -216,21 +231,52 @@ class Recorder:
         self._tally.armed(armed)
         exact = int(armed.sampler == "perf-user" or "waits" in self._what)
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
+        self._tell("admitted", pid)
 
     def _read_remotely(self, root: int, age: int) -> None:
         """No agent has come: read the target from outside, if it is a CPython."""
         if self._remote is not None:
-            self._trouble = self._remote.refusal or self._trouble
+            if self._remote.refusal:
+                self._trouble = self._remote.refusal
+                self._tell("refused", self._trouble)
             return
         wanted = self._config["sampler"] == "remote"
-        if not wanted and age < PATIENCE_NS:
+        if not wanted and not self._why_remote and age < PATIENCE_NS:
             return
         remote = RemoteReader(root, self.path)
-        self._why_remote = (
-            "--sampler remote was asked for" if wanted else "no agent could enter the target"
-        )
+        if wanted:
+            self._why_remote = "--sampler remote was asked for"
+        self._why_remote = self._why_remote or "no agent could enter the target"
         if remote.try_start():
             self._remote = remote
+        elif remote.refusal:
+            self._tell("refused", remote.refusal)
+
+    # ---- attached targets
+
+    def _hear_steered(self, pid: int) -> None:
+        number = self._steering.fileno(pid)
+        failed = self._steering.hear(pid)
+        if pid not in self._steering:
+            self._selector.unregister(number)
+        if failed is not None:
+            self._trouble = f"the agent could not start: {_words(failed)}"
+            self._tell("refused", self._trouble)
+
+    def _sweep(self, now: int) -> None:
+        for target in self._targets:
+            target.sweep()
+            if target.pid in self._steering:
+                self._steering.ask_names(target.pid, target.unnamed())
+        lost = self._steering.lost.get(self._root or 0)
+        if lost is not None and now - lost > EXEC_NS:  # it lives, but our agent does not
+            self.stop("the agent left the target")
+
+    def _tell(self, what: str, value: int | str) -> None:
+        """Whoever attaches wants to know how far it is; others do not listen."""
+        if self._attached and (what, value) not in self._told:
+            self._told.add((what, value))
+            self._say({what: value})
 
     def _announce(self) -> None:
         pids = [target.pid for target in self._targets]
@@ -245,7 +291,7 @@ class Recorder:
                 self._executing[pid] = time.monotonic_ns()
             else:
                 self._executing.pop(pid, None)
-                target.rearm(self._arming)
+                target.rearm(self._arming, self._steering.threads_of(pid))
 
     def _rearm_survivors(self, now: int) -> None:
         """A program that records itself cannot tell us that its exec failed; its memory does."""
@@ -255,7 +301,7 @@ class Recorder:
             del self._executing[pid]
             for target in self._targets:
                 if target.pid == pid and target.still_mapped():
-                    target.rearm(self._arming)
+                    target.rearm(self._arming, self._steering.threads_of(pid))
 
     def _watch(self, pid: int) -> None:
         if pid in self._pidfds:
@@ -299,7 +345,7 @@ class Recorder:
             self._selector.unregister(self._control)
             self._control.close()
             self._control = None
-            if self._root is None:
+            if self._root is None or self._attached:
                 self.stop("the one who started the recording is gone")
             return
         order: dict[str, Any] = json.loads(message)
@@ -308,6 +354,9 @@ class Recorder:
             self._watch(order["root"])
         if "running" in order:
             self._running_since = time.monotonic_ns()
+            self._why_remote = order.get("why", "")
+        if "entered" in order:  # how it came in, and what that cost the target
+            self._writer.target({"entered": order["entered"]})
         if "names" in order:
             for target in self._targets:
                 if target.pid == order["pid"]:
@@ -326,7 +375,7 @@ class Recorder:
         if "arm" in order:
             for target in self._targets:
                 if target.pid == order["arm"]:
-                    target.rearm(self._arming)
+                    target.rearm(self._arming, self._steering.threads_of(target.pid))
             self._say({"armed": True})
         if "stop" in order:
             self.stop("stopped")
@@ -351,6 +400,10 @@ class Recorder:
     def _finish(self) -> None:
         if self._remote is not None:
             self._remote.stop()
+        for target in self._targets:
+            if target.armed is not None:
+                target.armed.close()
+        self._steering.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
         for target in list(self._targets):
@@ -370,12 +423,14 @@ class Recorder:
                 "duration_ns": end["duration_ns"],
                 "path": self._writer.path,
                 "trouble": self._trouble,
+                "note": self._end_note,
+                "left_behind": self._steering.left_behind,
             }
         )
 
     def _hear_exit(self) -> None:
         """The starter reaps the root and knows how it ended; wait for that word a moment."""
-        if self._control is None or self._end_note != "target exited":
+        if self._control is None or self._end_note != "target exited" or self._attached:
             return
         self._control.settimeout(ANSWER_S)
         try:
@@ -388,6 +443,23 @@ class Recorder:
                     self._note_exit(order["pid"], order["exit"])
         except OSError:
             return
+
+
+def _listen(place: dict[str, Any] | None) -> tuple[str, str, socket.socket]:
+    """The session's folder, the path that agents are told, and the socket that listens there."""
+    place = place or {}
+    # A target may have another view of the file system than we: there it is, from here.
+    root: str = place.get("root", "")
+    folder = place.get("folder") or sessions.folder_for_sockets() or tempfile.gettempdir()
+    seen = tempfile.mkdtemp(prefix=sessions.PREFIX, dir=root + folder)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    path = os.path.join(seen, "agent")
+    listener.bind(path)
+    listener.listen(64)
+    if "uid" in place:  # root's own, else
+        os.chown(seen, place["uid"], place["gid"])
+        os.chown(path, place["uid"], place["gid"])
+    return seen, path.removeprefix(root), listener
 
 
 def _words(errno: int | None) -> str:

@@ -33,6 +33,9 @@ SIG_NUMBER_SHIFT, SIG_ROUND_SHIFT = 2, 40
 
 REASON_START, REASON_FORKED, REASON_API = 0, 1, 2
 REASON_EXEC, REASON_EXEC_FAILED, REASON_REMOTE = 3, 4, 5
+REASON_ATTACH, REASON_STEER = 6, 7
+
+WORD_NAMES, WORD_END, WORD_FAILED = 1, 2, 3
 
 # header: magic protocol nslots ring_size active reader_mode no_slot async unnamed faults
 #         reader_cpu_ns slots_used
@@ -64,6 +67,7 @@ HELLO = struct.Struct("<II III I II")
 CONFIG = struct.Struct("<II QQ II II")
 READY = struct.Struct("<II")
 ARM = struct.Struct("<II II")
+STEER = struct.Struct("<II II")
 
 
 def size_of(slots: int, ring_size: int) -> int:

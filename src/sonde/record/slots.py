@@ -64,8 +64,11 @@ class Slot:
     def _learn_name(self) -> None:
         """After the records, because one of them may be the name itself."""
         if self._time is not None and not self._time.thread_object:
-            facts = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)
-            self._time.is_thread(facts[3], self.claimed)
+            self._time.is_thread(self.thread_object(), self.claimed)
+
+    def thread_object(self) -> int:
+        address: int = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)[3]
+        return address
 
     def backlog(self) -> int:
         head: int = shm.WORD.unpack_from(self.process.memory, self.base + shm.HEAD_AT)[0]
@@ -174,6 +177,7 @@ class Slot:
         if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
             if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
                 now = origin
+            holder = process.tids.ours(holder)
             time_ = process.time_of(holder, birth_of(process.pid, holder) or now)
             time_.is_thread(started, now)
             row = time_.row(interp)
@@ -215,7 +219,8 @@ class Slot:
             shm.SAMPLE.unpack_from(self.process.memory, at)
         )
         context = self._stack_of(at, keep, count, flags)
-        self.process.still_waits(tid, OpenWait(now, cpu, context, interpreter, thread_object))
+        wait = OpenWait(now, cpu, context, interpreter, thread_object)
+        self.process.still_waits(self.process.tids.ours(tid), wait)
 
     def _undecodable(self, at: int, kind: int, state: int) -> None:
         """A stack that continues one we lost: its time counts all the same."""

@@ -11,9 +11,12 @@ from . import shm
 from .arming import birth_of, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
 from .slots import OpenWait, Slot
-from .weights import WAITING, ThreadTime
+from .tids import ThreadIds
+from .weights import NO_THREAD_OBJECT, WAITING, ThreadTime
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from sonde.recording.writer import Writer
 
     from .arming import Armed, Arming
@@ -42,6 +45,7 @@ class TargetProcess:
         self.contexts = contexts
         self.origin = origin
         self.ring_size = ring_size
+        self.tids = ThreadIds(pid)
         self.codes = Codes(contexts)
         self.names: dict[int, list[tuple[int, str]]] = {}
         """What threads are called since when, by the address of their threading.Thread."""
@@ -106,11 +110,11 @@ class TargetProcess:
         except (OSError, UnicodeDecodeError):
             return ""
 
-    def rearm(self, arming: Arming) -> None:
+    def rearm(self, arming: Arming, but: Container[int] = ()) -> None:
         """Samples again after a pause, whose time counts for no thread."""
         if self.armed is None or self.armed.events:
             return
-        self.armed = arming.arm(self.pid)
+        self.armed = arming.arm(self.pid, but)
         for tid, (start, cpu) in self.armed.baseline.items():
             if tid in self._times:
                 self._times[tid].skip_to(start, cpu)
@@ -151,6 +155,11 @@ class TargetProcess:
         context = self.contexts.standing_for(SHORT_THREADS)
         self.writer.append("samples", row, now - self.origin, context, self._unsampled, 0)
 
+    def unnamed(self) -> set[int]:
+        """The threading.Thread objects seen of which nobody has told the name yet."""
+        found = {slot.thread_object() for slot in self._slots.values()}
+        return {address for address in found if address > NO_THREAD_OBJECT} - self.names.keys()
+
     # ---- locks
 
     def lock_row(self, address: int, kind: int) -> int:
@@ -184,7 +193,7 @@ class TargetProcess:
                 continue
             slot = self._slots.get(index)
             if slot is None or slot.claimed != claimed:
-                slot = self._slots[index] = Slot(self, index, tid, claimed)
+                slot = self._slots[index] = Slot(self, index, self.tids.ours(tid), claimed)
             fullest = max(fullest, slot.backlog())
         waiting = [slot for slot in self._slots.values() if not slot.drain()]
         for slot in waiting:  # the ring it waited for may have come after it

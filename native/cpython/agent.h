@@ -1,0 +1,17 @@
+// What other parts of the agent call; src/sonde/record and the preload library call them by name.
+#ifndef SONDE_AGENT_H
+#define SONDE_AGENT_H
+
+#include <Python.h>
+#include <stdint.h>
+
+int sonde_agent_start(const char *path, uint32_t reason);
+void sonde_agent_stop(void);
+int sonde_agent_active(void);
+void sonde_agent_before_exec(void);
+void sonde_agent_exec_failed(void);
+
+// Tells what a threading.Thread is called, if that can be had without running the program's code.
+void sonde_agent_describe(PyObject *thread_object);
+
+#endif

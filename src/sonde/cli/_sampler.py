@@ -1,0 +1,13 @@
+"""The value of --sampler."""
+
+from __future__ import annotations
+
+from sonde.errors import UsageError
+
+
+def check_sampler(name: str) -> str:
+    from sonde.record.arming import SAMPLERS
+
+    if name != "auto" and name not in SAMPLERS:
+        raise UsageError(f"there is no sampler {name!r}; there are: auto, {', '.join(SAMPLERS)}")
+    return name

@@ -1,0 +1,176 @@
+"""Recording a process that already runs: the agent is put into it, and taken out at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import signal
+import socket
+import time
+from typing import Any
+
+from sonde.errors import SondeError
+
+from . import inject
+from .debugging import RemoteScript, script_that_loads
+from .handle import Options, RecorderHandle
+from .process import RunningProcess, tracer_of
+
+# How long the main thread has to run the script that loads the agent (3.14+).
+SCRIPT_S = 0.1
+# From the agent's first step in the target to its first word.
+STEER_S = 2.0
+# How long it may wait for the GIL.
+GIL_S = 5.0
+REMOTE_S = 10.0
+
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Attach:
+    """One process, from entering it to leaving it."""
+
+    def __init__(self, process: RunningProcess, options: Options) -> None:
+        self._process = process
+        self._options = options
+        self.entered_by = ""
+        self.injection: inject.Injection | None = None
+        ours, self._wake = socket.socketpair()
+        self._woken = ours
+        self._before = {number: signal.getsignal(number) for number in _ENDS}
+        for number in _ENDS:
+            signal.signal(number, self._on_signal)
+        self._recorder = RecorderHandle(options)
+        try:
+            self._recorder.say({"root": process.pid})
+            self._enter()
+        except BaseException:
+            self._give_up()
+            raise
+
+    def wait(self, seconds: float | None) -> dict[str, Any]:
+        """Until the time is over, somebody ends it, or the target exits: what was recorded."""
+        end = None if seconds is None else time.monotonic() + seconds
+        said = self._recorder.fileno()
+        try:
+            while True:
+                left = None if end is None else max(end - time.monotonic(), 0)
+                ready, _, _ = select.select([self._woken.fileno(), said], [], [], left)
+                if said not in ready:
+                    self._recorder.say({"stop": True})
+                    return self._recorder.finished()
+                if done := self._recorder.told():
+                    return done
+        finally:
+            self._restore_signals()
+
+    # ---- entering
+
+    def _enter(self) -> None:
+        if self._options.sampler == "remote":
+            self._read_from_outside("--sampler remote was asked for")
+            return
+        why_not = None if self._by_script() else self._by_ptrace()
+        if why_not is None:
+            why_not = self._hear_agent()
+        if why_not is not None:
+            self._read_from_outside(why_not)
+        self._recorder.say({"entered": self._entered()})
+
+    def _entered(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"by": self.entered_by}
+        if self.injection is not None:
+            facts |= {"tries": self.injection.tries, "stopped_ns": self.injection.stopped_ns}
+        return facts
+
+    def _by_script(self) -> bool:
+        """The interpreter's own way in, where it has one."""
+        process = self._process
+        script = RemoteScript(process.pid, process.runtime)
+        folder = os.path.dirname(self._recorder.socket_path)
+        path = os.path.join(folder, "script.py")
+        if script.refusal is not None or not inject.sees(process.pid, process.agent):
+            return False
+        try:
+            with open(path, "w") as f:
+                f.write(script_that_loads(str(process.agent), self._recorder.socket_path))
+            came = script.request(path) and bool(self._expect(SCRIPT_S, "steered"))
+            if not came and script.refusal is None:
+                script.withdraw()
+                came = bool(self._expect(SCRIPT_S / 4, "steered"))  # it may just have begun
+        except OSError:
+            return False
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        if came:
+            self.entered_by = "remote debugging"
+        return came
+
+    def _by_ptrace(self) -> str | None:
+        """Has one of its threads load the agent: None if that worked, or why it did not."""
+        process = self._process
+        tracer = tracer_of(process.pid)
+        if tracer is not None:
+            return f"{tracer} traces it already"
+        self.injection = done = inject.inject(
+            process.pid,
+            process.runtime,
+            process.agent,
+            "sonde_agent_attach",
+            self._recorder.socket_path,
+        )
+        if done.outcome == inject.GONE:
+            raise SondeError(f"process {process.pid} exited before it could be entered")
+        if done.why_not is not None:
+            return done.why_not
+        if done.returned == errno.EALREADY:
+            raise SondeError(f"process {process.pid} is being recorded already")
+        if done.returned:
+            return f"its agent has no thread: {os.strerror(done.returned).lower()}"
+        self.entered_by = "ptrace"
+        if not self._expect(STEER_S, "steered"):
+            return "the agent in it does not answer"
+        return None
+
+    def _hear_agent(self) -> str | None:
+        """Waits until the agent has begun, which takes the GIL; or why it has not."""
+        answer = self._expect(GIL_S, "admitted", "refused")
+        if not answer:
+            return f"the program did not let its GIL go for {GIL_S:.0f} s"
+        refused: str | None = answer.get("refused")
+        return refused
+
+    def _read_from_outside(self, why: str) -> None:
+        self.entered_by = "nothing"
+        self._recorder.say({"running": self._process.pid, "why": why})
+        answer = self._expect(REMOTE_S, "admitted", "refused")
+        if "admitted" not in answer:
+            detail = answer.get("refused", "no interpreter was found in it")
+            raise SondeError(f"process {self._process.pid} cannot be recorded: {why}; {detail}")
+
+    def _expect(self, seconds: float, *words: str) -> dict[str, Any]:
+        answer = self._recorder.expect(seconds, *words, "done")
+        if "done" in answer:
+            raise SondeError(f"process {self._process.pid} exited before it could be recorded")
+        return answer
+
+    # ---- ending
+
+    def _on_signal(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._wake.send(b"\0")
+
+    def _give_up(self) -> None:
+        with contextlib.suppress(SondeError, OSError):
+            self._recorder.say({"stop": True})
+            self._recorder.finished()
+        self._restore_signals()
+
+    def _restore_signals(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._wake.close()
+        self._woken.close()

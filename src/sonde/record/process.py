@@ -1,0 +1,190 @@
+"""A running process as somebody who wants to attach sees it: what it is, and what is in the way."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sonde.errors import SondeError
+
+from . import agents, permissions, runtime, sessions
+from .runtime import Runtime
+
+_STOPPED = "Tt"
+
+
+@dataclass(frozen=True)
+class RunningProcess:
+    pid: int
+    runtime: Runtime
+    agent: Path
+    argv: list[str]
+
+    @property
+    def program(self) -> str:
+        """What to call a recording of it after."""
+        return _program(self.argv)
+
+    def place(self) -> dict[str, Any]:
+        """Where it can reach a socket of ours."""
+        theirs, ours = f"/proc/{self.pid}/root", "/"
+        uid, gid = owner_of(self.pid)
+        place: dict[str, Any] = {}
+        if not _same(f"{theirs}/", ours) or not _same(f"{theirs}/tmp", "/tmp"):
+            place = {"root": theirs, "folder": "/tmp"}
+        if uid != os.geteuid():
+            place |= {"uid": uid, "gid": gid}
+            place.setdefault("folder", tempfile.gettempdir())
+        return place
+
+
+def look_at(pid: int) -> RunningProcess:
+    """What process `pid` is; a SondeError says why it cannot be recorded."""
+    if pid <= 0 or not os.path.exists(f"/proc/{pid}"):
+        raise SondeError(f"there is no process {pid}")
+    status = status_of(pid)
+    state = status.get("State", "?")[:1]
+    if status.get("Tgid", str(pid)) != str(pid):
+        raise SondeError(f"{pid} is a thread of process {status['Tgid']}; attach to that")
+    if state == "Z":
+        raise SondeError(f"process {pid} has exited; its parent has only not looked yet")
+    if pid == os.getpid():
+        raise SondeError("that is sonde itself; a program records itself with sonde.record()")
+    try:
+        with open(f"/proc/{pid}/mem", "rb"):
+            pass
+        found = runtime.find(pid)
+        older = found is None and runtime.is_older(pid)
+    except (FileNotFoundError, ProcessLookupError):
+        raise SondeError(_nothing_in(pid)) from None
+    except PermissionError:
+        raise SondeError(_what_is_missing(pid, status)) from None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise SondeError(f"the memory of process {pid} cannot be read: {why}") from None
+    if found is None:
+        raise SondeError(_not_ours(pid, older))
+    if found.free_threaded:
+        raise SondeError(
+            f"process {pid} runs a free-threaded CPython {found.version}, "
+            "which sonde cannot record yet"
+        )
+    agent = agents.agent_for(found.version)
+    if session := sessions.find(pid):
+        raise SondeError(f"process {pid} is being recorded already, into {session.path}")
+    if state in _STOPPED:
+        raise SondeError(f"process {pid} is stopped; continue it first (kill -CONT {pid})")
+    return RunningProcess(pid, found, agent, _argv(pid))
+
+
+def tracer_of(pid: int) -> str | None:
+    """Who traces the process already, by name."""
+    tracer = status_of(pid).get("TracerPid", "0")
+    if tracer == "0":
+        return None
+    return f"{status_of(int(tracer)).get('Name', 'a process')} (process {tracer})"
+
+
+def owner_of(pid: int) -> tuple[int, int]:
+    """As whom it opens files. /proc itself belongs to root where a process has changed its user."""
+    status = status_of(pid)
+    try:
+        return int(status["Uid"].split()[3]), int(status["Gid"].split()[3])
+    except (KeyError, IndexError, ValueError):
+        return os.geteuid(), os.getegid()
+
+
+def status_of(pid: int) -> dict[str, str]:
+    try:
+        with open(f"/proc/{pid}/status", errors="replace") as f:
+            return {key: value.strip() for key, _, value in (line.partition(":") for line in f)}
+    except OSError:
+        return {}
+
+
+def _nothing_in(pid: int) -> str:
+    if not os.path.exists(f"/proc/{pid}"):
+        return f"there is no process {pid}"
+    return f"process {pid} is a thread of the kernel, not a CPython 3.11 to 3.15"
+
+
+def _not_ours(pid: int, older: bool) -> str:
+    if older:
+        return f"process {pid} runs a CPython older than 3.11, the first that sonde records"
+    try:
+        what = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        what = "another program"
+    return f"process {pid} is not a CPython 3.11 to 3.15: it runs {what}"
+
+
+def _what_is_missing(pid: int, status: dict[str, str]) -> str:
+    uids = status.get("Uid", "").split()
+    own = os.geteuid()
+    if uids and any(uid != str(own) for uid in uids[:3]):
+        return (
+            f"process {pid} belongs to {_name_of(int(uids[0]))} and you are {_name_of(own)}; "
+            "run sonde as that user or as root (it needs CAP_SYS_PTRACE)"
+        )
+    scope = permissions.setting("yama/ptrace_scope") or 0
+    advice = {
+        1: "kernel.yama.ptrace_scope is 1: only a parent may attach; run sonde as root, give it "
+        "CAP_SYS_PTRACE, or set kernel.yama.ptrace_scope=0",
+        2: "kernel.yama.ptrace_scope is 2: attaching needs CAP_SYS_PTRACE; run sonde as root",
+        3: "kernel.yama.ptrace_scope is 3: nobody may attach until the machine is restarted "
+        "without it",
+    }
+    if scope in advice:
+        return f"process {pid} may not be entered: {advice[scope]}"
+    return (
+        f"process {pid} may not be entered: it has more privileges than you or has made itself "
+        "undumpable; run sonde as root (it needs CAP_SYS_PTRACE)"
+    )
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _argv(pid: int) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return [os.fsdecode(part) for part in f.read().split(b"\0")[:-1]]
+    except OSError:
+        return []
+
+
+def _program(argv: list[str]) -> str:
+    """The script or module of an interpreter's command line; else the command's own name."""
+    name = argv[0] if argv else "python"
+    if "python" in os.path.basename(name):
+        rest = iter(argv[1:])
+        for word in rest:
+            if word == "-m":
+                name = next(rest, name)
+            elif word in ("-X", "-W"):
+                next(rest, None)
+                continue
+            elif word.startswith("-") and word != "-":
+                if word == "-c":
+                    break
+                continue
+            else:
+                name = word
+            break
+    base = os.path.basename(name.rstrip("/")).removesuffix(".py")
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in base) or "python"

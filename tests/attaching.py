@@ -1,0 +1,127 @@
+"""Programs that run by themselves, to be attached to as a user does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, Run, clean_environment
+
+
+class Target:
+    """A running program that prints its pid first; ends with the `with` statement."""
+
+    def __init__(
+        self,
+        python: Interpreter,
+        script: Path | str = TARGETS / "attached.py",
+        *arguments: str,
+        options: tuple[str, ...] = (),
+        env: dict[str, str] | None = None,
+        **popen: Any,
+    ) -> None:
+        self.process = subprocess.Popen(
+            [python.path, *options, str(script), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment(**(env or {})),
+            **popen,
+        )
+        assert self.process.stdout is not None
+        self.first = self.process.stdout.readline().split()
+        assert self.first, self.process.communicate()[1]
+        self.pid = int(self.first[0])
+
+    def __enter__(self) -> Target:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def state(self) -> dict[str, Any]:
+        """What attached.py says of itself."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("state\n")
+        self.process.stdin.flush()
+        told: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return told
+
+    def end(self) -> tuple[int, str, str]:
+        """Its input ends, and so does it: exit code, output, errors."""
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, err
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+
+def attach(pid: int, path: Path, *options: str, **popen: Any) -> subprocess.Popen[str]:
+    """`sonde attach PID -o path OPTIONS`, under way."""
+    return subprocess.Popen(
+        [*SONDE, "attach", str(pid), "-o", str(path), *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+        **popen,
+    )
+
+
+def attached(pid: int, path: Path, *options: str) -> Run:
+    """The same until it is over, and it went well."""
+    process = attach(pid, path, *options)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err, err
+    return Run(process.returncode, out, err, path)
+
+
+def until(condition: Callable[[], Any], what: str, by: subprocess.Popen[str] | None = None) -> Any:
+    """Waits for something that must come, and returns it; `by` a process that must not end."""
+    end = time.monotonic() + PATIENCE_S
+    while not (found := condition()):
+        assert by is None or by.poll() is None, by.communicate()[1]
+        assert time.monotonic() < end, f"never: {what}"
+        time.sleep(0.01)
+    return found
+
+
+def begun(path: Path) -> bool:
+    """Whether the recorder has written samples."""
+    return path.exists() and path.stat().st_size > 4096
+
+
+def recorder_of(process: subprocess.Popen[str]) -> int:
+    for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+        if b"sonde.record.recorder" in Path(f"/proc/{child}/cmdline").read_bytes():
+            return int(child)
+    raise AssertionError("sonde attach has no recorder")
+
+
+def has_agent(pid: int) -> bool:
+    """Whether a thread of the process is the agent's."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            if Path(f"/proc/{pid}/task/{task}/comm").read_text().startswith("sonde-"):
+                return True
+        except OSError:
+            continue
+    return False
