@@ -1,4 +1,4 @@
-"""`sonde waits`: the wait-for graph of a process that is being recorded."""
+"""`sonde waits`: the wait-for graph of a process, recorded or not."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from launching import Interpreter, clean_environment
 
 SONDE = [sys.executable, "-m", "sonde"]
 
@@ -60,6 +63,10 @@ def test_a_deadlock_is_named_while_it_lasts(tmp_path: Path) -> None:
     finally:
         os.kill(pid, 9)
         run.wait(30)
+    check_deadlock(told, text)
+
+
+def check_deadlock(told: dict[str, Any], text: str) -> None:
     (cycle,) = told["deadlocks"]
     assert len(cycle) == 2
     by_thread = {wait["thread"]: wait for wait in told["waits"] if wait["thread"] in ("one", "two")}
@@ -71,12 +78,44 @@ def test_a_deadlock_is_named_while_it_lasts(tmp_path: Path) -> None:
     assert "None of these threads will ever go on" in text
 
 
+def test_a_process_that_already_hangs(python: Interpreter) -> None:
+    """Nobody thought of recording it, and nobody will ever let go."""
+    program = subprocess.Popen(
+        [python.path, "-c", DEADLOCK], stdout=subprocess.PIPE, text=True, env=clean_environment()
+    )
+    assert program.stdout is not None
+    try:
+        assert program.stdout.readline() == "up\n"
+        time.sleep(0.2)  # both are asleep by now
+        answer = ask(str(program.pid), "--json")
+        text = ask(str(program.pid)).stdout
+        assert program.poll() is None
+    finally:
+        program.kill()
+        program.communicate()
+    assert answer.returncode == 0, answer.stderr
+    told = json.loads(answer.stdout)
+    check_deadlock(told, text)
+    assert all(wait["before"] for wait in told["waits"])
+    assert "has waited more than" in text
+
+
+def test_a_process_that_is_no_python() -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        answer = ask(str(process.pid))
+    finally:
+        process.kill()
+        process.wait()
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert "is not a CPython 3.11 to 3.15" in answer.stderr
+
+
 @pytest.mark.parametrize(
     ("argument", "code", "sentence"),
     [
         ("nobody", 2, "sonde: 'nobody' is no process id; it is a number, as ps shows it\n"),
         ("4194305", 1, "sonde: there is no process 4194305\n"),
-        ("1", 1, "sonde: process 1 is not being recorded, or by another user; "),
     ],
 )
 def test_what_cannot_be_shown_is_said_in_a_sentence(

@@ -5,26 +5,33 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Annotated
+import tempfile
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sonde.errors import SondeError, UsageError
 
+if TYPE_CHECKING:
+    from sonde.recording.tables import Recording
+
+
+# Long enough for a thread that waits for the GIL to say so (native/cpython/gil.c).
+LOOK_S = 0.3
+
 
 def waits(
-    pid: Annotated[str, typer.Argument(metavar="PID", help="A process that is being recorded.")],
+    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython process.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Show who waits for whom in a process at this moment: chains of both sides, and deadlocks.
 
-    The process must be one that sonde records with locks (`sonde run --what cpu,locks …`). A thread
-    that has waited for more than a second looks who holds the lock, so a deadlock is named even
-    though nobody ever lets go.
+    A process that is being recorded is asked through its recording; any other is entered for a
+    moment, as by `sonde attach`. Who holds a lock is looked up in the stacks of all threads, so a
+    deadlock is named even though nobody ever lets go.
 
     \b
     Example:
-      sonde run -o app.sonde app.py &
       sonde waits 4711
     """
     if not pid.isdecimal():
@@ -32,9 +39,7 @@ def waits(
     from sonde.record import sessions
 
     session = sessions.find(int(pid))
-    if session is None:
-        raise SondeError(_why_not(int(pid)))
-    if "locks" not in session.what:
+    if session is not None and "locks" not in session.what:
         raise SondeError(
             f"process {pid} is recorded without locks; start it with --what cpu,locks to see waits"
         )
@@ -42,7 +47,7 @@ def waits(
     from sonde.views.selection import Selection
     from sonde.views.waits import waits as waits_at
 
-    recording = read(session.path)
+    recording = _look_at(int(pid)) if session is None else read(session.path)
     now = int(recording.target.get("duration_ns", 0))
     result = waits_at(recording, Selection(process=int(pid)), at_ns=now)
     if as_json:
@@ -55,10 +60,29 @@ def waits(
     sys.stdout.flush()
 
 
-def _why_not(pid: int) -> str:
-    if not os.path.exists(f"/proc/{pid}"):
-        return f"there is no process {pid}"
-    return (
-        f"process {pid} is not being recorded, or by another user; "
-        "start it with: sonde run --what cpu,locks …"
-    )
+def _look_at(pid: int) -> Recording:
+    """A recording of a moment."""
+    from sonde.record.attach import Attach
+    from sonde.record.handle import Options
+    from sonde.record.process import look_at
+    from sonde.recording.reader import read
+
+    process = look_at(pid)
+    with tempfile.TemporaryDirectory(prefix="sonde-waits-") as folder:
+        options = Options(
+            path=os.path.join(folder, "moment.sonde"),
+            program=process.program,
+            argv=process.argv,
+            pid=process.pid,
+            what=["locks"],
+            rate=1,
+            children=False,
+            attached=True,
+            place=process.place(),
+        )
+        done = Attach(process, options).wait(LOOK_S)
+        if done["done"]["sampler"] == "remote":
+            raise SondeError(
+                f"process {pid} tells nothing of its locks: {done['done']['why_not_better']}"
+            )
+        return read(options.path)

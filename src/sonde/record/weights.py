@@ -31,13 +31,15 @@ class ThreadTime:
         self._cpu_born = self._cpu_given = cpu
         self._off_done = 0
         self._last_wait: tuple[int, int] | None = None
+        self._unnamed: tuple[int, int] | None = None
 
     def is_thread(self, thread_object: int, at: int) -> None:
         """Tells which threading.Thread this was at that time, known or not by now."""
         if self.thread_object or not thread_object:
             return
         if thread_object != NO_THREAD_OBJECT and thread_object not in self._process.names:
-            return  # its name lies in another ring, which was drained just before; ask again
+            self._unnamed = (thread_object, at)  # its name lies in another ring, or comes later
+            return
         self.thread_object, self._seen_at = thread_object, at
         name = self._process.name_of(self.tid, thread_object, at)
         for row in self.rows.values():
@@ -86,6 +88,8 @@ class ThreadTime:
 
     def write_end(self, end: int) -> None:
         process = self._process
+        if self._unnamed is not None:
+            self.is_thread(*self._unnamed)
         cpu = max(self.last_cpu - self._cpu_born, 0)
         name = process.told_names.get(self.tid)
         for row in self.rows.values():

@@ -83,12 +83,16 @@ def _step(wait: Wait, out: Console) -> None:
     line(
         out,
         f"  {printable(wait.thread)} ",
-        (f"has waited {duration(wait.waited_ns)} for ", "dim"),
+        (f"has waited {_how_long(wait)} for ", "dim"),
         printable(wait.short),
         (", which ", "dim"),
         "it" if wait.owner_tid == wait.tid else printable(wait.owner_thread or "?"),
         (" has" if wait.owner_tid != wait.tid else " has itself", "dim"),
     )
+
+
+def _how_long(wait: Wait) -> str:
+    return f"more than {duration(wait.waited_ns)}" if wait.before else duration(wait.waited_ns)
 
 
 def _stack(chain: Frames, out: Console) -> None:
@@ -103,7 +107,7 @@ def _wait(wait: Wait, out: Console, indent: str, *, root: bool) -> None:
     line(
         out,
         f"{indent}{printable(wait.thread)} ",
-        (f"has waited {duration(wait.waited_ns)} for ", "dim"),
+        (f"has waited {_how_long(wait)} for ", "dim"),
         f"{wait.kind} {printable(wait.short)}",
     )
     if wait.chain:

@@ -47,6 +47,8 @@ class Wait:
     owner_chain: Frames | None = None
     open: bool = False
     """It lasted until the end of the recording."""
+    before: bool = False
+    """It began before the recording did, so it has lasted longer than is known."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -62,6 +64,7 @@ class Wait:
             "owner_tid": self.owner_tid,
             "owner_chain": None if self.owner_chain is None else _told(self.owner_chain),
             "open": self.open,
+            "before": self.before,
         }
 
 
@@ -165,6 +168,7 @@ def _wait(everything: Contended, row: int, at_ns: int) -> Wait:
         owner_tid=int(threads.tid[owner]) if known else None,
         owner_chain=chains.frames(int(chains.node[context])) if context != NOBODY else None,
         open=bool(found.outcome[row] == OPEN),
+        before=bool(found.before[row]),
     )
 
 
