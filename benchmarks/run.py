@@ -4,7 +4,7 @@
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
-                                        recorder
+                                        recorder attach
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import accuracy
+import attach
 import evaluation
 import interpreters
 import locks
@@ -32,7 +33,7 @@ from markdown import Section
 from overhead import Plan
 from progress import say
 
-PARTS = ("overhead", "peers", "accuracy", "locks", "open", "disk", "recorder")
+PARTS = ("overhead", "peers", "accuracy", "locks", "open", "disk", "recorder", "attach")
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
 QUICK_PROGRAMS = ["richards", "json", "deep"]
@@ -110,6 +111,11 @@ class Bench:
 
     def recorder(self, section: Section) -> None:
         recorder.report(section, self.own, 2 if self.quick else 5)
+
+    def attach(self, section: Section) -> None:
+        attach.report(
+            section, list(self.envs.values()), self.main, self.tools.get("py-spy"), self.quick
+        )
 
 
 def options() -> argparse.Namespace:

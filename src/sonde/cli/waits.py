@@ -60,5 +60,5 @@ def _why_not(pid: int) -> str:
         return f"there is no process {pid}"
     return (
         f"process {pid} is not being recorded, or by another user; "
-        "start it with: sonde run --what cpu,locks …"
+        f"record it with: sonde attach {pid}"
     )

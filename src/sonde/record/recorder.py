@@ -185,6 +185,7 @@ class Recorder:
         if not self._admitted:  # time counts from here: before it there was nothing to record
             self._admitted = True
             self.origin = time.monotonic_ns()
+            self._writer.target({"started": time.time()})
         slots, ring_size = self._config["slots"], self._config["ring_size"]
         version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
         target = TargetProcess(
