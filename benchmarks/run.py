@@ -4,7 +4,7 @@
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
-                                        recorder page
+                                        recorder page attach
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import accuracy
+import attach
 import evaluation
 import interpreters
 import locks
@@ -33,7 +34,7 @@ from markdown import Section
 from overhead import Plan
 from progress import say
 
-PARTS = ("overhead", "peers", "accuracy", "locks", "open", "disk", "recorder", "page")
+PARTS = ("overhead", "peers", "accuracy", "locks", "open", "disk", "recorder", "page", "attach")
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
 QUICK_PROGRAMS = ["richards", "json", "deep"]
@@ -114,6 +115,11 @@ class Bench:
 
     def page(self, section: Section) -> None:
         page.report(section, self.scratch, 100_000 if self.quick else page.SAMPLES)
+
+    def attach(self, section: Section) -> None:
+        attach.report(
+            section, list(self.envs.values()), self.main, self.tools.get("py-spy"), self.quick
+        )
 
 
 def options() -> argparse.Namespace:

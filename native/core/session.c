@@ -48,6 +48,27 @@ static tables_t *tables(void)
     return (tables_t *)((at + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
 }
 
+static bool tables_used; // by this session, or by that of the parent we were forked from
+
+static void prepare_tables(void)
+{
+    sonde.seen = &tables()->seen;
+    sonde.sites = tables()->sites;
+    if (tables_used) { // what the parent knew of call sites holds for its child
+        sonde_seen_clear(sonde.seen);
+        return;
+    }
+    madvise(tables(), TABLES_SIZE, MADV_HUGEPAGE);
+    memset(tables(), 0, sizeof(tables_t)); // not left to the first handler
+    tables_used = true;
+}
+
+static void give_tables_back(void)
+{
+    madvise(tables(), TABLES_SIZE, MADV_DONTNEED);
+    tables_used = false;
+}
+
 static uint64_t cost_of_cpu_clock(void)
 {
     uint64_t start = sonde_thread_cpu(), now = start;
@@ -77,10 +98,7 @@ int sonde_session_start(const sonde_config *config, int memfd)
         return errno;
     if (file.st_size < 0 || (uint64_t)file.st_size < config->size)
         return EPROTO;
-    madvise(tables(), TABLES_SIZE, MADV_HUGEPAGE);
-    memset(tables(), 0, sizeof(tables_t)); // not left to the first handler
-    sonde.seen = &tables()->seen;
-    sonde.sites = tables()->sites;
+    prepare_tables();
     size_t wanted = config->nslots * sizeof(sonde_thread);
     if (sonde.threads && sonde.threads_mapped != wanted) // a forked child has its parent's
         forget_threads();
@@ -102,7 +120,6 @@ int sonde_session_start(const sonde_config *config, int memfd)
     sonde.rings = (uint8_t *)at + rings_at;
     sonde.config = *config;
     sonde.cpu_read_ns = cost_of_cpu_clock();
-    sonde_seen_clear(sonde.seen);
     atomic_store(&sonde.notes_taken, 0);
     sonde.notes = sonde_claim(SONDE_NOTES_TID);
     sonde.notes_mark = sonde.notes->mark;
@@ -129,7 +146,7 @@ void sonde_session_stop(void)
     munmap(sonde.header, sonde.mapped);
     sonde.header = NULL;
     forget_threads();
-    madvise(tables(), TABLES_SIZE, MADV_DONTNEED);
+    give_tables_back();
 }
 
 void sonde_session_forked(void)

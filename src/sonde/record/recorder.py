@@ -21,7 +21,6 @@ import signal
 import socket
 import struct
 import sys
-import tempfile
 import time
 from typing import Any
 
@@ -31,9 +30,10 @@ from sonde.recording.writer import Writer
 from . import sessions, shm
 from .arming import Arming
 from .contexts import Contexts
+from .listening import listen
 from .remote import RemoteReader
 from .steering import Steering
-from .tally import Tally
+from .tally import Tally, target_facts
 from .target import TargetProcess
 from .tids import ThreadIds
 
@@ -65,7 +65,7 @@ class Recorder:
         self._period = 1_000_000_000 // rate
         self._what = set(config["what"])
         self._arming = Arming(self._period, "waits" in self._what, config.get("sampler", "auto"))
-        self._writer = Writer(config["path"], _target_facts(config))
+        self._writer = Writer(config["path"], target_facts(config))
         self._contexts = Contexts(self._writer)
         self._targets: list[TargetProcess] = []
         self._pidfds: dict[int, int] = {}
@@ -84,7 +84,7 @@ class Recorder:
         self._steering = Steering()
         self._told: set[tuple[str, int | str]] = set()
         self._attached: bool = config.get("attached", False)
-        self._folder, self.path, self._listener = _listen(config.get("place"))
+        self._folder, self.path, self._listener = listen(config.get("place"))
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ, "agent")
         self._selector.register(control, selectors.EVENT_READ, "control")
@@ -191,6 +191,7 @@ class Recorder:
         if not self._admitted:  # time counts from here: before it there was nothing to record
             self._admitted = True
             self.origin = time.monotonic_ns()
+            self._writer.target({"started": time.time()})
         slots, ring_size = self._config["slots"], self._config["ring_size"]
         version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
         target = TargetProcess(
@@ -445,42 +446,8 @@ class Recorder:
             return
 
 
-def _listen(place: dict[str, Any] | None) -> tuple[str, str, socket.socket]:
-    """The session's folder, the path that agents are told, and the socket that listens there."""
-    place = place or {}
-    # A target may have another view of the file system than we: there it is, from here.
-    root: str = place.get("root", "")
-    folder = place.get("folder") or sessions.folder_for_sockets() or tempfile.gettempdir()
-    seen = tempfile.mkdtemp(prefix=sessions.PREFIX, dir=root + folder)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    path = os.path.join(seen, "agent")
-    listener.bind(path)
-    listener.listen(64)
-    if "uid" in place:  # root's own, else
-        os.chown(seen, place["uid"], place["gid"])
-        os.chown(path, place["uid"], place["gid"])
-    return seen, path.removeprefix(root), listener
-
-
 def _words(errno: int | None) -> str:
     return os.strerror(errno or 0).lower()
-
-
-def _target_facts(config: dict[str, Any]) -> dict[str, Any]:
-    uname = os.uname()
-    return {
-        "program": config["program"],
-        "argv": config["argv"],
-        "pid": config["pid"],
-        "host": uname.nodename,
-        "kernel": f"{uname.sysname} {uname.release} {uname.machine}",
-        "cpus": os.cpu_count(),
-        "sonde": config["sonde"],
-        "runtime": "cpython",
-        "what": config["what"],
-        "rate": config["rate"],
-        "started": time.time(),
-    }
 
 
 def main() -> int:

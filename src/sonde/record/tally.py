@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +54,24 @@ class Tally:
             "steal_ns": _steal_ns() - self._steal,
             **total,
         }
+
+
+def target_facts(config: dict[str, Any]) -> dict[str, Any]:
+    """What is known of a session when it begins."""
+    uname = os.uname()
+    return {
+        "program": config["program"],
+        "argv": config["argv"],
+        "pid": config["pid"],
+        "host": uname.nodename,
+        "kernel": f"{uname.sysname} {uname.release} {uname.machine}",
+        "cpus": os.cpu_count(),
+        "sonde": config["sonde"],
+        "runtime": "cpython",
+        "what": config["what"],
+        "rate": config["rate"],
+        "started": time.time(),
+    }
 
 
 def _count(total: dict[str, int], mode: int, target: TargetProcess) -> int:
