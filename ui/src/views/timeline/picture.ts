@@ -141,7 +141,9 @@ export class Picture {
       context.stroke();
       context.globalAlpha = 1;
       context.fillStyle = theme.colour("faint");
-      context.fillText(tick.label, x, AXIS - 13);
+      const half = context.measureText(tick.label).width / 2;
+      const middle = Math.min(x, layout.width - half - 2);
+      context.fillText(tick.label, middle, AXIS - 13);
     }
     this.marks(context, layout, theme);
   }
