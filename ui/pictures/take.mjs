@@ -30,7 +30,10 @@ const PICTURES = {
     },
   },
   timeline: {
-    act: (page) => page.mouse.click(700, 330),
+    act: async (page) => {
+      await page.mouse.click(700, 330);
+      await page.getByRole("button", { name: "zoom to it" }).click();
+    },
   },
   locks: {
     act: async (page) => {
