@@ -18,7 +18,7 @@ const PICTURES = {
   overview: {},
   flame: {
     state: "time=wall&search=Stock",
-    act: (page) => page.mouse.click(90, 295),
+    act: (page) => page.mouse.click(90, 272),
   },
   sandwich: {
     act: (page) => page.locator("main").getByText("distance").first().click(),
