@@ -18,7 +18,7 @@ const PICTURES = {
   overview: {},
   flame: {
     state: "time=wall&search=Stock",
-    act: (page) => page.mouse.click(90, 295),
+    act: (page) => page.mouse.click(90, 272),
   },
   sandwich: {
     act: (page) => page.locator("main").getByText("distance").first().click(),
@@ -30,7 +30,10 @@ const PICTURES = {
     },
   },
   timeline: {
-    act: (page) => page.mouse.click(700, 330),
+    act: async (page) => {
+      await page.mouse.click(700, 330);
+      await page.getByRole("button", { name: "zoom to it" }).click();
+    },
   },
   locks: {
     act: async (page) => {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { synthetic, type Changes } from "../src/data/synthetic";
 import { EVERYTHING } from "../src/profile/choice";
 import { flat, matched } from "../src/profile/flat";
+import { hottestLine } from "../src/profile/hottest";
 import { heaviest, Profiler, type Tree } from "../src/profile/profile";
 import { callees, callers } from "../src/profile/sandwich";
 import { search } from "../src/profile/search";
@@ -111,4 +112,18 @@ test("the hot path goes on while one child has most of the time", async () => {
   expect(names).toEqual(["Thread._bootstrap", "work", "Cache.get"]);
   const rows = seen(tree, new Set(hotPath(tree, -1)));
   expect(rows.map((row) => row.depth)).toEqual([0, 1, 2, 0, 0]);
+});
+
+test("of a frame of several lines the one that has most of its time", async () => {
+  const { profile, number } = await made();
+  const tree = profile.tree(true);
+  const works = Array.from(tree.fn.keys()).filter(
+    (node) => tree.fn[node] === number("work"),
+  );
+  // Called by main: line 6 with fib below it, and line 7 alone.
+  expect(hottestLine(profile, tree, works[0])).toEqual({
+    line: 6,
+    ns: 50 * MS,
+  });
+  expect(hottestLine(profile, profile.tree(false), 0)).toBeNull();
 });

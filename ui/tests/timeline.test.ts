@@ -17,6 +17,7 @@ import {
   orderOf,
   type Order,
 } from "../src/views/timeline/order";
+import { timesOf } from "../src/views/timeline/reading";
 import { between, scrolledTo } from "../src/views/timeline/overlay";
 import { nextWait, passed, waitOf } from "../src/views/timeline/wait";
 import {
@@ -108,6 +109,23 @@ describe("segments", () => {
       [10, 19, RUN],
       [19, 60, LOCK],
       [60, 61, RUN],
+    ]);
+  });
+
+  test("also around being taken off the processor", async () => {
+    const found = await told({
+      samples: [
+        [0, 10, 0, 10, RUNNING],
+        [0, 40, 0, 21, PREEMPTED],
+        [0, 41, 0, 10, RUNNING],
+      ],
+      waits: [],
+    });
+    expect(found).toEqual([
+      [0, 10, RUN],
+      [10, 19, RUN],
+      [19, 40, OFF],
+      [40, 41, RUN],
     ]);
   });
 
@@ -280,13 +298,29 @@ describe("lanes in order", () => {
   test("by what matters", async () => {
     const recording = synthetic();
     const all = await made();
+    const times = timesOf({
+      recording,
+      samples: await recording.samples(),
+      waits: await recording.waits(),
+    });
     const order = (by: Order) =>
-      ordered(recording, all, by).map((lane) => lane.thread);
+      ordered(recording, all, times, by).map((lane) => lane.thread);
     expect(order("cpu")).toEqual([0, 1, 2]);
     expect(order("blocked")).toEqual([1, 2, 0]);
     expect(order("waiting")).toEqual([2, 0, 1]);
     expect(order("name")).toEqual([0, 1, 2]);
-    expect(measure(recording, all[1]!, "blocked")).toBe(25 * MS);
+    expect(measure(times, 1, "blocked")).toBe(25 * MS);
+    const told = Object.values(times).map((column) =>
+      [...(column as Float64Array)].map((ns) => ns / MS),
+    );
+    expect(told).toEqual([
+      [90, 55, 20],
+      [0, 0, 4],
+      [0, 25, 16],
+      [30, 0, 0],
+      [0, 0, 0],
+      [0, 0, 11],
+    ]);
     expect(orderOf("nonsense")).toBe("cpu");
     expect(orderOf(null)).toBe("cpu");
   });

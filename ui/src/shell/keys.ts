@@ -44,6 +44,9 @@ function showKeys(views: readonly View[], root: HTMLElement): void {
     ["Esc", "one zoom step back; clear the range when the strip has the focus"],
     ["Shift F10", "menu of the frame: focus, hide, collapse recursion"],
     ["h", "in the tree: open the hot path"],
+    ["+ − 0", "on the timeline: closer, farther, all of it"],
+    ["n p", "on the timeline: next and previous wait of the lane"],
+    ["Del", "on an aspect of the locks: do not split by it; arrows move it"],
     ["Tab", "everything else"],
   ];
   const dialog = h(

@@ -1,6 +1,7 @@
 /** A function or a frame, told in the bottom band: what, where, how much, and what to do with it. */
 
 import { standsIn } from "../profile/shape";
+import type { HotLine } from "../profile/hottest";
 import type { Profile } from "../profile/profile";
 import type { App } from "./app";
 import { h } from "./dom";
@@ -16,6 +17,8 @@ export interface Told {
   readonly total: number;
   readonly totalWaiting: number;
   readonly samples: number;
+  /** The line with most of the time, where `line` is that of the function. */
+  readonly hot?: HotLine | null;
 }
 
 const LONGEST_LINE = 160;
@@ -23,10 +26,16 @@ const LONGEST_LINE = 160;
 export function told(app: App, profile: Profile, what: Told): HTMLElement {
   const fn = profile.functions[what.fn];
   const line = what.line || fn.line;
+  const shown = what.hot?.line ?? line;
+  const share =
+    what.hot && what.hot.ns < what.total
+      ? `, ${part(what.hot.ns, what.total, 0)}`
+      : "";
   const code = h("span", { class: "code" });
-  void sourceLine(profile.recording, fn.file, line).then((text) => {
-    if (text !== null)
-      code.textContent = `${line}  ${shortened(text.trim(), LONGEST_LINE)}`;
+  void sourceLine(profile.recording, fn.file, shown).then((text) => {
+    if (text === null) return;
+    const words = shortened(text.trim(), LONGEST_LINE);
+    code.textContent = `line ${shown}${share}: ${words}`;
   });
   const button = (label: string, title: string, run: (event: Event) => void) =>
     h("button", { class: "quiet", title, onclick: run }, label);
@@ -88,7 +97,7 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
       !standsIn(fn) &&
         !fn.file.startsWith("<") &&
         button("source", "The file with its times", () =>
-          app.set(sourceAt(app, fn.file, line), true),
+          app.set(sourceAt(app, fn.file, shown), true),
         ),
       button("copy link", "A link to this page as it is now", copyLink),
       code,

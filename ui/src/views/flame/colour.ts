@@ -28,22 +28,29 @@ export function colouring(
   };
   const share = (node: number) =>
     tree.total[node] > 0 ? tree.totalWaiting[node] / tree.total[node] : 0;
+  const colour = (node: number): string | CanvasPattern => {
+    if (flags?.[tree.fn[node]]) return theme.colour("match");
+    if (byState) {
+      return share(node) > 0.5 ? waiting : fadedGreen(theme, share(node));
+    }
+    const light = waits ? share(node) * 0.4 : 0;
+    return theme.module(profile.functions[tree.fn[node]].module, light).fill;
+  };
+  // While one zooms every frame is drawn many times, always in the same colour.
+  const colours = new Map<number, string | CanvasPattern>();
   return {
     label,
     fill(node) {
-      if (flags?.[tree.fn[node]]) return theme.colour("match");
-      if (byState) {
-        return share(node) > 0.5 ? waiting : fadedGreen(theme, share(node));
-      }
-      const light = waits ? share(node) * 0.4 : 0;
-      return theme.module(profile.functions[tree.fn[node]].module, light).fill;
+      let found = colours.get(node);
+      if (!found) colours.set(node, (found = colour(node)));
+      return found;
     },
     ink: (node) =>
       flags?.[tree.fn[node]]
         ? "#1b1e24"
-        : byState
-          ? theme.colour("text")
-          : theme.module(profile.functions[tree.fn[node]].module).text,
+        : theme.dark
+          ? "#f2f4f7"
+          : theme.colour("text"),
     dim: (node) => flags !== null && !flags[tree.fn[node]],
     running: (node) => (waits ? 1 - share(node) : null),
   };

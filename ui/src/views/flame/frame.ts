@@ -1,5 +1,6 @@
 /** What a frame can tell about itself, and what can be done with it. */
 
+import { hottestLine } from "../../profile/hottest";
 import type { Profile, Tree } from "../../profile/profile";
 import type { App } from "../../shell/app";
 import { h } from "../../shell/dom";
@@ -36,18 +37,20 @@ export function explained(
     total: tree.total[node],
     totalWaiting: tree.totalWaiting[node],
     samples: tree.totalSamples[node],
+    hot: hottestLine(profile, tree, node),
   });
 }
 
 /** Beside the pointer. */
 export function tip(profile: Profile, tree: Tree, node: number): HTMLElement {
   const fn = profile.functions[tree.fn[node]];
-  const line = tree.line[node] || fn.line;
+  const line =
+    hottestLine(profile, tree, node)?.line ?? (tree.line[node] || fn.line);
   const code = h("p", { class: "code" });
   code.hidden = true;
   void sourceLine(profile.recording, fn.file, line).then((text) => {
-    code.textContent = shortened(text?.trim() ?? "", 90);
-    code.hidden = !code.textContent;
+    code.hidden = !text?.trim();
+    if (text) code.textContent = `${line}  ${shortened(text.trim(), 90)}`;
   });
   return h(
     "div",
@@ -59,7 +62,12 @@ export function tip(profile: Profile, tree: Tree, node: number): HTMLElement {
       `${duration(tree.total[node])}, ${part(tree.total[node], profile.total)}`,
       h("span", { class: "faint" }, ` · self ${duration(tree.own[node])}`),
     ),
-    fn.file && h("p", { class: "faint" }, h("bdi", null, place(fn.file, line))),
+    fn.file &&
+      h(
+        "p",
+        { class: "faint" },
+        h("bdi", null, place(fn.file, tree.line[node] || fn.line)),
+      ),
     code,
   );
 }

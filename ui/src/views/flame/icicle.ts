@@ -97,13 +97,6 @@ export class Icicle {
     this.draw.cancel();
   }
 
-  /** Draws now, without waiting for a frame; tells how long it took (for measuring). */
-  paintNow(): number {
-    const start = performance.now();
-    this.paint();
-    return performance.now() - start;
-  }
-
   private move(to: Span): void {
     cancelAnimationFrame(this.moving);
     const from = this.span;

@@ -32,7 +32,7 @@ export function drawRow(
   for (const box of row.boxes) {
     const gap = box.width > 3 ? 1 : 0;
     const dim = look.dim(box.node);
-    context.globalAlpha = dim ? 0.25 : 1;
+    context.globalAlpha = dim ? 0.3 : 1;
     context.fillStyle = look.fill(box.node);
     context.fillRect(box.x, y, box.width - gap, ROW - 1);
     const ran = look.running(box.node);

@@ -20,10 +20,11 @@ export class Lettering {
     for (let i = 0; i < clean.length; i++) {
       width += this.width(clean[i]);
       if (width <= room) continue;
-      let end = i;
+      // Back to where the dots fit too; `used` is of the letters before `end`.
+      let end = i + 1;
       let used = width;
       const dots = this.width("…");
-      while (end > 0 && used + dots > room) used -= this.width(clean[end--]);
+      while (end > 0 && used + dots > room) used -= this.width(clean[--end]);
       return end >= 2 ? `${clean.slice(0, end)}…` : "";
     }
     return clean;

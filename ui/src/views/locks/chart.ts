@@ -1,4 +1,5 @@
 /** The histogram of a row's waits: count over length, both ends of the axis where the waits are. */
+import { scaleBand, scaleLinear } from "d3-scale";
 import { h, s } from "../../shell/dom";
 import { count, duration } from "../../shell/format";
 import { filled, type Bucket } from "./histogram";
@@ -16,8 +17,11 @@ export function chart(
 ): HTMLElement {
   const bars = filled(buckets);
   const most = Math.max(...bars.map((bucket) => bucket.count), 1);
-  const step = (WIDTH - LEFT) / Math.max(bars.length, 6);
-  const y = (value: number) => BASE - (value / most) * (BASE - 12);
+  // A few waits are no wall: bars are at most a sixth of the room.
+  const places = Array.from({ length: Math.max(bars.length, 6) }, (_, i) => i);
+  const x = scaleBand(places, [LEFT, WIDTH]);
+  const y = scaleLinear([0, most], [BASE, 12]);
+  const step = x.bandwidth();
   const every = Math.ceil(bars.length / 6);
   const svg = s("svg", {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
@@ -26,8 +30,8 @@ export function chart(
     role: "img",
     "aria-label": `Histogram of ${count(total(buckets), "wait")} by length`,
   });
-  for (const value of [most, most / 2]) {
-    if (!Number.isInteger(value) && most < 10) continue;
+  for (const value of y.ticks(3).filter(Number.isInteger)) {
+    if (!value) continue;
     svg.append(
       s("line", {
         class: "rule",
@@ -44,7 +48,7 @@ export function chart(
     );
   }
   bars.forEach((bucket, i) => {
-    const x = LEFT + i * step;
+    const left = x(i)!;
     const lower = bucket.upper / 2;
     const words =
       `${count(bucket.count, "wait")} of ${duration(lower)} to ` +
@@ -55,7 +59,7 @@ export function chart(
           "rect",
           {
             class: signal ? "signalled" : "held",
-            x: x + 1,
+            x: left + 1,
             // What is there is seen, however few.
             y: Math.min(y(bucket.count), BASE - 1.5),
             width: Math.max(step - 2, 1),
@@ -73,7 +77,7 @@ export function chart(
       svg.append(
         s(
           "text",
-          { x, y: BASE + 15, "text-anchor": "middle", class: "tick" },
+          { x: left, y: BASE + 15, "text-anchor": "middle", class: "tick" },
           duration(lower).replace(/\.\d+ /, " "),
         ),
       );

@@ -89,7 +89,7 @@ export interface Share {
   readonly texture: string;
 }
 
-/** What threads did with their time; what is left was not recorded. */
+/** What threads did with their time, in the textures of the timeline; the rest was not recorded. */
 export function shares(
   cpu: number,
   kinds: Record<string, number>,
@@ -120,13 +120,13 @@ export function shares(
       name: "waiting for a signal (queue, event, join)",
       ns: of((kind) => SIGNALS.has(kind)),
       colour: "io",
-      texture: "dotted",
+      texture: "lined",
     },
     {
       name: "sleeping, input and output, other waits",
       ns: kinds.waiting ?? 0,
       colour: "io",
-      texture: "faded",
+      texture: "dotted",
     },
     {
       name: "ready, but without a core",

@@ -1,6 +1,7 @@
 /** In which order lanes stand. */
 import type { Recording } from "../../data/recording";
-import { GIL, LOCK, RUN, STATES, type Lane } from "./segments";
+import type { Times } from "./reading";
+import type { Lane } from "./segments";
 
 export const ORDERS = {
   cpu: "CPU time",
@@ -15,34 +16,27 @@ export function orderOf(text: string | null): Order {
 }
 
 /** What a lane is sorted by, in nanoseconds; by name it still tells the CPU time. */
-export function measure(
-  recording: Recording,
-  lane: Lane,
-  order: Order,
-): number {
-  if (order === "blocked") return lane.spent[GIL]! + lane.spent[LOCK]!;
-  if (order === "waiting") {
-    let ns = 0;
-    for (let state = RUN + 1; state < STATES; state++) ns += lane.spent[state]!;
-    return ns;
-  }
-  const { cpu } = recording.threads[lane.thread]!;
-  return cpu >= 0 ? cpu : lane.spent[RUN]!;
+export function measure(times: Times, thread: number, order: Order): number {
+  const { cpu, gil, locks, signals, other, off } = times;
+  if (order === "blocked") return gil[thread]! + locks[thread]!;
+  if (order !== "waiting") return cpu[thread]!;
+  return [gil, locks, signals, other, off].reduce(
+    (ns, column) => ns + column[thread]!,
+    0,
+  );
 }
 
 export function ordered(
   recording: Recording,
   lanes: readonly Lane[],
+  times: Times | null,
   order: Order,
 ): Lane[] {
   const name = (lane: Lane) => recording.threads[lane.thread]!.label;
   const byName = (a: Lane, b: Lane) =>
     name(a).localeCompare(name(b), "en", { numeric: true }) ||
     a.thread - b.thread;
-  if (order === "name") return [...lanes].sort(byName);
-  return [...lanes].sort(
-    (a, b) =>
-      measure(recording, b, order) - measure(recording, a, order) ||
-      byName(a, b),
-  );
+  if (order === "name" || !times) return [...lanes].sort(byName);
+  const ns = (lane: Lane) => measure(times, lane.thread, order);
+  return [...lanes].sort((a, b) => ns(b) - ns(a) || byName(a, b));
 }

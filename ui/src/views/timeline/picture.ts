@@ -15,6 +15,7 @@ import {
   type Layout,
 } from "./layout";
 import { measure, type Order } from "./order";
+import type { Times } from "./reading";
 import { STATES } from "./segments";
 import { ticks } from "./span";
 import { packed, paint, rgb, textures, type Textures } from "./texture";
@@ -30,12 +31,12 @@ export class Picture {
     private readonly recording: Recording,
   ) {}
 
-  draw(layout: Layout, theme: Theme, order: Order): void {
+  draw(layout: Layout, theme: Theme, order: Order, times: Times): void {
     const context = sized(this.canvas, layout.width, layout.height);
     context.fillStyle = theme.colour("ground");
     context.fillRect(0, 0, layout.width, layout.height);
     this.bars(context, layout, theme);
-    this.labels(context, layout, theme, order);
+    this.labels(context, layout, theme, order, times);
     this.axis(context, layout, theme);
   }
 
@@ -89,6 +90,7 @@ export class Picture {
     layout: Layout,
     theme: Theme,
     order: Order,
+    times: Times,
   ): void {
     const several = this.recording.processes.length > 1;
     const [first, last] = visible(layout);
@@ -104,7 +106,7 @@ export class Picture {
       context.font = `11px ${theme.font}`;
       context.textAlign = "right";
       context.fillStyle = theme.colour("faint");
-      const figure = duration(measure(this.recording, lane, order));
+      const figure = duration(measure(times, lane.thread, order));
       context.fillText(figure, GUTTER - 8, y);
       const room = GUTTER - 28 - context.measureText(figure).width;
       context.font = `12px ${theme.font}`;
@@ -141,7 +143,9 @@ export class Picture {
       context.stroke();
       context.globalAlpha = 1;
       context.fillStyle = theme.colour("faint");
-      context.fillText(tick.label, x, AXIS - 13);
+      const half = context.measureText(tick.label).width / 2;
+      const middle = Math.min(x, layout.width - half - 2);
+      context.fillText(tick.label, middle, AXIS - 13);
     }
     this.marks(context, layout, theme);
   }

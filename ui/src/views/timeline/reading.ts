@@ -1,9 +1,14 @@
 /** The lanes as a table: what a canvas cannot say to who does not see it. */
-import type { Recording, Waits } from "../../data/recording";
+import {
+  RUNNING,
+  WAITING,
+  type Recording,
+  type Samples,
+  type Waits,
+} from "../../data/recording";
 import { h } from "../../shell/dom";
 import { duration, printable } from "../../shell/format";
-import { measure } from "./order";
-import { OFF, OTHER, type Lane } from "./segments";
+import { byThread, inOrder, type Lane } from "./segments";
 
 const COLUMNS = [
   "CPU time",
@@ -14,34 +19,91 @@ const COLUMNS = [
   "off by the scheduler",
 ];
 
-/** Nanoseconds of each thread's waits, as `sonde report threads` counts them. */
-export interface Waited {
+/** Nanoseconds by thread, as `sonde report threads` counts them. */
+export interface Times {
+  cpu: Float64Array;
   gil: Float64Array;
   locks: Float64Array;
   signals: Float64Array;
+  other: Float64Array;
+  off: Float64Array;
 }
 
-export function waited(waits: Waits, threads: number, gil: number): Waited {
-  const found: Waited = {
-    gil: new Float64Array(threads),
-    locks: new Float64Array(threads),
-    signals: new Float64Array(threads),
+/**
+ * Drawn lanes cannot tell these: there, what overlaps is drawn once. A sample of waiting counts as
+ * far as no wait for a lock explains it.
+ */
+export function timesOf(tables: {
+  recording: Recording;
+  samples: Samples;
+  waits: Waits;
+}): Times {
+  const { recording, samples, waits } = tables;
+  const { threads } = recording;
+  const column = () => new Float64Array(threads.length);
+  const times: Times = {
+    cpu: column(),
+    gil: column(),
+    locks: column(),
+    signals: column(),
+    other: column(),
+    off: column(),
   };
+  const gil = recording.meta.kinds.indexOf("gil");
   for (let row = 0; row < waits.ns.length; row++) {
-    const column = waits.signalling[row]
-      ? found.signals
-      : waits.kind[row] === gil
-        ? found.gil
-        : found.locks;
-    column[waits.thread[row]!]! += waits.ns[row]!;
+    const kind = waits.kind[row] === gil ? times.gil : times.locks;
+    const into = waits.signalling[row] ? times.signals : kind;
+    into[waits.thread[row]!]! += waits.ns[row]!;
   }
-  return found;
+  const told = byThread(waits.thread, threads.length).map((rows) =>
+    inOrder(rows, waits.start),
+  );
+  for (let row = 0; row < samples.thread.length; row++) {
+    const thread = samples.thread[row]!;
+    const weight = samples.weight[row]!;
+    if (samples.state[row] === RUNNING) {
+      times.cpu[thread]! += weight;
+      continue;
+    }
+    const end = samples.time[row]!;
+    const known = explained(waits, told[thread]!, end - weight, end);
+    const into = samples.state[row] === WAITING ? times.other : times.off;
+    into[thread]! += Math.max(weight - known, 0);
+  }
+  // The kernel's count where there is one.
+  threads.forEach(({ cpu }, row) => {
+    if (cpu >= 0) times.cpu[row] = cpu;
+  });
+  return times;
+}
+
+/** How much of a stretch of time the waits of a thread cover. */
+function explained(
+  waits: Waits,
+  rows: Int32Array,
+  start: number,
+  end: number,
+): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (waits.end[rows[middle]!]! <= start) low = middle + 1;
+    else high = middle;
+  }
+  let known = 0;
+  for (; low < rows.length && waits.start[rows[low]!]! < end; low++) {
+    const row = rows[low]!;
+    const upto = Math.min(waits.end[row]!, end);
+    known += Math.max(upto - Math.max(waits.start[row]!, start), 0);
+  }
+  return known;
 }
 
 export function reading(
   recording: Recording,
   lanes: readonly Lane[],
-  times: Waited,
+  times: Times,
 ): HTMLElement {
   return h(
     "table",
@@ -60,15 +122,10 @@ export function reading(
       "tbody",
       null,
       lanes.map((lane) => {
-        const { thread, spent } = lane;
-        const figures = [
-          measure(recording, lane, "cpu"),
-          times.gil[thread]!,
-          times.locks[thread]!,
-          times.signals[thread]!,
-          spent[OTHER]!,
-          spent[OFF]!,
-        ];
+        const { thread } = lane;
+        const { cpu, gil, locks, signals, other, off } = times;
+        const columns = [cpu, gil, locks, signals, other, off];
+        const figures = columns.map((column) => column[thread]!);
         return h(
           "tr",
           null,

@@ -1,9 +1,9 @@
 /**
  * What each thread did when: one row of segments per thread, in order and without overlap.
  *
- * Lock events are exact, so they rule where samples say something else. A running sample tells how
- * much its thread ran since the sample before, not when: its time is put into the last gaps that no
- * lock wait fills. A sample of waiting stands for the time before it.
+ * Lock events are exact, so they rule where samples say something else. A sample of waiting stands
+ * for the time before it. A running sample tells how much its thread ran since the running sample
+ * before, not when: its time is put into the last gaps that no wait fills, where it must have been.
  */
 import {
   RUNNING,
@@ -31,8 +31,6 @@ export interface Lane {
   state: Uint8Array;
   /** Row of the samples; of the waits where the state is one of GIL, LOCK, SIGNAL. */
   row: Int32Array;
-  /** Nanoseconds by state. */
-  spent: Float64Array;
 }
 
 export function isOfLock(state: number): boolean {
@@ -48,118 +46,137 @@ export function lanes(
 ): Lane[] {
   const sampled = byThread(samples.thread, threads);
   const waited = byThread(waits.thread, threads);
-  const found: Lane[] = [];
-  for (let thread = 0; thread < threads; thread++) {
-    const mine = sampled[thread]!;
-    const its = inOrder(waited[thread]!, waits.start);
-    const lane = new Builder(samples, waits, gil, mine.length, its.length);
-    found.push(lane.made(thread, mine, its));
-  }
-  return found;
+  return Array.from({ length: threads }, (_, thread) => {
+    const off = sampled[thread]!.filter(
+      (row) => samples.state[row] !== RUNNING,
+    );
+    const on = sampled[thread]!.filter((row) => samples.state[row] === RUNNING);
+    const told = inOrder(waited[thread]!, waits.start);
+    return lane(
+      thread,
+      ran(samples, on, blocked(samples, waits, gil, off, told)),
+    );
+  });
 }
 
-class Builder {
-  private readonly start: Float64Array;
-  private readonly end: Float64Array;
-  private readonly state: Uint8Array;
-  private readonly row: Int32Array;
-  private size = 0;
-  private readonly spent = new Float64Array(STATES);
+/** Segments as they are made. */
+class Track {
+  readonly start: Float64Array;
+  readonly end: Float64Array;
+  readonly state: Uint8Array;
+  readonly row: Int32Array;
+  size = 0;
   /** Up to here everything is told. */
-  private done = -Infinity;
-  private next = 0;
-  /** Free time before the sample at hand, as pairs, and the wait after each gap (-1: none). */
-  private gaps: number[] = [];
+  done = -Infinity;
 
-  constructor(
-    private readonly samples: Samples,
-    private readonly waits: Waits,
-    private readonly gil: number,
-    sampled: number,
-    waited: number,
-  ) {
-    // A wait is one segment, and may cut a sample into one more.
-    const most = sampled + 2 * waited;
+  constructor(most: number) {
     this.start = new Float64Array(most);
     this.end = new Float64Array(most);
     this.state = new Uint8Array(most);
     this.row = new Int32Array(most);
   }
 
-  made(thread: number, sampled: Int32Array, waited: Int32Array): Lane {
-    for (const sample of sampled) this.sample(sample, waited);
-    while (this.next < waited.length) this.wait(waited[this.next++]!);
-    return {
-      thread,
-      start: this.start.slice(0, this.size),
-      end: this.end.slice(0, this.size),
-      state: this.state.slice(0, this.size),
-      row: this.row.slice(0, this.size),
-      spent: this.spent,
-    };
-  }
-
-  private sample(sample: number, waited: Int32Array): void {
-    const { samples, waits, gaps } = this;
-    const end = samples.time[sample]!;
-    const weight = samples.weight[sample]!;
-    const running = samples.state[sample] === RUNNING;
-    const state = running
-      ? RUN
-      : samples.state[sample] === WAITING
-        ? OTHER
-        : OFF;
-    const next = waited[this.next];
-    if (next === undefined || waits.start[next]! >= end) {
-      this.add(Math.max(this.done, end - weight), end, state, sample);
-      return;
-    }
-    // A running sample may be put anywhere since the one before, another where it says.
-    let at = Math.max(this.done, running ? -Infinity : end - weight);
-    gaps.length = 0;
-    let upto = this.next;
-    for (; upto < waited.length && waits.start[waited[upto]!]! < end; upto++) {
-      gaps.push(at, Math.max(at, waits.start[waited[upto]!]!));
-      at = Math.max(at, waits.end[waited[upto]!]!);
-    }
-    gaps.push(at, Math.max(at, end));
-    let left = weight;
-    for (let i = gaps.length - 2; i >= 0; i -= 2) {
-      const from = Math.max(gaps[i]!, gaps[i + 1]! - left);
-      left -= gaps[i + 1]! - from;
-      gaps[i] = from;
-    }
-    for (let i = 0; i < gaps.length; i += 2) {
-      this.add(gaps[i]!, gaps[i + 1]!, state, sample);
-      if (this.next < upto) this.wait(waited[this.next++]!);
-    }
-  }
-
-  private wait(row: number): void {
-    const { waits } = this;
-    const state = waits.signalling[row]
-      ? SIGNAL
-      : waits.kind[row] === this.gil
-        ? GIL
-        : LOCK;
-    this.add(
-      Math.max(this.done, waits.start[row]!),
-      waits.end[row]!,
-      state,
-      row,
-    );
-  }
-
-  private add(start: number, end: number, state: number, row: number): void {
+  add(start: number, end: number, state: number, row: number): void {
     if (end <= start) return;
     const at = this.size++;
     this.start[at] = start;
     this.end[at] = end;
     this.state[at] = state;
     this.row[at] = row;
-    this.spent[state]! += end - start;
     this.done = end;
   }
+}
+
+/** When the thread could not run: its waits, and samples of waiting where no wait is told. */
+function blocked(
+  samples: Samples,
+  waits: Waits,
+  gil: number,
+  off: Int32Array,
+  waited: Int32Array,
+): Track {
+  // A wait is one segment, and may cut a sample into one more.
+  const track = new Track(off.length + 2 * waited.length);
+  let next = 0;
+  const wait = () => {
+    const row = waited[next++]!;
+    const kind = waits.kind[row] === gil ? GIL : LOCK;
+    const state = waits.signalling[row] ? SIGNAL : kind;
+    track.add(
+      Math.max(track.done, waits.start[row]!),
+      waits.end[row]!,
+      state,
+      row,
+    );
+  };
+  for (const sample of off) {
+    const end = samples.time[sample]!;
+    const state = samples.state[sample] === WAITING ? OTHER : OFF;
+    let at = Math.max(track.done, end - samples.weight[sample]!);
+    while (next < waited.length && waits.start[waited[next]!]! < end) {
+      track.add(at, waits.start[waited[next]!]!, state, sample);
+      wait();
+      at = Math.max(at, track.done);
+    }
+    track.add(at, end, state, sample);
+  }
+  while (next < waited.length) wait();
+  return track;
+}
+
+/** The running samples put between what kept the thread from running. */
+function ran(samples: Samples, on: Int32Array, blocks: Track): Track {
+  const track = new Track(on.length + 2 * blocks.size);
+  let next = 0;
+  const block = () => {
+    const { start, end, state, row } = blocks;
+    track.add(
+      Math.max(start[next]!, track.done),
+      end[next]!,
+      state[next]!,
+      row[next]!,
+    );
+    next++;
+  };
+  /** Free time since the sample before, as pairs. */
+  const gaps: number[] = [];
+  for (const sample of on) {
+    const end = samples.time[sample]!;
+    let left = samples.weight[sample]!;
+    if (next === blocks.size || blocks.start[next]! >= end) {
+      track.add(Math.max(track.done, end - left), end, RUN, sample);
+      continue;
+    }
+    gaps.length = 0;
+    let at = track.done;
+    let upto = next;
+    for (; upto < blocks.size && blocks.start[upto]! < end; upto++) {
+      gaps.push(at, Math.max(at, blocks.start[upto]!));
+      at = Math.max(at, blocks.end[upto]!);
+    }
+    gaps.push(at, Math.max(at, end));
+    for (let i = gaps.length - 2; i >= 0; i -= 2) {
+      const from = Math.max(gaps[i]!, gaps[i + 1]! - left);
+      left -= gaps[i + 1]! - from;
+      gaps[i] = from;
+    }
+    for (let i = 0; i < gaps.length; i += 2) {
+      track.add(gaps[i]!, gaps[i + 1]!, RUN, sample);
+      if (next < upto) block();
+    }
+  }
+  while (next < blocks.size) block();
+  return track;
+}
+
+function lane(thread: number, track: Track): Lane {
+  return {
+    thread,
+    start: track.start.slice(0, track.size),
+    end: track.end.slice(0, track.size),
+    state: track.state.slice(0, track.size),
+    row: track.row.slice(0, track.size),
+  };
 }
 
 /** The segment at a moment, -1 where nothing is known. */
@@ -195,7 +212,7 @@ export function byThread(
 }
 
 /** The rows by their start; they mostly are in order. */
-function inOrder(rows: Int32Array, start: Float64Array): Int32Array {
+export function inOrder(rows: Int32Array, start: Float64Array): Int32Array {
   for (let i = 1; i < rows.length; i++) {
     if (start[rows[i]!]! < start[rows[i - 1]!]!) {
       return rows.sort((a, b) => start[a]! - start[b]! || a - b);

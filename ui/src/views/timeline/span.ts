@@ -1,5 +1,7 @@
 /** The window of time that is shown: zooming, panning, and the numbers along its edge. */
 
+import { ticks as round, tickStep } from "d3-array";
+
 export interface Span {
   from: number;
   to: number;
@@ -42,26 +44,19 @@ export interface Tick {
   label: string;
 }
 
-/** Round moments at most `most` of them, with as many digits as tell them apart. */
+/** Round moments, about `most` of them, with as many digits as tell them apart. */
 export function ticks(span: Span, most: number): Tick[] {
-  const rough = (span.to - span.from) / Math.max(most, 1);
-  if (!(rough > 0)) return [];
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10]
-    .map((by) => by * power)
-    .find((size) => size >= rough)!;
+  if (!(span.to > span.from)) return [];
+  const count = Math.max(most, 1);
+  const step = tickStep(span.from, span.to, count);
   const digits = Math.min(
     Math.max(Math.ceil(9 - Math.log10(step) - 1e-9), 0),
     9,
   );
-  const found: Tick[] = [];
-  for (let i = Math.ceil(span.from / step); i * step <= span.to; i++) {
-    found.push({
-      time: i * step,
-      label: `${((i * step) / 1e9).toFixed(digits)} s`,
-    });
-  }
-  return found;
+  return round(span.from, span.to, count).map((time) => ({
+    time,
+    label: `${(time / 1e9).toFixed(digits)} s`,
+  }));
 }
 
 /** As it stands in the address: whole nanoseconds. */

@@ -7,6 +7,7 @@ import { fill, h, perFrame } from "../../shell/dom";
 import { bar } from "./bar";
 import { below, type Below } from "./below";
 import { listen } from "./hands";
+import { act } from "./keys";
 import {
   AXIS,
   laneHeight,
@@ -20,7 +21,7 @@ import { between, drawOver, scrolledTo, type Over } from "./overlay";
 import { Picture } from "./picture";
 import { isOfLock, lanes, segmentAt, type Lane } from "./segments";
 import { panned, read, within, written, zoomed, type Span } from "./span";
-import { reading, waited, type Waited } from "./reading";
+import { reading, timesOf } from "./reading";
 import { segmentWords, threadWords, waitWords, type Tables } from "./told";
 import { nextWait, noWaits, passed, waitOf } from "./wait";
 
@@ -77,7 +78,6 @@ class Timeline implements Mounted {
   private readonly whole: number;
   private tables: Tables | null = null;
   private lanes: Lane[] = [];
-  private waited: Waited | null = null;
   private readonly readers = h("div");
   private readonly under = h("div", { class: "under" });
   private flame: Below | null = null;
@@ -143,8 +143,8 @@ class Timeline implements Mounted {
     const gil = recording.meta.kinds.indexOf("gil");
     const threads = recording.threads.length;
     this.lanes = lanes(threads, samples, waits, gil);
-    this.tables = { recording, samples, waits, lanes: this.lanes };
-    this.waited = waited(waits, threads, gil);
+    const times = timesOf({ recording, samples, waits });
+    this.tables = { recording, samples, waits, lanes: this.lanes, times };
     this.update();
   }
 
@@ -164,7 +164,12 @@ class Timeline implements Mounted {
     }
     const mask = threadMask(this.recording, app.state);
     const shown = this.lanes.filter((lane) => mask[lane.thread]);
-    this.layout.lanes = ordered(this.recording, shown, this.order);
+    this.layout.lanes = ordered(
+      this.recording,
+      shown,
+      this.tables?.times ?? null,
+      this.order,
+    );
     this.beneath();
     this.selected();
     this.bar();
@@ -224,9 +229,12 @@ class Timeline implements Mounted {
 
   private forReaders(): void {
     const of = this.layout.lanes.map((lane) => lane.thread).join();
-    if (!this.waited || of === this.readersOf) return;
+    if (!this.tables || of === this.readersOf) return;
     this.readersOf = of;
-    fill(this.readers, reading(this.recording, this.layout.lanes, this.waited));
+    fill(
+      this.readers,
+      reading(this.recording, this.layout.lanes, this.tables.times),
+    );
   }
 
   private bar(): void {
@@ -244,11 +252,7 @@ class Timeline implements Mounted {
     ]);
     if (barOf === this.barOf) return;
     this.barOf = barOf;
-    const zoom = (factor: number) => {
-      const { span } = this.layout;
-      const middle = (span.from + span.to) / 2;
-      this.show(zoomed(span, factor, middle, this.whole));
-    };
+    const zoom = (factor: number) => this.zoom(factor);
     const show = (span: Span) => this.show(within(span, this.whole));
     const whole = { from: 0, to: this.whole };
     fill(
@@ -269,7 +273,7 @@ class Timeline implements Mounted {
     const below = Math.max(whole - layout.height, 0);
     this.spacer.style.height = `${below}px`;
     layout.scroll = Math.min(this.scroll.scrollTop, below);
-    this.picture.draw(layout, this.app.theme, this.order);
+    this.picture.draw(layout, this.app.theme, this.order, this.tables.times);
     this.drawOver();
   }
 
@@ -313,15 +317,14 @@ class Timeline implements Mounted {
   }
 
   private listen(): void {
-    const perPixel = () =>
-      (this.layout.span.to - this.layout.span.from) / plotWidth(this.layout);
+    const length = () => this.layout.span.to - this.layout.span.from;
+    const perPixel = () => length() / plotWidth(this.layout);
     listen(this.over, {
       zoom: (factor, x) =>
         this.show(
           zoomed(this.layout.span, factor, timeAt(this.layout, x), this.whole),
         ),
-      pan: (pixels) =>
-        this.show(panned(this.layout.span, pixels * perPixel(), this.whole)),
+      pan: (pixels) => this.pan(pixels * perPixel()),
       brush: (a, b, done) => {
         const range = between(this.layout, a, b, this.whole);
         this.state.range = range;
@@ -351,16 +354,25 @@ class Timeline implements Mounted {
         this.app.explain(null);
         this.redrawOver();
       },
-      key: (event) => this.key(event),
+      key: (event) =>
+        act(event, {
+          pan: (share) => this.pan(share * length()),
+          zoom: (factor) => this.zoom(factor),
+          all: () => this.show({ from: 0, to: this.whole }),
+          lane: (by) => this.move(by),
+          tell: () => this.tell(this.state.cursor),
+          step: (by) => this.step(by),
+          letGo: () => this.letGo(),
+        }),
     });
   }
 
   /** What a lane is, in the bottom band, to stay there. */
   private tell(place: number): void {
     const lane = this.layout.lanes[place];
-    if (!lane) return;
+    if (!lane || !this.tables) return;
     this.state.cursor = place;
-    this.app.explain(threadWords(this.recording, lane, this.app), true);
+    this.app.explain(threadWords(this.tables, lane, this.app), true);
     this.redrawOver();
   }
 
@@ -383,34 +395,28 @@ class Timeline implements Mounted {
     );
   }
 
-  private key(event: KeyboardEvent): boolean {
-    const { layout, state } = this;
-    const { from, to } = layout.span;
+  private zoom(factor: number): void {
+    const { from, to } = this.layout.span;
     const middle = (from + to) / 2;
-    const step = (to - from) * (event.shiftKey ? 0.5 : 0.1);
-    const move = (by: number) => {
-      const last = layout.lanes.length - 1;
-      state.cursor = Math.min(Math.max(state.cursor + by, 0), last);
-      this.reveal(state.cursor);
-      this.redraw();
-    };
-    if (event.key === "ArrowLeft")
-      this.show(panned(layout.span, -step, this.whole));
-    else if (event.key === "ArrowRight")
-      this.show(panned(layout.span, step, this.whole));
-    else if (event.key === "ArrowDown") move(1);
-    else if (event.key === "ArrowUp") move(-1);
-    else if (event.key === "+" || event.key === "=")
-      this.show(zoomed(layout.span, 0.7, middle, this.whole));
-    else if (event.key === "-")
-      this.show(zoomed(layout.span, 1 / 0.7, middle, this.whole));
-    else if (event.key === "0") this.show({ from: 0, to: this.whole });
-    else if (event.key === "Enter") this.tell(state.cursor);
-    else if (event.key === "n") this.step(1);
-    else if (event.key === "p") this.step(-1);
-    else if (event.key === "Escape" && state.wait) this.select(null, -1);
-    else if (event.key === "Escape" && state.range)
-      this.app.set({ from: null, to: null }, true);
+    this.show(zoomed(this.layout.span, factor, middle, this.whole));
+  }
+
+  private pan(ns: number): void {
+    this.show(panned(this.layout.span, ns, this.whole));
+  }
+
+  /** To another lane, by keys. */
+  private move(by: number): void {
+    const { layout, state } = this;
+    const last = layout.lanes.length - 1;
+    state.cursor = Math.min(Math.max(state.cursor + by, 0), last);
+    this.reveal(state.cursor);
+    this.redraw();
+  }
+
+  private letGo(): boolean {
+    if (this.state.wait) this.select(null, -1);
+    else if (this.state.range) this.app.set({ from: null, to: null }, true);
     else return false;
     return true;
   }

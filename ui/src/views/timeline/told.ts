@@ -15,6 +15,7 @@ import {
   SIGNAL,
   type Lane,
 } from "./segments";
+import type { Times } from "./reading";
 import { lockName, passed, type Passed, type Wait } from "./wait";
 
 export const STATE_WORDS: Record<number, string> = {
@@ -26,14 +27,14 @@ export const STATE_WORDS: Record<number, string> = {
   [OFF]: "ready, but taken off the processor",
 };
 
-const SHORT: Record<number, string> = {
-  [RUN]: "running",
-  [GIL]: "waiting for the GIL",
-  [LOCK]: "for locks",
-  [SIGNAL]: "for signals",
-  [OTHER]: "otherwise",
-  [OFF]: "off by the scheduler",
-};
+const SHORT: readonly (readonly [keyof Times, string])[] = [
+  ["cpu", "CPU time"],
+  ["gil", "waiting for the GIL"],
+  ["locks", "for locks"],
+  ["signals", "for signals"],
+  ["other", "for anything else"],
+  ["off", "off by the scheduler"],
+];
 
 export interface Tables {
   recording: Recording;
@@ -41,6 +42,7 @@ export interface Tables {
   waits: Waits;
   /** By row of the table of threads. */
   lanes: readonly Lane[];
+  times: Times;
 }
 
 export function segmentWords(
@@ -93,17 +95,16 @@ function chainWords(recording: Recording, context: number): string {
 }
 
 /** A thread, and a way to look at it alone. */
-export function threadWords(
-  recording: Recording,
-  lane: Lane,
-  app: App,
-): HTMLElement {
+export function threadWords(tables: Tables, lane: Lane, app: App): HTMLElement {
+  const { recording, times } = tables;
   const thread = recording.threads[lane.thread]!;
   const alone =
     app.state.threads?.length === 1 && app.state.threads[0] === lane.thread;
-  const parts = [RUN, GIL, LOCK, SIGNAL, OTHER, OFF]
-    .filter((state) => lane.spent[state]! > 0)
-    .map((state) => `${SHORT[state]!} ${duration(lane.spent[state]!)}`);
+  const parts = SHORT.map(
+    ([key, name]) => [name, times[key][lane.thread]!] as const,
+  )
+    .filter(([, ns]) => ns > 0)
+    .map(([name, ns]) => `${name} ${duration(ns)}`);
   return h(
     "div",
     null,

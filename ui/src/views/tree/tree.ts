@@ -17,7 +17,7 @@ import {
 } from "../../shell/format";
 import { nothing, reading } from "../../shell/nothing";
 import { Rows } from "../../shell/rows";
-import { told } from "../../shell/told";
+import { explained } from "../flame/frame";
 import "./tree.css";
 import { above, hotPath, seen, type Seen } from "./visible";
 
@@ -62,15 +62,7 @@ export const tree: View = {
       rows = seen(shown!, open);
       table.show(rows.length, row);
     };
-    const explain = (node: number) =>
-      told(app, profile!, {
-        fn: shown!.fn[node],
-        line: shown!.line[node],
-        own: shown!.own[node],
-        total: shown!.total[node],
-        totalWaiting: shown!.totalWaiting[node],
-        samples: shown!.totalSamples[node],
-      });
+    const explain = (node: number) => explained(app, profile!, shown!, node);
 
     function row(index: number): HTMLElement {
       const { node, depth, children } = rows[index];
