@@ -173,15 +173,12 @@ void sonde_find_waits(void)
         while (atomic_load(&found[i].waits))
             sonde_found_wait_over((const void *)(uintptr_t)atomic_load(&found[i].key));
     atomic_store(&found_used, 0);
-    sonde_listed *listed = calloc(MOST_THREADS, sizeof *listed);
-    if (!listed)
-        return;
+    sonde_listed listed[MOST_THREADS];
     int saved = errno;
     uint32_t self = (uint32_t)syscall(SYS_gettid);
     int n = sonde_threads_here.list(listed, MOST_THREADS);
     for (int i = 0; i < n; i++)
         if (listed[i].tid != self)
             find_of(&listed[i]);
-    free(listed);
     errno = saved;
 }

@@ -10,8 +10,7 @@
 // Tells of every thread that waits for a lock right now. The caller holds the GIL.
 void sonde_find_waits(void);
 
-// A wait that was found says nothing itself when it is over: the one who lets go of `key` does. Was
-// one of those for it?
+// A wait that was found says nothing itself when it is over: the one who lets go of `key` does.
 void sonde_found_wait_over(const void *key);
 
 #endif
