@@ -7,6 +7,7 @@ well as the profiler's, so the longest gap of as long a time without a profiler 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -34,7 +35,7 @@ class Running:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=env.variables(),
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         )
         self.pid = int(self._hear())
         time.sleep(0.5)
@@ -81,11 +82,14 @@ def attach_once(pid: int, path: Path, length: float) -> Attached:
     from sonde.recording.reader import read
 
     began = time.time()
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "sonde", "attach", str(pid), "-o", path, "--for", f"{length}"],
-        check=True,
+        check=False,
         capture_output=True,
+        text=True,
     )
+    if done.returncode:
+        sys.exit(done.stderr)
     facts = read(path).target
     # A recording begins when its first process is admitted.
     seconds, entered = facts["started"] - began, facts["entered"]

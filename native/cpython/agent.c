@@ -87,7 +87,12 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
     if (!follows_forks)
         follows_forks = pthread_atfork(NULL, NULL, forked_child) == 0;
     sonde_watch_code();
+    // The recorder arms every thread before it answers, which takes 20 ms where there are 500. A
+    // program that records itself waits for that; one that is attached to goes on.
+    PyThreadState *meanwhile = reason == SONDE_ATTACH ? PyEval_SaveThread() : NULL;
     int error = begin(reason);
+    if (meanwhile)
+        PyEval_RestoreThread(meanwhile);
     if (error)
         sonde_unwatch_code();
     return error;

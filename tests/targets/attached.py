@@ -15,7 +15,6 @@ seconds = float(sys.argv[1])
 done = threading.Event()
 spent = {"long_part": 0, "short_part": 0}
 visits = {"long_part": 0, "short_part": 0}
-lock, other_lock = threading.Lock(), threading.Lock()
 
 
 def long_part(n):
@@ -45,27 +44,46 @@ def work():
         time.sleep(0.002)
 
 
+class Held:
+    """A lock that is held for a known time whenever somebody is about to wait for it."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+        self.lock = threading.Lock()
+        self.asked, self.held = threading.Event(), threading.Event()
+
+    def hold(self):
+        while not done.is_set():
+            if not self.asked.wait(0.05):
+                continue
+            self.asked.clear()
+            with self.lock:
+                self.held.set()
+                time.sleep(self.seconds)
+
+    def take(self):
+        self.asked.set()
+        self.held.wait()
+        self.held.clear()
+        with self.lock:
+            pass
+
+
+longer, shorter = Held(0.012), Held(0.006)
+
+
 def hold():
-    while not done.is_set():
-        with lock:
-            time.sleep(0.006)
-        time.sleep(0.003)
+    longer.hold()
 
 
 def hold_less():
-    while not done.is_set():
-        with other_lock:
-            time.sleep(0.003)
-        time.sleep(0.006)
+    shorter.hold()
 
 
 def take():
     while not done.is_set():
-        with lock:
-            pass
-        with other_lock:
-            pass
-        time.sleep(0.001)
+        longer.take()
+        shorter.take()
 
 
 def doze():
@@ -127,6 +145,7 @@ def main():
             _, text = text.split(b"\n", 1)
             print(json.dumps(state()), flush=True)
     done.set()
+    threads.sort(key=lambda thread: thread.name != "taker")  # the others must hear it
     for thread in threads:
         thread.join()
     print("over")

@@ -32,7 +32,8 @@ def folder_for_sockets() -> str | None:
 
 
 def announce(folder: str, path: str, pids: list[int], what: list[str]) -> None:
-    facts = {"path": path, "pids": pids, "what": what, "recorder": os.getpid()}
+    own = os.getpid()
+    facts = {"path": path, "pids": pids, "what": what, "recorder": own, "born": _born(own)}
     text = os.path.join(folder, FILE)
     with contextlib.suppress(OSError):  # only for finding it; the recording goes on without
         with open(text + ".new", "w") as f:
@@ -59,8 +60,20 @@ def running() -> list[RunningSession]:
                 session = RunningSession(
                     facts["path"], facts["pids"], facts["what"], facts["recorder"]
                 )
+                born = facts["born"]
             except (OSError, ValueError, KeyError, TypeError):
                 continue
-            if os.path.exists(f"/proc/{session.recorder}"):
+            # A recorder that was killed leaves its file, and its number may be another's by now.
+            if born and born == _born(session.recorder):
                 found.append(session)
     return found
+
+
+def _born(pid: int) -> int:
+    """When a process was started, in clock ticks since boot; 0 if there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            stat = f.read()
+        return int(stat[stat.rfind(b")") + 2 :].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
