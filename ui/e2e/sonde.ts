@@ -10,7 +10,8 @@ import { folder, SONDE } from "./record";
 
 export { expect };
 
-export type RecordingName = "shop" | "repaired" | "hostile" | "everything";
+export type RecordingName =
+  "shop" | "repaired" | "hostile" | "everything" | "empty";
 
 export function file(name: RecordingName): string {
   return join(folder(), `${name}.sonde`);
@@ -121,5 +122,5 @@ export async function open(
   state = "",
 ): Promise<void> {
   await page.goto(`${url}#view=${view}${state && `&${state}`}`);
-  await page.waitForSelector(`main#view.${view} > *`);
+  await page.waitForSelector(`main#view.${view} > :not([hidden])`);
 }
