@@ -2,8 +2,8 @@
 
     made.py FOLDER
 
-writes both into FOLDER, and the parts of the first with what must come out of them in truth.json,
-for the tests that run outside Python.
+writes both and an empty one into FOLDER, and the parts of the first with what must come out of them
+in truth.json, for the tests that run outside Python.
 """
 
 from __future__ import annotations
@@ -196,4 +196,5 @@ if __name__ == "__main__":
     out = Path(sys.argv[1])
     everything().write(str(out / "everything.sonde"))
     hostile().write(str(out / "hostile.sonde"))
+    Maker(duration_ns=0).write(str(out / "empty.sonde"))
     written(everything().recording(), out)

@@ -22,11 +22,20 @@ const VIEWS = [
 const QUIET_MS = 500;
 const TIMES = 3;
 
-/** In the page: when something was last drawn or changed, and when the last input came. */
+/**
+ * In the page: when something was last drawn or changed, when the last input came, and when what
+ * it set off came to rest. What the page does after a rest (writing the address, say) is no part
+ * of the answer to a gesture.
+ */
 function watch() {
-  const seen = { drawn: 0, input: 0 };
+  const REST_MS = 100;
+  const seen = { drawn: 0, input: 0, answered: 0 };
   window.watched = seen;
-  const stamp = () => (seen.drawn = performance.now());
+  const stamp = () => {
+    seen.drawn = performance.now();
+    if (!seen.answered || seen.drawn - seen.answered < REST_MS)
+      seen.answered = seen.drawn;
+  };
   for (const name of ["fillRect", "clearRect", "fillText", "fill", "stroke"]) {
     const real = CanvasRenderingContext2D.prototype[name];
     CanvasRenderingContext2D.prototype[name] = function (...args) {
@@ -35,8 +44,13 @@ function watch() {
     };
   }
   new PerformanceObserver((list) => {
-    for (const task of list.getEntries())
-      seen.drawn = Math.max(seen.drawn, task.startTime + task.duration);
+    for (const { startTime, duration } of list.getEntries()) {
+      const end = startTime + duration;
+      seen.drawn = Math.max(seen.drawn, end);
+      // Work that began before the rest is not over when it began.
+      if (startTime < seen.answered + REST_MS)
+        seen.answered = Math.max(seen.answered, end);
+    }
   }).observe({ type: "longtask", buffered: true });
   document.addEventListener("DOMContentLoaded", () =>
     new MutationObserver(stamp).observe(document.body, {
@@ -73,22 +87,31 @@ async function drawn(page, url, view) {
   });
 }
 
-/** The longest of several times the same gesture. */
+/** The longest of several times the same gesture, and the most processor time of the page. */
 async function gesture(page, act) {
   let slowest = 0;
+  let busiest = 0;
   for (let i = 0; i < TIMES; i++) {
-    await page.evaluate(
-      () => (window.watched.input = window.watched.drawn = 0),
+    await page.evaluate(() =>
+      Object.assign(window.watched, { input: 0, drawn: 0, answered: 0 }),
     );
+    const before = await worked(page);
     await act(i);
     await page.waitForTimeout(QUIET_MS);
     await quiet(page);
+    busiest = Math.max(busiest, (await worked(page)) - before);
     const took = await page.evaluate(
-      () => window.watched.drawn - window.watched.input,
+      () => window.watched.answered - window.watched.input,
     );
     slowest = Math.max(slowest, took);
   }
-  return slowest;
+  return [slowest, busiest];
+}
+
+/** Milliseconds of processor time that the page's own thread has used. */
+async function worked(page) {
+  const { metrics } = await page.profiler.send("Performance.getMetrics");
+  return 1000 * metrics.find((one) => one.name === "TaskDuration").value;
 }
 
 async function gestures(page, url) {
@@ -151,6 +174,8 @@ try {
   });
   page.setDefaultTimeout(120_000);
   await page.addInitScript(watch);
+  page.profiler = await page.context().newCDPSession(page);
+  await page.profiler.send("Performance.enable", { timeDomain: "threadTicks" });
   // The server makes a part when it is first asked for; that is reading, not drawing.
   for (const view of ["flame", "locks"]) await drawn(page, url, view);
   const told = { views: VIEWS, server: [], file: [], gestures: {} };

@@ -1,7 +1,14 @@
 /** The chosen samples summed over the calling context tree; what the time views share. */
 
 import type { Fn, Recording, Samples } from "../data/recording";
-import { Stretches, summed, type Choice, type Sums } from "./choice";
+import {
+  EVERYTHING,
+  narrowed,
+  Stretches,
+  summed,
+  type Choice,
+  type Sums,
+} from "./choice";
 import { functionsOf, shapeOf, type Shape } from "./shape";
 import { NO_CHANGES, transformed, type Changes } from "./transform";
 
@@ -41,6 +48,7 @@ export class Profiler {
   readonly functions: readonly Fn[];
   private readonly shapes = new Map<string, Shape>();
   private readonly stretches: Stretches;
+  private whole: Sums | null = null;
 
   constructor(
     readonly recording: Recording,
@@ -51,7 +59,7 @@ export class Profiler {
   }
 
   profile(choice: Choice, changes: Changes = NO_CHANGES): Profile {
-    const sums = summed(this.recording, this.stretches, choice);
+    const sums = this.sums(choice);
     const trees = new Map<boolean, Tree>();
     const tree = (mergeLines: boolean): Tree => {
       let found = trees.get(mergeLines);
@@ -62,13 +70,17 @@ export class Profiler {
         );
       return found;
     };
-    const merged = tree(true);
-    let total = 0;
-    let samples = 0;
-    for (let i = 0; i < merged.size; i++) {
-      if (merged.parent[i] >= 0) continue;
-      total += merged.total[i];
-      samples += merged.totalSamples[i];
+    const measured = all(sums.running) + all(sums.waiting);
+    let total = measured;
+    let samples = all(sums.runningSamples) + all(sums.waitingSamples);
+    if (changes.focus.length || changes.hide.length) {
+      const merged = tree(true);
+      total = samples = 0;
+      for (let i = 0; i < merged.size; i++) {
+        if (merged.parent[i] >= 0) continue;
+        total += merged.total[i];
+        samples += merged.totalSamples[i];
+      }
     }
     return {
       recording: this.recording,
@@ -76,10 +88,26 @@ export class Profiler {
       changes,
       functions: this.functions,
       total,
-      measured: all(sums.running) + all(sums.waiting),
+      measured,
       samples,
       tree,
     };
+  }
+
+  /** The sums of everything are made once: then another time is a choice between them. */
+  private sums(choice: Choice): Sums {
+    if (narrowed(choice)) return summed(this.recording, this.stretches, choice);
+    const whole = (this.whole ??= summed(
+      this.recording,
+      this.stretches,
+      EVERYTHING,
+    ));
+    const none = new Float64Array(whole.running.length);
+    if (choice.time === "running")
+      return { ...whole, waiting: none, waitingSamples: none };
+    if (choice.time === "waiting")
+      return { ...whole, running: none, runningSamples: none };
+    return whole;
   }
 
   private shape(mergeLines: boolean, changes: Changes): Shape {

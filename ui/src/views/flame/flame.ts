@@ -12,6 +12,8 @@ import "./flame.css";
 import { explained, frameMenu, tip } from "./frame";
 import { Icicle } from "./icicle";
 
+const SOON = 300;
+
 export const flame: View = {
   id: "flame",
   title: "Flame",
@@ -76,6 +78,8 @@ export const flame: View = {
           app.theme,
           zoomed(),
         );
+        // What the pointer will ask for: which line of a frame is hot.
+        setTimeout(() => turn === asked && found.tree(false), SOON);
       },
       destroy() {
         asked++;

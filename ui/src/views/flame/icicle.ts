@@ -40,6 +40,8 @@ export class Icicle {
   private rows: Row[] = [];
   private pointed: number | null = null;
   private selected: number | null = null;
+  /** How far the rows reach below what is seen. */
+  private below = 0;
   private width = 0;
   private height = 0;
   private moving = 0;
@@ -122,16 +124,16 @@ export class Icicle {
     this.width = this.element.clientWidth;
     this.height = this.element.clientHeight;
     if (!this.width || !this.height) return;
-    const place = () => {
-      this.rows = layout(order, this.span, this.width);
-      const needed = this.rows.length * ROW + 4;
-      this.room.style.height = `${Math.max(0, needed - this.height)}px`;
-    };
-    place();
-    if (this.element.clientWidth !== this.width) {
-      // A scroll bar came or went.
-      this.width = this.element.clientWidth;
-      place();
+    this.rows = layout(order, this.span, this.width);
+    const room = Math.max(0, this.rows.length * ROW + 4 - this.height);
+    if (room !== this.below) {
+      this.below = room;
+      this.room.style.height = `${room}px`;
+      // A scroll bar may have come or gone.
+      if (this.element.clientWidth !== this.width) {
+        this.width = this.element.clientWidth;
+        this.rows = layout(order, this.span, this.width);
+      }
     }
     const context = sized(this.base, this.width, this.height);
     this.letters ??= new Lettering(context, `12px ${theme.font}`);

@@ -87,9 +87,6 @@ export const sandwich: View = {
         if (!found.total) return;
         const wanted = Number(app.own("sandwich", "fn") ?? rows[0].fn);
         const chosen = rows.find((row) => row.fn === wanted) ?? rows[0];
-        const flags = search(found.functions, app.state.search);
-        table.show(found, rows, flags, chosen.fn);
-        fill(title, ...headline(found, chosen));
         const tree = found.tree(true);
         if (tree !== of.tree || chosen.fn !== of.fn) {
           of = { tree, fn: chosen.fn };
@@ -99,6 +96,10 @@ export const sandwich: View = {
         const look = (side: Tree) => colouring(app, found, side, null, true);
         above.show(shown.callers!, look(shown.callers!), app.theme, -1);
         below.show(shown.callees!, look(shown.callees!), app.theme, -1);
+        // After the canvases: they ask for their size, and rows just built would be measured for it.
+        const flags = search(found.functions, app.state.search);
+        table.show(found, rows, flags, chosen.fn);
+        fill(title, ...headline(found, chosen));
         app.explain(told(app, found, { ...chosen, line: 0 }), true);
       },
       destroy() {

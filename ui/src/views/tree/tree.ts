@@ -23,7 +23,7 @@ import { above, hotPath, seen, type Seen } from "./visible";
 
 const DEEPEST_INDENT = 40;
 const INDENT = 12;
-const MOST_OPENED = 200;
+const MOST_OPENED = 50;
 
 export const tree: View = {
   id: "tree",

@@ -14,9 +14,10 @@ export function seen(tree: Tree, open: ReadonlySet<number>): Seen[] {
   const work = heaviest(tree, -1).reverse();
   while (work.length) {
     const node = work.pop()!;
-    const children = heaviest(tree, node);
-    rows.push({ node, depth: tree.depth[node], children: children.length > 0 });
-    if (open.has(node)) work.push(...children.reverse());
+    const children = tree.totalSamples[node] > tree.samples[node];
+    rows.push({ node, depth: tree.depth[node], children });
+    if (children && open.has(node))
+      work.push(...heaviest(tree, node).reverse());
   }
   return rows;
 }
