@@ -89,7 +89,11 @@ def test_it_serves_until_interrupted(tmp_path: Path) -> None:
     if not (ROOT / "src" / "sonde" / "web" / "page.html").exists():
         pytest.skip("the page is not built; `make page` builds it")
     path = everything().write(str(tmp_path / "app.sonde"))
-    command = "import sys; from sonde.cli.main import main; sys.exit(main())"
+    # Tests that run in the background have it ignored, and so would what they start.
+    command = (
+        "import signal, sys; from sonde.cli.main import main; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(main())"
+    )
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "BROWSER")}
     started = subprocess.Popen(
         [sys.executable, "-c", command, "view", path],
