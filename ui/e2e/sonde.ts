@@ -84,7 +84,7 @@ function stopped(process: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     process.removeAllListeners("exit");
     process.on("exit", () => resolve());
-    process.kill("SIGINT");
+    process.kill(); // by SIGTERM: an interrupt may be ignored where tests run in the background
   });
 }
 
