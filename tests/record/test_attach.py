@@ -21,7 +21,7 @@ Keep = Callable[[str], Path]
 
 PROGRAM = TARGETS / "attached.py"
 THREADS = {"MainThread", "worker", "holder", "second", "taker", "dozer"}
-ALL = ("--what", "cpu,locks,waits")
+ALL = ("--what", "cpu,locks,waits", "--rate", "5000")
 OVERLAP = 0.95
 
 

@@ -6,13 +6,15 @@ answered with a line of JSON.
 
 import json
 import os
+import random
 import select
 import sys
 import threading
 import time
 
 seconds = float(sys.argv[1])
-done = threading.Event()
+done, nobody_takes = threading.Event(), threading.Event()
+die = random.Random(1)
 spent = {"long_part": 0, "short_part": 0}
 visits = {"long_part": 0, "short_part": 0}
 
@@ -39,8 +41,9 @@ def work():
     short_part(100_000)
     unit = int(100_000 * 400_000 / (time.thread_time_ns() - start)) + 1
     while not done.is_set():
-        turn(long_part, unit)
-        turn(short_part, unit)
+        # Lengths vary, so that no turn keeps step with the sampler's period.
+        turn(long_part, int(unit * die.uniform(0.5, 1.5)))
+        turn(short_part, int(unit * die.uniform(0.5, 1.5)))
         time.sleep(0.002)
 
 
@@ -53,7 +56,7 @@ class Held:
         self.asked, self.held = threading.Event(), threading.Event()
 
     def hold(self):
-        while not done.is_set():
+        while not nobody_takes.is_set():
             if not self.asked.wait(0.05):
                 continue
             self.asked.clear()
@@ -84,6 +87,7 @@ def take():
     while not done.is_set():
         longer.take()
         shorter.take()
+    nobody_takes.set()
 
 
 def doze():
@@ -145,7 +149,6 @@ def main():
             _, text = text.split(b"\n", 1)
             print(json.dumps(state()), flush=True)
     done.set()
-    threads.sort(key=lambda thread: thread.name != "taker")  # the others must hear it
     for thread in threads:
         thread.join()
     print("over")
