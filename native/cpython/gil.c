@@ -18,7 +18,8 @@ typedef struct _gil_runtime_state gil_t;
 static TLS struct {
     gil_t *waiting_for;
     uint64_t since, sequence;
-    bool told; // that it waits
+    unsigned long switches; // of the GIL, when the wait began
+    bool told;              // that it waits
 } wait_;
 
 // A wait is told as a whole when it is over. One that takes this long, or for ever, is told while
@@ -49,10 +50,15 @@ static bool is_locked(gil_t *gil)
 #endif
 }
 
-static void tell_long_wait(uint64_t lock)
+// We hold the GIL's mutex: nobody takes it or lets it go meanwhile.
+static void tell_long_wait(gil_t *gil)
 {
+    uint64_t lock = (uint64_t)(uintptr_t)gil;
     sonde_lock_tell(SONDE_LOCK_ENTER, SONDE_KIND_GIL, lock, wait_.sequence, wait_.since);
-    sonde_lock_tell_holder(SONDE_KIND_GIL, lock);
+    // Who was asked to let go and has not for so long is in C code, and its frames stand still. Any
+    // other holder runs while we would read them, and tells itself when it lets go.
+    if (gil->switch_number == wait_.switches)
+        sonde_lock_tell_holder(SONDE_KIND_GIL, lock);
 }
 
 int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
@@ -65,9 +71,10 @@ int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
         wait_.told = false;
         wait_.since = sonde_now();
         wait_.sequence = sonde_lock_sequence((uint64_t)(uintptr_t)gil);
+        wait_.switches = gil->switch_number;
     } else if (!wait_.told && sonde_now() - wait_.since > LONG_NS) {
         wait_.told = true;
-        tell_long_wait((uint64_t)(uintptr_t)gil);
+        tell_long_wait(gil);
     }
     bool entered = sonde_wait_begin(cond, (uint64_t)(uintptr_t)gil, SONDE_KIND_GIL) != NULL;
     int result = pthread_cond_timedwait(cond, mutex, until);

@@ -113,8 +113,7 @@ static void walk_body(void *arg)
         job->event->flags |= SONDE_UNDECODABLE;
 }
 
-// The GIL itself tells who has it. That thread runs: it is believed if its top frame stays, as it
-// does in C code.
+// The GIL itself tells who has it. The caller knows that this thread is in C code.
 static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_state *gil,
                                 const sonde_listed *listed, int n, uint32_t *depth,
                                 sonde_event *event)
