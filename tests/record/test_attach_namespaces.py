@@ -66,7 +66,7 @@ def agent_copies(pid: int) -> set[str]:
 
 def test_into_a_container(python: Interpreter, keep: Keep) -> None:
     """Its own mounts, in which there is no sonde and another /tmp, and its own process ids."""
-    hide = f'mount -t tmpfs none /tmp && mount -t tmpfs none {FOLDER} && exec "$@"'
+    hide = f'mount -t tmpfs none {FOLDER} && mount -t tmpfs none /tmp && exec "$@"'
     command = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", hide, "sh"]
     with running([*command, python.path, "-c", PROGRAM], python) as pid:
         assert process.status_of(pid)["NSpid"].split()[-1] == "1"
