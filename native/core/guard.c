@@ -125,13 +125,17 @@ bool sonde_guard_run(void (*body)(void *), void *arg)
 bool sonde_guard_run_unasked(void (*body)(void *), void *arg)
 {
     sigjmp_buf here;
-    if (sigsetjmp(here, 0))
+    // A sample may be taken while this thread is inside another body.
+    sigjmp_buf *volatile outer = landing;
+    if (sigsetjmp(here, 0)) {
+        landing = outer;
         return false;
+    }
     landing = &here;
     __asm__ volatile("" ::: "memory");
     body(arg);
     __asm__ volatile("" ::: "memory");
-    landing = NULL;
+    landing = outer;
     return true;
 }
 

@@ -12,7 +12,8 @@ void sonde_guard_install(void);
 // Puts the previous handlers back where ours are still in place. Only while no body runs.
 void sonde_guard_remove(void);
 
-// Runs body(arg); false if it faulted. Bodies do not nest, take no lock and own nothing.
+// Runs body(arg); false if it faulted. Bodies take no lock and own nothing; one
+// may run inside another.
 bool sonde_guard_run(void (*body)(void *), void *arg);
 
 // The same without asking the kernel first whether the handler is still ours, which may take as

@@ -387,12 +387,27 @@ static void tells_the_target_what_it_believes(void)
     set(SIGBUS, SIG_DFL);
 }
 
+static void fault_inside(void *arg)
+{
+    CHECK(sonde_guard_run(do_nothing, NULL));
+    CHECK(!sonde_guard_run(read_at, nowhere));
+    read_at(arg); // what ran inside has not taken the guard away
+}
+
+static void one_inside_another(void)
+{
+    sonde_guard_install();
+    CHECK(!sonde_guard_run(fault_inside, nowhere));
+    sonde_guard_remove();
+}
+
 int main(void)
 {
     // What sanitizers put there is not what these tests are about.
     set(SIGSEGV, SIG_DFL);
     set(SIGBUS, SIG_DFL);
     RUN(ends_bodies_that_fault);
+    RUN(one_inside_another);
     RUN(guards_each_thread_for_itself);
     RUN(lets_the_rest_die);
     RUN(sent_signals_are_never_ours);
