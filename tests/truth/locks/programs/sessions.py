@@ -87,11 +87,12 @@ def late():
     with session("late"):
         started = now()
         time.sleep(HOLD_S)
+        held_until = now()
         let_go.set()
         for thread in threads:
             thread.join()
         against(hold_after, wait_after)
-    return {"start": start, "started": started}
+    return {"start": start, "started": started, "held_until": held_until}
 
 
 # ---- a wait that sees one session end and another one begin
