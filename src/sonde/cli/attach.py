@@ -8,38 +8,21 @@ from typing import Annotated
 import typer
 
 from sonde.cli._last_words import last_words
+from sonde.cli._recording import Output, Rate, Sampler, What
 from sonde.cli._sampler import check_sampler
 from sonde.errors import UsageError
 
 
 def attach(
     pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython process.")],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="The recording; sonde-PROGRAM-PID.sonde if not given.",
-        ),
-    ] = None,
+    output: Output = None,
     seconds: Annotated[
         float | None,
         typer.Option("--for", metavar="SECONDS", help="How long; until Ctrl-C if not given."),
     ] = None,
-    rate: Annotated[
-        int, typer.Option(metavar="HZ", help="Samples per second of each thread's CPU time.")
-    ] = 1000,
-    what: Annotated[
-        str, typer.Option(metavar="LIST", help="What to record, of: cpu, locks, waits.")
-    ] = "cpu,locks",
-    sampler: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="perf, perf-user, reader, cross-core or remote; auto takes the best one.",
-        ),
-    ] = "auto",
+    rate: Rate = 1000,
+    what: What = "cpu,locks",
+    sampler: Sampler = "auto",
     no_children: Annotated[
         bool, typer.Option("--no-children", help="Do not follow processes the target forks.")
     ] = False,
