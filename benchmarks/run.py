@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -144,6 +145,8 @@ def options() -> argparse.Namespace:
 
 def main() -> None:
     chosen = options()
+    # In the background of a shell it is ignored, and by all that we start: peers end on it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(chosen, Path(scratch))
         about = machine.describe(bench.pythons)
