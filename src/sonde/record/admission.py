@@ -1,0 +1,236 @@
+"""How processes come into a session: their agents introduce themselves, or we read them."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import struct
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import shm
+from .arming import Arming
+from .contexts import Contexts
+from .remote import RemoteReader
+from .steering import Steering
+from .target import TargetProcess
+from .tids import ThreadIds
+
+if TYPE_CHECKING:
+    from sonde.recording.writer import Writer
+
+    from .roster import Roster
+
+ANSWER_S = 1.0
+# No execve takes longer to replace the old program.
+EXEC_NS = 1_000_000_000
+# A target without an agent after this long will not get one.
+PATIENCE_NS = 1_000_000_000
+
+
+class Admission:
+    def __init__(
+        self,
+        config: dict[str, Any],
+        writer: Writer,
+        roster: Roster,
+        selector: selectors.BaseSelector,
+        listener: socket.socket,
+        path: str,
+        tell: Callable[[str, int | str], None],
+    ) -> None:
+        self._config = config
+        self._writer = writer
+        self._roster = roster
+        self._selector = selector
+        self._listener = listener
+        self._path = path
+        self._tell = tell
+        self.period = 1_000_000_000 // config["rate"]
+        self._what = set(config["what"])
+        self._arming = Arming(self.period, "waits" in self._what, config.get("sampler", "auto"))
+        self._contexts = Contexts(writer)
+        self._executing: dict[int, int] = {}
+        self._remote: RemoteReader | None = None
+        self._steering = Steering()
+        self.origin: int | None = None
+        """When the first process came in: before it there was nothing to record."""
+        self.trouble: str | None = None
+        self.why_remote = ""
+        selector.register(listener, selectors.EVENT_READ, "agent")
+
+    @property
+    def left_behind(self) -> int:
+        return self._steering.left_behind
+
+    def accept(self) -> None:
+        connection, _ = self._listener.accept()
+        stays = False
+        try:
+            stays = self._admit(connection)
+        except struct.error:
+            pass  # it is no agent
+        except OSError as error:  # it died, or a target that lives goes on unprofiled
+            self.trouble = f"recording it failed: {_words(error.errno)}"
+        if not stays:
+            connection.close()
+
+    def end(self) -> None:
+        """Nobody is sampled any more; agents that were put into a process leave it."""
+        if self._remote is not None:
+            self._remote.stop()
+        self._roster.disarm()
+        self._steering.end()
+
+    # ---- agents
+
+    def _admit(self, connection: socket.socket) -> bool:
+        """An agent introduces itself; true if its connection is to stay."""
+        connection.settimeout(ANSWER_S)
+        magic, protocol, told_pid, told_tid, _, reason, version_hex, _ = shm.HELLO.unpack(
+            connection.recv(shm.HELLO.size)
+        )
+        if magic != shm.MAGIC or protocol != shm.PROTOCOL:
+            return False
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        pid, uid, _ = struct.unpack("iII", credentials)
+        if uid not in (os.getuid(), 0) and os.getuid() != 0:
+            return False
+        if reason == shm.REASON_REMOTE:
+            if pid != os.getpid():
+                return False
+            pid = told_pid
+        if reason == shm.REASON_STEER:
+            self._steering.add(pid, ThreadIds(pid).ours(told_tid), connection)
+            self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
+            self._tell("steered", pid)
+            return True
+        if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
+            self._around_exec(pid, reason)
+            connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
+        # One that comes after we gave up waiting for it finds itself read from outside already.
+        elif reason != shm.REASON_ATTACH or self._remote is None:
+            self._take_in(connection, pid, reason, version_hex)
+        return False
+
+    def _take_in(self, connection: socket.socket, pid: int, reason: int, version_hex: int) -> None:
+        """A process to be recorded: give it memory, arm its threads."""
+        for old in self._roster.of(pid):
+            self._roster.drop(old, "replaced by exec" if reason == shm.REASON_START else None)
+        if self.origin is None:
+            self.origin = time.monotonic_ns()
+            self._writer.target({"started": time.time()})
+        slots, ring_size = self._config["slots"], self._config["ring_size"]
+        version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
+        target = TargetProcess(
+            pid, version, self._writer, self._contexts, self.origin, slots, ring_size
+        )
+        self._roster.add(target)
+        what = shm.WHAT_CPU
+        what |= shm.WHAT_WAITS if "waits" in self._what else 0
+        what |= shm.WHAT_LOCKS if "locks" in self._what else 0
+        follow = int(self._config.get("children", True))
+        socket.send_fds(
+            connection,
+            [
+                shm.CONFIG.pack(
+                    shm.MAGIC, shm.PROTOCOL, target.size, self.period, slots, ring_size,
+                    what, follow,
+                )
+            ],
+            [target.memfd],
+        )  # fmt: skip
+        magic, status = shm.READY.unpack(connection.recv(shm.READY.size))
+        if magic != shm.MAGIC or status:
+            self.trouble = f"the agent could not start: {_words(status)}"
+            self._roster.drop(target, self.trouble)
+            return
+        try:
+            if reason == shm.REASON_REMOTE:
+                target.armed = self._arming.read_remotely(pid, self.why_remote)
+            else:
+                target.armed = self._arming.arm(pid, self._steering.threads_of(pid))
+        except OSError:
+            self._roster.drop(target, None)
+            return
+        self._roster.watch(pid)
+        armed = target.armed
+        target.polls_waits = "waits" in self._what and not armed.wait_signals
+        self._roster.tally.armed(armed)
+        exact = int(armed.sampler == "perf-user" or "waits" in self._what)
+        connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
+        self._tell("admitted", pid)
+
+    def rearm(self, target: TargetProcess) -> None:
+        target.rearm(self._arming, self._steering.threads_of(target.pid))
+
+    # ---- a program replaces itself
+
+    def _around_exec(self, pid: int, reason: int) -> None:
+        for target in self._roster.of(pid):
+            if target.armed is None:
+                continue
+            if reason == shm.REASON_EXEC:
+                target.armed.close()
+                self._executing[pid] = time.monotonic_ns()
+            else:
+                self._executing.pop(pid, None)
+                self.rearm(target)
+
+    def rearm_survivors(self, now: int) -> None:
+        """A program that records itself cannot tell us that its exec failed; its memory does."""
+        for pid, since in list(self._executing.items()):
+            if now - since < EXEC_NS:
+                continue
+            del self._executing[pid]
+            for target in self._roster.of(pid):
+                if target.still_mapped():
+                    self.rearm(target)
+
+    # ---- a process that no agent enters
+
+    def read_remotely(self, root: int, age: int) -> None:
+        """No agent has come: read the target from outside, if it is a CPython."""
+        if self._remote is not None:
+            if self._remote.refusal:
+                self.trouble = self._remote.refusal
+                self._tell("refused", self.trouble)
+            return
+        wanted = self._config["sampler"] == "remote"
+        if not wanted and not self.why_remote and age < PATIENCE_NS:
+            return
+        remote = RemoteReader(root, self._path)
+        if wanted:
+            self.why_remote = "--sampler remote was asked for"
+        self.why_remote = self.why_remote or "no agent could enter the target"
+        if remote.try_start():
+            self._remote = remote
+        elif remote.refusal:
+            self._tell("refused", remote.refusal)
+
+    # ---- processes that were attached to
+
+    def hear_steered(self, pid: int) -> None:
+        number = self._steering.fileno(pid)
+        failed = self._steering.hear(pid)
+        if pid not in self._steering:
+            self._selector.unregister(number)
+        if failed is not None:
+            self.trouble = f"the agent could not start: {_words(failed)}"
+            self._tell("refused", self.trouble)
+
+    def ask_names(self) -> None:
+        for target in self._roster:
+            if target.pid in self._steering:
+                self._steering.ask_names(target.pid, target.unnamed())
+
+    def has_left(self, pid: int, now: int) -> bool:
+        """The process lives, but our agent in it does not."""
+        lost = self._steering.lost.get(pid)
+        return lost is not None and now - lost > EXEC_NS
+
+
+def _words(errno: int | None) -> str:
+    return os.strerror(errno or 0).lower()
