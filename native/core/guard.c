@@ -2,6 +2,7 @@
 #include "guard.h"
 
 #include "actions.h"
+#include "hot.h"
 
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -122,7 +123,7 @@ bool sonde_guard_run(void (*body)(void *), void *arg)
     return sonde_guard_in_place() && sonde_guard_run_unasked(body, arg);
 }
 
-bool sonde_guard_run_unasked(void (*body)(void *), void *arg)
+SONDE_HOT bool sonde_guard_run_unasked(void (*body)(void *), void *arg)
 {
     sigjmp_buf here;
     // A sample may be taken while this thread is inside another body.

@@ -1,10 +1,12 @@
 #include "ring.h"
 
+#include "hot.h"
+
 #include <string.h>
 
 // Records never wrap: where one does not fit before the end, a pad record fills the rest. The
 // consumer then reads every record from contiguous memory.
-void *sonde_ring_reserve(sonde_ring *ring, size_t size)
+SONDE_HOT void *sonde_ring_reserve(sonde_ring *ring, size_t size)
 {
     size = sonde_round8(size);
     uint64_t head = ring->head;
@@ -29,7 +31,7 @@ void *sonde_ring_reserve(sonde_ring *ring, size_t size)
     return ring->data + at;
 }
 
-void sonde_ring_commit(sonde_ring *ring, size_t size)
+SONDE_HOT void sonde_ring_commit(sonde_ring *ring, size_t size)
 {
     ring->head += sonde_round8(size);
     atomic_store_explicit(&ring->slot->head, ring->head, memory_order_release);

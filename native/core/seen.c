@@ -1,5 +1,7 @@
 #include "seen.h"
 
+#include "hot.h"
+
 #include <stdatomic.h>
 
 #define USES_BITS 20
@@ -22,7 +24,7 @@ static uint64_t key_of(const void *pointer)
     return ((uint64_t)(uintptr_t)pointer >> 3) & (((uint64_t)1 << 44) - 1);
 }
 
-uint64_t sonde_seen_find(const sonde_seen *seen, const void *pointer)
+SONDE_HOT uint64_t sonde_seen_find(const sonde_seen *seen, const void *pointer)
 {
     uint64_t key = key_of(pointer);
     uint32_t start = place_of(key);

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "clock.h"
+#include "hot.h"
 
 #include <errno.h>
 #include <string.h>
@@ -199,7 +200,7 @@ sonde_thread *sonde_claim(uint32_t tid)
     return NULL;
 }
 
-sonde_thread *sonde_enter(void)
+SONDE_HOT sonde_thread *sonde_enter(void)
 {
     uint32_t generation = atomic_load(&sonde.generation);
     if (!generation)
@@ -234,7 +235,7 @@ sonde_thread *sonde_enter(void)
 
 void sonde_leave_me_out(void) { mine.left_out = true; }
 
-void sonde_leave(sonde_thread *thread)
+SONDE_HOT void sonde_leave(sonde_thread *thread)
 {
     atomic_store_explicit(&thread->mark->busy, 0, memory_order_release);
 }
@@ -288,7 +289,7 @@ static void remember(sonde_thread *thread, uint32_t depth)
     thread->buffer = !thread->buffer;
 }
 
-void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
+SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
 {
     sonde_slot *slot = thread->slot;
     uint32_t keep = kept(thread, depth), count = depth - keep;

@@ -4,6 +4,7 @@
 #include "actions.h"
 #include "clock.h"
 #include "guard.h"
+#include "hot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,7 @@ typedef struct {
     uint32_t depth;
 } walk_job;
 
-static void walk_body(void *arg)
+SONDE_HOT static void walk_body(void *arg)
 {
     walk_job *job = arg;
     job->depth = walk_self(job->thread, job->context, &job->event);
@@ -59,7 +60,8 @@ static bool is_guarded(uint64_t now)
     return true;
 }
 
-static void write_walked(sonde_thread *thread, const ucontext_t *context, sonde_event event)
+SONDE_HOT static void write_walked(sonde_thread *thread, const ucontext_t *context,
+                                   sonde_event event)
 {
     walk_job job = {thread, context, event, 0};
     if (!is_guarded(event.time) || !sonde_guard_run_unasked(walk_body, &job)) {
@@ -160,7 +162,8 @@ static void find_lost_wait(sonde_thread *thread, const ucontext_t *context, uint
     thread->seen_cpu = cpu;
 }
 
-static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now, bool stale)
+SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now,
+                                  bool stale)
 {
     sonde_event event = {.time = now, .state = SONDE_RUNNING};
     event.cpu = cpu_at(thread, now, stale || thread->rests_until);
@@ -215,7 +218,7 @@ static void count_own_time(sonde_thread *thread)
     thread->entered_cpu = 0;
 }
 
-static void on_trap(int sig, siginfo_t *info, void *context)
+SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
 {
     if (info->si_code != TRAP_PERF) {
         sonde_act(&user, sig, info, context);

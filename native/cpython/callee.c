@@ -1,5 +1,6 @@
 #include "callee.h"
 
+#include "../core/hot.h"
 #include "describe.h"
 #include "sites.h"
 
@@ -82,8 +83,8 @@ static uint64_t of_callable(sonde_thread *thread, PyObject *callable)
     return 0;
 }
 
-uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject *code, uint64_t id,
-                      Py_ssize_t index)
+SONDE_HOT uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject *code,
+                                uint64_t id, Py_ssize_t index)
 {
     int site = sonde_call_site(thread, id, code, index);
     if (site == SITE_NONE)

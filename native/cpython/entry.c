@@ -1,5 +1,7 @@
 #include "entry.h"
 
+#include "../core/hot.h"
+
 #if PY_VERSION_HEX < 0x030D0000
 
 #include <stddef.h>
@@ -124,7 +126,7 @@ static const _PyCFrame *previous_cframe(const PyThreadState *state, const _PyCFr
     return NULL;
 }
 
-const _PyCFrame *sonde_entry_cframe(const PyThreadState *state, const ucontext_t *context)
+SONDE_HOT const _PyCFrame *sonde_entry_cframe(const PyThreadState *state, const ucontext_t *context)
 {
     const _PyCFrame *current = (const _PyCFrame *)state->cframe;
     if (!context || !current)

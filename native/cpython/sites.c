@@ -6,6 +6,7 @@
 #define NEED_OPCODE_METADATA
 #include "sites.h"
 
+#include "../core/hot.h"
 #include "opcode.h"
 #if PY_VERSION_HEX >= 0x030D0000
 #include "internal/pycore_opcode_metadata.h"
@@ -245,7 +246,8 @@ static int find_site(sonde_thread *thread, const PyCodeObject *code, Py_ssize_t 
 // One word per entry, so that handlers of all threads share it without a lock: the upper 48 bits
 // are the rest of a hash that loses nothing, the lower 16 the answer + 1.
 
-int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObject *code, Py_ssize_t index)
+SONDE_HOT int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObject *code,
+                              Py_ssize_t index)
 {
     if (index < 0 || index >= Py_SIZE(code))
         return SITE_NONE;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "walk.h"
 
+#include "../core/hot.h"
 #include "callee.h"
 #include "describe.h"
 #include "entry.h"
@@ -154,7 +155,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     return depth;
 }
 
-uint32_t sonde_cpython_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event)
+SONDE_HOT uint32_t sonde_cpython_walk(sonde_thread *thread, const ucontext_t *context,
+                                      sonde_event *event)
 {
     PyThreadState *state = own_state(context);
     if (!state) // a thread Python does not know: it has time, but no frames
