@@ -13,8 +13,8 @@ Prints Markdown tables. The method of each part is told in docs/evaluation.md.
 from __future__ import annotations
 
 import argparse
-import sys
 import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
