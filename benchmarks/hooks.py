@@ -17,6 +17,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,19 @@ class Hooks:
         self.quality = self._recorder.finished()["done"]
 
 
+def _settle(work: Callable[[], object], seconds: float) -> None:
+    """What is new to the recorder is told once, not in every slice.
+
+    And threads that fight for the GIL fall into one of two manners, in which it stays on one core
+    or goes to and fro; anything that starts beside them, such as a session, brings on the second
+    for some tenths of a second.
+    """
+    end = time.monotonic() + seconds
+    work()
+    while time.monotonic() < end:
+        work()
+
+
 def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     name = job["program"]
     if name in contended.ALONE:
@@ -86,7 +100,7 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
         for condition in names:
             if condition != "off":
                 hooks.on(samples=condition == "default")
-            work()  # what is new to the recorder is told once, not in every slice
+            _settle(work, job["settle"])
             slices.append((turn, condition, *timed(work, calls)))
             if condition != "off":
                 hooks.off()

@@ -19,7 +19,8 @@ from progress import say
 WORKER = Path(__file__).resolve().with_name("hooks.py")
 ALONE_SLICE_S = 0.006
 SINGLE_SLICE_S = 0.012
-CONTENDED_SLICE_S = 0.15
+CONTENDED_SLICE_S = 0.4
+CONTENDED_SETTLE_S = 0.4
 PAIR_BOUND_NS = 3.0
 SINGLE_BOUND = 0.01
 MEDIAN_BOUND = 0.05
@@ -52,7 +53,12 @@ class Measured:
 
 
 def _measure(
-    env: Environment, name: str, slice_s: float, plan: Plan, conditions: tuple[str, ...]
+    env: Environment,
+    name: str,
+    slice_s: float,
+    plan: Plan,
+    conditions: tuple[str, ...],
+    settle_s: float = 0.0,
 ) -> Measured | None:
     say(f"locks: {name}, Python {env.version}")
     job = {
@@ -60,6 +66,7 @@ def _measure(
         "conditions": conditions,
         "rate": 1000,
         "slice": slice_s,
+        "settle": settle_s,
         "seconds": plan.seconds,
         "least": plan.least,
         "seed": 1,
@@ -140,7 +147,7 @@ def of_contended(section: Section, envs: list[Environment], plan: Plan) -> None:
     for env in envs:
         for name in contended.PROGRAMS:
             conditions = ("off", "locks", "default")
-            found = _measure(env, name, CONTENDED_SLICE_S, plan, conditions)
+            found = _measure(env, name, CONTENDED_SLICE_S, plan, conditions, CONTENDED_SETTLE_S)
             if found is None:
                 continue
             cpu = median(found.ratios("locks"))
@@ -186,4 +193,4 @@ def report(
 ) -> None:
     of_alone(section, envs, Plan(2 if quick else 6))
     of_single(section, main, names, Plan(3 if quick else 12))
-    of_contended(section, [main] if quick else envs, Plan(4 if quick else 12, 4))
+    of_contended(section, [main] if quick else envs, Plan(6 if quick else 30, 3))

@@ -72,7 +72,7 @@ class Bench:
         plans = (
             {1000: Plan(6), 10_000: Plan(3)}
             if self.quick
-            else {100: Plan(14), 1000: Plan(10), 10_000: Plan(3.5)}
+            else {100: Plan(14), 1000: Plan(20), 10_000: Plan(3.5)}
         )
         names = self.programs(list(programs.PROGRAMS), QUICK_PROGRAMS)
         overhead.of_sonde(section, self.main, names, plans)
