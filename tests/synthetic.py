@@ -191,6 +191,7 @@ class Maker:
                 np.array([time for time, _, _ in self.marks], dtype=np.int64),
                 np.array([thread for _, thread, _ in self.marks], dtype=np.int32),
                 [text for _, _, text in self.marks],
+                np.zeros(len(self.marks), dtype=np.int64),
             ),
             self.quality,
             self.warnings,

@@ -65,7 +65,7 @@ static int receive(int fd, void *data, size_t size, int *passed)
 }
 
 static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
-                     uint32_t version_hex)
+                     uint32_t runtime, uint32_t version_hex)
 {
     memset(link, 0, sizeof *link);
     link->socket = link->memfd = -1;
@@ -84,6 +84,7 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
         .ppid = (uint32_t)getppid(),
         .reason = reason,
         .version_hex = version_hex,
+        .runtime = runtime,
     };
     // Where more connections wait than the recorder let in, connect waits for it too.
     struct timeval most = {ANSWER_MS / 1000, ANSWER_MS % 1000 * 1000};
@@ -95,9 +96,9 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
 }
 
 int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
-                    uint32_t version_hex)
+                    uint32_t runtime, uint32_t version_hex)
 {
-    int error = introduce(link, path, pid, reason, version_hex);
+    int error = introduce(link, path, pid, reason, runtime, version_hex);
     if (!error)
         error = receive(link->socket, &link->config, sizeof link->config, &link->memfd);
     if (!error && link->memfd < 0)
@@ -111,7 +112,7 @@ int sonde_link_tell(const char *path, uint32_t reason)
 {
     sonde_link link;
     sonde_arm answer;
-    int error = introduce(&link, path, (uint32_t)getpid(), reason, 0);
+    int error = introduce(&link, path, (uint32_t)getpid(), reason, 0, 0);
     if (!error)
         error = receive(link.socket, &answer, sizeof answer, NULL);
     sonde_link_close(&link);
@@ -120,7 +121,7 @@ int sonde_link_tell(const char *path, uint32_t reason)
 
 int sonde_link_steer(sonde_link *link, const char *path)
 {
-    int error = introduce(link, path, (uint32_t)getpid(), SONDE_STEER, 0);
+    int error = introduce(link, path, (uint32_t)getpid(), SONDE_STEER, 0, 0);
     if (error)
         sonde_link_close(link);
     return error;

@@ -14,7 +14,7 @@ typedef struct {
 // Connects to the session's socket, introduces process `pid` and receives what to do. 0 or an
 // errno.
 int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
-                    uint32_t version_hex);
+                    uint32_t runtime, uint32_t version_hex);
 // Says that hooks are in place (status 0) and waits until the recorder armed its events.
 int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm);
 // Says something that only wants to be confirmed. 0 or an errno.

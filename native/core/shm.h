@@ -15,9 +15,10 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 2u
+#define SONDE_PROTOCOL 3u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
+#define SONDE_UNWALKED 16u
 #define SONDE_NOTES_TID 0xffffffffu // the slot for what is said outside of handlers
 
 enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread is
@@ -50,6 +51,9 @@ typedef struct {
     _Atomic uint64_t faults;        // walks ended by the memory guard
     _Atomic uint64_t reader_cpu_ns; // CPU time of the reader thread
     _Atomic uint32_t slots_used;    // slots at and above this index were never claimed
+    uint32_t pad;
+    _Atomic uint64_t unwalked[SONDE_UNWALKED]; // stacks that could not be walked, by the runtime's
+                                               // own reasons
 } sonde_header;
 
 typedef struct {
@@ -92,6 +96,7 @@ enum { // kinds of records in a ring
     // id: a thread object's address, name: what it is called, since a time in file_len (its lower
     // half) and table_len
     SONDE_REC_THREAD = 5,
+    SONDE_REC_MARK = 7,
 };
 
 enum { // sonde_rec_sample.state, as in the recording
@@ -128,12 +133,24 @@ typedef struct {
     uint64_t frames[];      // `count` new ones, innermost first
 } sonde_rec_sample;
 
+enum {                         // sonde_rec.state of a SONDE_REC_CODE: what its table is
+    SONDE_TABLE_LOCATIONS = 0, // CPython's location table
+    SONDE_TABLE_BYTECODES =
+        1, // pairs of 32 bits, ascending: from this bytecode index on, this line
+};
+
 typedef struct { // followed by name, file, table bytes, in that order
     sonde_rec rec;
     uint64_t id;
     uint32_t first_line;
     uint32_t name_len, file_len, table_len;
 } sonde_rec_code;
+
+typedef struct { // a moment or a span of time that has a name; followed by that
+    sonde_rec rec;
+    uint64_t time, duration_ns;
+    uint32_t name_len, pad;
+} sonde_rec_mark;
 
 enum {                      // sonde_rec.state of a SONDE_REC_LOCK: what happened
     SONDE_LOCK_ENTER = 1,   // must wait; with the waiter's stack
@@ -172,10 +189,15 @@ typedef struct {
 typedef struct {
     uint32_t magic, protocol;
     uint32_t pid, tid, ppid;
-    uint32_t reason; // sonde_reason
-    uint32_t version_hex;
-    uint32_t pad;
+    uint32_t reason;      // sonde_reason
+    uint32_t version_hex; // major, minor, patch in its upper three bytes
+    uint32_t runtime;     // sonde_runtime
 } sonde_hello;
+
+enum sonde_runtime {
+    SONDE_CPYTHON = 0,
+    SONDE_HOTSPOT = 1,
+};
 
 enum sonde_reason {
     SONDE_START = 0,

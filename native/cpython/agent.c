@@ -3,55 +3,37 @@
 #define _GNU_SOURCE
 #include "agent.h"
 #include "../core/guard.h"
-#include "../core/handshake.h"
+#include "../core/join.h"
 #include "../core/reader.h"
 #include "../core/session.h"
-#include "../core/trap.h"
+#include "../core/steer.h"
 #include "describe.h"
 #include "execs.h"
 #include "locks.h"
-#include "steer.h"
 #include "threads.h"
 #include "walk.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
 static char socket_path[108];
 static bool follows_forks;
-static pid_t session_pid;
 
 static int begin(uint32_t reason)
 {
-    sonde_link link;
-    session_pid = getpid();
-    int error =
-        sonde_link_open(&link, socket_path, (uint32_t)session_pid, reason, (uint32_t)Py_Version);
+    sonde_runtime_facts facts = {SONDE_CPYTHON, (uint32_t)Py_Version, sonde_cpython_walk};
+    sonde_arm arm;
+    int error = sonde_join(socket_path, reason, &facts, &arm);
     if (error)
         return error;
-    sonde_guard_install();
-    sonde_trap_install(sonde_cpython_walk);
-    error = sonde_session_start(&link.config, link.memfd);
-    sonde_arm arm = {0};
-    int answered = sonde_link_ready(&link, (uint32_t)error, &arm);
-    sonde_link_close(&link);
-    if (!error)
-        error = answered;
-    sonde.exact_cpu = arm.exact_cpu;
-    if (!error)
-        error = sonde_reader_start(&arm, &sonde_threads_here);
+    error = sonde_reader_start(&arm, &sonde_threads_here);
     if (!error && (sonde.config.what & SONDE_WHAT_LOCKS))
         error = sonde_locks_start();
-    if (error) {
-        sonde_session_stop();
-        sonde_guard_remove();
-    }
+    if (error)
+        sonde_part();
     return error;
 }
 
@@ -105,12 +87,9 @@ EXPORT void sonde_agent_stop(void)
         return;
     sonde_locks_stop();
     sonde_reader_stop();
-    sonde_session_stop();
+    sonde_part();
     sonde_unwatch_code();
-    sonde_guard_remove();
 }
-
-EXPORT int sonde_agent_active(void) { return atomic_load(&sonde.generation) != 0; }
 
 void sonde_agent_describe(PyObject *thread_object)
 {
@@ -138,35 +117,6 @@ EXPORT void sonde_agent_thread_starts(PyObject *args)
     sonde_agent_describe(PyMethod_GET_SELF(method));
 }
 
-// A tick that falls into execve is delivered to the new program, which has no handler and dies of
-// it (seen on 6.18 in two of three cases: remove_on_exec takes the event away too late). So the
-// events are closed before, and armed again should the target still be here afterwards. Both may be
-// called after vfork, where the process is not the one that is sampled.
-EXPORT void sonde_agent_before_exec(void)
-{
-    if (!atomic_load(&sonde.generation) || getpid() != session_pid)
-        return;
-    int saved = errno;
-    sonde_link_tell(socket_path, SONDE_EXEC);
-    // One that came while the target had SIGTRAP blocked would stay pending in the new program.
-    sigset_t trap;
-    sigemptyset(&trap);
-    sigaddset(&trap, SIGTRAP);
-    struct timespec now = {0, 0};
-    while (sigtimedwait(&trap, NULL, &now) > 0)
-        ;
-    errno = saved;
-}
-
-EXPORT void sonde_agent_exec_failed(void)
-{
-    if (!atomic_load(&sonde.generation) || getpid() != session_pid)
-        return;
-    int saved = errno;
-    sonde_link_tell(socket_path, SONDE_EXEC_FAILED);
-    errno = saved;
-}
-
 static int on_audit(const char *event, PyObject *args, void *unused)
 {
     (void)unused;
@@ -180,12 +130,3 @@ static int on_audit(const char *event, PyObject *args, void *unused)
 // For programs that record themselves; a launched one has the preload library for this. Audit hooks
 // cannot be taken out again.
 EXPORT int sonde_agent_audit(void) { return PySys_AddAuditHook(on_audit, NULL); }
-
-// What the target believes a signal to be that we have a hand on; 0 if this is none of those.
-EXPORT int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigaction *get)
-{
-    if (sig != SIGTRAP)
-        return sonde_guard_user_action(sig, set, get);
-    sonde_trap_user_action(set, get);
-    return 1;
-}

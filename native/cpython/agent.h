@@ -7,9 +7,6 @@
 
 int sonde_agent_start(const char *path, uint32_t reason);
 void sonde_agent_stop(void);
-int sonde_agent_active(void);
-void sonde_agent_before_exec(void);
-void sonde_agent_exec_failed(void);
 
 // Tells what a threading.Thread is called, if that can be had without running the program's code.
 void sonde_agent_describe(PyObject *thread_object);

@@ -1,6 +1,7 @@
 #include "callee.h"
 
 #include "../core/hot.h"
+#include "../core/names.h"
 #include "describe.h"
 #include "sites.h"
 

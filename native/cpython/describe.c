@@ -1,9 +1,9 @@
 #include "describe.h"
 
 #include "../core/clock.h"
+#include "../core/names.h"
 #include "frames.h"
 
-#define NAME_MAX_BYTES 1024
 #define FILE_MAX_BYTES 4096
 // Line tables of real modules stay far below; what is cut off shows as line 0.
 #define TABLE_MAX_BYTES (96u << 10)
@@ -67,7 +67,7 @@ static size_t most_bytes(PyObject *text, size_t limit)
 static bool write_code(sonde_thread *thread, PyCodeObject *code, uint64_t id)
 {
     PyObject *name = code->co_qualname, *file = code->co_filename, *table = code->co_linetable;
-    size_t name_room = most_bytes(name, NAME_MAX_BYTES);
+    size_t name_room = most_bytes(name, SONDE_NAME_MAX);
     size_t file_room = most_bytes(file, FILE_MAX_BYTES);
     size_t table_len = table && PyBytes_Check(table) ? (size_t)PyBytes_GET_SIZE(table) : 0;
     if (table_len > TABLE_MAX_BYTES)
@@ -106,52 +106,15 @@ uint64_t sonde_describe_code(sonde_thread *thread, PyCodeObject *code)
     return id;
 }
 
-static bool write_native(sonde_ring *ring, uint16_t kind, uint64_t id, const char *owner,
-                         const char *name, uint64_t since)
-{
-    size_t owner_len = owner ? strnlen(owner, NAME_MAX_BYTES) : 0;
-    size_t name_len = strnlen(name, NAME_MAX_BYTES);
-    size_t dot = owner_len ? 1 : 0;
-    size_t size = sonde_round8(sizeof(sonde_rec_code) + owner_len + dot + name_len);
-    sonde_rec_code *out = sonde_ring_reserve(ring, size);
-    if (!out)
-        return false;
-    *out = (sonde_rec_code){.rec = {.size = (uint32_t)size, .kind = kind},
-                            .id = id,
-                            .name_len = (uint32_t)(owner_len + dot + name_len),
-                            .file_len = (uint32_t)since,
-                            .table_len = (uint32_t)(since >> 32)};
-    char *text = (char *)(out + 1);
-    memcpy(text, owner ? owner : "", owner_len);
-    if (dot)
-        text[owner_len] = '.';
-    memcpy(text + owner_len + dot, name, name_len);
-    sonde_ring_commit(ring, size);
-    return true;
-}
-
-uint64_t sonde_describe_native(sonde_thread *thread, const void *key, const char *owner,
-                               const char *name)
-{
-    bool fresh;
-    uint64_t id = sonde_seen_add(sonde.seen, key, &fresh);
-    if (id && fresh && !write_native(&thread->ring, SONDE_REC_NATIVE, id, owner, name, 0)) {
-        sonde_seen_remove(sonde.seen, key);
-        return 0;
-    }
-    return id;
-}
-
 void sonde_write_thread_name(sonde_thread *to, PyObject *thread_object, PyObject *name)
 {
-    char text[NAME_MAX_BYTES + 1];
-    uint32_t n = utf8_of(name, text, NAME_MAX_BYTES);
+    char text[SONDE_NAME_MAX + 1];
+    uint32_t n = utf8_of(name, text, SONDE_NAME_MAX);
     text[n] = 0;
     // Before a thread starts, or by itself for all its life. Its object may be gone and another be
     // in the same place before the recorder reads this.
     uint64_t since = to == sonde.notes ? sonde_now() : to->slot->claimed_ns;
-    write_native(&to->ring, SONDE_REC_THREAD, (uint64_t)(uintptr_t)thread_object, NULL, text,
-                 since);
+    sonde_write_thread(&to->ring, (uint64_t)(uintptr_t)thread_object, text, since);
 }
 
 void sonde_describe_thread(PyObject *thread_object, PyObject *name)

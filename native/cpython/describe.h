@@ -1,4 +1,4 @@
-// Telling the recorder what a code object or a C function is, once, when it is first seen.
+// Telling the recorder what a code object is, once, when it is first seen.
 //
 // The one who sees it is the thread that runs it (or a reader of a thread that waits in it), so the
 // object and the immutable strings it holds are alive: no reference is taken and no GIL needed.
@@ -13,11 +13,6 @@
 
 // The id of `code`; 0 if it could not be told (no room).
 uint64_t sonde_describe_code(sonde_thread *thread, PyCodeObject *code);
-
-// The id of a C function, known by the address of what defines it (`key`, which lives for good).
-// `owner` (a type or module name) may be NULL.
-uint64_t sonde_describe_native(sonde_thread *thread, const void *key, const char *owner,
-                               const char *name);
 
 // Tells that `thread_object` (a threading.Thread) is called `name`; into the ring of `to`, whose
 // producer the caller is, or from outside of any handler.

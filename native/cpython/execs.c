@@ -2,6 +2,7 @@
 #include "execs.h"
 
 #include "../core/got.h"
+#include "../core/join.h"
 #include "agent.h"
 
 #include <Python.h>

@@ -244,7 +244,7 @@ EXPORT int sonde_remote_start(const char *path, uint32_t pid, uint64_t runtime_a
         return errno;
     sonde_guard_install();
     sonde_link link;
-    int error = sonde_link_open(&link, path, pid, SONDE_REMOTE, version_hex);
+    int error = sonde_link_open(&link, path, pid, SONDE_REMOTE, SONDE_CPYTHON, version_hex);
     if (error)
         return error;
     error = sonde_session_start(&link.config, link.memfd);

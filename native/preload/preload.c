@@ -1,11 +1,12 @@
 // Enters a command at its start: LD_PRELOADed into the target and everything it executes, it waits
-// until a Python interpreter is up and then loads the agent for that version.
+// until a Python interpreter or a JVM is up and then loads the agent for it.
 //
-// It knows no Python headers and no version: one library for every interpreter and for the shells
+// It knows no headers of theirs and no version: one library for every runtime and for the shells
 // and env(1)s before it. SONDE_SOCKET and our LD_PRELOAD entry are taken out of the environment
-// before Python copies it, and put back only for programs the target executes.
+// before the runtime copies it, and put back only for programs the target executes.
 #define _GNU_SOURCE
 #include "environment.h"
+#include "java.h"
 #include "mask.h"
 
 #include <dlfcn.h>
@@ -23,7 +24,24 @@ static void (*agent_thread_starts)(void *);
 static int (*agent_signal_action)(int, const struct sigaction *, struct sigaction *);
 static bool tried, started;
 
-static void load_agent(void)
+static void *load_agent(const char *runtime)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%.*s/libsonde-%s.so", sonde_environment.folder_len,
+                     sonde_environment.library, runtime);
+    if (n < 0 || n >= (int)sizeof path)
+        return NULL;
+    // Not promoted to global scope: the target's own symbol look-ups must not find ours.
+    void *agent = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!agent)
+        return NULL;
+    *(void **)&sonde_environment.before_exec = dlsym(agent, "sonde_agent_before_exec");
+    *(void **)&sonde_environment.exec_failed = dlsym(agent, "sonde_agent_exec_failed");
+    *(void **)&agent_signal_action = dlsym(agent, "sonde_agent_signal_action");
+    return agent;
+}
+
+static void load_cpython_agent(void)
 {
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version"); // 3.11+
     if (!version)
@@ -32,21 +50,14 @@ static void load_agent(void)
     const char *(*told)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
     if (!told || strstr(told(), "free-threading"))
         return;
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%.*s/libsonde-cpython-%lu.%lu.so",
-                     sonde_environment.folder_len, sonde_environment.library, *version >> 24 & 0xff,
-                     *version >> 16 & 0xff);
-    if (n < 0 || n >= (int)sizeof path)
-        return;
-    // Not promoted to global scope: the target's own symbol look-ups must not find ours.
-    void *agent = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char runtime[64];
+    snprintf(runtime, sizeof runtime, "cpython-%lu.%lu", *version >> 24 & 0xff,
+             *version >> 16 & 0xff);
+    void *agent = load_agent(runtime);
     if (!agent)
         return;
     *(void **)&agent_start = dlsym(agent, "sonde_agent_start");
     *(void **)&agent_thread_starts = dlsym(agent, "sonde_agent_thread_starts");
-    *(void **)&sonde_environment.before_exec = dlsym(agent, "sonde_agent_before_exec");
-    *(void **)&sonde_environment.exec_failed = dlsym(agent, "sonde_agent_exec_failed");
-    *(void **)&agent_signal_action = dlsym(agent, "sonde_agent_signal_action");
 }
 
 // The first audit event after initialisation is the earliest moment at which the interpreter is
@@ -60,7 +71,7 @@ static int on_audit(const char *event, void *args, void *unused)
         if (!initialized || !initialized())
             return 0;
         tried = true;
-        load_agent();
+        load_cpython_agent();
         started = agent_start && agent_start(sonde_environment.socket, 0) == 0;
         if (started)
             sonde_mask_begin();
@@ -70,6 +81,18 @@ static int on_audit(const char *event, void *args, void *unused)
     return 0;
 }
 
+static void on_java(void *vm, void *env)
+{
+    void *agent = load_agent("hotspot");
+    if (!agent)
+        return;
+    int (*start)(void *, void *, const char *) =
+        (int (*)(void *, void *, const char *))dlsym(agent, "sonde_agent_start_java");
+    started = start && start(vm, env, sonde_environment.socket) == 0;
+    if (started)
+        sonde_mask_begin();
+}
+
 __attribute__((constructor)) static void enter(void)
 {
     if (!sonde_environment_read((void *)enter))
@@ -77,11 +100,13 @@ __attribute__((constructor)) static void enter(void)
     int (*add_hook)(int (*)(const char *, void *, void *), void *) =
         (int (*)(int (*)(const char *, void *, void *), void *))dlsym(RTLD_DEFAULT,
                                                                       "PySys_AddAuditHook");
-    // No interpreter in this program: the variables stay for the one it may execute.
-    if (!add_hook)
-        return;
-    sonde_environment_remove();
-    add_hook(on_audit, NULL);
+    if (add_hook) {
+        sonde_environment_remove();
+        add_hook(on_audit, NULL);
+    } else if (sonde_java_expect(on_java)) {
+        sonde_environment_remove();
+    }
+    // No runtime in this program: the variables stay for the one it may execute.
 }
 
 // The target's own view of the signals the agent has a hand on: what it sets and asks for is kept

@@ -89,10 +89,10 @@ class Admission:
     def _admit(self, connection: socket.socket) -> bool:
         """An agent introduces itself; true if its connection is to stay."""
         connection.settimeout(ANSWER_S)
-        magic, protocol, told_pid, told_tid, _, reason, version_hex, _ = shm.HELLO.unpack(
+        magic, protocol, told_pid, told_tid, _, reason, version_hex, runtime = shm.HELLO.unpack(
             connection.recv(shm.HELLO.size)
         )
-        if magic != shm.MAGIC or protocol != shm.PROTOCOL:
+        if magic != shm.MAGIC or protocol != shm.PROTOCOL or runtime >= len(shm.RUNTIMES):
             return False
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         pid, uid, _ = struct.unpack("iII", credentials)
@@ -112,20 +112,22 @@ class Admission:
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
         # One that comes after we gave up waiting for it finds itself read from outside already.
         elif reason != shm.REASON_ATTACH or self._remote is None:
-            self._take_in(connection, pid, reason, version_hex)
+            version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
+            self._take_in(connection, pid, reason, shm.RUNTIMES[runtime], version)
         return False
 
-    def _take_in(self, connection: socket.socket, pid: int, reason: int, version_hex: int) -> None:
+    def _take_in(
+        self, connection: socket.socket, pid: int, reason: int, runtime: str, version: str
+    ) -> None:
         """A process to be recorded: give it memory, arm its threads."""
         for old in self._roster.of(pid):
             self._roster.drop(old, "replaced by exec" if reason == shm.REASON_START else None)
         if self.origin is None:
             self.origin = time.monotonic_ns()
-            self._writer.target({"started": time.time()})
+            self._writer.target({"started": time.time(), "runtime": runtime})
         slots, ring_size = self._config["slots"], self._config["ring_size"]
-        version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
         target = TargetProcess(
-            pid, version, self._writer, self._contexts, self.origin, slots, ring_size
+            pid, runtime, version, self._writer, self._contexts, self.origin, slots, ring_size
         )
         self._roster.add(target)
         what = shm.WHAT_CPU

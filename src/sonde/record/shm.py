@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 MAGIC = 0x45444E53
-PROTOCOL = 2
+PROTOCOL = 3
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -22,6 +22,9 @@ WHAT_CPU, WHAT_WAITS, WHAT_LOCKS = 1, 2, 4
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
+REC_MARK = 7
+
+TABLE_LOCATIONS, TABLE_BYTECODES = 0, 1
 
 UNDECODABLE, TRUNCATED = 1, 2
 
@@ -35,11 +38,17 @@ REASON_START, REASON_FORKED, REASON_API = 0, 1, 2
 REASON_EXEC, REASON_EXEC_FAILED, REASON_REMOTE = 3, 4, 5
 REASON_ATTACH, REASON_STEER = 6, 7
 
+# by number
+RUNTIMES = ("cpython", "hotspot")
+
 WORD_NAMES, WORD_END, WORD_FAILED = 1, 2, 3
 
 # header: magic protocol nslots ring_size active reader_mode no_slot async unnamed faults
 #         reader_cpu_ns slots_used
 HEADER = struct.Struct("<IIII II QQQQQ I")
+# and stacks that could not be walked, by the runtime's own reasons
+UNWALKED = struct.Struct("<16Q")
+UNWALKED_AT = 72
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
 # slot, the producer's line from its head on
@@ -62,6 +71,9 @@ LOCK_FOUND = 7
 MADE_OF = ("", "gil", "semaphore", "parked", "shared")
 # size kind state flags | id | first_line name_len file_len table_len
 CODE = struct.Struct("<IHBB Q IIII")
+
+# size kind state flags | time duration_ns | name_len
+MARK = struct.Struct("<IHBB QQ II")
 
 HELLO = struct.Struct("<II III I II")
 CONFIG = struct.Struct("<II QQ II II")

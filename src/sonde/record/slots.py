@@ -101,6 +101,8 @@ class Slot:
                     self._open_wait(at)
                 elif kind == shm.REC_THREAD:
                     self._thread(at)
+                elif kind == shm.REC_MARK:
+                    self._mark(at)
             except KeyError as missing:
                 now = time.monotonic_ns()
                 self.stalled_since = self.stalled_since or now
@@ -137,7 +139,7 @@ class Slot:
         if new:
             context = new[-1]
         elif flags & shm.TRUNCATED:
-            context = process.contexts.standing_for(CUT_OFF)
+            context = process.standing_for(CUT_OFF)
         else:
             context = -1
         for word in reversed(words):
@@ -147,7 +149,7 @@ class Slot:
             context = row
             new.append(row)
         self.stack = new
-        return context if new else process.contexts.standing_for(NO_FRAMES)
+        return context if new else process.standing_for(NO_FRAMES)
 
     def _sample(self, at: int, state: int, flags: int) -> None:
         _, _, _, _, now, cpu, keep, count, interpreter, _, _ = shm.SAMPLE.unpack_from(
@@ -195,8 +197,8 @@ class Slot:
     def _code(self, at: int, kind: int) -> None:
         process = self.process
         memory = process.memory
-        _, _, _, _, code, first_line, name_len, file_len, table_len = shm.CODE.unpack_from(
-            memory, at
+        _, _, table_kind, _, code, first_line, name_len, file_len, table_len = (
+            shm.CODE.unpack_from(memory, at)
         )
         at += shm.CODE.size
         name = bytes(memory[at : at + name_len]).decode(errors="replace")
@@ -206,13 +208,21 @@ class Slot:
         at += name_len
         file = bytes(memory[at : at + file_len]).decode(errors="replace")
         at += file_len
-        process.codes.add(code, name, file, first_line, bytes(memory[at : at + table_len]))
+        table = bytes(memory[at : at + table_len])
+        process.codes.add(code, name, file, first_line, table_kind, table)
 
     def _thread(self, at: int) -> None:
         _, _, _, _, address, _, name_len, low, high = shm.CODE.unpack_from(self.process.memory, at)
         at += shm.CODE.size
         name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
         insort(self.process.names.setdefault(address, []), (high << 32 | low, name))
+
+    def _mark(self, at: int) -> None:
+        process = self.process
+        _, _, _, _, time_, duration, name_len, _ = shm.MARK.unpack_from(process.memory, at)
+        at += shm.MARK.size
+        name = bytes(process.memory[at : at + name_len]).decode(errors="replace")
+        process.writer.append("marks", time_ - process.origin, -1, name, duration)
 
     def _open_wait(self, at: int) -> None:
         _, _, _, flags, now, cpu, keep, count, interpreter, tid, thread_object = (

@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import shm
+from . import shm, unwalked
 from .arming import birth_of, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
 from .slots import OpenWait, Slot
@@ -33,6 +33,7 @@ class TargetProcess:
     def __init__(
         self,
         pid: int,
+        runtime: str,
         version: str,
         writer: Writer,
         contexts: Contexts,
@@ -41,12 +42,13 @@ class TargetProcess:
         ring_size: int,
     ) -> None:
         self.pid = pid
+        self.runtime = runtime
         self.writer = writer
         self.contexts = contexts
         self.origin = origin
         self.ring_size = ring_size
         self.tids = ThreadIds(pid)
-        self.codes = Codes(contexts)
+        self.codes = Codes(contexts, runtime)
         self.names: dict[int, list[tuple[int, str]]] = {}
         """What threads are called since when, by the address of their threading.Thread."""
         self.told_names: dict[int, str] = {}
@@ -102,7 +104,7 @@ class TargetProcess:
             return self.told_names[tid]
         if names := self.names.get(thread_object):
             return [name for since, name in names if since <= at or since == names[0][0]][-1]
-        if tid == self.pid:
+        if tid == self.pid and self.runtime == "cpython":
             return "MainThread"
         try:
             with open(f"/proc/{self.pid}/task/{tid}/comm") as f:
@@ -152,13 +154,16 @@ class TargetProcess:
             "threads", self.row, 0, SHORT_THREADS, 0, self.started - self.origin,
             now - self.origin, self._unsampled,
         )  # fmt: skip
-        context = self.contexts.standing_for(SHORT_THREADS)
+        context = self.standing_for(SHORT_THREADS)
         self.writer.append("samples", row, now - self.origin, context, self._unsampled, 0)
 
     def unnamed(self) -> set[int]:
         """The threading.Thread objects seen of which nobody has told the name yet."""
         found = {slot.thread_object() for slot in self._slots.values()}
         return {address for address in found if address > NO_THREAD_OBJECT} - self.names.keys()
+
+    def standing_for(self, what: str) -> int:
+        return self.contexts.standing_for(what, self.runtime)
 
     # ---- locks
 
@@ -299,7 +304,14 @@ class TargetProcess:
             "unsampled_cpu_ns": max(self._unsampled, 0),
             "running": self.running,
             "cpu_sampled_ns": self.cpu_sampled,
+            **self._unwalked(),
         }
+
+    def _unwalked(self) -> dict[str, int]:
+        """Stacks that the runtime itself could not walk, by reason; they are undecodable."""
+        counts = shm.UNWALKED.unpack_from(self.memory, shm.UNWALKED_AT)
+        reasons = unwalked.REASONS.get(self.runtime, ())
+        return {f"unwalked_{name}": n for name, n in zip(reasons, counts, strict=False) if n}
 
     def reader_mode(self) -> int:
         mode: int = shm.HEADER.unpack_from(self.memory, 0)[5]
@@ -318,7 +330,7 @@ class TargetProcess:
             "processes",
             self.pid,
             ppid,
-            "cpython",
+            self.runtime,
             version,
             executable,
             argv,

@@ -141,6 +141,7 @@ TABLES: tuple[Table, ...] = (
             _time("time", ascending=True),
             Column("thread", "i32", default=-1, refers="threads"),
             Column("text", TEXT),
+            _time("duration_ns", default=0),
         ),
     ),
 )

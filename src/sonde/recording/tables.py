@@ -95,11 +95,13 @@ class Samples:
 
 @dataclass(frozen=True)
 class Marks:
-    """Moments the program or the user named; `thread` -1: of no thread."""
+    """Moments and spans that somebody named; `thread` -1: of no thread."""
 
     time: NDArray[np.int64]
     thread: NDArray[np.int32]
     text: list[str]
+    duration_ns: NDArray[np.int64]
+    """0: a moment."""
 
     def __len__(self) -> int:
         return len(self.text)

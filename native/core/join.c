@@ -1,0 +1,82 @@
+#define _GNU_SOURCE
+#include "join.h"
+
+#include "guard.h"
+#include "handshake.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static char socket_path[108];
+static pid_t session_pid;
+
+int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *facts, sonde_arm *arm)
+{
+    sonde_link link;
+    if (strlen(path) >= sizeof socket_path)
+        return ENAMETOOLONG;
+    if (path != socket_path)
+        strcpy(socket_path, path);
+    session_pid = getpid();
+    int error = sonde_link_open(&link, path, (uint32_t)session_pid, reason, facts->runtime,
+                                facts->version_hex);
+    if (error)
+        return error;
+    sonde_guard_install();
+    sonde_trap_install(facts->walk);
+    error = sonde_session_start(&link.config, link.memfd);
+    *arm = (sonde_arm){0};
+    int answered = sonde_link_ready(&link, (uint32_t)error, arm);
+    sonde_link_close(&link);
+    if (!error)
+        error = answered;
+    sonde.exact_cpu = arm->exact_cpu;
+    if (error)
+        sonde_part();
+    return error;
+}
+
+void sonde_part(void)
+{
+    sonde_session_stop();
+    sonde_guard_remove();
+}
+
+EXPORT int sonde_agent_active(void) { return atomic_load(&sonde.generation) != 0; }
+
+EXPORT void sonde_agent_before_exec(void)
+{
+    if (!atomic_load(&sonde.generation) || getpid() != session_pid)
+        return;
+    int saved = errno;
+    sonde_link_tell(socket_path, SONDE_EXEC);
+    // One that came while the target had SIGTRAP blocked would stay pending in the new program.
+    sigset_t trap;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    struct timespec now = {0, 0};
+    while (sigtimedwait(&trap, NULL, &now) > 0)
+        ;
+    errno = saved;
+}
+
+EXPORT void sonde_agent_exec_failed(void)
+{
+    if (!atomic_load(&sonde.generation) || getpid() != session_pid)
+        return;
+    int saved = errno;
+    sonde_link_tell(socket_path, SONDE_EXEC_FAILED);
+    errno = saved;
+}
+
+EXPORT int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigaction *get)
+{
+    if (sig != SIGTRAP)
+        return sonde_guard_user_action(sig, set, get);
+    sonde_trap_user_action(set, get);
+    return 1;
+}

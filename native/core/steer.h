@@ -1,0 +1,26 @@
+// The thread that a process entered while it ran keeps for its recorder: it starts the session, and
+// ends it when its connection to the recorder ends, however that came about.
+#ifndef SONDE_STEER_H
+#define SONDE_STEER_H
+
+#include <stdbool.h>
+
+// What a runtime does when it is steered; all are called by that thread.
+typedef struct {
+    int (*start)(const char *path); // begins the session at that socket; 0 or an errno
+    void (*stop)(void);
+    void (*tell_names)(void); // of threads that nobody has named yet
+} sonde_steer_ops;
+
+// Starts the thread, for the recorder that listens at `path`. Called in a thread of the target that
+// was made to call it at a moment of our choosing: nothing is done that could wait for another one.
+// 0 or an errno.
+int sonde_steer(const char *path, const sonde_steer_ops *ops);
+
+// In a forked child, which has no such thread: closes what belongs to the parent's. True if there
+// was one.
+bool sonde_steer_forked(void);
+// Gives that child a thread of its own, for the session that it has begun at `path`.
+void sonde_steer_child(const char *path);
+
+#endif

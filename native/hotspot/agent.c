@@ -1,0 +1,116 @@
+// The agent's life in a JVM: it comes in by dlopen, starts and stops sessions. It is linked with
+// -z nodelete: handlers may be entered late, so its code never goes away.
+#define _GNU_SOURCE
+#include "../core/join.h"
+#include "../core/session.h"
+#include "../core/steer.h"
+#include "events.h"
+#include "methods.h"
+#include "natives.h"
+#include "vm.h"
+#include "walk.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static bool watches_forks;
+
+// A JVM does not live on in a child: what it forks executes another program, which the preload
+// library enters.
+static void forked_child(void)
+{
+    if (!atomic_load(&sonde.generation))
+        return;
+    int saved = errno;
+    sonde_session_forked();
+    sonde_methods_forked();
+    sonde_steer_forked();
+    errno = saved;
+}
+
+// Before the events: a class loaded meanwhile must find somebody who listens.
+static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
+{
+    int error = sonde_vm_open(vm, env);
+    if (error)
+        return error;
+    if (!watches_forks)
+        watches_forks = pthread_atfork(NULL, NULL, forked_child) == 0;
+    error = sonde_events_start(env);
+    sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk};
+    sonde_arm arm;
+    if (!error)
+        error = sonde_join(path, reason, &facts, &arm);
+    // Another thread's Java frames cannot be read from outside: there is no other sampler.
+    if (!error && arm.sampler != SONDE_SAMPLER_PERF)
+        atomic_store(&sonde.header->reader_mode, SONDE_SAMPLER_NONE);
+    if (!error && (error = sonde_methods_start()))
+        sonde_part();
+    if (error) {
+        sonde_vm_close();
+        return error;
+    }
+    sonde_events_tell_names(env);
+    return 0;
+}
+
+static void end(void)
+{
+    if (!atomic_load(&sonde.generation))
+        return;
+    bool attached = !atomic_load(&sonde_vm.ended) && sonde_vm_attach();
+    if (attached)
+        sonde_events_stop();
+    sonde_methods_stop();
+    sonde_part();
+    sonde_natives_forget();
+    if (attached) {
+        sonde_vm_close();
+        sonde_vm_detach();
+    }
+}
+
+// Called by the preload library in the thread that has just created the VM: no line of the program
+// has run. 0 or an errno.
+EXPORT int sonde_agent_start_java(JavaVM *vm, JNIEnv *env, const char *path)
+{
+    return begin(vm, env, path, SONDE_START);
+}
+
+// ---- in a process that runs
+
+static int start(const char *path)
+{
+    JavaVM *vm = sonde_vm.vm = sonde_vm_here();
+    JNIEnv *env = vm ? sonde_vm_attach() : NULL;
+    if (!env)
+        return EAGAIN;
+    int error = begin(vm, env, path, SONDE_ATTACH);
+    sonde_vm_detach();
+    return error;
+}
+
+static void tell_names(void)
+{
+    JNIEnv *env = sonde_vm_attach();
+    if (!env)
+        return;
+    sonde_events_tell_names(env);
+    sonde_vm_detach();
+}
+
+static const sonde_steer_ops ops = {start, end, tell_names};
+
+// In a thread that was made to call it. 0 or an errno.
+EXPORT int sonde_agent_attach(const char *path) { return sonde_steer(path, &ops); }
+
+// The VM was asked to load us by its attach protocol; what it returns is answered there.
+JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
+{
+    (void)vm;
+    (void)reserved;
+    return options ? sonde_agent_attach(options) : EINVAL;
+}

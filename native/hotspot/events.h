@@ -1,0 +1,14 @@
+// What the VM tells by itself while a session lasts: classes, threads, collections, its end.
+#ifndef SONDE_EVENTS_H
+#define SONDE_EVENTS_H
+
+#include <jvmti.h>
+
+// 0 or an errno. The caller is attached to the VM, as for all of these.
+int sonde_events_start(JNIEnv *env);
+void sonde_events_stop(void);
+
+// Tells what every thread is called that lives now.
+void sonde_events_tell_names(JNIEnv *env);
+
+#endif

@@ -1,0 +1,12 @@
+// Symbols as people would write them. May be called in a signal handler.
+#ifndef SONDE_READABLE_H
+#define SONDE_READABLE_H
+
+#include <stddef.h>
+
+// `_ZN6Parker4parkEbl` becomes `Parker::park`: names within names of C++ (Itanium ABI), without
+// arguments; what is more complicated than that, or no C++, stays as it is. Returns the length
+// written to `to`, which is not ended by a zero.
+size_t sonde_readable(const char *symbol, char *to, size_t room);
+
+#endif

@@ -1,0 +1,50 @@
+#include "roles.h"
+
+#include "../core/names.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+// By how a thread's name in the kernel begins, which has 15 characters (17 to 25).
+static const struct {
+    const char *begins, *role;
+} roles[] = {
+    {"C1 CompilerThre", "[C1 compiler]"},
+    {"C2 CompilerThre", "[C2 compiler]"},
+    {"JVMCI", "[JVMCI compiler]"},
+    {"GC Thread#", "[GC thread]"},
+    {"ParGC Thread#", "[GC thread]"},
+    {"G1 ", "[GC thread, concurrent]"},
+    {"ZWorker", "[GC thread, concurrent]"},
+    {"Z", "[GC thread, concurrent]"},
+    {"Shenandoah", "[GC thread, concurrent]"},
+    {"VM Thread", "[VM thread]"},
+    {"VM Periodic Tas", "[VM periodic tasks]"},
+    {"Sweeper thread", "[code cache sweeper]"},
+    {"Service Thread", "[VM service thread]"},
+    {"Monitor Deflati", "[VM service thread]"},
+    {"Signal Dispatch", "[signal dispatcher]"},
+    {"Attach Listener", "[attach listener]"},
+    {"JFR ", "[JFR]"},
+};
+
+// Of no particular name.
+static const struct {
+    const char *role;
+} others[] = {{"[thread outside of Java]"}, {"[no Java frames]"}};
+
+uint64_t sonde_role(sonde_thread *thread, bool is_java)
+{
+    char name[16] = "";
+    const char *role = others[is_java].role;
+    const void *key = &others[is_java];
+    // A system call, as cheap as they come; such threads are few, and may be renamed.
+    prctl(PR_GET_NAME, name);
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (strncmp(name, roles[i].begins, strlen(roles[i].begins)) == 0) {
+            role = roles[i].role;
+            key = &roles[i];
+            break;
+        }
+    return sonde_describe_native(thread, key, NULL, role) << SONDE_INSTR_BITS;
+}

@@ -1,0 +1,138 @@
+#define _GNU_SOURCE
+#include "vm.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+sonde_vm_t sonde_vm;
+
+// HotSpot keeps its record of a thread under a pthread key besides its own thread-local variable,
+// which lives in a library that was loaded late: to touch that in a thread that never did may
+// allocate. The JNI environment is a part of a Java thread's record, and begins with the address of
+// the one table of functions. (17 to 25)
+static pthread_key_t key;
+static ptrdiff_t env_at;
+static const void *functions;
+static jfieldID record_field;
+
+#define MOST_OF_A_RECORD 8192
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    if (!strstr(info->dlpi_name, "/libjvm.so"))
+        return 0;
+    *(void **)arg = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    return 1;
+}
+
+static void *library(void)
+{
+    void *handle = NULL;
+    dl_iterate_phdr(visit, &handle);
+    return handle ? handle : RTLD_DEFAULT;
+}
+
+JavaVM *sonde_vm_here(void)
+{
+    jint (*created)(JavaVM **, jsize, jsize *) =
+        (jint (*)(JavaVM **, jsize, jsize *))dlsym(library(), "JNI_GetCreatedJavaVMs");
+    JavaVM *vm = NULL;
+    jsize count = 0;
+    return created && created(&vm, 1, &count) == JNI_OK && count ? vm : NULL;
+}
+
+static bool find_record(JNIEnv *env)
+{
+    jclass thread = (*env)->FindClass(env, "java/lang/Thread");
+    record_field = thread ? (*env)->GetFieldID(env, thread, "eetop", "J") : NULL;
+    jthread me = NULL;
+    if (record_field)
+        (*sonde_vm.jvmti)->GetCurrentThread(sonde_vm.jvmti, &me);
+    if (!me) {
+        (*env)->ExceptionClear(env);
+        return false;
+    }
+    const char *record = (const char *)(uintptr_t)sonde_vm_thread_of(env, me);
+    (*env)->DeleteLocalRef(env, me);
+    (*env)->DeleteLocalRef(env, thread);
+    env_at = (const char *)env - record;
+    functions = *(const void *const *)env;
+    if (!record || env_at <= 0 || env_at > MOST_OF_A_RECORD)
+        return false;
+    for (key = 0; key < PTHREAD_KEYS_MAX; key++)
+        if (pthread_getspecific(key) == record)
+            return true;
+    return false;
+}
+
+static uint32_t version(jvmtiEnv *jvmti)
+{
+    char *text = NULL;
+    unsigned part[3] = {0, 0, 0};
+    if ((*jvmti)->GetSystemProperty(jvmti, "java.version", &text) || !text)
+        return 0;
+    sscanf(text, "%u.%u.%u", &part[0], &part[1], &part[2]);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)text);
+    return part[0] << 24 | (part[1] & 255) << 16 | (part[2] & 255) << 8;
+}
+
+int sonde_vm_open(JavaVM *vm, JNIEnv *env)
+{
+    sonde_vm.vm = vm;
+    *(void **)&sonde_vm.call_trace = dlsym(library(), "AsyncGetCallTrace");
+    if (!sonde_vm.call_trace)
+        return ENOSYS; // no HotSpot
+    if ((*vm)->GetEnv(vm, (void **)&sonde_vm.jvmti, JVMTI_VERSION_11) != JNI_OK)
+        return ENOTSUP;
+    sonde_vm.version_hex = version(sonde_vm.jvmti);
+    if (find_record(env))
+        return 0;
+    sonde_vm_close();
+    return ENOTSUP;
+}
+
+void sonde_vm_close(void)
+{
+    if (sonde_vm.jvmti)
+        (*sonde_vm.jvmti)->DisposeEnvironment(sonde_vm.jvmti);
+    sonde_vm.jvmti = NULL;
+}
+
+JNIEnv *sonde_vm_thread(const void **java_thread)
+{
+    const char *record = pthread_getspecific(key);
+    *java_thread = record;
+    if (!record)
+        return NULL;
+    JNIEnv *env = (JNIEnv *)(record + env_at);
+    return *(const void *const *)env == functions ? env : NULL;
+}
+
+uint64_t sonde_vm_thread_of(JNIEnv *env, jthread thread)
+{
+    return (uint64_t)(*env)->GetLongField(env, thread, record_field);
+}
+
+JNIEnv *sonde_vm_attach(void)
+{
+    JNIEnv *env = NULL;
+    JavaVMAttachArgs arguments = {JNI_VERSION_1_8, "sonde", NULL};
+    if (atomic_load(&sonde_vm.ended) ||
+        (*sonde_vm.vm)->AttachCurrentThreadAsDaemon(sonde_vm.vm, (void **)&env, &arguments))
+        return NULL;
+    return env;
+}
+
+void sonde_vm_detach(void)
+{
+    if (!atomic_load(&sonde_vm.ended))
+        (*sonde_vm.vm)->DetachCurrentThread(sonde_vm.vm);
+}

@@ -1,0 +1,69 @@
+#define _GNU_SOURCE
+#include "walk.h"
+
+#include "../core/names.h"
+#include "methods.h"
+#include "natives.h"
+#include "roles.h"
+#include "vm.h"
+
+#include <stddef.h>
+
+// Room for what is not Java above and below the Java frames.
+#define MOST_FRAMES (SONDE_MAX_DEPTH - 2)
+_Static_assert(sizeof((sonde_thread *)0)->scratch >= MOST_FRAMES * sizeof(sonde_java_frame),
+               "frames are put there: a Java thread's stack may be nearly used up");
+_Static_assert(offsetof(sonde_thread, scratch) % _Alignof(sonde_java_frame) == 0,
+               "frames are put there");
+
+static uint32_t unwalked(sonde_event *event, jint reason)
+{
+    uint32_t number = (uint32_t)-reason;
+    atomic_fetch_add(&sonde.header->unwalked[number < SONDE_UNWALKED ? number : 0], 1);
+    event->flags = SONDE_UNDECODABLE;
+    return 0;
+}
+
+static uint64_t word_of(sonde_thread *thread, const sonde_java_frame *frame)
+{
+    // The class was loaded, but its methods got no ids yet: see events.c.
+    static const uint64_t without_id;
+    if (!frame->method)
+        return sonde_describe_native(thread, &without_id, NULL, "[method of a class just loaded]")
+               << SONDE_INSTR_BITS;
+    uint64_t id = sonde_method_id(thread, frame->method);
+    uint64_t index = frame->bci < 0 ? 0 : (uint64_t)frame->bci + 1;
+    return id << SONDE_INSTR_BITS | (id ? index & SONDE_INSTR_MASK : 0);
+}
+
+uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event)
+{
+    const void *record;
+    JNIEnv *env = sonde_vm_thread(&record);
+    if (!thread->named) {
+        thread->slot->thread_object = env ? (uint64_t)(uintptr_t)record : 1;
+        thread->named = true;
+    }
+    uint64_t *out = sonde_stack(thread);
+    uint32_t depth = 0;
+    uint64_t native = sonde_native_at(thread, sonde_context_pc(context));
+    if (native)
+        out[depth++] = native;
+    sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
+    if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
+        sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
+    if (trace.count < 0)
+        return unwalked(event, trace.count);
+    if (trace.count == 0) {
+        if ((out[depth] = sonde_role(thread, env)))
+            depth++;
+        return depth;
+    }
+    sonde_known_refresh(thread);
+    for (jint i = 0; i < trace.count; i++)
+        if (!(out[depth++] = word_of(thread, &trace.frames[i])))
+            return unwalked(event, 0); // no room to tell what it is
+    if (trace.count == MOST_FRAMES)
+        event->flags |= SONDE_TRUNCATED;
+    return depth;
+}
