@@ -61,10 +61,12 @@ static void end(void)
 {
     if (!atomic_load(&sonde.generation))
         return;
-    bool attached = !atomic_load(&sonde_vm.ended) && sonde_vm_attach();
+    JNIEnv *attached = sonde_vm_attach();
     if (attached)
         sonde_events_stop();
     sonde_methods_stop();
+    if (attached)
+        sonde_methods_describe(attached); // what was seen last
     sonde_part();
     sonde_natives_forget();
     if (attached) {

@@ -33,18 +33,22 @@ static const struct {
     const char *role;
 } others[] = {{"[thread outside of Java]"}, {"[no Java frames]"}};
 
-uint64_t sonde_role(sonde_thread *thread, bool is_java)
+uint64_t sonde_role_of_vm(sonde_thread *thread)
 {
     char name[16] = "";
-    const char *role = others[is_java].role;
-    const void *key = &others[is_java];
     // A system call, as cheap as they come; such threads are few, and may be renamed.
     prctl(PR_GET_NAME, name);
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        if (strncmp(name, roles[i].begins, strlen(roles[i].begins)) == 0) {
-            role = roles[i].role;
-            key = &roles[i];
-            break;
-        }
-    return sonde_describe_native(thread, key, NULL, role) << SONDE_INSTR_BITS;
+        if (strncmp(name, roles[i].begins, strlen(roles[i].begins)) == 0)
+            return sonde_describe_native(thread, &roles[i], NULL, roles[i].role)
+                   << SONDE_INSTR_BITS;
+    return 0;
+}
+
+uint64_t sonde_role(sonde_thread *thread, bool is_java)
+{
+    uint64_t role = sonde_role_of_vm(thread);
+    return role ? role
+                : sonde_describe_native(thread, &others[is_java], NULL, others[is_java].role)
+                      << SONDE_INSTR_BITS;
 }

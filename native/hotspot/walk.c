@@ -52,11 +52,13 @@ uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context, son
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
     if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
         sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
-    if (trace.count < 0)
-        return unwalked(event, trace.count);
-    if (trace.count == 0) {
-        if ((out[depth] = sonde_role(thread, env)))
-            depth++;
+    if (trace.count <= 0) {
+        // A thread of the VM's own that is a Java thread by its record, as compilers are, has no
+        // frame to begin with, which is called unknown.
+        uint64_t role = trace.count ? sonde_role_of_vm(thread) : sonde_role(thread, env);
+        if (!role)
+            return unwalked(event, trace.count);
+        out[depth++] = role;
         return depth;
     }
     sonde_known_refresh(thread);

@@ -34,6 +34,16 @@ def agent_for(version: str) -> Path:
     return agents[version]
 
 
+def hotspot_agent() -> Path:
+    path = FOLDER / "libsonde-hotspot.so"
+    if not path.exists():
+        raise SondeError(
+            "this installation has no agent for Java; "
+            "install sonde with a JDK present (its headers are needed: jvmti.h)"
+        )
+    return path
+
+
 def preload() -> Path:
     path = FOLDER / "libsonde-preload.so"
     if not path.exists():

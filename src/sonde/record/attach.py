@@ -13,10 +13,12 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import inject
+from . import inject, jvm_attach
 from .debugging import RemoteScript, script_that_loads
 from .handle import Options, RecorderHandle
+from .jvm import Jvm, is_up
 from .process import RunningProcess, tracer_of
+from .runtime import Runtime
 
 # How long the main thread has to run the script that loads the agent (3.14+).
 SCRIPT_S = 0.1
@@ -69,6 +71,9 @@ class Attach:
     # ---- entering
 
     def _enter(self) -> None:
+        if isinstance(self._process.runtime, Jvm):
+            self._enter_jvm(self._process.runtime)
+            return
         if self._options.sampler == "remote":
             self._read_from_outside("--sampler remote was asked for")
             return
@@ -79,6 +84,33 @@ class Attach:
             self._read_from_outside(why_not)
         self._recorder.say({"entered": self._entered()})
 
+    def _enter_jvm(self, jvm: Jvm) -> None:
+        """By its attach protocol, or by ptrace where that would show in the program's output."""
+        ways = [self._by_protocol, self._by_ptrace]
+        if jvm_attach.why_not(jvm) or not jvm_attach.is_silent(jvm):
+            ways.reverse()
+        reasons: list[str] = []
+        for way in ways:
+            why_not = way()
+            if why_not is None:
+                why_not = self._hear_agent()
+                if why_not is None:
+                    self._recorder.say({"entered": self._entered()})
+                    return
+            reasons.append(why_not)
+        why = "; ".join(dict.fromkeys(reasons))
+        raise SondeError(f"process {self._process.pid} cannot be recorded: {why}")
+
+    def _by_protocol(self) -> str | None:
+        process = self._process
+        assert isinstance(process.runtime, Jvm)
+        try:
+            jvm_attach.load(process.pid, process.runtime, process.agent, self._recorder.socket_path)
+        except jvm_attach.RefusedError as refused:
+            return str(refused)
+        self.entered_by = "attach protocol"
+        return None if self._expect(STEER_S, "steered") else "the agent in it does not answer"
+
     def _entered(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"by": self.entered_by}
         if self.injection is not None:
@@ -88,6 +120,7 @@ class Attach:
     def _by_script(self) -> bool:
         """The interpreter's own way in, where it has one."""
         process = self._process
+        assert isinstance(process.runtime, Runtime)
         script = RemoteScript(process.pid, process.runtime)
         folder = os.path.dirname(self._recorder.socket_path)
         path = os.path.join(folder, "script.py")
@@ -115,6 +148,8 @@ class Attach:
         tracer = tracer_of(process.pid)
         if tracer is not None:
             return f"{tracer} traces it already"
+        if isinstance(process.runtime, Jvm) and not is_up(process.pid):
+            return "its JVM is not up yet"
         self.injection = done = inject.inject(
             process.pid,
             process.runtime,
@@ -139,7 +174,8 @@ class Attach:
         """Waits until the agent has begun, which takes the GIL; or why it has not."""
         answer = self._expect(GIL_S, "admitted", "refused")
         if not answer:
-            return f"the program did not let its GIL go for {GIL_S:.0f} s"
+            held = "its GIL" if isinstance(self._process.runtime, Runtime) else "the agent"
+            return f"the program did not let {held} go for {GIL_S:.0f} s"
         refused: str | None = answer.get("refused")
         return refused
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from sonde.errors import SondeError
 
 from . import agents, elf
+from .jvm import Jvm
 from .process import owner_of
 from .runtime import Runtime, read
 
@@ -83,7 +84,9 @@ class Injection:
     why_not: str | None
 
 
-def inject(pid: int, runtime: Runtime, library: Path, function: str, argument: str) -> Injection:
+def inject(
+    pid: int, runtime: Runtime | Jvm, library: Path, function: str, argument: str
+) -> Injection:
     """Has process `pid` load `library` and call `function(argument)` there."""
     order = _Order(pid=pid, patience_ms=PATIENCE_MS)
     order.library = os.fsencode(library)
@@ -172,7 +175,7 @@ def _where_it_is_already(pid: int, library: Path, function: str) -> int:
     return 0
 
 
-def _texts(pid: int, runtime: Runtime) -> list[tuple[int, int, int]]:
+def _texts(pid: int, runtime: Runtime | Jvm) -> list[tuple[int, int, int]]:
     found: list[tuple[int, int, int]] = []
     with open(f"/proc/{pid}/maps") as f:
         for line in f:
@@ -187,9 +190,10 @@ def _texts(pid: int, runtime: Runtime) -> list[tuple[int, int, int]]:
     return found
 
 
-def _whose(path: str, runtime: Runtime) -> int:
+def _whose(path: str, runtime: Runtime | Jvm) -> int:
     name = os.path.basename(path)
-    if path == runtime.module.path:
+    # A JVM is a library like others: it may be called back by the loader.
+    if path == runtime.module.path and isinstance(runtime, Runtime):
         return _PYTHON
     if name.startswith(_OF_LIBC):
         return _LIBC

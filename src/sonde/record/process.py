@@ -11,16 +11,19 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import agents, permissions, runtime, sessions
+from . import agents, jvm, permissions, runtime, sessions
+from .jvm import Jvm
 from .runtime import Runtime
 
 _STOPPED = "Tt"
+
+RECORDED = "a CPython 3.11 to 3.15 or a JVM from 17 on"
 
 
 @dataclass(frozen=True)
 class RunningProcess:
     pid: int
-    runtime: Runtime
+    runtime: Runtime | Jvm
     agent: Path
     argv: list[str]
 
@@ -57,7 +60,8 @@ def look_at(pid: int) -> RunningProcess:
     try:
         with open(f"/proc/{pid}/mem", "rb"):
             pass
-        found = runtime.find(pid)
+        # Of a JVM that runs Python inside, or the other way round, the one that started is meant.
+        found: Runtime | Jvm | None = runtime.find(pid) or jvm.find(pid)
         older = found is None and runtime.is_older(pid)
     except (FileNotFoundError, ProcessLookupError):
         raise SondeError(_nothing_in(pid)) from None
@@ -68,17 +72,27 @@ def look_at(pid: int) -> RunningProcess:
         raise SondeError(f"the memory of process {pid} cannot be read: {why}") from None
     if found is None:
         raise SondeError(_not_ours(pid, older))
-    if found.free_threaded:
-        raise SondeError(
-            f"process {pid} runs a free-threaded CPython {found.version}, "
-            "which sonde cannot record yet"
-        )
-    agent = agents.agent_for(found.version)
+    agent = _agent_for(pid, found)
     if session := sessions.find(pid):
         raise SondeError(f"process {pid} is being recorded already, into {session.path}")
     if state in _STOPPED:
         raise SondeError(f"process {pid} is stopped; continue it first (kill -CONT {pid})")
     return RunningProcess(pid, found, agent, _argv(pid))
+
+
+def _agent_for(pid: int, found: Runtime | Jvm) -> Path:
+    if isinstance(found, Jvm):
+        if 0 < found.major < jvm.OLDEST:
+            raise SondeError(
+                f"process {pid} runs Java {found.version}; sonde records {jvm.OLDEST} and newer"
+            )
+        return agents.hotspot_agent()
+    if found.free_threaded:
+        raise SondeError(
+            f"process {pid} runs a free-threaded CPython {found.version}, "
+            "which sonde cannot record yet"
+        )
+    return agents.agent_for(found.version)
 
 
 def tracer_of(pid: int) -> str | None:
@@ -109,7 +123,7 @@ def status_of(pid: int) -> dict[str, str]:
 def _nothing_in(pid: int) -> str:
     if not os.path.exists(f"/proc/{pid}"):
         return f"there is no process {pid}"
-    return f"process {pid} is a thread of the kernel, not a CPython 3.11 to 3.15"
+    return f"process {pid} is a thread of the kernel, not {RECORDED}"
 
 
 def _not_ours(pid: int, older: bool) -> str:
@@ -119,7 +133,7 @@ def _not_ours(pid: int, older: bool) -> str:
         what = os.readlink(f"/proc/{pid}/exe")
     except OSError:
         what = "another program"
-    return f"process {pid} is not a CPython 3.11 to 3.15: it runs {what}"
+    return f"process {pid} is not {RECORDED}: it runs {what}"
 
 
 def _what_is_missing(pid: int, status: dict[str, str]) -> str:
@@ -186,5 +200,23 @@ def _program(argv: list[str]) -> str:
             else:
                 name = word
             break
-    base = os.path.basename(name.rstrip("/")).removesuffix(".py")
+    elif os.path.basename(name) == "java":
+        name = _java_program(argv) or name
+    base = os.path.basename(name.rstrip("/")).removesuffix(".py").removesuffix(".jar")
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in base) or "python"
+
+
+_JAVA_WITH_VALUE = ("-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules")
+
+
+def _java_program(argv: list[str]) -> str | None:
+    """The main class or the jar of a Java command line."""
+    rest = iter(argv[1:])
+    for word in rest:
+        if word in ("-jar", "-m", "--module"):
+            return next(rest, None)
+        if word in _JAVA_WITH_VALUE:
+            next(rest, None)
+        elif not word.startswith(("-", "@")):
+            return word.rpartition(".")[2]
+    return None

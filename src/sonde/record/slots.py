@@ -197,8 +197,8 @@ class Slot:
     def _code(self, at: int, kind: int) -> None:
         process = self.process
         memory = process.memory
-        _, _, table_kind, _, code, first_line, name_len, file_len, table_len = (
-            shm.CODE.unpack_from(memory, at)
+        _, _, table_kind, _, code, first_line, name_len, file_len, table_len = shm.CODE.unpack_from(
+            memory, at
         )
         at += shm.CODE.size
         name = bytes(memory[at : at + name_len]).decode(errors="replace")
