@@ -38,6 +38,7 @@ class Attach:
         self._process = process
         self._options = options
         self.entered_by = ""
+        self._over = False
         self.injection: inject.Injection | None = None
         ours, self._wake = socket.socketpair()
         self._woken = ours
@@ -65,6 +66,32 @@ class Attach:
                     return self._recorder.finished()
                 if done := self._recorder.told():
                     return done
+        finally:
+            self._restore_signals()
+
+    # ---- for those who do something else meanwhile
+
+    @property
+    def asked_to_end(self) -> bool:
+        """Whether a signal came that ends recordings."""
+        return not self._over and bool(select.select([self._woken], [], [], 0)[0])
+
+    def over(self) -> dict[str, Any] | None:
+        """What was recorded, if the target exited; None while it goes on."""
+        if self._over or not select.select([self._recorder.fileno()], [], [], 0)[0]:
+            return None
+        done = self._recorder.told()
+        if done:
+            self._restore_signals()
+        return done
+
+    def stop(self) -> dict[str, Any]:
+        """Leaves the target; nothing if it has been left already."""
+        if self._over:
+            return {}
+        try:
+            self._recorder.say({"stop": True})
+            return self._recorder.finished()
         finally:
             self._restore_signals()
 
@@ -206,6 +233,7 @@ class Attach:
         self._restore_signals()
 
     def _restore_signals(self) -> None:
+        self._over = True
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._wake.close()

@@ -30,7 +30,7 @@ class RunningProcess:
     @property
     def program(self) -> str:
         """What to call a recording of it after."""
-        return _program(self.argv)
+        return program_of(self.argv)
 
     def place(self) -> dict[str, Any]:
         """Where it can reach a socket of ours."""
@@ -77,7 +77,7 @@ def look_at(pid: int) -> RunningProcess:
         raise SondeError(f"process {pid} is being recorded already, into {session.path}")
     if state in _STOPPED:
         raise SondeError(f"process {pid} is stopped; continue it first (kill -CONT {pid})")
-    return RunningProcess(pid, found, agent, _argv(pid))
+    return RunningProcess(pid, found, agent, argv_of(pid))
 
 
 def _agent_for(pid: int, found: Runtime | Jvm) -> Path:
@@ -174,7 +174,7 @@ def _same(one: str, other: str) -> bool:
         return False
 
 
-def _argv(pid: int) -> list[str]:
+def argv_of(pid: int) -> list[str]:
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as f:
             return [os.fsdecode(part) for part in f.read().split(b"\0")[:-1]]
@@ -182,7 +182,7 @@ def _argv(pid: int) -> list[str]:
         return []
 
 
-def _program(argv: list[str]) -> str:
+def program_of(argv: list[str]) -> str:
     """The script or module of an interpreter's command line; else the command's own name."""
     name = argv[0] if argv else "python"
     if "python" in os.path.basename(name):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sonde.recording.declared import Declared, read_declaration
 from sonde.recording.decode import Damaged, Decompressor, TableDecoder, decode_json
-from sonde.recording.facts import Facts
+from sonde.recording.facts import Facts, check_facts
 from sonde.recording.format import FACTS, MAX_ROWS, ROWS, SCHEMA, UPDATES, RecordingError
 from sonde.recording.links import (
     Columns,
@@ -62,17 +62,27 @@ class _RowsBlock(NamedTuple):
     raw: bytes
 
 
-class _Reader:
-    """The state of reading one file."""
+class BlockReader:
+    """Makes columns of blocks: those of a file, or those that came to it since the last time."""
 
-    def __init__(self, blocks: Blocks, size: int, path: str) -> None:
+    def __init__(
+        self,
+        blocks: Blocks,
+        size: int,
+        path: str,
+        declared: list[Declared | None] | None = None,
+        next_row: dict[str, int] | None = None,
+    ) -> None:
+        """`declared` and `next_row`: what the blocks before these said, if there were any."""
         self.blocks = blocks
         self.path = path
         self.damaged = blocks.damaged
-        self.facts = Facts()
+        self.facts: list[Any] = []
         self.updates: list[Any] = []
         self.rows: dict[str, list[_RowsBlock]] = {table.name: [] for table in TABLES}
-        self.declared: list[Declared | None] = []
+        self.declared: list[Declared | None] = declared or []
+        self.next_row = next_row if next_row is not None else {}
+        """Row numbers only grow; a block that repeats some is a copy from elsewhere."""
         self._budget = _BUDGET_FLOOR + _BUDGET_A_BYTE * size
         self._decompress = Decompressor()
 
@@ -120,24 +130,30 @@ class _Reader:
         self.updates += entries
 
     def _take_facts(self, block: Block) -> None:
-        self.facts.merge(self._json(block))
+        self.facts.append(check_facts(self._json(block)))
 
     def _take_rows(self, block: Block) -> None:
         head = block.head
         declared = self.declared[head.table] if head.table < len(self.declared) else None
         if declared is None or declared.problem:
             return
-        mine = self.rows[declared.table.name]
-        # Row numbers only grow; a block that repeats some is a copy from elsewhere.
-        expected = mine[-1].first + mine[-1].rows if mine else 0
+        name = declared.table.name
+        expected = self.next_row.get(name, 0)
         if not (expected <= head.first_row < _MAX_FIRST_ROW and 0 < head.rows <= MAX_ROWS):
             raise Damaged
         raw = self._decompress(block)
         self._spend(len(raw) + head.rows * 8 * len(declared.columns))
-        mine.append(_RowsBlock(head.first_row, head.rows, raw))
+        self.rows[name].append(_RowsBlock(head.first_row, head.rows, raw))
+        self.next_row[name] = head.first_row + head.rows
 
-    def decode(self, table: Table, declared: Declared | None) -> tuple[Columns, RowMap]:
-        """A table's columns; blocks with a value that its column cannot hold are left out."""
+    def decode(self, table: Table) -> tuple[Columns, list[tuple[int, int]]]:
+        """A table's columns, and the first row and number of rows of each block they are of.
+
+        Blocks with a value that its column cannot hold are left out.
+        """
+        declared = next(
+            (entry for entry in self.declared if entry is not None and entry.table is table), None
+        )
         blocks = self.rows[table.name]
         while True:
             present = {column.name for column in declared.columns} if declared else set()
@@ -160,20 +176,22 @@ class _Reader:
                     ends = np.cumsum([block.rows for block in read])
                     bad |= set(np.searchsorted(ends, wrong, side="right").tolist())
             if not bad:
-                return columns, RowMap([(block.first, block.rows) for block in read])
+                return columns, [(block.first, block.rows) for block in read]
             self.damaged += len(bad)
             blocks = [block for number, block in enumerate(read) if number not in bad]
 
-    def apply_updates(self, tables: dict[str, Columns], maps: dict[str, RowMap]) -> None:
-        known = {table.name: {c.name: c for c in table.columns} for table in TABLES}
-        for entry in self.updates:
-            match entry:
-                case [str(name), int(row), dict(facts)] if name in known:
-                    place = int(maps[name](np.array([row], dtype=np.int64))[0])
-                    for key, value in facts.items():
-                        column = known[name].get(key)
-                        if place >= 0 and column is not None and _fits(column, value):
-                            tables[name][key][place] = column.default if value is None else value
+
+def apply_updates(updates: list[Any], tables: dict[str, Columns], maps: dict[str, RowMap]) -> None:
+    """Writes later facts about rows into their columns."""
+    known = {table.name: {c.name: c for c in table.columns} for table in TABLES}
+    for entry in updates:
+        match entry:
+            case [str(name), int(row), dict(facts)] if name in known:
+                place = int(maps[name](np.array([row], dtype=np.int64))[0])
+                for key, value in facts.items():
+                    column = known[name].get(key)
+                    if place >= 0 and column is not None and _fits(column, value):
+                        tables[name][key][place] = column.default if value is None else value
 
 
 def _column(
@@ -215,17 +233,38 @@ def _fits(column: Column, value: Any) -> bool:
 
 
 def assemble(blocks: Blocks, size: int, path: str) -> Recording:
-    reader = _Reader(blocks, size, path)
+    reader = BlockReader(blocks, size, path)
     reader.collect()
-    declared = {entry.table.name: entry for entry in reader.declared if entry is not None}
-    warnings = [f"{path}: {entry.problem}" for entry in declared.values() if entry.problem]
     tables: dict[str, Columns] = {}
     maps: dict[str, RowMap] = {}
     for table in TABLES:
-        tables[table.name], maps[table.name] = reader.decode(table, declared.get(table.name))
-    reader.apply_updates(tables, maps)
-    quality, target = reader.facts.quality, reader.facts.target
+        tables[table.name], ranges = reader.decode(table)
+        maps[table.name] = RowMap(ranges)
+    apply_updates(reader.updates, tables, maps)
+    facts = Facts()
+    for told in reader.facts:
+        facts.merge(told)
+    recording = put_together(path, tables, maps, facts, reader.damaged, reader.declared)
+    if not blocks.ended:
+        readable_ns = recording.target["duration_ns"]
+        recording.warnings.insert(0, _cut_off_sentence(path, blocks.torn, readable_ns))
+    return recording
 
+
+def put_together(
+    path: str,
+    tables: dict[str, Columns],
+    maps: dict[str, RowMap],
+    facts: Facts,
+    damaged: int,
+    declared: list[Declared | None],
+) -> Recording:
+    """The tables with every row number translated, and what the file says about them.
+
+    Columns are replaced in `tables`, and never changed themselves but for lists that get a row for
+    what was lost.
+    """
+    quality, target = facts.quality, facts.target
     samples = tables["samples"]
     undecodable = int((samples["context"] == -1).sum())
     keep_whole_contexts(tables["contexts"], maps["contexts"], maps["functions"])
@@ -242,14 +281,13 @@ def assemble(blocks: Blocks, size: int, path: str) -> Recording:
     refused = quality.get("refused", {})
     gaps = {name: max(0, rows.missing - refused.get(name, 0)) for name, rows in maps.items()}
     # Rows can be missing without a trace in the bytes: a whole block cut out.
-    damaged = max(reader.damaged, int(any(gaps.values())))
+    damaged = max(damaged, int(any(gaps.values())))
     quality.setdefault("taken", len(samples["time"]))
     quality["undecodable"] = quality.get("undecodable", undecodable) + stackless
     quality["damaged_blocks"] = damaged
     quality["missing_samples"] = gaps["samples"]
     target["duration_ns"] = max(int(target.get("duration_ns", 0)), _last_moment(tables))
-    if not blocks.ended:
-        warnings.append(_cut_off_sentence(path, blocks.torn, target["duration_ns"]))
+    warnings = [f"{path}: {entry.problem}" for entry in declared if entry and entry.problem]
     if damaged:
         warnings.append(_damage_sentence(path, damaged, gaps["samples"], stackless))
     return Recording(

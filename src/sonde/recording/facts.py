@@ -32,16 +32,25 @@ class Facts:
         self.target: dict[str, Any] = {}
         self.quality: dict[str, Any] = {}
 
-    def merge(self, value: Any) -> None:
-        if not isinstance(value, dict):
-            raise Damaged
+    def merge(self, told: dict[str, dict[str, Any]]) -> None:
         for subject, known in (("target", self.target), ("quality", self.quality)):
-            facts = value.get(subject, {})
-            if not isinstance(facts, dict):
-                raise Damaged
-            for key, fact in facts.items():
+            for key, fact in told.get(subject, {}).items():
                 if _fits(subject, key, fact):
                     known[key] = fact
+
+    def copy(self) -> Facts:
+        copied = Facts()
+        copied.target, copied.quality = dict(self.target), dict(self.quality)
+        return copied
+
+
+def check_facts(value: Any) -> dict[str, dict[str, Any]]:
+    """What a block of facts says, if it is one."""
+    if not isinstance(value, dict):
+        raise Damaged
+    if not all(isinstance(value.get(subject, {}), dict) for subject in ("target", "quality")):
+        raise Damaged
+    return value
 
 
 def _fits(subject: str, key: str, fact: Any) -> bool:

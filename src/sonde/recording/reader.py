@@ -12,17 +12,35 @@ from sonde.recording.format import (
     VERSION,
     FileHead,
     RecordingError,
-    unpack_file_head,
+    unpackcheck_file_head,
 )
 from sonde.recording.recovery import find_blocks
 from sonde.recording.tables import Recording
 
-__all__ = ["RecordingError", "read", "read_bytes"]
+__all__ = ["RecordingError", "check_file_head", "open_file", "read", "read_bytes"]
 
 
 def read(path: str | os.PathLike[str]) -> Recording:
     """The recording in a file; RecordingError says in one sentence why there is none."""
     name = os.fspath(path)
+    descriptor = open_file(name)
+    try:
+        with open(descriptor, "rb", closefd=False) as file:
+            # The head first: a disk image given by mistake is not read to its end.
+            data = file.read(FILE_HEAD_SIZE)
+            check_file_head(data, name)
+            data += file.read()
+    except OSError as error:
+        raise RecordingError(f"cannot read {name}: {error.strerror}") from None
+    except MemoryError:
+        raise RecordingError(f"{name} is too large for this machine's memory") from None
+    finally:
+        os.close(descriptor)
+    return read_bytes(data, name)
+
+
+def open_file(name: str) -> int:
+    """A descriptor of a file that may be a recording."""
     try:
         # Opening a pipe would wait for somebody to write into it.
         descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -36,36 +54,26 @@ def read(path: str | os.PathLike[str]) -> Recording:
         raise RecordingError(f"cannot open {name}: {error.strerror}") from None
     except ValueError:
         raise RecordingError(f"cannot open {name!r}: a name holds no null character") from None
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(mode):
-            raise RecordingError(f"{name} is a directory, not a recording")
-        if not stat.S_ISREG(mode):
-            raise RecordingError(f"{name} is not a regular file")
-        with open(descriptor, "rb", closefd=False) as file:
-            # The head first: a disk image given by mistake is not read to its end.
-            data = file.read(FILE_HEAD_SIZE)
-            _file_head(data, name)
-            data += file.read()
-    except OSError as error:
-        raise RecordingError(f"cannot read {name}: {error.strerror}") from None
-    except MemoryError:
-        raise RecordingError(f"{name} is too large for this machine's memory") from None
-    finally:
-        os.close(descriptor)
-    return read_bytes(data, name)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise RecordingError(f"{name} is a directory, not a recording")
+    raise RecordingError(f"{name} is not a regular file")
 
 
 def read_bytes(data: bytes, path: str = "<memory>") -> Recording:
     """The recording in these bytes; `path` is what messages call it."""
-    head = _file_head(data, path)
+    head = check_file_head(data, path)
     try:
         return assemble(find_blocks(data, head.nonce), len(data), path)
     except MemoryError:
         raise RecordingError(f"{path} is too large for this machine's memory") from None
 
 
-def _file_head(data: bytes, path: str) -> FileHead:
+def check_file_head(data: bytes, path: str) -> FileHead:
+    """The head of a file that this reader can read; RecordingError says why it cannot."""
     size = FILE_HEAD_SIZE
     if not data:
         raise RecordingError(f"{path} is empty")
@@ -75,7 +83,7 @@ def _file_head(data: bytes, path: str) -> FileHead:
         raise RecordingError(
             f"{path} is cut off within its first {size} bytes; nothing in it is readable"
         )
-    head = unpack_file_head(data)
+    head = unpackcheck_file_head(data)
     if head is None:
         raise RecordingError(
             f"{path} is damaged within its first {size} bytes; nothing in it is readable"

@@ -38,11 +38,11 @@ class Blocks(NamedTuple):
     """Places in the middle where something was skipped."""
 
 
-def find_blocks(data: bytes, nonce: int) -> Blocks:
+def find_blocks(data: bytes, nonce: int, offset: int = FILE_HEAD_SIZE) -> Blocks:
+    """The blocks of a file's bytes, or of a part of them, from `offset` on."""
     view = memoryview(data)
     found: list[Block] = []
     damaged = 0
-    offset = FILE_HEAD_SIZE
     good_until = offset
     while offset < len(data):
         head = unpack_block_head(nonce, view, offset)

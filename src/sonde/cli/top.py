@@ -1,0 +1,121 @@
+"""`sonde top`: what a process does now, in the terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sonde.cli._recording import What
+from sonde.errors import SondeError, UsageError
+
+if TYPE_CHECKING:
+    from sonde.top.watched import Watched
+
+WINDOW_S = 15.0
+ONCE_S = 2.0
+LONGEST_S = 120.0
+SECOND = 1_000_000_000
+
+
+def top(
+    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython process.")],
+    rate: Annotated[
+        int, typer.Option(metavar="HZ", help="Samples per second of each thread's CPU time.")
+    ] = 100,
+    what: What = "cpu,locks",
+    window: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="What the figures are of; 15, with --once 2."),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Print one picture as text, and leave.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one picture as JSON, and leave.")
+    ] = False,
+) -> None:
+    """Watch a process in the terminal: functions, threads, the GIL and locks, as they are now.
+
+    A process that is being recorded is watched through its recording; any other is entered as by
+    `sonde attach`, and left as it was when you press q.
+
+    \b
+    Example:
+      sonde top 4711
+      sonde top 4711 --once
+    """
+    from sonde.record.handle import check_rate, parse_what
+
+    if not (pid.isascii() and pid.isdecimal()) or int(pid) == 0:
+        raise UsageError(f"{pid!r} is no process id; it is a number, as ps shows it")
+    if window is not None and not 1 <= window <= LONGEST_S:
+        raise UsageError(f"--window takes 1 to {LONGEST_S:g} seconds, not {window:g}")
+    kinds, checked = parse_what(what), check_rate(rate)
+    once = once or as_json
+    if not once and not all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)):
+        raise SondeError(
+            "sonde top needs a terminal; --once prints one picture as text, --json as JSON"
+        )
+    from sonde.top.watched import Watched
+
+    watched = Watched(int(pid), kinds, checked)
+    try:
+        if once:
+            _print(watched, window or ONCE_S, as_json)
+        else:
+            from sonde.top.app import Top
+
+            app = Top(watched, window or WINDOW_S, _program(watched.pid))
+            app.run()
+            watched = app.watched
+            if app.return_code:
+                raise SystemExit(app.return_code)
+    finally:
+        watched.close()
+
+
+def _print(watched: Watched, window_s: float, as_json: bool) -> None:
+    """One picture: of a recording that is there what it has, else after a while."""
+    from sonde.top.states import threads_now
+
+    window_ns = round(window_s * SECOND)
+    watched.poll()
+    while watched.own and watched.end_ns < window_ns and not watched.ended:
+        if watched.asked_to_end:
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        watched.poll()
+    seen = watched.look(window_ns, process=watched.pid)
+    now = threads_now(seen)
+    if as_json:
+        told = seen.to_json() | {"ended": watched.ended or None}
+        doing = {(row.process, row.tid): row for row in now}
+        rows = told["threads"]["rows"]
+        known = {(row["process"], row["tid"]) for row in rows}
+        for row in rows:
+            thread = doing.get((row["process"], row["tid"]))
+            row["state"] = thread.state if thread else "ended"
+        told["threads"]["idle"] = [
+            {"process": t.process, "tid": t.tid, "name": t.name, "state": t.state}
+            for t in now
+            if (t.process, t.tid) not in known
+        ]
+        print(json.dumps(told, separators=(",", ":")))
+        return
+    from sonde.reports.live import render
+    from sonde.reports.page import console
+
+    span = f"{seen.span_ns / SECOND:.1f} s"
+    title = f"{watched.pid} {_program(watched.pid)}, the last {span}"
+    render(seen, now, console(), title=title + (f"; {watched.ended}" if watched.ended else ""))
+    sys.stdout.flush()
+
+
+def _program(pid: int) -> str:
+    from sonde.record.process import argv_of, program_of
+
+    return program_of(argv_of(pid))

@@ -1,0 +1,1 @@
+"""A running process, watched in the terminal."""
