@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 from attaching import until
-
 from sonde.record.candidates import candidates
 from sonde.record.thread_states import RUNS, thread_states
 

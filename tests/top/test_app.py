@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from attaching import Target, attach, begun, has_agent, until
-from launching import PATIENCE_S, Interpreter
+from launching import PATIENCE_S, TARGETS, Interpreter
 from sonde.recording.reader import read
 from sonde.top import watched as watched_module
 from sonde.top.app import Top
@@ -33,10 +33,11 @@ SIZE = (80, 24)
 IDLE = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What is left behind would be found here."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
 
 
 @contextlib.contextmanager
@@ -85,7 +86,7 @@ def text_of(app: Top, widget: str) -> str:
 def test_numbers_are_those_of_the_views(any_python: Interpreter, tmp_path: Path) -> None:
     """A process that is recorded already is watched through that recording."""
     path = tmp_path / "x.sonde"
-    with Target(any_python, "tests/targets/attached.py", "0") as target:
+    with Target(any_python, TARGETS / "attached.py", "0") as target:
         recorder = attach(target.pid, path, "--rate", "1000")
         until(lambda: begun(path), "samples", recorder)
 
@@ -120,15 +121,15 @@ def test_numbers_are_those_of_the_views(any_python: Interpreter, tmp_path: Path)
             # And they are what stands on the screen, in the same order.
             for row, line in zip(expected.rows, rows[1:], strict=True):
                 share = f"{100 * row.self_ns / expected.total_ns:.1f} %" if row.self_ns else ""
-                assert line.split("  ")[0].strip().startswith(share) or "<" in line
-                assert row.function.name.rpartition(".")[2][:8] in line
+                assert line[:8].strip() in (share, "< 0.1 %")
+                assert row.function.name[:6] in line
 
         run(test)
         assert target.alive
 
 
-def test_keys(any_python: Interpreter, tmp_path: Path) -> None:
-    with Target(any_python, "tests/targets/attached.py", "0") as target:
+def test_keys(any_python: Interpreter, folder: Path) -> None:
+    with Target(any_python, TARGETS / "attached.py", "0") as target:
 
         async def test() -> None:
             with watching(target.pid) as seen:
@@ -143,7 +144,7 @@ def test_keys(any_python: Interpreter, tmp_path: Path) -> None:
         run(test)
         until(lambda: not has_agent(target.pid), "the agent has left")
         assert target.alive
-        assert list(tmp_path.glob("sonde-*")) == []
+        assert list(folder.glob("sonde-*")) == []
 
 
 async def press_them_all(app: Top, pilot: Pilot[None]) -> None:
@@ -197,31 +198,31 @@ async def press_them_all(app: Top, pilot: Pilot[None]) -> None:
 
 
 def test_everything_fits_a_small_terminal(any_python: Interpreter) -> None:
-    with Target(any_python, "tests/targets/attached.py", "0") as target:
+    with Target(any_python, TARGETS / "attached.py", "0") as target:
 
         async def test() -> None:
             with watching(target.pid) as seen:
                 async with shown(seen) as (app, pilot):
                     await eventually(pilot, lambda: enough(app), "enough samples")
-                    assert [rows.size.height for rows in app.query(Rows)] == [9, 5, 5]
+                    assert min(rows.size.height for rows in app.query(Rows)) >= 5
                     for table in ("functions", "threads", "locks"):
-                        room = app.query_one(f"#{table}", Rows).size.width
+                        room = app.query_one(f"#{table}", Rows).room
                         assert all(cell_len(line) <= room for line in lines(app, table)), table
-                    states = " ".join(lines(app, "threads"))
-                    assert "sleeps" in states  # the dozer
-                    assert "MainThread" in states
+                    said = lambda: " ".join(lines(app, "threads"))  # noqa: E731
+                    await eventually(pilot, lambda: "sleeps" in said(), "the dozer sleeps")
+                    assert "MainThread" in said()
                     head = text_of(app, "#head")
                     assert "cores" in head
-                    assert "samples taken" in head
+                    assert "none lost" in head
                     await pilot.resize_terminal(50, 12)
                     await pilot.pause(0.2)
-                    assert all(cell_len(line) <= 80 for line in lines(app, "functions"))
+                    assert all(cell_len(line) <= 50 for line in lines(app, "functions"))
 
         run(test)
 
 
 def test_the_last_picture_stays_when_the_target_dies(any_python: Interpreter) -> None:
-    with Target(any_python, "tests/targets/attached.py", "0") as target:
+    with Target(any_python, TARGETS / "attached.py", "0") as target:
 
         async def test() -> None:
             with watching(target.pid) as seen:
@@ -241,8 +242,8 @@ def test_the_last_picture_stays_when_the_target_dies(any_python: Interpreter) ->
 
 def test_another_process(any_python: Interpreter) -> None:
     with (
-        Target(any_python, "tests/targets/attached.py", "0") as first,
-        Target(any_python, "tests/targets/attached.py", "0") as second,
+        Target(any_python, TARGETS / "attached.py", "0") as first,
+        Target(any_python, TARGETS / "attached.py", "0") as second,
     ):
 
         async def test() -> None:
@@ -260,7 +261,7 @@ def test_another_process(any_python: Interpreter) -> None:
                     await eventually(pilot, lambda: app.watched.pid == second.pid, "the switch")
                     await eventually(pilot, lambda: enough(app), "samples of the second")
                     assert not has_agent(first.pid)
-                    app.watch(os.getpid())
+                    app.switch_to(os.getpid())
                     await pilot.pause()
                     assert "that is sonde itself" in text_of(app, "#status")
                     assert app.watched.pid == second.pid
@@ -296,10 +297,13 @@ def test_nothing_is_made_anew_if_nothing_came(any_python: Interpreter, tmp_path:
 
 
 def test_a_long_watch_fills_no_disk(
-    any_python: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    any_python: Interpreter, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watched_module, "LARGEST", 20_000)
-    with Target(any_python, "tests/targets/attached.py", "0") as target, watching(target.pid) as seen:
+    with (
+        Target(any_python, TARGETS / "attached.py", "0") as target,
+        watching(target.pid) as seen,
+    ):
         first = seen.path
 
         def begun_anew() -> bool:
@@ -307,10 +311,11 @@ def test_a_long_watch_fills_no_disk(
             return seen.path != first
 
         until(begun_anew, "a new recording")
-        monkeypatch.undo()
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        monkeypatch.setattr(watched_module, "LARGEST", 1 << 30)
         assert not Path(first).exists()
         until(lambda: seen.poll() and seen.look(10**10).flat.samples, "samples in the new one")
         assert not seen.ended
-    assert not has_agent(target.pid)
-    assert list(tmp_path.glob("sonde-*")) == []
+        seen.close()
+        assert not has_agent(target.pid)
+        assert target.alive
+    assert list(folder.glob("sonde-*")) == []

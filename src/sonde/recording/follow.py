@@ -208,7 +208,7 @@ class Follower:
     def _counts_since(self, since_ns: int) -> dict[str, Any]:
         counts = dict(self._facts.quality)
         place = self._place(since_ns)
-        if place < 0:
+        if since_ns <= 0 or place < 0:
             return counts
         before = self._counted[place][1]
         for key in _COUNTS:

@@ -12,7 +12,7 @@ from sonde.recording.format import (
     VERSION,
     FileHead,
     RecordingError,
-    unpackcheck_file_head,
+    unpack_file_head,
 )
 from sonde.recording.recovery import find_blocks
 from sonde.recording.tables import Recording
@@ -83,7 +83,7 @@ def check_file_head(data: bytes, path: str) -> FileHead:
         raise RecordingError(
             f"{path} is cut off within its first {size} bytes; nothing in it is readable"
         )
-    head = unpackcheck_file_head(data)
+    head = unpack_file_head(data)
     if head is None:
         raise RecordingError(
             f"{path} is damaged within its first {size} bytes; nothing in it is readable"

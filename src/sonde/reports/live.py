@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sonde.reports.chains import on_one_line
-from sonde.reports.names import labelled, place, printable, shortened
+from sonde.reports.names import clipped, labelled, place, printable, shortened
 from sonde.reports.page import bar, heading, line
-from sonde.reports.quality import sentence
+from sonde.views.quality import MORE_SAMPLES, standard_error
 from sonde.views.words import brief, count, percent
 
 if TYPE_CHECKING:
@@ -85,11 +85,18 @@ def _gil(live: Live) -> Parts:
 
 
 def _sure(live: Live) -> Parts:
-    told: Parts = [("Sure ", "bold")]
-    problems = live.quality.problems
-    if problems:
-        told += [(f"! {printable(problems[0].title)}", "bold"), "; "]
-    return [*told, sentence(live.quality)]
+    """What the figures stand on; what speaks against them comes first."""
+    counters = live.quality.counters
+    samples, told = live.flat.samples, [("Sure ", "bold")]
+    against = [p.title for p in live.quality.problems if p.advice != MORE_SAMPLES]
+    said: Parts = [(f"! {printable(against[0])}; ", "bold")] if against else []
+    lost = [f"{counters[key]:,} {key}" for key in ("lost", "undecodable") if counters[key]]
+    words = [f"{count(samples, 'sample')}, {', '.join(lost) or 'none lost'}"]
+    if samples:
+        words += [f"a share of 50 % is ±{percent(2 * standard_error(0.5, samples))}"]
+    if live.quality.cost is not None:
+        words += [f"own cost {percent(live.quality.cost, 1)}"]
+    return [*told, *said, "; ".join(words)]
 
 
 # ---- functions and lines
@@ -112,7 +119,7 @@ def functions(
     return [(title, "bold")], [
         [
             f"{_share(row.self_ns, whole):>8}{_share(row.total_ns, whole):>8}",
-            f"{brief(row.self_ns):>10}  ",
+            f"{brief(row.self_ns) if row.self_ns else '':>10}  ",
             (f"{sparkline(live.history, row.function, highest)}  " if spark else "", "cyan"),
             labelled(row.function.name, row.function.file, row.function.line, max(room, 12)),
         ]
@@ -138,8 +145,8 @@ def source_lines(
         told.append(
             [
                 f"{_share(row.self_ns, whole):>8}{_share(row.total_ns, whole):>8}",
-                f"{brief(row.self_ns):>10}  {where}",
-                (f"  {shortened(text, max(room - len(where) - 2, 0))}", "dim"),
+                f"{brief(row.self_ns) if row.self_ns else '':>10}  {where}",
+                (f"  {clipped(text, max(room - len(where) - 2, 0))}", "dim"),
             ]
         )
     title = f"{_mark('self', sort):>8}{_mark('total', sort):>8}{'own time':>10}  "
@@ -176,7 +183,7 @@ def threads(
         [
             f"{_share(row.cpu_ns, live.span_ns):>8}{_share(row.wait_ns, live.span_ns):>10}",
             f"{row.tid:>9}  {shortened(printable(row.name), 18):<18}  ",
-            (shortened(printable(row.doing), max(width - 49, 8)), _STYLE.get(row.state, "")),
+            (clipped(printable(row.doing), max(width - 49, 8)), _STYLE.get(row.state, "")),
         ]
         for row in rows
     ]

@@ -177,9 +177,7 @@ class Top(App[None]):
         sort = self._sorts["functions"]
         if self.by_line:
             table.show(
-                *report.source_lines(
-                    seen, table.room, self._sources, sort=sort, search=self.search
-                )
+                *report.source_lines(seen, table.room, self._sources, sort=sort, search=self.search)
             )
         else:
             table.show(*report.functions(seen, table.room, sort=sort, search=self.search))
@@ -222,9 +220,7 @@ class Top(App[None]):
 
     def title_line(self, width: int) -> str:
         who = "all processes" if self.process is None else f"{self.process}"
-        version = next(
-            (p.version for p in (self.picture.processes if self.picture else [])), ""
-        )
+        version = next((p.version for p in (self.picture.processes if self.picture else [])), "")
         facts = [f"sonde top {who}", printable(self._program)]
         facts += [f"CPython {version}"] if version else []
         facts += [f"{self.watched.rate} Hz" if self.watched.own else "follows a recording"]
@@ -320,9 +316,9 @@ class Top(App[None]):
             for c in others
             if c.pid not in here
         ]
-        self.push_screen(Processes(entries), self.watch)
+        self.push_screen(Processes(entries), self.switch_to)
 
-    def watch(self, pid: int | None) -> None:
+    def switch_to(self, pid: int | None) -> None:
         """Shows another process: of this recording if it has it, else it is entered."""
         if pid is None:
             return

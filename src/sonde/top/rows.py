@@ -31,7 +31,7 @@ class Rows(ScrollView, can_focus=True):
     @property
     def room(self) -> int:
         """Columns a row may have; the scroll bar's is always left free."""
-        return max(self.size.width - (0 if self.show_vertical_scrollbar else 1), 20)
+        return max(self.outer_size.width - 1, 20)
 
     @property
     def lines(self) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -38,7 +40,7 @@ class Keys(ModalScreen[None]):
     Keys > VerticalScroll { width: 78; height: auto; max-height: 100%; border: solid $foreground; }
     Keys Static { width: 100%; height: auto; }
     """
-    BINDINGS = [Binding("escape,q,question_mark,enter,space", "dismiss", "close")]
+    BINDINGS: ClassVar = [Binding("escape,q,question_mark,enter,space", "dismiss", "close")]
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():
@@ -52,7 +54,7 @@ class Processes(ModalScreen[int | None]):
     Processes { align: center middle; }
     Processes OptionList { width: 100%; height: auto; max-height: 90%; border: solid $foreground; }
     """
-    BINDINGS = [Binding("escape,q", "dismiss", "close")]
+    BINDINGS: ClassVar = [Binding("escape,q", "dismiss", "close")]
 
     def __init__(self, entries: list[tuple[int, str]]) -> None:
         super().__init__()

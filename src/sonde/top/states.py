@@ -63,7 +63,7 @@ def _waiting(wait: Wait) -> str:
     if wait.kind == "gil":
         return f"waits for the GIL, {long}"
     has = f", {wait.owner_thread} has it" if wait.owner_thread and not wait.signalling else ""
-    return f"waits for {wait.kind} {wait.short}, {long}{has}"
+    return f"{wait.kind}{has}, {long}: {wait.short}"
 
 
 def _by_kernel(state: ThreadState, row: ThreadRow | None) -> tuple[str, str]:

@@ -181,7 +181,6 @@ class Watched:
                 shutil.rmtree(self._folder, ignore_errors=True)
 
 
-
 def lives(pid: int) -> bool:
     """Whether a process is there, and not only because nobody has asked how it ended."""
     try:

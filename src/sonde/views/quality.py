@@ -36,6 +36,7 @@ UNSAMPLED_TOLERATED = 0.02
 COST_TOLERATED = 0.03
 RATE_TOLERATED = 0.8
 ENOUGH_SAMPLES = 100
+MORE_SAMPLES = "record longer, or at a higher --rate"
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _problems(
             f"only {count(ran, 'sample')} of running code taken",
             f"a share of 50 % is uncertain by ±{percent(2 * standard_error(0.5, ran))}",
             min(1.0, 2 * standard_error(0.5, ran)),
-            "record longer, or at a higher --rate",
+            MORE_SAMPLES,
         )
     if not taken:
         yield Problem(
