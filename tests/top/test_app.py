@@ -17,7 +17,9 @@ from textual.pilot import Pilot
 
 from attaching import Target, attach, begun, has_agent, until
 from launching import PATIENCE_S, TARGETS, Interpreter
+from sonde.record import sessions
 from sonde.recording.reader import read
+from sonde.recording.writer import Writer
 from sonde.top import watched as watched_module
 from sonde.top.app import Top
 from sonde.top.rows import Rows
@@ -319,3 +321,31 @@ def test_a_long_watch_fills_no_disk(
         assert not has_agent(target.pid)
         assert target.alive
     assert list(folder.glob("sonde-*")) == []
+
+
+def test_the_next_part_of_a_recording_is_followed(folder: Path) -> None:
+    """A recorder that goes on in another file is this very process, for once."""
+    session = folder / "sonde-session"
+    session.mkdir()
+
+    def part(number: int) -> Writer:
+        path = folder / f"part-{number}.sonde"
+        writer = Writer(path, {"duration_ns": number * 10**9})
+        writer.append("processes", os.getpid(), 0, "cpython", "3.12", "/p", [], 0)
+        writer.flush()
+        sessions.announce(str(session), str(path), [os.getpid()], WHAT)
+        return writer
+
+    first = part(1)
+    with watching(os.getpid()) as seen:
+        assert not seen.own
+        assert seen.poll()
+        first.close({})
+        second = part(2)
+        assert seen.poll()
+        assert seen.path.endswith("part-2.sonde")
+        assert not seen.ended
+        second.close({})
+        (session / sessions.FILE).unlink()
+        assert not seen.poll()
+        assert seen.ended == f"whoever recorded process {os.getpid()} has ended the recording"

@@ -69,7 +69,7 @@ def top(
         else:
             from sonde.top.app import Top
 
-            app = Top(watched, window or WINDOW_S, _program(watched.pid))
+            app = Top(watched, window or WINDOW_S)
             app.run()
             watched = app.watched
             if app.return_code:
@@ -106,16 +106,12 @@ def _print(watched: Watched, window_s: float, as_json: bool) -> None:
         ]
         print(json.dumps(told, separators=(",", ":")))
         return
+    from sonde.record.process import argv_of, program_of
     from sonde.reports.live import render
     from sonde.reports.page import console
 
+    program = program_of(argv_of(watched.pid))
     span = f"{seen.span_ns / SECOND:.1f} s"
-    title = f"{watched.pid} {_program(watched.pid)}, the last {span}"
+    title = f"{watched.pid} {program}, the last {span}"
     render(seen, now, console(), title=title + (f"; {watched.ended}" if watched.ended else ""))
     sys.stdout.flush()
-
-
-def _program(pid: int) -> str:
-    from sonde.record.process import argv_of, program_of
-
-    return program_of(argv_of(pid))

@@ -33,5 +33,10 @@ def candidates() -> list[Candidate]:
         argv = argv_of(pid)
         # Recorders end with their session.
         if not any("sonde.record.recorder" in word for word in argv):
-            found.append(Candidate(pid, seen.version, " ".join(argv)))
+            found.append(Candidate(pid, seen.version, command_of(argv)))
     return sorted(found)
+
+
+def command_of(argv: list[str]) -> str:
+    """A command line as a list has room for it: where the interpreter lies says little."""
+    return " ".join([os.path.basename(argv[0]), *argv[1:]]) if argv else "?"

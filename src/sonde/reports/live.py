@@ -177,13 +177,13 @@ def threads(
         rows.sort(key=lambda row: -row.wait_ns)
     elif sort == "name":
         rows.sort(key=lambda row: row.name)
-    title = f"{_mark('cpu', sort):>8}{_mark('waiting', sort):>10}{'tid':>9}  "
-    title += f"{_mark('thread', 'thread' if sort == 'name' else ''):<18}  now"
+    title = f"{_mark('cpu', sort):>8}{_mark('waiting', sort):>9}{'tid':>8}  "
+    title += f"{_mark('thread', 'thread' if sort == 'name' else ''):<16}  now"
     return [(title, "bold")], [
         [
-            f"{_share(row.cpu_ns, live.span_ns):>8}{_share(row.wait_ns, live.span_ns):>10}",
-            f"{row.tid:>9}  {shortened(printable(row.name), 18):<18}  ",
-            (clipped(printable(row.doing), max(width - 49, 8)), _STYLE.get(row.state, "")),
+            f"{_share(row.cpu_ns, live.span_ns):>8}{_share(row.wait_ns, live.span_ns):>9}",
+            f"{row.tid:>8}  {shortened(printable(row.name), 16):<16}  ",
+            (clipped(printable(row.doing), max(width - 45, 8)), _STYLE.get(row.state, "")),
         ]
         for row in rows
     ]

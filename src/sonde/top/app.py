@@ -14,8 +14,9 @@ from textual.binding import Binding
 from textual.widgets import Input, Static
 
 from sonde.errors import SondeError
+from sonde.record.process import argv_of, program_of
 from sonde.reports import live as report
-from sonde.reports.names import printable, shortened
+from sonde.reports.names import clipped, printable, shortened
 from sonde.top.rows import Rows, as_text
 from sonde.top.screens import Keys, Processes
 from sonde.top.states import threads_now
@@ -34,7 +35,7 @@ SLIDE_S = 2.0
 STATES_S = 1.0
 SHARE = 0.04
 """A picture that takes long to make is made less often, so that it takes at most this of a core."""
-KEYS = "q quit  / search  s sort  space freeze  l lines  w window  p process  z zoom  ? help"
+KEYS = "q quit  / search  s sort  space freeze  l lines  w window  p process  ? help"
 
 ALL = 0
 
@@ -42,6 +43,7 @@ ALL = 0
 class Top(App[None]):
     CSS = """
     Screen { layout: vertical; }
+    #head, #status { text-wrap: nowrap; text-overflow: ellipsis; }
     #head { height: 4; }
     #functions { height: 5fr; }
     #threads { height: 3fr; }
@@ -65,7 +67,7 @@ class Top(App[None]):
         Binding("question_mark", "keys", "help"),
     ]
 
-    def __init__(self, watched: Watched, window_s: float, name: str = "") -> None:
+    def __init__(self, watched: Watched, window_s: float) -> None:
         super().__init__()
         self.watched = watched
         self.process: int | None = watched.pid
@@ -78,7 +80,7 @@ class Top(App[None]):
         self.now: list[ThreadNow] = []
         self.pictures = 0
         """How often one was made."""
-        self._program = name
+        self._program = program_of(argv_of(watched.pid))
         self._sorts = {"functions": "self", "threads": "cpu", "locks": "waited"}
         self._sources = Sources(None)
         self._pending = True
@@ -204,13 +206,11 @@ class Top(App[None]):
         else:
             lines += report.head(seen, width)
         head = as_text(lines)
-        head.no_wrap, head.overflow = True, "ellipsis"
         self._put("#head", head)
         said = self.message or self.watched.ended
         status = Text(printable(said) if said else KEYS, style="bold" if said else "dim")
         if self.watched.ended and not self.message:
             status.append("; this is the last picture (q leaves, p watches another)")
-        status.no_wrap, status.overflow = True, "ellipsis"
         self._put("#status", status)
 
     def _put(self, where: str, text: Text) -> None:
@@ -299,24 +299,26 @@ class Top(App[None]):
     # ---- another process
 
     async def action_processes(self) -> None:
-        from sonde.record.candidates import candidates
+        from sonde.record.candidates import candidates, command_of
 
         recorded = self.picture.processes if self.picture else []
         entries = [
-            (p.pid, f"{p.pid:>8}  recorded here  {printable(' '.join(p.argv))}")
+            (p.pid, f"{p.pid:>8}  recorded here  {printable(command_of(p.argv))}")
             for p in recorded
             if p.end_ns is None
         ]
         if len(entries) > 1:
             entries.insert(0, (ALL, f"{'all':>8}  processes of this recording"))
         here = {pid for pid, _ in entries}
+        room = max(self.size.width - 8, 20)
         others = await asyncio.to_thread(candidates)
         entries += [
             (c.pid, f"{c.pid:>8}  CPython {c.version}   {printable(c.command)}")
             for c in others
             if c.pid not in here
         ]
-        self.push_screen(Processes(entries), self.switch_to)
+        listed = [(pid, clipped(text, room)) for pid, text in entries]
+        self.push_screen(Processes(listed), self.switch_to)
 
     def switch_to(self, pid: int | None) -> None:
         """Shows another process: of this recording if it has it, else it is entered."""
@@ -336,5 +338,6 @@ class Top(App[None]):
             return
         self.watched.close()
         self.watched, self.process, self.picture = other, pid, None
-        self._program, self._last_of_ended, self._pending = "", False, True
+        self._program = program_of(argv_of(pid))
+        self._last_of_ended, self._pending = False, True
         self._draw_head()

@@ -30,7 +30,7 @@ waiting   share of the window a thread waited, as far as it is recorded
 queue     threads that waited for a lock, on average
 ▁▃█       own time over the last minute, five seconds a mark
 had by    whose call chain had the lock while others waited for it
-Sure      how many samples these figures stand on, and what speaks against them
+Sure      what the figures stand on, and what speaks against them
 """
 
 
@@ -44,7 +44,7 @@ class Keys(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():
-            yield Static(Text(HELP))
+            yield Static(Text(HELP.rstrip()))
 
 
 class Processes(ModalScreen[int | None]):

@@ -98,12 +98,10 @@ class Watched:
         came = self._follower.poll()
         if self._attach is not None:
             came |= self._look_for_end(self._attach)
-        elif self._follower.ended:
-            self.ended = self._why_no_more()
-        elif self._follower.size > before:
+        elif self._follower.size > before and not self._follower.ended:
             self._grew = time.monotonic()
-        elif time.monotonic() > self._grew + SILENCE_S and self._is_given_up():
-            self.ended = self._why_no_more()
+        elif self._follower.ended or time.monotonic() > self._grew + SILENCE_S:
+            came |= self._look_elsewhere()
         if self.own and not self.ended and self._follower.size > LARGEST:
             self._begin_anew()
         return came
@@ -121,10 +119,22 @@ class Watched:
             self.ended = f"process {self.pid} now runs another program"
         return self._follower.poll()
 
-    def _is_given_up(self) -> bool:
-        """A recorder says something four times a second, unless it was killed."""
+    def _look_elsewhere(self) -> bool:
+        """Nothing more comes from this file; its recorder may have begun another one.
+
+        A recorder says something four times a second, unless it was killed.
+        """
         session = sessions.find(self.pid)
-        return session is None or session.path != self.path
+        if session is None or not lives(self.pid):
+            self.ended = self._why_no_more()
+        elif session.path != self.path:
+            self._follower.close()
+            self.path, self._follower = session.path, Follower(session.path)
+            self._grew = time.monotonic()
+            return self._follower.poll()
+        elif self._follower.ended and time.monotonic() > self._grew + SILENCE_S:
+            self.ended = self._why_no_more()
+        return False
 
     def _why_no_more(self) -> str:
         if lives(self.pid):

@@ -123,7 +123,7 @@ def live(
     # Before the first words of any process there is none to choose.
     chosen = process if recording.processes else None
     selection = Selection("running", None, chosen, start_ns, end_ns)
-    minute = Selection("running", None, chosen, max(0, end_ns - HISTORY_NS), end_ns)
+    minute = Selection("running", None, chosen, end_ns - HISTORY_NS, end_ns)
     now = waits(recording, selection, at_ns=end_ns)
     table = lock_table(recording, selection)
     return Live(
