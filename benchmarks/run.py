@@ -4,7 +4,7 @@
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
-                                        recorder page attach
+                                        recorder page attach top
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -31,11 +31,23 @@ import packages
 import page
 import programs
 import recorder
+import top
 from markdown import Section
 from overhead import Plan
 from progress import say
 
-PARTS = ("overhead", "peers", "accuracy", "locks", "open", "disk", "recorder", "page", "attach")
+PARTS = (
+    "overhead",
+    "peers",
+    "accuracy",
+    "locks",
+    "open",
+    "disk",
+    "recorder",
+    "page",
+    "attach",
+    "top",
+)
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
 QUICK_PROGRAMS = ["richards", "json", "deep"]
@@ -121,6 +133,9 @@ class Bench:
         attach.report(
             section, list(self.envs.values()), self.main, self.tools.get("py-spy"), self.quick
         )
+
+    def top(self, section: Section) -> None:
+        top.report(section, self.main, self.tools.get("py-spy"), self.quick)
 
 
 def options() -> argparse.Namespace:

@@ -7,11 +7,14 @@ drawn. Those of the page are taken in chromium.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +25,13 @@ import demo
 import page
 import sonde
 from sonde.reports import summary, tree
+from sonde.top.app import Top
+from sonde.top.watched import Watched
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 COLUMNS = 80
+TOP_S = 2.0
 
 
 def console() -> Console:
@@ -67,6 +73,34 @@ def of_reports() -> None:
     os.chdir(ROOT)
 
 
+def of_top(program: Path) -> None:
+    """What `sonde top` shows of the program while it runs."""
+    command = [sys.executable, str(program)]
+    target = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=program.parent)
+    time.sleep(0.5)  # until it works
+
+    async def take() -> str:
+        watched = Watched(target.pid, ["cpu", "locks"], 1000)
+        try:
+            app = Top(watched, 15)
+            async with app.run_test(size=(COLUMNS, 24)) as pilot:
+                await pilot.pause(TOP_S)
+                return app.export_screenshot(title=f"sonde top {target.pid}")
+        finally:
+            watched.close()
+
+    here = Path.cwd()
+    os.chdir(program.parent)  # so that its paths are short
+    picture = asyncio.run(take())
+    os.chdir(here)
+    target.kill()
+    target.wait()
+    picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
+    path = IMAGES / "top.svg"
+    path.write_text("\n".join(line.rstrip() for line in picture.splitlines()) + "\n")
+    print(path.relative_to(ROOT))
+
+
 def of_the_page() -> None:
     browser = page.browser()
     if browser is None:
@@ -91,6 +125,7 @@ def main() -> None:
     program = Path(shutil.copy2(demo.PROGRAM, shop))
     demo.record(demo.RECORDING, program)
     demo.record(demo.REPAIRED, program, "--repaired")
+    of_top(program)
     of_reports()
     of_the_page()
     shutil.rmtree(shop)

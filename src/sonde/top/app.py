@@ -107,8 +107,8 @@ class Top(App[None]):
         self.set_interval(TICK_S, self.tick)
         self.call_after_refresh(self.tick)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._draw)
+    def on_rows_resized(self) -> None:
+        self._draw()
 
     # ---- time goes on
 
@@ -248,7 +248,6 @@ class Top(App[None]):
         alone = not any(rows.has_class("hidden") for rows in self.query(Rows))
         for rows in self.query(Rows):
             rows.set_class(alone and rows.id != used, "hidden")
-        self.call_after_refresh(self._draw)
 
     def action_lines(self) -> None:
         self.by_line = not self.by_line

@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -22,6 +23,9 @@ class Rows(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     Rows { height: 1fr; min-height: 3; scrollbar-size-vertical: 1; overflow-x: hidden; }
     """
+
+    class Resized(Message):
+        """There is room for other lines."""
 
     def __init__(self, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -37,6 +41,9 @@ class Rows(ScrollView, can_focus=True):
     def lines(self) -> list[str]:
         """What it holds, as plain text; the title first."""
         return ["".join(_texts(parts)) for parts in (self._title, *self._rows)]
+
+    def on_resize(self) -> None:
+        self.post_message(self.Resized())
 
     def show(self, title: Parts, rows: list[Parts]) -> None:
         if title == self._title and rows == self._rows:
