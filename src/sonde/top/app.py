@@ -36,6 +36,7 @@ STATES_S = 1.0
 SHARE = 0.04
 """A picture that takes long to make is made less often, so that it takes at most this of a core."""
 KEYS = "q quit  / search  s sort  space freeze  l lines  w window  p process  ? help"
+RUNTIMES = {"cpython": "CPython", "hotspot": "HotSpot"}
 
 ALL = 0
 
@@ -220,9 +221,9 @@ class Top(App[None]):
 
     def title_line(self, width: int) -> str:
         who = "all processes" if self.process is None else f"{self.process}"
-        version = next((p.version for p in (self.picture.processes if self.picture else [])), "")
         facts = [f"sonde top {who}", printable(self._program)]
-        facts += [f"CPython {version}"] if version else []
+        for process in self.picture.processes[:1] if self.picture else []:
+            facts += [f"{RUNTIMES.get(process.runtime, process.runtime)} {process.version}"]
         facts += [f"{self.watched.rate} Hz" if self.watched.own else "follows a recording"]
         facts += [f"last {self.window_s:g} s"]
         facts += [f"search {self.search!r}"] if self.search else []
