@@ -74,7 +74,7 @@ def test_contexts_in_a_circle():
         ("samples", (0, 0, 0, 2**57, 0)),
         ("samples", (0, 2**61, 0, 1, 0)),
         ("samples", (0, 0, 0, 1, 3)),
-        ("marks", (-(2**61), 0, "")),
+        ("marks", (-(2**61), 0, "", 0)),
     ],
 )
 def test_a_value_out_of_bounds_damages_its_block(name, row):
