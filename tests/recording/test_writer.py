@@ -159,7 +159,7 @@ def test_rows_of_the_wrong_shape_are_the_callers_mistake(tmp_path):
     with pytest.raises(TypeError, match="table contexts takes"):
         writer.append("contexts", 1)
     with pytest.raises(TypeError, match="table marks takes"):
-        writer.append("marks", 1, 2, "three", 4)
+        writer.append("marks", 1, 2, "three", 4, 5)
     with pytest.raises(KeyError):
         writer.append("nonsense", 1)
     with pytest.raises(ValueError, match="has no row 0"):
