@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import shm
 from .arming import Arming
 from .contexts import Contexts
+from .metrics import Metrics
 from .remote import RemoteReader
 from .steering import Steering
 from .target import TargetProcess
@@ -158,6 +159,8 @@ class Admission:
             self._roster.drop(target, None)
             return
         self._roster.watch(pid)
+        if "threads" in self._what:
+            target.metrics = Metrics(target)
         armed = target.armed
         target.polls_waits = "waits" in self._what and not armed.wait_signals
         self._roster.tally.armed(armed)
@@ -167,6 +170,11 @@ class Admission:
 
     def rearm(self, target: TargetProcess) -> None:
         target.rearm(self._arming, self._steering.threads_of(target.pid))
+
+    def step_metrics(self) -> None:
+        for target in self._roster:
+            if target.metrics is not None:
+                target.metrics.step(self._steering.threads_of(target.pid))
 
     # ---- a program replaces itself
 

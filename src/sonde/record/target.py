@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sonde.recording.writer import Writer
 
     from .arming import Armed, Arming
+    from .metrics import Metrics
 
 
 # A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
@@ -59,6 +60,7 @@ class TargetProcess:
         self._times: dict[int, ThreadTime] = {}
         self._lock_rows: dict[tuple[int, int], int] = {}
         self.armed: Armed | None = None
+        self.metrics: Metrics | None = None
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
         self.started = time.monotonic_ns()
@@ -89,6 +91,18 @@ class TargetProcess:
             start, cpu = self.baseline_of(tid)
             time_ = self._times[tid] = ThreadTime(self, tid, start or born, cpu)
         return time_
+
+    def thread_row(self, tid: int, born: int) -> int:
+        """A row of the thread's, whichever interpreter it runs."""
+        time_ = self.time_of(tid, born)
+        return next(iter(time_.rows.values())) if time_.rows else time_.row(0)
+
+    def ended_unseen(self, tid: int, now: int, cpu: int) -> None:
+        """A thread is over; one that never told anything itself ended about now."""
+        time_ = self._times.get(tid)
+        if time_ is not None and time_.last_time == time_.born:
+            time_.last_time = now
+            time_.last_cpu += cpu
 
     def still_waits(self, tid: int, wait: OpenWait) -> None:
         """A thread was seen waiting; whether that wait ever ends is not known yet."""
@@ -244,6 +258,9 @@ class TargetProcess:
         if self.armed is not None:
             self.armed.close()
         self.drain()
+        if self.metrics is not None:
+            self.metrics.step()
+            self.metrics.close()
         now = time.monotonic_ns()
         alive = set() if ended else self._alive()
         for tid, time_ in self._times.items():

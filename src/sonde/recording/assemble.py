@@ -30,7 +30,9 @@ from sonde.recording.tables import (
     Functions,
     LockEvents,
     Locks,
+    Machine,
     Marks,
+    Metrics,
     Process,
     Recording,
     Samples,
@@ -301,6 +303,8 @@ def put_together(
         marks=Marks(**tables["marks"]),
         locks=Locks(**tables["locks"]),
         lock_events=LockEvents(**tables["lock_events"]),
+        metrics=Metrics(**tables["metrics"]),
+        machine=Machine(**tables["machine"]),
         quality=quality,
         warnings=warnings,
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.choice import Choice, Chosen, Time, choose
+from sonde.model.thieves import THIEVES, Thief
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Flags
@@ -28,6 +29,8 @@ class Selection:
     process: int | None = None
     start_ns: int | None = None
     end_ns: int | None = None
+    thief: Thief | None = None
+    """Of the time taken: by whom; None means all of them."""
 
     @property
     def narrowed(self) -> bool:
@@ -44,16 +47,20 @@ def select(
     process: int | None = None,
     start: float | None = None,
     end: float | None = None,
+    thief: str | None = None,
 ) -> Selection:
     """A selection in seconds since the recording's start, checked as far as it can be alone."""
     if time not in get_args(Time):
-        raise UsageError(f"time is 'running', 'waiting' or 'wall', not {time!r}")
+        raise UsageError(f"time is 'running', 'waiting', 'wall' or 'taken', not {time!r}")
+    by = next((known for known in THIEVES if known == thief), None)
+    if thief is not None and by is None:
+        raise UsageError(f"time is taken by one of {', '.join(THIEVES)}, not by {thief!r}")
     for seconds in (start, end):
         if seconds is not None and not math.isfinite(seconds):
             raise UsageError(f"a time range is given in seconds, not as {seconds}")
     if start is not None and end is not None and end <= start:
         raise UsageError(f"the time range is empty: it ends at {end:g} s, not after {start:g} s")
-    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end))
+    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), by)
 
 
 def _nanoseconds(seconds: float | None) -> int | None:
@@ -91,13 +98,19 @@ def chosen(recording: Recording, selection: Selection) -> Chosen:
     if selection.thread is not None or selection.process is not None:
         mask = threads_of(recording, selection)
     samples = recording.samples
-    return choose(
+    found = choose(
         Choice(selection.time, mask, selection.start_ns, selection.end_ns),
         samples.thread,
         samples.time,
         samples.weight,
         samples.state,
     )
+    if selection.time != "taken":
+        return found
+    from sonde.views.taken import weights
+
+    lost = weights(recording, selection.thief)[found.rows]
+    return Chosen(found.rows[lost > 0], lost[lost > 0])
 
 
 def _some(names: list[str]) -> str:

@@ -11,6 +11,7 @@ from sonde.model.context_tree import sums
 from sonde.recording.tables import RUNNING, Recording
 from sonde.views.selection import Selection, chosen, threads_of
 from sonde.views.span import duration_ns
+from sonde.views.taken import by_thread, is_counted, within
 from sonde.views.waiting import waiting
 
 
@@ -31,6 +32,10 @@ class ThreadRow:
     voluntary_switches: int | None = None
     involuntary_switches: int | None = None
     page_faults: int | None = None
+    taken_ns: dict[str, int] | None = None
+    """By whom: other threads in the queue, the group's quota, the hypervisor."""
+    corrected_cpu_ns: int | None = None
+    """Without what the hypervisor took, where the kernel's CPU clock counts that in."""
     metrics: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -42,6 +47,8 @@ class ThreadRow:
             "start_ns": self.start_ns,
             "wall_ns": self.wall_ns,
             "cpu_ns": self.cpu_ns,
+            "corrected_cpu_ns": self.corrected_cpu_ns,
+            "taken_ns": self.taken_ns,
             "run_delay_ns": self.run_delay_ns,
             "steal_ns": self.steal_ns,
             "wait_ns": self.wait_ns,
@@ -90,6 +97,7 @@ def threads(
 
     wanted = np.flatnonzero(threads_of(recording, selection))
     order = wanted[np.argsort(-cpu[wanted], kind="stable")][:top]
+    used = _Used(recording, selection)
     return Threads(
         [
             ThreadRow(
@@ -101,7 +109,51 @@ def threads(
                 wall_ns=max(0, int(end[i] - start[i])),
                 cpu_ns=int(cpu[i]),
                 wait_ns={kind: int(ns[i]) for kind, ns in waited.items() if ns[i]},
+                **used.of(i, int(cpu[i])),
             )
             for i in order.tolist()
         ]
     )
+
+
+# What threads are asked for apart from what has a column of its own.
+_METRICS = ("migrations", "cycles", "instructions", "cache_misses", "branch_misses")
+
+
+class _Used:
+    """What the metrics say of each thread in the selected range of time."""
+
+    def __init__(self, recording: Recording, selection: Selection) -> None:
+        self._counted = is_counted(recording)
+        if not self._counted:
+            return
+        metrics, count = recording.metrics, len(recording.threads)
+        inside = within(recording, selection.start_ns, selection.end_ns)
+        self._taken = by_thread(recording, selection.start_ns, selection.end_ns)
+        self._sums: dict[str, Any] = {}
+        for name in (
+            "run_delay_ns", "voluntary", "involuntary", "minor_faults", "major_faults", *_METRICS,
+        ):  # fmt: skip
+            values = getattr(metrics, name)
+            known = inside & (values >= 0)
+            if not len(values) or known.any():
+                self._sums[name] = sums(metrics.thread[known], values[known], count)
+        self._steal_in_cpu = bool(recording.target.get("cpu_includes_steal"))
+
+    def of(self, thread: int, cpu_ns: int) -> dict[str, Any]:
+        if not self._counted:
+            return {}
+        found = {name: int(values[thread]) for name, values in self._sums.items()}
+        lost = {thief: int(values[thread]) for thief, values in self._taken.items()}
+        faults = [found[name] for name in ("minor_faults", "major_faults") if name in found]
+        stolen = lost["hypervisor"]
+        return {
+            "run_delay_ns": found.get("run_delay_ns"),
+            "steal_ns": stolen,
+            "voluntary_switches": found.get("voluntary"),
+            "involuntary_switches": found.get("involuntary"),
+            "page_faults": sum(faults) if faults else None,
+            "taken_ns": lost,
+            "corrected_cpu_ns": max(cpu_ns - stolen, 0) if self._steal_in_cpu else cpu_ns,
+            "metrics": {name: found[name] for name in _METRICS if name in found},
+        }
