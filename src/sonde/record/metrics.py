@@ -33,8 +33,8 @@ class Metrics:
         now = time.monotonic_ns()
         for tid, counters in list(self._threads.items()):
             used = counters.step()
+            row = target.thread_row(tid, birth_of(target.pid, tid) or now)  # idle ones have one too
             if used is not None:
-                row = target.thread_row(tid, birth_of(target.pid, tid) or now)
                 target.writer.append("metrics", row, now - target.origin, *astuple(used))
             if tid not in alive:
                 target.ended_unseen(tid, now, counters.cpu_ns)

@@ -55,12 +55,22 @@ class WatchedProcess:
             alive = {int(name) for name in os.listdir(f"/proc/{self._pid}/task")}
         except OSError:
             alive = set()
-        self.gone = not alive
+        self.gone = not alive or (alive == {self._pid} and _is_over(self._pid))
         for tid in alive:
             if tid not in self._threads:
                 self._threads[tid] = Counters(self._pid, tid, self._countable)
             self._names[tid] = _name(self._pid, tid) or self._names.get(tid, "")
         return alive
+
+
+def _is_over(pid: int) -> bool:
+    """A process that has ended stays in the list until its parent has heard of it."""
+    try:
+        with open(f"/proc/{pid}/stat", errors="replace") as f:
+            text = f.read()
+    except OSError:
+        return True
+    return text[text.rfind(")") + 1 :].split()[0] in ("Z", "X")
 
 
 def _name(pid: int, tid: int) -> str:
