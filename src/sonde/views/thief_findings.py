@@ -23,7 +23,10 @@ FEWEST_NS = 20_000_000
 _BLAME: dict[Thief, tuple[str, str]] = {
     "queue": ("other work had the processors", "stood in the queue of a processor"),
     "quota": ("the control group's quota held it back", "were held back by the group's CPU quota"),
-    "hypervisor": ("the hypervisor took processors away", "had lost their processor to other guests of the host"),
+    "hypervisor": (
+        "the hypervisor took processors away",
+        "had lost their processor to other guests of the host",
+    ),
 }
 
 
