@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from launching import sonde
+from launching import SONDE, clean_environment, sonde
 
 BUSY = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint(flush=True)\nwhile True: pass"  # noqa: E501
 
@@ -46,12 +46,16 @@ def test_threads_as_text(busy: subprocess.Popen[str]) -> None:
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 
-def test_a_process_that_exits_ends_the_tables() -> None:
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.5)"])
-    done = sonde("threads", str(process.pid), "--every", "0.1", "--for", "30")
-    process.wait()
-    assert done.returncode == 0
-    assert done.stderr == f"sonde: process {process.pid} has exited\n"
+def test_a_process_that_exits_ends_the_tables(busy: subprocess.Popen[str]) -> None:
+    command = [*SONDE, "threads", str(busy.pid), "--every", "0.1", "--for", "60"]
+    watching = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment()
+    )
+    assert watching.stdout is not None
+    watching.stdout.readline()
+    busy.kill()  # nobody has heard of its end yet
+    _, told = watching.communicate(timeout=50)
+    assert (watching.returncode, told) == (0, f"sonde: process {busy.pid} has exited\n")
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,8 @@ def test_a_range_of_time_has_its_own_steps() -> None:
 
 
 def test_calls_lose_in_proportion_to_their_samples() -> None:
-    rows = flat(recording(), select("taken", thief="queue")).rows
-    assert {row.name: row.self_ns for row in rows if row.self_ns} == {
+    rows = flat(recording(), select("taken", thief="queue")).to_json()["rows"]
+    assert {row["name"]: row["self"] for row in rows if row["self"]} == {
         "a": 2 * MS,
         "b": 6 * MS,
         "c": 40 * MS,
