@@ -26,15 +26,18 @@ def busy() -> Iterator[subprocess.Popen[str]]:
 
 
 def test_threads_of_a_running_process(busy: subprocess.Popen[str]) -> None:
-    done = sonde("threads", str(busy.pid), "--every", "0.2", "--for", "0.4", "--json")
+    done = sonde("threads", str(busy.pid), "--every", "0.5", "--for", "1", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     tables = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(tables) == 2
     first, second = tables[-1]["rows"]
     assert first["tid"] == busy.pid
-    wall = tables[-1]["seconds"] * 1e9
-    # It wants the processor all the time: it has it, or stands in the queue.
-    assert first["cpu_ns"] + first["run_delay_ns"] == pytest.approx(wall, rel=0.15)
+    wall = sum(table["seconds"] for table in tables) * 1e9
+    busy_rows = [table["rows"][0] for table in tables]
+    # It wants the processor all the time: it has it, or stands in the queue, which the kernel
+    # counts when the thread comes out of it.
+    wanted = sum(row["cpu_ns"] + row["run_delay_ns"] for row in busy_rows)
+    assert wanted == pytest.approx(wall, rel=0.3)
     assert second["cpu_ns"] == 0
 
 
