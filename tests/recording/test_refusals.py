@@ -34,7 +34,7 @@ def test_missing(tmp_path):
 
 
 def test_directory(tmp_path):
-    assert refusal(tmp_path) == f"{tmp_path} is a directory, not a recording"
+    assert refusal(tmp_path) == f"{tmp_path} is a directory without recordings"
 
 
 def test_empty(tmp_path):

@@ -169,7 +169,7 @@ def cycles(number, folder):
         assert code == 0, os.strerror(code)
         during = got_slots.slots(HOOKED) if len(hooked) < 3 else None
         time.sleep(0.002)
-        recorder.ask({"disarm": os.getpid()})
+        recorder.ask({"disarm": os.getpid()}, "disarmed")
         agent.sonde_agent_stop()
         if during is not None:
             after = got_slots.slots(HOOKED)

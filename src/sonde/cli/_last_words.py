@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from sonde.record.quantities import size_words
+
 
 def last_words(done: dict[str, Any], of: str = "", nothing: str = "") -> str:
     """Of a finished recorder's answer; `nothing` is why there may be no sample in it."""
     quality = done["done"]
-    path = os.path.relpath(str(done["path"]))
-    if len(path) > len(str(done["path"])):
-        path = str(done["path"])
+    path = _shown(str(done["path"]))
     if not os.path.exists(path):
         why = done.get("trouble") or (
             "no CPython 3.11 to 3.15 was seen; "
@@ -23,4 +23,33 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "") -> str:
         return f"{path} has no samples: {why}"
     lost = quality.get("events_lost", 0)
     words = f"{quality['taken']:,} samples{of}" + (f", {lost:,} lost" if lost else "")
-    return f"recorded {words}; read it with: sonde report {path}"
+    return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {_all_of(done, path)}"
+
+
+def _how_it_went(done: dict[str, Any]) -> str:
+    mode, words = done["mode"], ""
+    if done.get("note") == "the file is as large as it may be":
+        words += f", until the file had its {size_words(mode['limit'])}"
+    if mode["name"] == "continuous":
+        words += f" in {done['parts']} part{'s' if done['parts'] > 1 else ''}"
+    if mode["name"] == "wrap":
+        words += ", of which the last seconds are kept"
+        if len(done["dumps"]) > 1:
+            words += f", and {len(done['dumps']) - 1} dumped before"
+    if outage := done["done"].get("disk_refused_ns"):
+        words += f" ({outage / 1e9:.1f} s could not be written)"
+    if gaps := done["done"].get("recorder_restarts"):
+        words += f", by {gaps + 1} recorders after one another"
+    return words
+
+
+def _all_of(done: dict[str, Any], path: str) -> str:
+    if done["mode"]["name"] != "continuous":
+        return path
+    stem = path.removesuffix(".sonde").rpartition(".")[0]
+    return f"'{stem}.*.sonde'"
+
+
+def _shown(path: str) -> str:
+    short = os.path.relpath(path)
+    return path if len(short) > len(path) else short

@@ -29,3 +29,61 @@ Sampler = Annotated[
         help="perf, perf-user, reader, cross-core or remote; auto takes the best one.",
     ),
 ]
+
+ModeName = Annotated[
+    str,
+    typer.Option(
+        "--mode",
+        metavar="MODE",
+        help="normal: one file; continuous: parts that follow one another; wrap: the last seconds "
+        "in memory, written when asked for.",
+    ),
+]
+Limit = Annotated[
+    str | None,
+    typer.Option("--limit", metavar="SIZE", help="normal: stop when the file has this size."),
+]
+Rotate = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rotate",
+        metavar="SIZE|TIME",
+        help="continuous: begin a new part at this size (100MB) or age (10m); may be given twice.",
+    ),
+]
+Keep = Annotated[
+    str | None,
+    typer.Option("--keep", metavar="N", help="continuous, wrap: keep only the last N files."),
+]
+Seconds = Annotated[
+    str | None,
+    typer.Option("--seconds", metavar="N", help="wrap: how many are kept; 30 if not given."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="wrap: at most so much; 64MiB if not given."),
+]
+DumpWhen = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dump-when",
+        metavar="CONDITION",
+        help="wrap: write a file when 'lock wait > 200ms' or 'gil wait > 50ms'.",
+    ),
+]
+DumpEvery = Annotated[
+    str | None,
+    typer.Option(
+        "--dump-every",
+        metavar="N",
+        help="wrap: at most one such file in so many seconds; as --seconds if not given.",
+    ),
+]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="SHARE",
+        help="Hold what recording costs under this share of one core, such as 1%, by the rate.",
+    ),
+]

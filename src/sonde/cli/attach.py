@@ -8,8 +8,24 @@ from typing import Annotated
 import typer
 
 from sonde.cli._last_words import last_words
-from sonde.cli._recording import Output, Rate, Sampler, What
+from sonde.cli._recording import (
+    Budget,
+    DumpEvery,
+    DumpWhen,
+    Keep,
+    Limit,
+    Memory,
+    ModeName,
+    Output,
+    Rate,
+    Rotate,
+    Sampler,
+    Seconds,
+    What,
+)
 from sonde.cli._sampler import check_sampler
+from sonde.cli._select import seconds as number
+from sonde.cli._select import whole
 from sonde.errors import UsageError
 
 
@@ -23,6 +39,15 @@ def attach(
     rate: Rate = 1000,
     what: What = "cpu,locks",
     sampler: Sampler = "auto",
+    mode: ModeName = "normal",
+    limit: Limit = None,
+    rotate: Rotate = None,
+    keep: Keep = None,
+    seconds_kept: Seconds = None,
+    memory: Memory = None,
+    dump_when: DumpWhen = None,
+    dump_every: DumpEvery = None,
+    budget: Budget = None,
     no_children: Annotated[
         bool, typer.Option("--no-children", help="Do not follow processes the target forks.")
     ] = False,
@@ -40,12 +65,25 @@ def attach(
     """
     from sonde.record.attach import Attach
     from sonde.record.handle import Options, check_rate, parse_what
+    from sonde.record.modes import parse_mode
     from sonde.record.process import look_at
+    from sonde.record.quantities import parse_share
 
     if not pid.isdecimal() or int(pid) == 0:
         raise UsageError(f"{pid!r} is no process id; it is a number, as ps shows it")
     if seconds is not None and not 0 < seconds < 1e8:
         raise UsageError(f"--for takes a number of seconds above 0, not {seconds:g}")
+    share = None if budget is None else parse_share("--budget", budget)
+    kept = parse_mode(
+        mode,
+        limit=limit,
+        rotate=rotate,
+        keep=whole("--keep", keep, "a number of files"),
+        seconds=number("--seconds", seconds_kept),
+        memory=memory,
+        dump_when=dump_when,
+        dump_every=number("--dump-every", dump_every),
+    )
     kinds, checked, sampled_by = parse_what(what), check_rate(rate), check_sampler(sampler)
     process = look_at(int(pid))
     options = Options(
@@ -59,11 +97,13 @@ def attach(
         children=not no_children,
         attached=True,
         place=process.place(),
+        mode=kept,
+        budget=share,
     )
     session = Attach(process, options)
     if sys.stderr.isatty() and seconds is None:
         print(f"sonde: recording process {pid}; Ctrl-C ends it", file=sys.stderr)
-    done = session.wait(seconds)
+    done = session.wait(seconds, lambda words: print(f"sonde: {words}", file=sys.stderr))
     if done.get("note") == "the agent left the target":
         print(f"sonde: process {pid} now runs another program", file=sys.stderr)
     if done.get("left_behind"):

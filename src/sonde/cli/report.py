@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,6 @@ import typer
 from sonde.cli._progress import working
 from sonde.cli._select import (
     End,
-    File,
     MergeLines,
     Process,
     Running,
@@ -41,10 +41,15 @@ OF_LOCKS = ("locks", "lock-table", "waits")
 
 
 def report(
-    file: File,
-    view: Annotated[
-        str, typer.Argument(metavar="VIEW", help=f"One of: {', '.join(VIEWS)}.")
-    ] = "summary",
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE... [VIEW]",
+            help="The recording, or the parts of one: files, a folder, a pattern. "
+            f"VIEW is one of: {', '.join(VIEWS)}.",
+            show_default=False,
+        ),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     top: Annotated[
         str | None, typer.Option("--top", metavar="N", help="Show only the N heaviest.")
@@ -83,9 +88,9 @@ def report(
       sonde report app.sonde locks --by lock,owner_function,waiter_thread
       sonde report app.sonde waits --at 2.5
       sonde report app.sonde flat --taken queue
+      sonde report 'app.*.sonde' flat
     """
-    if view not in VIEWS:
-        raise UsageError(f"there is no view {view!r}; the views are {', '.join(VIEWS)}")
+    files, view = _files_and_view(files)
     rows = whole("--top", top, "a number of rows")
     time = time_of(running, waiting, wall, taken)
     if time is not None and view not in OF_TIME:
@@ -105,16 +110,26 @@ def report(
     if view == "quality" and (selection.narrowed or rows is not None):
         raise UsageError("quality is of the whole recording and takes no choice of a part")
 
-    from sonde.recording.reader import read
+    from sonde.recording.reader import read, read_parts
 
-    with working(f"reading {file}"):
-        recording = read(file)
+    with working(f"reading {files[0]}"):
+        recording = read(files[0]) if len(files) == 1 else read_parts(files)
         result = _view(recording, view, selection, merge_lines, rows, by, moment)
     if as_json:
         # In one piece: json.dump goes through Python for every value, dumps does not.
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return
     _print(recording, view, selection, result, rows)
+
+
+def _files_and_view(words: list[str]) -> tuple[list[str], str]:
+    """The first word is a file; the last one is the view, if there is one of that name."""
+    *files, last = words
+    if files and last in VIEWS:
+        return files, last
+    if files and not os.path.exists(last) and not last.endswith(".sonde"):
+        raise UsageError(f"there is no view {last!r}; the views are {', '.join(VIEWS)}")
+    return words, "summary"
 
 
 def _view(

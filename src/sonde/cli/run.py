@@ -8,8 +8,23 @@ from typing import Annotated
 import typer
 
 from sonde.cli._last_words import last_words
-from sonde.cli._recording import Output, Rate, Sampler, What
+from sonde.cli._recording import (
+    Budget,
+    DumpEvery,
+    DumpWhen,
+    Keep,
+    Limit,
+    Memory,
+    ModeName,
+    Output,
+    Rate,
+    Rotate,
+    Sampler,
+    Seconds,
+    What,
+)
 from sonde.cli._sampler import check_sampler
+from sonde.cli._select import seconds, whole
 from sonde.errors import UsageError
 
 SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
@@ -24,6 +39,15 @@ def run(
     rate: Rate = 1000,
     what: What = "cpu,locks",
     sampler: Sampler = "auto",
+    mode: ModeName = "normal",
+    limit: Limit = None,
+    rotate: Rotate = None,
+    keep: Keep = None,
+    seconds_kept: Seconds = None,
+    memory: Memory = None,
+    dump_when: DumpWhen = None,
+    dump_every: DumpEvery = None,
+    budget: Budget = None,
     no_children: Annotated[
         bool, typer.Option("--no-children", help="Do not follow processes the target starts.")
     ] = False,
@@ -40,6 +64,8 @@ def run(
     """
     from sonde.record.handle import Options, check_rate, parse_what
     from sonde.record.launch import Launch, end_like, program_name
+    from sonde.record.modes import parse_mode
+    from sonde.record.quantities import parse_share
 
     arguments = list(command or [])
     if arguments and arguments[0] == "--":
@@ -48,6 +74,17 @@ def run(
         raise UsageError("there is nothing to run; name a SCRIPT.py, -m MODULE or a COMMAND")
     if arguments[0].startswith("-") and arguments[0] != "-m":
         raise UsageError(f"no such option: {arguments[0]}; see sonde run --help")
+    share = None if budget is None else parse_share("--budget", budget)
+    kept = parse_mode(
+        mode,
+        limit=limit,
+        rotate=rotate,
+        keep=whole("--keep", keep, "a number of files"),
+        seconds=seconds("--seconds", seconds_kept),
+        memory=memory,
+        dump_when=dump_when,
+        dump_every=seconds("--dump-every", dump_every),
+    )
     kinds, checked = parse_what(what), check_rate(rate)
     program = program_name(arguments)
 
@@ -61,6 +98,8 @@ def run(
             rate=checked,
             sampler=check_sampler(sampler),
             children=not no_children,
+            mode=kept,
+            budget=share,
         )
 
     status, done, trouble = Launch(arguments, options).wait()

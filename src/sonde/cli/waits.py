@@ -43,6 +43,10 @@ def waits(
         raise SondeError(
             f"process {pid} is recorded without locks; start it with --what cpu,locks to see waits"
         )
+    if session is not None and not session.path:
+        raise SondeError(
+            f"process {pid} is recorded in mode wrap, into memory; end that recording to look at it"
+        )
     from sonde.recording.reader import read
     from sonde.views.selection import Selection
     from sonde.views.waits import waits as waits_at

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    # The recorder, which has no NumPy, asks with plain sequences.
+    import numpy as np
     from numpy.typing import NDArray
 
 KINDS = (
@@ -83,8 +83,8 @@ class LockKinds:
 
     def __init__(
         self,
-        parent: NDArray[np.int32],
-        function: NDArray[np.int32],
+        parent: NDArray[np.int32] | Sequence[int],
+        function: NDArray[np.int32] | Sequence[int],
         names: Sequence[str],
         files: Sequence[str],
     ) -> None:

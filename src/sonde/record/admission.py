@@ -17,11 +17,11 @@ from .metrics import Metrics
 from .remote import RemoteReader
 from .steering import Steering
 from .target import TargetProcess
+from .thresholds import Thresholds
 from .tids import ThreadIds
 
 if TYPE_CHECKING:
-    from sonde.recording.writer import Writer
-
+    from .parts import Parts
     from .roster import Roster
 
 ANSWER_S = 1.0
@@ -35,7 +35,7 @@ class Admission:
     def __init__(
         self,
         config: dict[str, Any],
-        writer: Writer,
+        parts: Parts,
         roster: Roster,
         selector: selectors.BaseSelector,
         listener: socket.socket,
@@ -43,7 +43,8 @@ class Admission:
         tell: Callable[[str, int | str], None],
     ) -> None:
         self._config = config
-        self._writer = writer
+        self._parts = parts
+        self._writer = parts.writer
         self._roster = roster
         self._selector = selector
         self._listener = listener
@@ -52,12 +53,13 @@ class Admission:
         self.period = 1_000_000_000 // config["rate"]
         self._what = set(config["what"])
         self._arming = Arming(self.period, "waits" in self._what, config.get("sampler", "auto"))
-        self._contexts = Contexts(writer)
+        self._contexts = Contexts(parts.writer)
+        self.thresholds = Thresholds(config["mode"]["dump_when"], self._contexts)
         self._executing: dict[int, int] = {}
         self._remote: RemoteReader | None = None
         self._steering = Steering()
         self.origin: int | None = None
-        """When the first process came in: before it there was nothing to record."""
+        """When the part being written began: before the first process came in there is none."""
         self.trouble: str | None = None
         self.why_remote = ""
         selector.register(listener, selectors.EVENT_READ, "agent")
@@ -84,6 +86,13 @@ class Admission:
             self._remote.stop()
         self._roster.disarm()
         self._steering.end()
+
+    def renew(self, now: int) -> None:
+        """Everybody goes on in a part that begins now."""
+        self.origin = now
+        carried = self._contexts.renew()
+        for target in self._roster:
+            target.renew(now, carried)
 
     # ---- agents
 
@@ -125,11 +134,14 @@ class Admission:
             self._roster.drop(old, "replaced by exec" if reason == shm.REASON_START else None)
         if self.origin is None:
             self.origin = time.monotonic_ns()
-            self._writer.target({"started": time.time(), "runtime": runtime})
+            self._parts.started(self.origin)
+            self._writer.target({"runtime": runtime})
         slots, ring_size = self._config["slots"], self._config["ring_size"]
         target = TargetProcess(
             pid, runtime, version, self._writer, self._contexts, self.origin, slots, ring_size
         )
+        target.open_locks.notable_ns = self.thresholds.notable_ns
+        target.open_locks.told = self.thresholds.waited
         self._roster.add(target)
         what = shm.WHAT_CPU
         what |= shm.WHAT_WAITS if "waits" in self._what else 0
@@ -175,6 +187,16 @@ class Admission:
         for target in self._roster:
             if target.metrics is not None:
                 target.metrics.step(self._steering.threads_of(target.pid))
+
+    def set_rate(self, rate: int) -> None:
+        """Samples everybody at another rate from now on; weights are CPU time, and stay right.
+
+        Not above the rate the agents were told: they take a tick that comes sooner than that for
+        time spent on the processor. A reader keeps its own rate.
+        """
+        self.period = self._arming.period = 1_000_000_000 // rate
+        for target in self._roster:
+            target.change_rate(self._arming, self._steering.threads_of(target.pid))
 
     # ---- a program replaces itself
 

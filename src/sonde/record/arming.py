@@ -44,7 +44,7 @@ class Arming:
     """Arms processes; numbers events so that a thread armed twice can tell them apart."""
 
     def __init__(self, period_ns: int, waits: bool, wanted: str = "auto") -> None:
-        self._period = period_ns
+        self.period = period_ns
         self._waits = waits
         self._first = 0 if wanted == "auto" else SAMPLERS.index(wanted)
         self._wanted = wanted
@@ -104,7 +104,7 @@ class Arming:
         number = self._round << shm.SIG_ROUND_SHIFT | self._number << shm.SIG_NUMBER_SHIFT
         events = [
             perf.open_event(
-                tid, perf.TASK_CLOCK, self._period, number | shm.SIG_CPU, exclude_kernel=user_only
+                tid, perf.TASK_CLOCK, self.period, number | shm.SIG_CPU, exclude_kernel=user_only
             )
         ]
         # Switches happen inside the kernel: an event that excludes it never sees one.
@@ -135,13 +135,20 @@ def cpu_of(pid: int, tid: int) -> int:
         return 0
 
 
-def birth_of(pid: int, tid: int) -> int:
-    """When a thread was started, on the monotonic clock, to 10 ms; 0 once it is gone."""
+def born_ticks(pid: int, tid: int) -> int:
+    """When a thread was started, in clock ticks since boot; 0 once it is gone."""
     try:
         with open(f"/proc/{pid}/task/{tid}/stat", "rb") as f:
             stat = f.read()
     except OSError:
         return 0
-    ticks = int(stat[stat.rfind(b")") + 2 :].split()[19])
+    return int(stat[stat.rfind(b")") + 2 :].split()[19])
+
+
+def birth_of(pid: int, tid: int) -> int:
+    """When a thread was started, on the monotonic clock, to 10 ms; 0 once it is gone."""
+    ticks = born_ticks(pid, tid)
+    if not ticks:
+        return 0
     age = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - ticks * 10_000_000
     return max(time.monotonic_ns() - age, 1)

@@ -9,15 +9,17 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sonde.errors import SondeError
 
 from . import inject, jvm_attach
 from .debugging import RemoteScript, script_that_loads
-from .handle import Options, RecorderHandle
+from .handle import Options, RecorderHandle, RecorderKilledError
 from .jvm import Jvm, is_up
-from .process import RunningProcess, tracer_of
+from .process import RunningProcess, has_agent, tracer_of
 from .runtime import Runtime
 
 # How long the main thread has to run the script that loads the agent (3.14+).
@@ -27,6 +29,11 @@ STEER_S = 2.0
 # How long it may wait for the GIL.
 GIL_S = 5.0
 REMOTE_S = 10.0
+# How long the agent of a recorder that was killed has to leave.
+LEAVE_S = 5.0
+MOST_RESTARTS = 100
+# Numbers of parts that one recorder may use: the next begins behind them, whatever it had reached.
+PARTS_A_RECORDER = 1 << 32
 
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -37,6 +44,7 @@ class Attach:
     def __init__(self, process: RunningProcess, options: Options) -> None:
         self._process = process
         self._options = options
+        self._restarts = 0
         self.entered_by = ""
         self._over = False
         self.injection: inject.Injection | None = None
@@ -53,21 +61,68 @@ class Attach:
             self._give_up()
             raise
 
-    def wait(self, seconds: float | None) -> dict[str, Any]:
-        """Until the time is over, somebody ends it, or the target exits: what was recorded."""
+    def wait(
+        self, seconds: float | None, say: Callable[[str], None] = lambda _: None
+    ) -> dict[str, Any]:
+        """Until the time is over, somebody ends it, or the target exits: what was recorded.
+
+        `say` is told what goes wrong, or right again, meanwhile.
+        """
         end = None if seconds is None else time.monotonic() + seconds
-        said = self._recorder.fileno()
         try:
             while True:
                 left = None if end is None else max(end - time.monotonic(), 0)
-                ready, _, _ = select.select([self._woken.fileno(), said], [], [], left)
-                if said not in ready:
-                    self._recorder.say({"stop": True})
-                    return self._recorder.finished()
-                if done := self._recorder.told():
+                said = self._recorder.fileno()
+                try:
+                    ready, _, _ = select.select([self._woken.fileno(), said], [], [], left)
+                    if said in ready:
+                        done = self._hear(say)
+                    elif ready and not self._ends():
+                        self._recorder.say({"rotate": True})
+                        continue
+                    else:
+                        self._recorder.say({"stop": True})
+                        done = self._recorder.finished()
+                except RecorderKilledError as error:
+                    self._go_on(error, say)
+                    continue
+                if done is not None:
+                    done["done"]["recorder_restarts"] = self._restarts
                     return done
         finally:
             self._restore_signals()
+
+    def _hear(self, say: Callable[[str], None]) -> dict[str, Any] | None:
+        """What the recorder has to say; not None if that is its last word."""
+        answer = self._recorder.told()
+        if "trouble" in answer and "done" not in answer:
+            say(answer["trouble"])
+        if "dumped" in answer:
+            say(f"{answer['why']}: dumped into {answer['dumped']}")
+        return answer if "done" in answer else None
+
+    def _ends(self) -> bool:
+        """Whether the signals that woke us want the recording to end; else, the next part."""
+        numbers = self._woken.recv(64)
+        rotates = self._options.mode.name == "continuous"
+        return any(number != signal.SIGHUP or not rotates for number in numbers)
+
+    def _go_on(self, error: RecorderKilledError, say: Callable[[str], None]) -> None:
+        """A recorder that was killed is replaced; the session goes on in another part."""
+        pid = self._process.pid
+        if self._restarts >= MOST_RESTARTS or not os.path.exists(f"/proc/{pid}"):
+            raise error
+        self._restarts += 1
+        say(f"{error}; another one takes its place")
+        # Its agent takes itself out when the connection ends, and only then another one comes in.
+        until = time.monotonic() + LEAVE_S
+        while has_agent(pid) and time.monotonic() < until:
+            time.sleep(0.005)
+        session = {"id": self._recorder.session, "part": self._restarts * PARTS_A_RECORDER + 1}
+        self._options = replace(self._options, session=session)
+        self._recorder = RecorderHandle(self._options)
+        self._recorder.say({"root": pid})
+        self._enter()
 
     # ---- for those who do something else meanwhile
 
@@ -80,10 +135,11 @@ class Attach:
         """What was recorded, if the target exited; None while it goes on."""
         if self._over or not select.select([self._recorder.fileno()], [], [], 0)[0]:
             return None
-        done = self._recorder.told()
-        if done:
-            self._restore_signals()
-        return done
+        answer = self._recorder.told()
+        if "done" not in answer:
+            return None
+        self._restore_signals()
+        return answer
 
     def stop(self) -> dict[str, Any]:
         """Leaves the target; nothing if it has been left already."""
@@ -222,9 +278,9 @@ class Attach:
 
     # ---- ending
 
-    def _on_signal(self, *_: object) -> None:
+    def _on_signal(self, number: int, _: object) -> None:
         with contextlib.suppress(OSError):
-            self._wake.send(b"\0")
+            self._wake.send(bytes((number,)))
 
     def _give_up(self) -> None:
         with contextlib.suppress(SondeError, OSError):

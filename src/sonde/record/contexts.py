@@ -1,4 +1,4 @@
-"""Turning stacks into rows: functions and contexts, each written once per recording."""
+"""Turning stacks into rows: functions and contexts, each written once per part."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from . import bytecodes, linetable, shm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sonde.recording.writer import Writer
 
 BUILT_IN = "<built-in>"
@@ -23,8 +25,14 @@ class Contexts:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
+        self._start_over()
+
+    def _start_over(self) -> None:
         self._functions: dict[tuple[str, str, int, str], int] = {}
         self._contexts: dict[tuple[int, int, int], int] = {}
+        # The same by row.
+        self._function_of: list[tuple[str, str, int, str]] = []
+        self._context_of: list[tuple[int, int, int]] = []
         self.shared_locks: dict[int, int] = {}
         """Rows of the locks between processes, by the inode of the memory they lie in."""
 
@@ -33,6 +41,7 @@ class Contexts:
         row = self._functions.get(key)
         if row is None:
             row = self._functions[key] = self._writer.append("functions", *key)
+            self._function_of.append(key)
         return row
 
     def context(self, parent: int, function: int, line: int) -> int:
@@ -40,11 +49,44 @@ class Contexts:
         row = self._contexts.get(key)
         if row is None:
             row = self._contexts[key] = self._writer.append("contexts", parent, function, line)
+            self._context_of.append(key)
         return row
 
     def standing_for(self, what: str, runtime: str) -> int:
         """The root context of a pseudo-function."""
         return self.context(-1, self.function(what, BUILT_IN, 0, runtime), 0)
+
+    def chain(self, context: int) -> list[tuple[str, str, int, str]]:
+        """The functions of a context, outermost first."""
+        found = []
+        while context >= 0:
+            context, function, _ = self._context_of[context]
+            found.append(self._function_of[function])
+        return found[::-1]
+
+    def renew(self) -> Callable[[int], int]:
+        """Starts over, as a new part does; the answer is where in it an old context stands.
+
+        What nobody asks for again is forgotten: a session that lasts for weeks in a program whose
+        code changes does not grow.
+        """
+        functions, contexts = self._function_of, self._context_of
+        self._start_over()
+        places = {-1: -1}
+
+        def carried(context: int) -> int:
+            above = []
+            while context not in places:
+                above.append(context)
+                context = contexts[context][0]
+            for row in reversed(above):
+                parent, function, line = contexts[row]
+                place = self.context(places[parent], self.function(*functions[function]), line)
+                context = row
+                places[row] = place
+            return places[context]
+
+        return carried
 
 
 class Codes:
@@ -53,33 +95,64 @@ class Codes:
     def __init__(self, contexts: Contexts, runtime: str) -> None:
         self._contexts = contexts
         self._runtime = runtime
-        self._functions: dict[int, int] = {}
-        self._tables: dict[int, tuple[int, bytes, int] | list[int]] = {}
+        self._described: dict[int, tuple[str, str, int]] = {}
+        self._tables: dict[int, tuple[int, bytes]] = {}
+        self._lines: dict[int, list[int]] = {}
+        self._at: dict[int, int] = {}
+        self._dead: list[int] = []
+        self._long_dead: list[int] = []
         self.children: dict[tuple[int, int], int] = {}
 
     def add(
         self, code: int, name: str, file: str, first_line: int, kind: int, table: bytes
     ) -> None:
-        self._functions[code] = self._contexts.function(name, file, first_line, self._runtime)
-        self._tables[code] = (kind, table, first_line)
+        self._add(code, (name, file, first_line))
+        self._tables[code] = (kind, table)
 
     def add_native(self, code: int, name: str) -> None:
-        self._functions[code] = self._contexts.function(name, BUILT_IN, 0, self._runtime)
-        self._tables[code] = []
+        self._add(code, (name, BUILT_IN, 0))
+
+    def _add(self, code: int, what: tuple[str, str, int]) -> None:
+        self._described[code] = what
+        # The agent uses a place again only once the code that was there is gone. Which of the two
+        # came later tell their numbers, not the order in which rings are drained.
+        place = code & shm.PLACE_MASK
+        before = self._at.setdefault(place, code)
+        if before == code:
+            return
+        later = ((code - before) >> shm.PLACE_BITS & shm.USES_MASK) < shm.USES_MASK >> 1
+        self._dead.append(before if later else code)
+        if later:
+            self._at[place] = code
 
     def child(self, parent: int, word: int, instr_bits: int, instr_mask: int) -> int:
         """The context of frame `word` called from `parent`; KeyError while its code is unknown."""
         code = word >> instr_bits
-        function = self._functions[code]
-        table = self._tables[code]
-        if isinstance(table, tuple):
-            table = self._tables[code] = _lines(*table)
+        name, file, first_line = self._described[code]
+        lines = self._lines.get(code)
+        if lines is None:
+            table = self._tables.get(code)
+            lines = [] if table is None else _lines(*table, first_line)
+            self._lines[code] = lines
         # The word holds the index + 1; a frame that has not begun is at the first instruction.
         index = max((word & instr_mask) - 1, 0)
-        line = table[index] if index < len(table) else 0
+        line = lines[index] if index < len(lines) else 0
+        function = self._contexts.function(name, file, first_line, self._runtime)
         row = self._contexts.context(parent, function, line)
         self.children[parent, word] = row
         return row
+
+    def renew(self) -> None:
+        """Starts over with a new part; what died before the last one is not heard of any more.
+
+        Not before: another thread's ring may still hold a sample of it.
+        """
+        for code in self._long_dead:
+            self._described.pop(code, None)
+            self._tables.pop(code, None)
+        self._long_dead, self._dead = self._dead, []
+        self._lines.clear()
+        self.children.clear()
 
 
 def _lines(kind: int, table: bytes, first_line: int) -> list[int]:

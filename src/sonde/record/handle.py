@@ -16,6 +16,8 @@ from typing import Any
 
 from sonde.errors import SondeError, UsageError
 
+from .modes import Mode
+
 DEFAULT_RATE = 1000
 HIGHEST_RATE = 20_000
 KINDS = ("cpu", "locks", "waits", "threads")
@@ -44,6 +46,11 @@ class Options:
     """The target runs already: the recorder tells how far it is, and ends with who started it."""
     place: dict[str, Any] | None = None
     """Where the target reaches the session's socket, if not where we do."""
+    mode: Mode = field(default_factory=Mode)
+    budget: float | None = None
+    """The share of one core that recording may cost; the rate follows."""
+    session: dict[str, Any] | None = None
+    """The session that this recorder goes on with, and the number of its first part."""
 
 
 def parse_what(text: str) -> list[str]:
@@ -65,6 +72,10 @@ def check_rate(rate: int) -> int:
     return rate
 
 
+class RecorderKilledError(SondeError):
+    """Somebody killed it, or the kernel did for want of memory: not its own doing."""
+
+
 class RecorderHandle:
     """A recorder process started by us."""
 
@@ -81,6 +92,9 @@ class RecorderHandle:
             "children": options.children,
             "attached": options.attached,
             "place": options.place,
+            "mode": options.mode.to_config(),
+            "budget": options.budget,
+            "session": options.session,
             "slots": SLOTS,
             "ring_size": RING_SIZE,
             "sonde": _version(),
@@ -100,6 +114,7 @@ class RecorderHandle:
         answer = self._hear(START_S)
         self.socket_path: str = answer["ready"]
         self.path: str = answer["path"]
+        self.session: str = answer["session"]
 
     @property
     def pid(self) -> int:
@@ -112,11 +127,19 @@ class RecorderHandle:
         try:
             self._socket.send(json.dumps(words).encode())
         except OSError:
-            raise SondeError(self._gone()) from None
+            raise self._gone() from None
 
-    def ask(self, words: dict[str, Any]) -> dict[str, Any]:
+    def tell(self, words: dict[str, Any]) -> None:
+        """Says what is of use only to one who still listens."""
+        with contextlib.suppress(OSError):
+            self._socket.send(json.dumps(words).encode())
+
+    def ask(self, words: dict[str, Any], answer: str) -> dict[str, Any]:
+        """Says something and waits for the answer; what else it says meanwhile is passed over."""
         self.say(words)
-        return self._hear(FINISH_S)
+        while answer not in (heard := self._hear(FINISH_S)):
+            pass
+        return heard
 
     def expect(self, timeout: float, *words: str) -> dict[str, Any]:
         """The first message with one of these words; empty if none came in time."""
@@ -129,12 +152,11 @@ class RecorderHandle:
                 return answer
         return {}
 
-    def told(self) -> dict[str, Any] | None:
-        """Reads what it said; not None if that was the last word, because the target exited."""
+    def told(self) -> dict[str, Any]:
+        """Reads what it said; with `done` in it that was the last word."""
         answer = self._hear(FINISH_S)
-        if "done" not in answer:
-            return None
-        self._end()
+        if "done" in answer:
+            self._end()
         return answer
 
     def finished(self) -> dict[str, Any]:
@@ -157,21 +179,22 @@ class RecorderHandle:
         except OSError:
             message = b""
         if not message:
-            raise SondeError(self._gone())
+            raise self._gone()
         answer: dict[str, Any] = json.loads(message)
         if "error" in answer:
             self._end()
             raise SondeError(answer["error"])
         return answer
 
-    def _gone(self) -> str:
+    def _gone(self) -> SondeError:
         code = self._process.wait()
         if reason := self._left_behind():
-            return reason
+            return SondeError(reason)
         path = getattr(self, "path", None)
         kept = f"; {path} holds what was recorded until then" if path else ""
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-        return f"the recorder {how}{kept}"
+        if code < 0:
+            return RecorderKilledError(f"the recorder was killed by signal {-code}{kept}")
+        return SondeError(f"the recorder ended with code {code}{kept}")
 
     def _left_behind(self) -> str | None:
         """Why it went, if it said so: its last word may still lie unread in the socket."""

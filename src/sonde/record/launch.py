@@ -115,7 +115,8 @@ class Launch:
         done: dict[str, Any] | None = None
         trouble: str | None = None
         try:
-            self._recorder.say({"pid": self.pid, "exit": text})
+            # One whose file was full has said its last word already.
+            self._recorder.tell({"pid": self.pid, "exit": text})
             done = self._recorder.finished()
         except SondeError as error:
             trouble = str(error)

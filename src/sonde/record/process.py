@@ -74,7 +74,9 @@ def look_at(pid: int) -> RunningProcess:
         raise SondeError(_not_ours(pid, older))
     agent = _agent_for(pid, found)
     if session := sessions.find(pid):
-        raise SondeError(f"process {pid} is being recorded already, into {session.path}")
+        raise SondeError(
+            f"process {pid} is being recorded already, into {session.path or 'memory'}"
+        )
     if state in _STOPPED:
         raise SondeError(f"process {pid} is stopped; continue it first (kill -CONT {pid})")
     return RunningProcess(pid, found, agent, argv_of(pid))
@@ -101,6 +103,22 @@ def tracer_of(pid: int) -> str | None:
     if tracer == "0":
         return None
     return f"{status_of(int(tracer)).get('Name', 'a process')} (process {tracer})"
+
+
+def has_agent(pid: int) -> bool:
+    """Whether a thread of the process is an agent's own."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return False
+    for task in tasks:
+        try:
+            with open(f"/proc/{pid}/task/{task}/comm") as f:
+                if f.read().startswith("sonde-"):
+                    return True
+        except (OSError, UnicodeDecodeError):
+            continue
+    return False
 
 
 def owner_of(pid: int) -> tuple[int, int]:

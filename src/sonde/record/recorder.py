@@ -5,8 +5,8 @@ lives pays nothing for decoding and compression. It imports only what it needs: 
 production.
 
 Started as `python -m sonde.record.recorder FD CONFIG`, where FD is its end of a socket pair over
-which whoever started it says `disarm`, `names`, `mark` and `stop`, and hears `ready`, `error` and
-`done`.
+which whoever started it says `disarm`, `names`, `mark`, `rotate`, `dump` and `stop`, and hears
+`ready`, `error` and `done`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ import time
 from typing import Any
 
 from sonde.errors import SondeError
-from sonde.recording.writer import Writer
 
 from .admission import Admission
+from .budget import Budget, Cost, interrupt_ns
 from .listening import listen
 from .metrics import STEP_NS
+from .parts import Parts
 from .roster import Roster
 from .taken import cpu_includes_steal
 from .tally import target_facts
@@ -37,6 +38,8 @@ from .tally import target_facts
 # At high rates a ring fills within one long sleep where a thousand frames change from sample to
 # sample. Each time we wake up we take the processor from somebody.
 SHORTEST, LONGEST = 0.005, 0.06
+# The same for one that has to be frugal.
+FRUGAL = 0.25
 # After a long sleep what was drained is written at once.
 FLUSH_NS = 60_000_000
 # Counts take as much room as the samples of one flush; only recordings cut off need them early.
@@ -47,20 +50,29 @@ BUSY = 0.25
 
 ANSWER_S = 1.0
 
+FULL = "the file is as large as it may be"
+
 
 class Recorder:
     def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
         self._began = time.monotonic_ns()
         self._control: socket.socket | None = control
         self._config = config
-        self._writer = Writer(config["path"], target_facts(config))
+        self._parts = Parts(config, target_facts(config))
+        self._writer = self._parts.writer
         if "threads" in config["what"]:
             self._writer.target({"cpu_includes_steal": cpu_includes_steal()})
         self._root: int | None = None
         self._stopping = False
         self._ended = self._began
         self._end_note = "stopped"
-        self._longest = max(SHORTEST, min(LONGEST, SAMPLES_ASLEEP / config["rate"]))
+        self._budget: Budget | None = None
+        longest, self._flush_ns = LONGEST, FLUSH_NS
+        if config.get("budget") is not None:
+            self._budget = Budget(config["budget"], config["rate"], self._began, interrupt_ns())
+            # Waking up is most of what a recorder costs beside a quiet target.
+            longest, self._flush_ns = FRUGAL, int(FRUGAL * 1e9)
+        self._longest = max(SHORTEST, min(longest, SAMPLES_ASLEEP / config["rate"]))
         self._tick = self._longest
         self._running_since: int | None = None
         self._told: set[tuple[str, int | str]] = set()
@@ -70,19 +82,23 @@ class Recorder:
         self._selector.register(control, selectors.EVENT_READ, "control")
         self._roster = Roster(self._selector, self._folder, self._writer, config)
         self._admission = Admission(
-            config, self._writer, self._roster, self._selector, listener, self.path, self._tell
+            config, self._parts, self._roster, self._selector, listener, self.path, self._tell
         )
+        self._next_dump = 0
+        self._refused = False
 
     @property
     def origin(self) -> int:
-        """The moment that times in the recording count from."""
+        """The moment that times in the part being written count from."""
         return self._admission.origin or self._began
 
     # ---- the loop
 
     def run(self) -> None:
-        self._say({"ready": self.path, "path": self._writer.path})
-        next_flush = time.monotonic_ns() + FLUSH_NS
+        self._say(
+            {"ready": self.path, "path": self._parts.path, "session": self._parts.session["id"]}
+        )
+        next_flush = time.monotonic_ns() + self._flush_ns
         next_sweep = next_count = next_step = next_flush
         try:
             while not self._stopping:
@@ -104,14 +120,20 @@ class Recorder:
                 if now >= next_flush:
                     for target in self._roster:
                         target.poll_cpu(self._admission.period)
-                    self._writer.flush()
-                    next_flush = now + FLUSH_NS
+                    self._flush()
+                    next_flush = now + self._flush_ns
+                    if self._parts.due(now):
+                        self._next_part()
+                    if self._parts.full():
+                        self.stop(FULL)
+                self._watch_thresholds(now)
                 if self._admission.origin is None and self._root and self._running_since:
                     self._admission.read_remotely(self._root, now - self._running_since)
                 self._admission.rearm_survivors(now)
                 if now >= next_sweep:
                     self._sweep(now)
                     next_sweep = now + 10 * FLUSH_NS
+                    self._keep_budget(now)
             self._finish()
         finally:
             self._roster.disarm()
@@ -130,9 +152,76 @@ class Recorder:
     def _sweep(self, now: int) -> None:
         for target in self._roster:
             target.sweep()
+            target.open_locks.look(now)
         self._admission.ask_names()
         if self._admission.has_left(self._root or 0, now):
             self.stop("the agent left the target")
+
+    def _keep_budget(self, now: int) -> None:
+        if self._budget is None or self._admission.origin is None:
+            return
+        counts = self._roster.facts(self._parts.counts(), whole=True)
+        cost = Cost(
+            counts.get("agent_cpu_ns", 0), counts["recorder_cpu_ns"], counts.get("taken", 0)
+        )
+        rate = self._budget.step(now, cost)
+        if rate is not None:
+            self._admission.set_rate(rate)
+            self._longest = max(SHORTEST, min(FRUGAL, SAMPLES_ASLEEP / rate))
+        self._writer.quality(self._budget.facts())
+
+    # ---- parts and dumps
+
+    def _flush(self) -> None:
+        self._parts.flush()
+        if self._parts.refused is None:
+            self._roster.tally.written()
+        self._mention_disk()
+
+    def _mention_disk(self) -> None:
+        """That nothing can be written, or that it can again."""
+        refused = self._parts.refused
+        if refused is not None and not self._refused:
+            self._mention({"trouble": f"{refused}; the recording goes on without"})
+        elif refused is None and self._refused:
+            self._mention({"trouble": f"{self._parts.path} is written again"})
+        self._refused = refused is not None
+
+    def _next_part(self) -> None:
+        """All that is known goes into the part that ends; everybody goes on in the next."""
+        now = time.monotonic_ns()
+        for target in self._roster:
+            target.drain()
+        for target in self._roster:
+            target.end_part(now)
+        self._write_quality()
+        self._flush()
+        self._parts.begin(now)
+        self._roster.tally.begin_part()
+        self._admission.renew(now)
+        self._roster.announce()
+        # Cut off before its next count, it would take its rows for all that was counted.
+        self._write_quality()
+        self._mention_disk()
+
+    def dump(self, path: str | None = None, why: str = "asked for") -> str:
+        """Writes a flight recorder's memory into a file; a SondeError says why it cannot."""
+        if self._admission.origin is None:
+            raise SondeError("there is nothing to dump yet")
+        for target in self._roster:
+            target.drain()
+        self._write_quality()
+        return self._parts.dump(path, why)
+
+    def _watch_thresholds(self, now: int) -> None:
+        why = self._admission.thresholds.take()
+        if why is None or now < self._next_dump:
+            return
+        self._next_dump = now + self._config["mode"]["dump_every_ns"]
+        try:
+            self._mention({"dumped": self.dump(None, why), "why": why})
+        except SondeError as error:
+            self._mention({"trouble": str(error)})
 
     def _exited(self, pid: int) -> None:
         self._roster.exited(pid)
@@ -187,8 +276,18 @@ class Recorder:
             for target in self._roster.of(order["arm"]):
                 self._admission.rearm(target)
             self._say({"armed": True})
+        if "rotate" in order:
+            self._parts.wanted = True
+        if "dump" in order:
+            self._answer_dump(order["dump"])
         if "stop" in order:
             self.stop("stopped")
+
+    def _answer_dump(self, path: str | None) -> None:
+        try:
+            self._say({"dump": self.dump(path)})
+        except SondeError as error:
+            self._say({"dump": None, "why_not": str(error)})
 
     def _note_exit(self, pid: int, text: str) -> None:
         self._config["exit"] = {"pid": pid, "text": text}
@@ -204,36 +303,56 @@ class Recorder:
             with contextlib.suppress(OSError):
                 self._control.send(json.dumps(words).encode())
 
+    def _mention(self, words: dict[str, Any]) -> None:
+        """Says what nobody asked for, and maybe nobody reads: that must not keep us waiting."""
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                self._control.send(json.dumps(words).encode(), socket.MSG_DONTWAIT)
+
     # ---- the end
 
-    def _write_quality(self) -> dict[str, Any]:
-        facts = self._roster.facts()
+    def _write_quality(self) -> None:
+        facts = self._roster.facts(self._parts.counts())
         self._writer.quality(facts)
         if not self._stopping:  # so that a recording still growing, or cut off, knows its length
             self._writer.target({"duration_ns": time.monotonic_ns() - self.origin})
-        return facts
 
     def _finish(self) -> None:
         self._admission.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
+        if self._parts.refused is not None:
+            self._next_part()  # there may be room again, if only for the last words
         for target in self._roster:
             target.finish(ended=False, exit_=None)
-        facts = self._write_quality()
+        self._write_quality()
         noted = self._config.get("exit")
         if noted:
             self._writer.target({"exit": noted["text"]})
         end = {"note": self._end_note, "duration_ns": self._ended - self.origin}
-        self._writer.target({"duration_ns": end["duration_ns"]})
-        self._writer.close(end)
+        if self._parts.flies:
+            self._writer.target({"dumped": self._end_note})
+        self._parts.close(end)
+        facts = self._roster.facts(self._parts.counts(), whole=True)
+        facts |= self._budget.facts() if self._budget is not None else {}
+        trouble = self._admission.trouble
         if self._admission.origin is None:  # there was no process to record
-            os.unlink(self._writer.path)
+            self._parts.discard()
+        elif self._parts.flies:
+            try:
+                self._parts.dump(self._config["path"], self._end_note)
+            except SondeError as error:
+                trouble = str(error)
         self._say(
             {
                 "done": facts,
-                "duration_ns": end["duration_ns"],
-                "path": self._writer.path,
-                "trouble": self._admission.trouble,
+                "duration_ns": self._ended - (self._parts.first_origin or self._began),
+                "path": self._parts.path,
+                "parts": self._parts.count,
+                "dumps": self._parts.dumps,
+                "refused": self._parts.refused,
+                "mode": self._config["mode"],
+                "trouble": trouble,
                 "note": self._end_note,
                 "left_behind": self._admission.left_behind,
             }

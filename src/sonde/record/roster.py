@@ -36,12 +36,12 @@ class Roster:
 
     def add(self, target: TargetProcess) -> None:
         self._targets.append(target)
-        self._announce()
+        self.announce()
 
     def drop(self, target: TargetProcess, exit_: str | None) -> None:
         """A process that is over: its last records, then its memory goes."""
         self._targets.remove(target)
-        self._announce()
+        self.announce()
         target.finish(ended=True, exit_=exit_)
         self.tally.add(target)
         target.close()
@@ -73,10 +73,10 @@ class Roster:
             if target.armed is not None:
                 target.armed.close()
 
-    def facts(self) -> dict[str, Any]:
-        """What the session says about itself."""
-        return self.tally.facts(self._targets)
+    def facts(self, more: dict[str, int], *, whole: bool = False) -> dict[str, Any]:
+        """What the session says about itself, in this part or as a whole."""
+        return self.tally.facts(self._targets, more, whole=whole)
 
-    def _announce(self) -> None:
+    def announce(self) -> None:
         pids = [target.pid for target in self._targets]
         sessions.announce(self._folder, self._writer.path, pids, self._what)

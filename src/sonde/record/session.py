@@ -17,6 +17,8 @@ from sonde.errors import SondeError
 from . import agents, shm
 from .handle import DEFAULT_RATE, DEFAULT_WHAT, Options, RecorderHandle, check_rate, parse_what
 from .launch import program_name
+from .modes import parse_mode
+from .quantities import parse_share
 
 
 @functools.cache
@@ -51,6 +53,9 @@ class Session:
         rate: int = DEFAULT_RATE,
         children: bool = True,
         sampler: str = "auto",
+        mode: str = "normal",
+        budget: str | None = None,
+        **mode_options: Any,
     ) -> None:
         argv = list(sys.orig_argv)
         program = program_name([sys.argv[0] or Path(sys.executable).name])
@@ -63,6 +68,8 @@ class Session:
             rate=check_rate(rate),
             sampler=sampler,
             children=children,
+            mode=parse_mode(mode, **mode_options),
+            budget=None if budget is None else parse_share("budget", budget),
         )
         self._recorder: RecorderHandle | None = None
         self.quality: dict[str, Any] = {}
@@ -108,7 +115,7 @@ class Session:
         agent = _load_agent()
         try:
             self._tell_names(recorder)
-            recorder.ask({"disarm": os.getpid()})
+            recorder.ask({"disarm": os.getpid()}, "disarmed")
         finally:
             agent.sonde_agent_stop()
         recorder.say({"stop": True})
@@ -120,10 +127,23 @@ class Session:
 
     def pause(self) -> None:
         """No samples until `resume`; costs nothing meanwhile."""
-        self._running().ask({"disarm": os.getpid()})
+        self._running().ask({"disarm": os.getpid()}, "disarmed")
 
     def resume(self) -> None:
-        self._running().ask({"arm": os.getpid()})
+        self._running().ask({"arm": os.getpid()}, "armed")
+
+    def rotate(self) -> None:
+        """Begins the next part of a continuous recording now."""
+        self._running().say({"rotate": True})
+
+    def dump(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Writes the last seconds of a session in mode wrap into a file, and tells which."""
+        asked = None if path is None else os.path.abspath(path)
+        answer = self._running().ask({"dump": asked}, "dump")
+        if answer["dump"] is None:
+            raise SondeError(answer["why_not"])
+        written: str = answer["dump"]
+        return written
 
     def _running(self) -> RecorderHandle:
         if self._recorder is None:

@@ -31,6 +31,11 @@ UNDECODABLE, TRUNCATED = 1, 2
 INSTR_BITS = 26
 INSTR_MASK = (1 << INSTR_BITS) - 1
 
+# A code's id: its place in the agent's set of things seen, and how often that was used before
+# (native/core/seen.c).
+PLACE_BITS, USES_BITS = 16, 20
+PLACE_MASK, USES_MASK = (1 << PLACE_BITS) - 1, (1 << USES_BITS) - 1
+
 SIG_CPU, SIG_SWITCH = 1, 2
 SIG_NUMBER_SHIFT, SIG_ROUND_SHIFT = 2, 40
 

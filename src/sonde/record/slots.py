@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import shm
 from .arming import birth_of
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
+from .open_locks import LockEvent
 from .weights import RUNNING, ThreadTime
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .target import TargetProcess
 
 # A frame whose code record has not come from its own thread's ring after this long never will.
@@ -60,6 +63,10 @@ class Slot:
             birth = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)[4]
             self._time = self.process.time_of(self.tid, birth or self.claimed)
         return self._time
+
+    def renew(self, carried: Callable[[int], int]) -> None:
+        """Its stack has another place in a new part."""
+        self.stack = [carried(context) for context in self.stack]
 
     def _learn_name(self) -> None:
         """After the records, because one of them may be the name itself."""
@@ -175,23 +182,33 @@ class Slot:
             context = self._stack_of(at, keep, count, flags, shm.LOCK.size)
             self._interpreter = interp
         lock_row = process.lock_row(lock, kind)
-        append, origin = process.writer.append, process.origin
+        append, origin, open_locks = process.writer.append, process.origin, process.open_locks
+        tid = self.tid
         if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
             if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
                 now = origin
-            holder = process.tids.ours(holder)
-            time_ = process.time_of(holder, birth_of(process.pid, holder) or now)
+            tid = process.tids.ours(holder)
+            time_ = process.time_of(tid, birth_of(process.pid, tid) or now)
             time_.is_thread(started, now)
             row = time_.row(interp)
             found = ENTER if started_sequence else FOUND
             type_ = HELD if type_ == shm.LOCK_HELD else found
+            event = LockEvent(tid, interp, now, lock, kind, sequence, type_, context)
+            (open_locks.holds if type_ == HELD else open_locks.waits)(event)
         else:
             row = self.time.row(interp)
             if type_ == shm.LOCK_WAITED:
                 append(
                     "lock_events", row, started - origin, lock_row, started_sequence, ENTER, context
                 )
+                open_locks.waited(tid, kind, context, started, now)
                 type_, context = shm.LOCK_ENTERED, -1
+            elif type_ == shm.LOCK_ENTER:
+                open_locks.waits(LockEvent(tid, interp, now, lock, kind, sequence, type_, context))
+            elif type_ == shm.LOCK_EXIT:
+                open_locks.let_go(lock, kind)
+            else:
+                open_locks.ended(tid, lock, kind, now)
         append("lock_events", row, now - origin, lock_row, sequence, type_, context)
 
     def _code(self, at: int, kind: int) -> None:

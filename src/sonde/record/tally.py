@@ -24,6 +24,10 @@ class Tally:
         self._mode = 0
         self._worst = 0
         self.why_not_better: str | None = None
+        # All counts are of the session; a part tells what came since the one before it was written.
+        self._counted: dict[str, int] = {}
+        self._written: dict[str, int] = {}
+        self._before: dict[str, int] = {}
 
     def armed(self, armed: Armed) -> None:
         """One more target is sampled; the session is called by the worst of their samplers."""
@@ -34,26 +38,53 @@ class Tally:
         """Keeps the counts of a target whose memory is about to go."""
         self._mode = _count(self._over, self._mode, target)
 
-    def facts(self, targets: Iterable[TargetProcess]) -> dict[str, Any]:
+    def facts(
+        self,
+        targets: Iterable[TargetProcess],
+        more: dict[str, int] | None = None,
+        *,
+        whole: bool = False,
+    ) -> dict[str, Any]:
+        """Of the part being written, or the whole session; `more` are further counts of it."""
         total, mode = dict(self._over), self._mode
         for target in targets:
             mode = _count(total, mode, target)
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
+        total["steal_ns"] = _steal_ns() - self._steal
+        total |= more or {}
+        self._counted = dict(total)
+        for key, before in () if whole else self._before.items():
+            total[key] = total.get(key, 0) - before
         running, cpu = total.pop("running", 0), total.pop("cpu_sampled_ns", 0)
+        achieved = round(running / cpu * 1e9, 1) if cpu else None
+        # What was taken and could not be written is as lost as what found its ring full.
+        unwritten = total.get("unwritten_samples", 0)
+        if unwritten:
+            total["taken"] = max(total.get("taken", 0) - unwritten, 0)
+            running = max(running - unwritten, 0)
+            total["lost"] = total.get("lost", 0) + unwritten
+        if events := unwritten + total.get("unwritten_lock_events", 0):
+            total["events_lost"] = total.get("events_lost", 0) + events
         sampler = SAMPLERS[self._worst]
         if mode == shm.SAMPLER_CROSS_CORE and sampler == "reader":
             sampler = "cross-core"
-        usage = resource.getrusage(resource.RUSAGE_SELF)
         return {
             "sampler": sampler,
             "why_not_better": self.why_not_better,
             "rate_asked": self._rate,
-            "rate_achieved": round(running / cpu * 1e9, 1) if cpu else None,
+            "rate_achieved": achieved,
             "running_samples": running,
             "clock": "CLOCK_MONOTONIC",
-            "recorder_cpu_ns": int((usage.ru_utime + usage.ru_stime) * 1e9),
-            "steal_ns": _steal_ns() - self._steal,
             **total,
         }
+
+    def written(self) -> None:
+        """What was last told stands in a file."""
+        self._written = self._counted
+
+    def begin_part(self) -> None:
+        self._before = self._written
 
 
 def target_facts(config: dict[str, Any]) -> dict[str, Any]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import mmap
 import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from . import shm, unwalked
-from .arming import birth_of, cpu_of
+from .arming import birth_of, born_ticks, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
+from .open_locks import OpenLocks
 from .slots import OpenWait, Slot
 from .tids import ThreadIds
 from .weights import NO_THREAD_OBJECT, WAITING, ThreadTime
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container
 
     from sonde.recording.writer import Writer
 
@@ -26,6 +28,16 @@ if TYPE_CHECKING:
 # A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
 # one not seen for longer had ended.
 LOOK_NS = 100_000_000
+
+
+# A name may be told this long before its thread is first seen.
+NAME_NS = 60_000_000_000
+NAMES_AT_ONE_PLACE = 8
+
+# Threads that were gone before anybody could ask when they were born.
+_UNKNOWN = 1 << 63
+_unknown = itertools.count(int.from_bytes(os.urandom(4), "little") << 24)
+_images: dict[int, int] = {}
 
 
 class TargetProcess:
@@ -64,8 +76,18 @@ class TargetProcess:
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
         self.started = time.monotonic_ns()
+        self.seam = 0
+        """When the part being written followed another one; 0 in the first."""
+        self.open_locks = OpenLocks(self)
+        # Of this part, as are all figures that become rows at its end.
+        self._part_since = self.started
         self._cpu_before = process_cpu(pid)
-        self._unsampled = 0
+        self._sampled_before = self._unsampled = self._unsampled_before = 0
+        self._version = version
+        # A process that executes another program is another one to us.
+        image = _images[pid] = _images.get(pid, -1) + 1
+        self._number = born_ticks(pid, pid) << 20 | image & 0xFFFFF
+        self._about = _about(pid)
         self.size = shm.size_of(slots, ring_size)
         self.rings_at = self.size - slots * ring_size
         self.memfd = os.memfd_create("sonde", os.MFD_CLOEXEC)
@@ -75,7 +97,7 @@ class TargetProcess:
             self.memory, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0
         )
         self._slots: dict[int, Slot] = {}
-        self.row = self._process_row(version)
+        self.row = self._process_row()
 
     # ---- threads
 
@@ -135,6 +157,20 @@ class TargetProcess:
             if tid in self._times:
                 self._times[tid].skip_to(start, cpu)
 
+    def change_rate(self, arming: Arming, but: Container[int] = ()) -> None:
+        """Other events take the place of those there are, without a moment between them."""
+        old = self.armed
+        if old is None or not old.events:
+            return
+        try:
+            new = arming.arm(self.pid, but)
+        except OSError:  # it is gone
+            return
+        # What a thread had used when it was first armed still counts from there.
+        new.baseline = old.baseline
+        self.armed = new
+        old.close()
+
     def still_mapped(self) -> bool:
         """Is the program that mapped our memory still the one that runs?"""
         return "memfd:sonde" in _read(f"/proc/{self.pid}/maps")
@@ -150,7 +186,8 @@ class TargetProcess:
         self.drain()  # what was sampled until then, or a slow drain looks like unsampled threads
         if used <= 0:
             return
-        self._unsampled = used - self.cpu_sampled - (len(self._times) + 1) * period
+        sampled = self.cpu_sampled - self._sampled_before
+        self._unsampled = used - sampled - (len(self._times) + 1) * period
         if self._tells_unsampled():
             # Known threads may have used it: one that exits gets no more ticks but gives back much
             # memory yet.
@@ -159,13 +196,13 @@ class TargetProcess:
             )
 
     def _tells_unsampled(self) -> bool:
-        return self._unsampled > self.cpu_sampled // 100
+        return self._unsampled > (self.cpu_sampled - self._sampled_before) // 100
 
     def _write_unsampled(self, now: int) -> None:
         if not self._tells_unsampled():
             return
         row = self.writer.append(
-            "threads", self.row, 0, SHORT_THREADS, 0, self.started - self.origin,
+            "threads", self.row, 0, SHORT_THREADS, 0, self._part_since - self.origin,
             now - self.origin, self._unsampled,
         )  # fmt: skip
         context = self.standing_for(SHORT_THREADS)
@@ -237,6 +274,7 @@ class TargetProcess:
                 ended = self._times.pop(slot.tid, None)
                 if ended is not None:
                     ended.write_end(ended.last_time)
+                self.open_locks.forget(slot.tid)
                 self._free(index, slot)
 
     def _alive(self) -> set[int]:
@@ -249,6 +287,52 @@ class TargetProcess:
         del self._slots[index]
         shm.SLOT_FACTS.pack_into(self.memory, slot.base, shm.SLOT_USED, 0, 0, 0, 0)
         self.memory[slot.base : slot.base + 4] = shm.SLOT_FREE.to_bytes(4, "little")
+
+    # ---- parts
+
+    def end_part(self, now: int) -> None:
+        """Writes what the rows of this part are to say; the process goes on in the next."""
+        alive = self._alive()
+        for tid, time_ in self._times.items():
+            if tid in alive:
+                time_.write_end(now, max(time_.last_cpu, cpu_of(self.pid, tid)))
+            else:
+                time_.write_end(time_.last_time)
+        self._write_unsampled(now)
+
+    def renew(self, now: int, carried: Callable[[int], int]) -> None:
+        """All rows are new ones, of a part that begins now."""
+        self.origin = self.seam = self._part_since = now
+        self._unsampled_before += max(self._unsampled, 0)
+        self._unsampled = 0
+        self._sampled_before = self.cpu_sampled
+        reader_ns: int = shm.HEADER.unpack_from(self.memory, 0)[10]
+        self._cpu_before = process_cpu(self.pid) - reader_ns
+        self.codes.renew()
+        self._lock_rows.clear()
+        self._forget_names(now)
+        self.row = self._process_row()
+        for slot in self._slots.values():
+            slot.renew(carried)
+        for tid, wait in self.open_waits.items():
+            self.open_waits[tid] = wait._replace(context=carried(wait.context))
+        for time_ in self._times.values():
+            time_.renew(carried)
+        self.open_locks.repeat(carried)
+
+    def _forget_names(self, now: int) -> None:
+        """Of threads that are over, told so long ago that no ring speaks of them any more."""
+        known = {slot.thread_object() for slot in self._slots.values()}
+        known |= {time_.thread_object for time_ in self._times.values()}
+        for address, names in list(self.names.items()):
+            if address not in known and now - names[-1][0] > NAME_NS:
+                del self.names[address]
+            else:
+                del names[:-NAMES_AT_ONE_PLACE]
+
+    def number_of(self, tid: int) -> int:
+        """Tells a thread from all others that ever had its id, in every part of a session."""
+        return born_ticks(self.pid, tid) or _UNKNOWN | next(_unknown)
 
     # ---- the end
 
@@ -318,7 +402,7 @@ class TargetProcess:
             "unnamed_code": header[8],
             "faults": header[9],
             "garbled_rings": self.garbled,
-            "unsampled_cpu_ns": max(self._unsampled, 0),
+            "unsampled_cpu_ns": self._unsampled_before + max(self._unsampled, 0),
             "running": self.running,
             "cpu_sampled_ns": self.cpu_sampled,
             **self._unwalked(),
@@ -334,27 +418,25 @@ class TargetProcess:
         mode: int = shm.HEADER.unpack_from(self.memory, 0)[5]
         return mode
 
-    def _process_row(self, version: str) -> int:
-        argv = _read(f"/proc/{self.pid}/cmdline").split("\0")[:-1]
-        try:
-            executable = os.readlink(f"/proc/{self.pid}/exe")
-        except OSError:
-            executable = ""
-        stat = _read(f"/proc/{self.pid}/stat")
-        fields = stat[stat.rfind(")") + 1 :].split()
-        ppid = int(fields[1]) if len(fields) > 1 else 0
+    def _process_row(self) -> int:
+        ppid, executable, argv = self._about
+        start = max(self.started - self.origin, 0)
         return self.writer.append(
-            "processes",
-            self.pid,
-            ppid,
-            self.runtime,
-            version,
-            executable,
-            argv,
-            self.started - self.origin,
-            -1,
-            "",
-        )
+            "processes", self.pid, ppid, self.runtime, self._version, executable, argv, start, -1,
+            "", self._number,
+        )  # fmt: skip
+
+
+def _about(pid: int) -> tuple[int, str, list[str]]:
+    """Its parent, its program and that one's arguments."""
+    argv = _read(f"/proc/{pid}/cmdline").split("\0")[:-1]
+    try:
+        executable = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        executable = ""
+    stat = _read(f"/proc/{pid}/stat")
+    fields = stat[stat.rfind(")") + 1 :].split()
+    return int(fields[1]) if len(fields) > 1 else 0, executable, argv
 
 
 def process_cpu(pid: int) -> int:

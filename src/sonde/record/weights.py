@@ -11,9 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .target import TargetProcess
 
 RUNNING, WAITING = 0, 1
+# The time of a row that tells what of the next row's wait lies before the part.
+BEFORE = -1
 # What the agent says of a thread that was not started by the threading module.
 NO_THREAD_OBJECT = 1
 
@@ -28,7 +32,8 @@ class ThreadTime:
         self.born = born
         self.last_time = born
         self.last_cpu = cpu
-        self._cpu_born = self._cpu_given = cpu
+        self._cpu_born = self._cpu_given = self._cpu_told = cpu
+        self._number = 0
         self._off_done = 0
         self._last_wait: tuple[int, int] | None = None
         self._unnamed: tuple[int, int] | None = None
@@ -49,6 +54,7 @@ class ThreadTime:
         """Leaves out the time since the last record: a pause."""
         self.born += now - self.last_time
         self._cpu_born += cpu - self.last_cpu
+        self._cpu_told += cpu - self.last_cpu
         self.last_time, self.last_cpu, self._cpu_given = now, cpu, cpu
 
     def running(self, now: int, cpu: int, context: int, interpreter: int) -> None:
@@ -78,6 +84,13 @@ class ThreadTime:
         self._off_done = off
         row = self.row(interpreter)
         process = self._process
+        # What of it lies before the part: the one before is closed, and alone this one must not
+        # claim it.
+        before = process.seam - (now - weight)
+        if before > 0:
+            before = min(before, weight)
+            process.writer.append("samples", row, BEFORE, context, before, state)
+            weight -= before
         process.writer.append("samples", row, now - process.origin, context, weight, state)
 
     def finish_wait(self, now: int, cpu: int) -> None:
@@ -86,16 +99,28 @@ class ThreadTime:
             context, interpreter = self._last_wait
             self.waited(now, cpu, context, WAITING, interpreter)
 
-    def write_end(self, end: int) -> None:
+    def write_end(self, end: int, cpu: int | None = None) -> None:
+        """The end of its life, or of a part of it that ends with the part."""
         process = self._process
         if self._unnamed is not None:
             self.is_thread(*self._unnamed)
-        cpu = max(self.last_cpu - self._cpu_born, 0)
+        cpu = self.last_cpu if cpu is None else cpu
+        used = max(cpu - self._cpu_told, 0)
+        self._cpu_told += used
         name = process.told_names.get(self.tid)
         for row in self.rows.values():
-            process.writer.update("threads", row, end_ns=end - process.origin, cpu_ns=cpu)
+            process.writer.update("threads", row, end_ns=end - process.origin, cpu_ns=used)
             if name:
                 process.writer.update("threads", row, name=name)
+
+    def renew(self, carried: Callable[[int], int]) -> None:
+        """It lives on in a new part, where it has other rows."""
+        if self._last_wait is not None:
+            context, interpreter = self._last_wait
+            self._last_wait = (carried(context), interpreter)
+        known, self.rows = self.rows, {}
+        for interpreter in known:
+            self.row(interpreter)
 
     def row(self, interpreter: int) -> int:
         """Its row in the table of threads; a thread that runs two interpreters has two."""
@@ -105,8 +130,9 @@ class ThreadTime:
         process = self._process
         start = max(self.born - process.origin, 0)
         name = process.name_of(self.tid, self.thread_object, self._seen_at)
+        self._number = self._number or process.number_of(self.tid)
         row = process.writer.append(
-            "threads", process.row, self.tid, name, interpreter, start, -1, -1
+            "threads", process.row, self.tid, name, interpreter, start, -1, -1, self._number
         )
         self.rows[interpreter] = row
         return row

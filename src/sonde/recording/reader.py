@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
+from collections.abc import Sequence
 
 from sonde.recording.assemble import assemble
 from sonde.recording.format import (
@@ -14,29 +16,41 @@ from sonde.recording.format import (
     RecordingError,
     unpack_file_head,
 )
+from sonde.recording.join import alone, join
 from sonde.recording.recovery import find_blocks
 from sonde.recording.tables import Recording
 
-__all__ = ["RecordingError", "check_file_head", "open_file", "read", "read_bytes"]
+__all__ = [
+    "RecordingError", "check_file_head", "open_file", "read", "read_bytes", "read_parts",
+]  # fmt: skip
 
 
 def read(path: str | os.PathLike[str]) -> Recording:
-    """The recording in a file; RecordingError says in one sentence why there is none."""
+    """The recording in a file, or in the parts that a folder holds or a pattern names.
+
+    RecordingError says in one sentence why there is none.
+    """
     name = os.fspath(path)
+    files = _files(name)
+    if files != [name]:
+        return read_parts([name])
+    return read_bytes(_bytes(name), name)
+
+
+def _bytes(name: str) -> bytes:
     descriptor = open_file(name)
     try:
         with open(descriptor, "rb", closefd=False) as file:
             # The head first: a disk image given by mistake is not read to its end.
             data = file.read(FILE_HEAD_SIZE)
             check_file_head(data, name)
-            data += file.read()
+            return data + file.read()
     except OSError as error:
         raise RecordingError(f"cannot read {name}: {error.strerror}") from None
     except MemoryError:
         raise RecordingError(f"{name} is too large for this machine's memory") from None
     finally:
         os.close(descriptor)
-    return read_bytes(data, name)
 
 
 def open_file(name: str) -> int:
@@ -65,11 +79,50 @@ def open_file(name: str) -> int:
 
 def read_bytes(data: bytes, path: str = "<memory>") -> Recording:
     """The recording in these bytes; `path` is what messages call it."""
-    head = check_file_head(data, path)
+    return _one(_parts(data, path), path)
+
+
+def read_parts(paths: Sequence[str | os.PathLike[str]]) -> Recording:
+    """One recording of the parts in several files, folders or patterns."""
+    files = [file for path in paths for file in _files(os.fspath(path))]
+    names = [os.fspath(path) for path in paths]
+    shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+    different = dict.fromkeys(files)
+    return _one([part for file in different for part in _parts(_bytes(file), file)], shown)
+
+
+def _files(name: str) -> list[str]:
+    """What a name stands for: itself, the recordings in a folder, or what a pattern matches."""
+    if os.path.isdir(name):
+        found = sorted(glob.glob(os.path.join(glob.escape(name), "*.sonde")))
+        if not found:
+            raise RecordingError(f"{name} is a directory without recordings")
+        return found
+    if glob.has_magic(name) and not os.path.exists(name):
+        found = sorted(glob.glob(name))
+        if not found:
+            raise RecordingError(f"no file is named like {name}")
+        return found
+    return [name]
+
+
+def _one(parts: list[Recording], path: str) -> Recording:
+    return alone(parts[0]) if len(parts) == 1 else join(parts, path)
+
+
+def _parts(data: bytes, path: str) -> list[Recording]:
+    """A file holds one part, or several behind one another."""
+    parts: list[Recording] = []
+    start = 0
     try:
-        return assemble(find_blocks(data, head.nonce), len(data), path)
+        while start < len(data) or not parts:
+            head = check_file_head(data[start : start + FILE_HEAD_SIZE], path)
+            blocks = find_blocks(data, head.nonce, start + FILE_HEAD_SIZE)
+            parts.append(assemble(blocks, blocks.end - start, path))
+            start = blocks.end
     except MemoryError:
         raise RecordingError(f"{path} is too large for this machine's memory") from None
+    return parts
 
 
 def check_file_head(data: bytes, path: str) -> FileHead:

@@ -60,6 +60,9 @@ def _time(name: str, default: int | None = None, ascending: bool = False) -> Col
     )
 
 
+# Tells which rows of a session's parts are the same process or thread, together with its id.
+_NUMBER = Column("number", "u64", default=0)
+
 # The order is the order of blocks within one flush: a table comes after those
 # it points at, so that a flush torn in its middle leaves nothing dangling.
 TABLES: tuple[Table, ...] = (
@@ -75,6 +78,7 @@ TABLES: tuple[Table, ...] = (
             _time("start_ns"),
             _time("end_ns", default=-1),
             Column("exit", TEXT, default=""),
+            _NUMBER,
         ),
     ),
     Table(
@@ -87,6 +91,7 @@ TABLES: tuple[Table, ...] = (
             _time("start_ns", default=0),
             _time("end_ns", default=-1),
             _time("cpu_ns", default=-1),
+            _NUMBER,
         ),
     ),
     Table(

@@ -33,6 +33,8 @@ class Process:
     end_ns: int | None = None
     """None: it still ran when the recording ended, or nobody saw its end."""
     exit: str | None = None
+    number: int = 0
+    """The same, with the pid, in every part of a session that has this process."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Threads:
     """-1: it still ran when the recording ended, or nobody saw its end."""
     cpu_ns: NDArray[np.int64]
     """CPU time of the row's life as the kernel counts it; -1: unknown."""
+    number: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """The same, with process and tid, in every part of a session that has this thread."""
 
     def __len__(self) -> int:
         return len(self.name)

@@ -7,10 +7,7 @@ whenever the recorder dies.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
-import stat
 from collections.abc import Iterable
 from typing import Any
 
@@ -33,6 +30,7 @@ from sonde.recording.format import (
     pack_json,
 )
 from sonde.recording.schema import TABLES, Column, Table, declare
+from sonde.recording.sink import FileSink, MemorySink, Sink
 
 # On blocks of a hundred samples levels 1 to 19 give the same size within 1 %; 19 takes longer.
 _LEVEL = 3
@@ -63,22 +61,40 @@ class _Buffer:
 
 
 class Writer:
-    """One recording being written. Not for use by several threads at once."""
+    """One recording being written, part by part. Not for use by several threads at once."""
 
-    def __init__(self, path: str | os.PathLike[str], target: dict[str, Any]) -> None:
-        self.path = os.fspath(path)
-        self.size = 0
+    def __init__(self, to: str | os.PathLike[str] | Sink, target: dict[str, Any]) -> None:
+        self._compress = zstd.compressor(_LEVEL)
+        self.unwritten: dict[str, int] = {}
+        """Rows that no file holds, by table: what a disk had no room for, in all parts."""
+        sink = to if isinstance(to, (FileSink, MemorySink)) else FileSink(to)
+        self.begin(sink, target)
+
+    @property
+    def path(self) -> str:
+        return self.sink.path
+
+    @property
+    def size(self) -> int:
         """Bytes in the file: everything flushed so far."""
+        return self.sink.size
+
+    def begin(self, sink: Sink, target: dict[str, Any]) -> None:
+        """Starts a part that stands for itself: its rows are numbered from 0 again.
+
+        It may follow another one in the same file.
+        """
+        self.sink = sink
+        self._began_at = sink.size
+        self._flushed = False
         self._buffers = {table.name: _Buffer(i, table) for i, table in enumerate(TABLES)}
         self._updates: dict[tuple[str, int], dict[str, Any]] = {}
         self._facts: dict[str, dict[str, Any]] = {"target": {}, "quality": {}}
         self._new_facts: dict[str, dict[str, Any]] = {"target": {}, "quality": {}}
         self._error: SondeError | None = None
-        self._compress = zstd.compressor(_LEVEL)
         # Zero would let blocks pass whose checksum starts from nothing.
         self._nonce = int.from_bytes(os.urandom(4), "little") or 1
         self._schema = self._json_block(SCHEMA, {"tables": declare(TABLES)})
-        self._file = self._open()
         self.target(target)
         self._write(pack_file_head(self._nonce) + self._schema + b"".join(self._facts_blocks()))
 
@@ -117,65 +133,58 @@ class Writer:
         """Merges into what the recording says about its target; the last value of a key wins."""
         self._merge("target", facts)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What this part says about its target."""
+        return dict(self._facts["target"])
+
     def flush(self) -> None:
-        """Appends everything new to the file in one write."""
+        """Appends everything new to the file in one write; what does not fit is counted."""
         blocks: list[bytes] = []
+        counts: dict[str, int] = {}
         for buffer in self._buffers.values():
             rows, buffer.rows = buffer.rows, []
+            if rows:
+                counts[buffer.name] = len(rows)
             for start in range(0, len(rows), MAX_ROWS):
                 self._rows_blocks(buffer, rows[start : start + MAX_ROWS], blocks)
         blocks += self._updates_blocks()
         blocks += self._facts_blocks()
-        if self._error is not None:
-            raise self._error
-        if blocks:
-            self._write(b"".join(blocks))
+        try:
+            if self._error is not None:
+                raise self._error
+            if blocks:
+                self._write(b"".join(blocks))
+                self._flushed = True
+        except SondeError:
+            for name, count in counts.items():
+                self.unwritten[name] = self.unwritten.get(name, 0) + count
+            raise
+
+    def refuse(self, error: SondeError) -> None:
+        """There is nowhere to write to: rows are counted, and forgotten at every flush."""
+        self._error = error
 
     def close(self, end: dict[str, Any]) -> None:
         """Flushes, says that the recording is complete, and merges `end` into its target."""
-        if self._file < 0:
+        if self.sink.closed:
             return
         try:
-            if self._error is None:
-                self._merge("target", end)
-                self.flush()
-                # The schema once more: with one copy, one flipped bit could cost the file.
-                self._write(self._schema + self._json_block(END, {}))
+            self.end_part(end)
         finally:
-            os.close(self._file)
-            self._file = -1
+            self.sink.close()
 
-    def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
-        try:
-            file = os.open(self.path, flags, 0o600)
-        except OSError as error:
-            raise SondeError(f"cannot write {self.path}: {error.strerror}") from None
-        except ValueError:
-            raise SondeError(
-                f"cannot write {self.path!r}: a name holds no null character"
-            ) from None
-        try:
-            if stat.S_ISREG(os.fstat(file).st_mode):
-                self._take(file)
-        except BaseException:
-            os.close(file)
-            raise
-        return file
+    def end_part(self, end: dict[str, Any]) -> None:
+        """The same, but the file stays open: another part may follow in it."""
+        if self._error is None:
+            self._merge("target", end)
+            self.flush()
+            self._write(self.ending())
 
-    def _take(self, file: int) -> None:
-        """Makes the file ours alone: emptied, and readable by nobody else."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SondeError(f"cannot write {self.path}: another recorder writes it") from None
-        except OSError:
-            pass  # A file system without locks; the lock only guards against a mistake.
-        try:
-            os.fchmod(file, 0o600)
-            os.ftruncate(file, 0)
-        except OSError as error:
-            raise SondeError(f"cannot write {self.path}: {error.strerror}") from None
+    def ending(self) -> bytes:
+        """What makes everything flushed so far a complete recording."""
+        # The schema once more: with one copy, one flipped bit could cost the file.
+        return self._schema + self._json_block(END, {})
 
     def _merge(self, subject: str, facts: dict[str, Any]) -> None:
         known = self._facts[subject]
@@ -250,20 +259,10 @@ class Writer:
         )
 
     def _write(self, data: bytes) -> None:
-        written = 0
         try:
-            while written < len(data):
-                written += os.write(self._file, data[written:] if written else data)
-        except OSError as error:
-            self._cut_back()
-            self._error = SondeError(
-                f"cannot write {self.path}: {error.strerror}; "
-                f"the {self.size:,} bytes written before stay readable"
-            )
-            raise self._error from None
-        self.size += len(data)
-
-    def _cut_back(self) -> None:
-        """Removes the part of a flush that did not fit; the reader would cut it off anyway."""
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._file, self.size)
+            self.sink.write(data)
+        except SondeError as error:
+            if not self._flushed:  # a head with nothing behind it
+                self.sink.cut_back(self._began_at)
+            self._error = error
+            raise

@@ -24,6 +24,8 @@ def render(result: Quality, out: Console) -> None:
     _fact(out, "Samples", _samples(counters))
     if counters["rate_asked"] or counters["rate_achieved"] is not None:
         _fact(out, "Rate", _rate(counters))
+    if isinstance(counters.get("budget"), dict):
+        _fact(out, "Budget", _budget(counters["budget"]))
     if ran:
         _fact(
             out,
@@ -88,3 +90,14 @@ def _rate(counters: dict[str, Any]) -> str:
     if not asked:
         return f"{achieved:,.0f} samples per second of CPU time"
     return f"{achieved:,.0f} samples per second of CPU time, {asked:,.0f} asked for"
+
+
+def _budget(budget: dict[str, Any]) -> str:
+    def number(key: str) -> float:
+        value = budget.get(key)
+        return value if isinstance(value, int | float) else 0
+
+    said = f"{percent(number('share'), 1)} of a core, {percent(number('used'), 1)} used"
+    said += f"; {number('rate_lowest'):,.0f} to {number('rate_highest'):,.0f} samples a second"
+    said += f", now {number('rate_now'):,.0f}, changed {count(int(number('rate_changes')), 'time')}"
+    return said if budget.get("interrupt_ns") else said + "; interrupts are not counted"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sonde.recording.tables import RUNNING
-from sonde.views.words import count, percent
+from sonde.views.words import count, duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +37,8 @@ COST_TOLERATED = 0.03
 RATE_TOLERATED = 0.8
 ENOUGH_SAMPLES = 100
 MORE_SAMPLES = "record longer, or at a higher --rate"
+# The length of a part that was cut off is known to so much.
+GAP_TOLERATED_NS = 300_000_000
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,25 @@ def _problems(
     recording: Recording, counters: dict[str, Any], cost: float | None
 ) -> Iterator[Problem]:
     taken, lost = counters["taken"], counters["lost"] or 0
+    refused_ns, gap_ns = (counters.get(key) or 0 for key in ("disk_refused_ns", "gap_ns"))
+    unwritten = counters.get("unwritten_samples") or 0
+    whole = max(int(recording.target.get("duration_ns") or 0), 1)
+    if refused_ns:
+        yield Problem(
+            f"{duration(refused_ns)} could not be written",
+            f"the disk was full or refused to be written; {unwritten:,} samples of that time "
+            "are missing",
+            min(refused_ns / whole, 1.0),
+            "make room, or record with --mode continuous --rotate SIZE --keep N",
+        )
+    elif gap_ns > GAP_TOLERATED_NS:
+        yield Problem(
+            f"{duration(gap_ns)} between the parts is missing",
+            "nothing was recorded then: the recorder was killed, or a part is not here",
+            min(gap_ns / whole, 1.0),
+            "read shares, not sums, across the gap",
+        )
+    lost -= min(unwritten, lost)
     if lost > LOST_TOLERATED * (taken + lost):
         share = lost / (taken + lost)
         yield Problem(
@@ -140,7 +161,10 @@ def _problems(
             "read `flat` and `lines` rather than `tree`: the innermost frames are right",
         )
     asked, achieved = counters["rate_asked"], counters["rate_achieved"]
-    if asked and achieved is not None and achieved < RATE_TOLERATED * asked:
+    budget = counters.get("budget")
+    if isinstance(budget, dict):
+        yield from _over_budget(budget)
+    elif asked and achieved is not None and achieved < RATE_TOLERATED * asked:
         yield Problem(
             f"only {percent(achieved / asked)} of the asked rate was achieved",
             f"{achieved:,.0f} samples per second of CPU time instead of {asked:,.0f}; "
@@ -180,3 +204,15 @@ def _problems(
         )
     for warning in recording.warnings:
         yield Problem("the recording is not whole", warning, 0.0, "what it holds can be relied on")
+
+
+def _over_budget(budget: dict[str, Any]) -> Iterator[Problem]:
+    share, used = budget.get("share"), budget.get("used")
+    if not isinstance(share, float) or not isinstance(used, float) or used <= share:
+        return
+    yield Problem(
+        f"recording cost {percent(used, 1)} of a core, more than its budget of {percent(share, 1)}",
+        "what the rate does not change (locks, threads that come and go, waking up) costs too much",
+        used - share,
+        "record without locks (--what cpu), or allow a larger --budget",
+    )

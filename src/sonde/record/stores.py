@@ -1,0 +1,206 @@
+"""The three places a session may be written to, one for each mode."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import re
+from collections import deque
+from typing import Any, NamedTuple
+
+from sonde.errors import SondeError
+from sonde.recording.sink import FileSink, MemorySink, Sink
+
+SUFFIX = ".sonde"
+_NUMBERED = re.compile(r"\.(\d{4,})\.sonde\Z")
+# A flight recorder forgets whole parts, so it holds up to this share more than was asked for.
+SHARES = 4
+
+
+class Store:
+    """What all of them are asked, and how most answer."""
+
+    def next_sink(self) -> Sink:
+        """Where the next part goes; an error if nothing can be written there now."""
+        raise NotImplementedError
+
+    def took(self, sink: Sink) -> None:
+        """A part has begun there."""
+
+    def failed(self, sink: Sink) -> None:
+        """Not even its beginning could be written."""
+
+    def over(self, sink: Sink, end: int) -> None:
+        """A part is complete, or as far as it could be written; when, on the machine's clock."""
+
+    def due(self, size: int, age: int) -> bool:  # noqa: ARG002
+        """Whether a part of so many bytes and nanoseconds is to be followed by another one."""
+        return False
+
+    def full(self, size: int) -> bool:  # noqa: ARG002
+        """Whether the recording is to stop."""
+        return False
+
+
+class OneFile(Store):
+    """normal: a file that grows, up to a limit."""
+
+    def __init__(self, path: str, limit: int | None, append: bool) -> None:
+        self._path = path
+        self._limit = limit
+        self._append = append
+        self._sink: FileSink | None = None
+
+    def next_sink(self) -> FileSink:
+        if self._sink is not None and not self._sink.closed and _still_there(self._sink):
+            return self._sink
+        if self._sink is not None:
+            self._sink.close()
+        self._sink = FileSink(self._path, self._append or self._sink is not None)
+        return self._sink
+
+    def full(self, size: int) -> bool:
+        return self._limit is not None and size >= self._limit
+
+
+class Series(Store):
+    """continuous: numbered files, of which the last ones are kept."""
+
+    def __init__(
+        self, path: str, rotate_bytes: int | None, rotate_ns: int | None, keep: int | None
+    ) -> None:
+        self._path = path
+        self._bytes = rotate_bytes
+        self._ns = rotate_ns
+        self._keep = keep
+        numbers = [number for number, _ in numbered(path)]
+        # What an earlier session left is not written over; it only grows old with the rest.
+        self._next = max(numbers, default=0) + 1
+
+    def next_sink(self) -> FileSink:
+        return FileSink(numbered_path(self._path, self._next))
+
+    def took(self, sink: Sink) -> None:  # noqa: ARG002
+        self._next += 1
+        prune(self._path, self._keep)
+
+    def failed(self, sink: Sink) -> None:
+        self._leave(sink)
+        # Room may only come from parts that are to go anyway.
+        prune(self._path, self._keep)
+
+    def over(self, sink: Sink, end: int) -> None:  # noqa: ARG002
+        self._leave(sink)
+
+    @staticmethod
+    def _leave(sink: Sink) -> None:
+        if not sink.size and not sink.closed:  # a disk without room for its first rows
+            with contextlib.suppress(OSError):
+                os.unlink(sink.path)
+        sink.close()
+
+    def due(self, size: int, age: int) -> bool:
+        by_size = self._bytes is not None and size >= self._bytes
+        return by_size or (self._ns is not None and age >= self._ns)
+
+
+class _Kept(NamedTuple):
+    sink: MemorySink
+    end: int
+
+
+class Flight(Store):
+    """wrap: the last seconds, in memory."""
+
+    def __init__(self, seconds_ns: int, memory: int) -> None:
+        self._seconds = seconds_ns
+        self._memory = memory
+        self._kept: deque[_Kept] = deque()
+        self.crowded_out = 0
+        """Parts forgotten before their time because there was no memory for them."""
+
+    def next_sink(self) -> MemorySink:
+        return MemorySink()
+
+    def over(self, sink: Sink, end: int) -> None:
+        assert isinstance(sink, MemorySink)
+        sink.close()
+        self._kept.append(_Kept(sink, end))
+        self.forget(end)
+
+    def forget(self, now: int) -> None:
+        while self._kept and self._kept[0].end < now - self._seconds:
+            self._kept.popleft()
+        # The part that grows needs its share as well.
+        room = self._memory - self._memory // SHARES
+        while self._kept and sum(part.sink.size for part in self._kept) > room:
+            self._kept.popleft()
+            self.crowded_out += 1
+
+    def due(self, size: int, age: int) -> bool:
+        return age >= self._seconds // SHARES or size >= self._memory // SHARES
+
+    def chunks(self) -> list[bytes]:
+        return [chunk for part in self._kept for chunk in part.sink.chunks]
+
+
+def store_of(mode: dict[str, Any], path: str, append: bool) -> OneFile | Series | Flight:
+    if mode["name"] == "continuous":
+        return Series(path, mode["rotate_bytes"], mode["rotate_ns"], mode["keep"])
+    if mode["name"] == "wrap":
+        return Flight(mode["seconds_ns"], mode["memory"])
+    return OneFile(path, mode["limit"], append)
+
+
+def write_whole(path: str, chunks: list[bytes]) -> int:
+    """A file that appears under its name with everything in it, or not at all."""
+    partial = f"{path}.partial"
+    sink = FileSink(partial)
+    try:
+        for chunk in chunks:
+            sink.write(chunk)
+        sink.close()
+        os.replace(partial, path)
+    except (SondeError, OSError) as error:
+        sink.close()
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+        why = str(error) if isinstance(error, SondeError) else error.strerror
+        raise SondeError(f"nothing was dumped: {why}") from None
+    return sink.size
+
+
+# ---- numbered files
+
+
+def numbered_path(path: str, number: int) -> str:
+    return f"{path.removesuffix(SUFFIX)}.{number:04d}{SUFFIX}"
+
+
+def numbered(path: str) -> list[tuple[int, str]]:
+    """The files of a series, in order."""
+    found = []
+    for name in glob.glob(f"{glob.escape(path.removesuffix(SUFFIX))}.*{SUFFIX}"):
+        match = _NUMBERED.search(name)
+        if match and name == numbered_path(path, int(match[1])):
+            found.append((int(match[1]), name))
+    return sorted(found)
+
+
+def prune(path: str, keep: int | None) -> None:
+    """Removes the oldest files of a series."""
+    if keep is None:
+        return
+    for _, name in numbered(path)[:-keep]:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+
+
+def _still_there(sink: FileSink) -> bool:
+    """Whether the file we write still bears its name; else it was moved away or deleted."""
+    try:
+        facts = os.stat(sink.path)
+        return (facts.st_dev, facts.st_ino) == sink.identity()
+    except OSError:
+        return False

@@ -1,0 +1,444 @@
+"""Parts of one session, put together as if they had never been apart.
+
+Each part opens alone: what it refers to stands in it, and its times count from its own beginning.
+Three things at a seam make the difference between a part alone and one that follows another:
+
+- a wait that began before the part is two rows, the first (at time -1) with the share of it that
+  lies before: alone that share is left out, joined both are one wait again;
+- lock events of waits that had not ended are repeated with their old, negative times: alone they
+  say that somebody waits since the beginning, joined they are there already;
+- anything else that comes late over a seam has a negative time, too, and alone counts from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.recording.format import RecordingError
+from sonde.recording.tables import (
+    RUNNING,
+    Contexts,
+    Functions,
+    LockEvents,
+    Locks,
+    Machine,
+    Marks,
+    Metrics,
+    Process,
+    Recording,
+    Samples,
+    Threads,
+)
+
+BEFORE = -1
+"""The time of a row that holds the share of the next one that lies before the part."""
+
+Ints = NDArray[np.int64]
+
+# Everything else that is a number in quality is a count, and counts add up.
+_NO_COUNTS = frozenset({"rate_asked", "rate_achieved"})
+
+
+def alone(part: Recording) -> Recording:
+    """A part as it stands for itself: what lies before it is left out."""
+    if not isinstance(part.target.get("session"), dict):
+        return part
+    samples, events, threads = part.samples, part.lock_events, part.threads
+    if (samples.time < 0).any():
+        keep = (samples.time >= 0) | (samples.state == RUNNING)
+        samples = _taken(samples, keep)
+        samples = replace(samples, time=np.maximum(samples.time, 0))
+    if (events.time < 0).any():
+        events = replace(events, sequence=_renumbered(events), time=np.maximum(events.time, 0))
+    return replace(
+        part,
+        samples=samples,
+        lock_events=events,
+        threads=replace(threads, start_ns=np.maximum(threads.start_ns, 0)),
+        marks=replace(part.marks, time=np.maximum(part.marks.time, 0)),
+    )
+
+
+def join(parts: Sequence[Recording], path: str) -> Recording:
+    """Parts of one session in any order; RecordingError if they are of several."""
+    parts = _in_order(parts, path)
+    if len(parts) == 1:
+        return alone(parts[0])
+    joined = _Joined()
+    before: Recording | None = None
+    missing = 0
+    for part in parts:
+        follows = before is not None and _number(part) == _number(before) + 1
+        if before is not None and _recorder(part) == _recorder(before):
+            missing += _number(part) - _number(before) - 1
+        start = _clock(part) - _clock(parts[0])
+        joined.add(part if follows else alone(part), start, before if follows else None)
+        before = part
+    warnings = list(dict.fromkeys(warning for part in parts for warning in part.warnings))
+    if missing:
+        which = "1 part" if missing == 1 else f"{missing} parts"
+        warnings.append(f"{path}: {which} of the session between the first and the last is missing")
+    target = {**parts[0].target, **parts[-1].target}
+    for key in ("started", "session"):
+        target[key] = parts[0].target.get(key)
+    last = int(parts[-1].target.get("duration_ns", 0))
+    target["duration_ns"] = _clock(parts[-1]) - _clock(parts[0]) + last
+    target["parts"] = len(parts)
+    quality = _quality([part.quality for part in parts])
+    gap = _between(parts)
+    if gap:
+        quality["gap_ns"] = gap
+    return joined.recording(path, target, quality, warnings)
+
+
+def _in_order(parts: Sequence[Recording], path: str) -> list[Recording]:
+    """By their time; each part once, although two files may hold it."""
+    sessions: dict[str, list[Recording]] = {}
+    for part in parts:
+        session = part.target.get("session")
+        key = session.get("id") if isinstance(session, dict) else None
+        if not isinstance(key, str):
+            raise RecordingError(
+                f"{part.path} is no part of a session that others could be joined to"
+                if len(parts) > 1
+                else f"{part.path} is no part of a session"
+            )
+        sessions.setdefault(key, []).append(part)
+    if len(sessions) > 1:
+        firsts = sorted(found[0].path for found in sessions.values())
+        raise RecordingError(
+            f"{path} holds parts of {len(sessions)} sessions, such as {firsts[0]} and {firsts[1]}; "
+            "name the parts of one"
+        )
+    (found,) = sessions.values()
+    ordered = sorted(found, key=_clock)
+    return [
+        part for i, part in enumerate(ordered) if not i or _clock(part) != _clock(ordered[i - 1])
+    ]
+
+
+def _session(part: Recording, key: str) -> int:
+    value = part.target["session"].get(key)
+    return value if isinstance(value, int) and 0 <= value < 2**62 else 0
+
+
+def _clock(part: Recording) -> int:
+    """When its time 0 was, on the machine's clock."""
+    return _session(part, "clock_ns")
+
+
+def _number(part: Recording) -> int:
+    return _session(part, "part")
+
+
+def _recorder(part: Recording) -> int:
+    """A recorder that took the place of one that was killed numbers its parts far behind."""
+    return _number(part) >> 32
+
+
+def _between(parts: Sequence[Recording]) -> int:
+    """Time that no part covers: a full disk, a recorder that was killed, a part that is missing."""
+    gap = 0
+    for before, part in pairwise(parts):
+        silence = _clock(part) - _clock(before) - int(before.target.get("duration_ns", 0))
+        # The last count of a part that was cut off may be older than its last row.
+        gap += max(silence, 0)
+    return gap
+
+
+def _quality(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    joined: dict[str, Any] = {}
+    for quality in parts:
+        for key, value in quality.items():
+            known = joined.get(key)
+            if _is_count(key, value) and _is_count(key, known):
+                joined[key] = known + value
+            elif key == "refused" and isinstance(known, dict):
+                joined[key] = {k: known.get(k, 0) + value.get(k, 0) for k in {*known, *value}}
+            elif value is not None or key not in joined:
+                joined[key] = value
+    ran = sum(q.get("running_samples") or 0 for q in parts)
+    cpu = sum(
+        (q.get("running_samples") or 0) / q["rate_achieved"]
+        for q in parts
+        if q.get("rate_achieved")
+    )
+    if ran and cpu:
+        joined["rate_achieved"] = round(ran / cpu, 1)
+    return joined
+
+
+def _is_count(key: str, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and key not in _NO_COUNTS
+
+
+def _renumbered(events: LockEvents) -> NDArray[np.uint64]:
+    """Sequence numbers of a part alone: events repeated in it come just before its own.
+
+    They were numbered long before, and a gap in the numbers would tell of lost ones.
+    """
+    sequence = events.sequence.copy()
+    repeated = events.time < 0
+    for lock in np.unique(events.lock[repeated]).tolist():
+        mine = events.lock == lock
+        own = sequence[mine & ~repeated]
+        rows = np.flatnonzero(mine & repeated)
+        if len(own):
+            rows = rows[np.argsort(sequence[rows])]
+            first = int(own.min())
+            # A number below the repeated ones came late itself, and is one of the same run.
+            if first > len(rows) and first > int(sequence[rows[-1]]):
+                sequence[rows] = np.arange(first - len(rows), first, dtype=np.uint64)
+    return sequence
+
+
+def _taken(table: Any, keep: NDArray[np.bool_]) -> Any:
+    """The same table with some of its rows; its columns are all arrays."""
+    return replace(table, **{name: column[keep] for name, column in vars(table).items()})
+
+
+class _Rows:
+    """Rows of a table that are the same in several parts, once."""
+
+    def __init__(self) -> None:
+        self.number: dict[tuple[Any, ...], int] = {}
+
+    def places(self, keys: list[tuple[Any, ...]]) -> Ints:
+        number = self.number
+        return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
+
+
+class _Joined:
+    """The tables as they grow, part by part."""
+
+    def __init__(self) -> None:
+        self._processes: list[Process] = []
+        self._process_rows, self._thread_rows = _Rows(), _Rows()
+        self._functions, self._contexts, self._locks = _Rows(), _Rows(), _Rows()
+        self._threads: list[dict[str, int]] = []
+        self._names: list[str] = []
+        self._samples: list[Samples] = []
+        self._events: list[LockEvents] = []
+        self._marks: list[Marks] = []
+        self._metrics: list[Metrics] = []
+        self._machine: list[Machine] = []
+
+    def add(self, part: Recording, start: int, before: Recording | None) -> None:
+        """The next part; `before` is the one that it follows without a gap."""
+        process = self._add_processes(part, start)
+        thread = self._add_threads(part, start, process)
+        context = self._add_contexts(part)
+        lock = self._locks.places(
+            [
+                (int(process[owner]), address, made_of)
+                for owner, address, made_of in zip(
+                    part.locks.process.tolist(),
+                    part.locks.address.tolist(),
+                    part.locks.made_of,
+                    strict=True,
+                )
+            ]
+        )
+        self._add_samples(part.samples, start, thread, context)
+        events = part.lock_events
+        if before is not None and (events.time < 0).any():
+            events = _taken(events, ~_repeated(part, before))
+        self._events.append(
+            LockEvents(
+                thread=thread[events.thread].astype(np.uint32),
+                time=events.time + start,
+                lock=lock[events.lock].astype(np.uint32),
+                sequence=events.sequence,
+                type=events.type,
+                context=context[events.context].astype(np.int32),
+            )
+        )
+        marks = part.marks
+        whose = np.append(thread, -1)[marks.thread].astype(np.int32)
+        self._marks.append(replace(marks, time=marks.time + start, thread=whose))
+        steps, taken = part.metrics, part.machine
+        used_by = thread[steps.thread].astype(np.uint32)
+        self._metrics.append(replace(steps, time=steps.time + start, thread=used_by))
+        taken_from = process[taken.process].astype(np.uint32)
+        self._machine.append(replace(taken, time=taken.time + start, process=taken_from))
+
+    def _add_processes(self, part: Recording, start: int) -> Ints:
+        places = self._process_rows.places([(p.pid, p.number, p.version) for p in part.processes])
+        for place, process in zip(places.tolist(), part.processes, strict=True):
+            end = None if process.end_ns is None else process.end_ns + start
+            if place == len(self._processes):
+                moved = replace(process, start_ns=process.start_ns + start, end_ns=end)
+                self._processes.append(moved)
+            else:
+                known = self._processes[place]
+                self._processes[place] = replace(known, end_ns=end, exit=process.exit or known.exit)
+        return places
+
+    def _add_threads(self, part: Recording, start: int, process: Ints) -> Ints:
+        table = part.threads
+        names = ("tid", "interpreter", "number", "start_ns", "end_ns", "cpu_ns")
+        columns = (vars(table)[name].tolist() for name in names)
+        rows = list(zip(process[table.process].tolist(), *columns, strict=True))
+        places = self._thread_rows.places([row[:4] for row in rows])
+        for place, name, row in zip(places.tolist(), table.name, rows, strict=True):
+            owner, tid, interpreter, number, began, ended, cpu = row
+            end = ended + start if ended >= 0 else -1
+            if place == len(self._threads):
+                self._names.append(name)
+                self._threads.append(
+                    {
+                        "process": owner,
+                        "tid": tid,
+                        "interpreter": interpreter,
+                        "start_ns": began + start,
+                        "end_ns": end,
+                        "cpu_ns": cpu,
+                        "number": number,
+                    }
+                )
+                continue
+            known = self._threads[place]
+            known["end_ns"] = end
+            known["cpu_ns"] = known["cpu_ns"] + cpu if min(known["cpu_ns"], cpu) >= 0 else -1
+            self._names[place] = name or self._names[place]
+        return places
+
+    def _add_contexts(self, part: Recording) -> Ints:
+        """Places by row, and last for none."""
+        functions, contexts = part.functions, part.contexts
+        function = self._functions.places(
+            list(
+                zip(
+                    functions.name,
+                    functions.file,
+                    functions.line.tolist(),
+                    functions.runtime,
+                    strict=True,
+                )
+            )
+        ).tolist()
+        number = self._contexts.number
+        places = [-1] * (len(contexts) + 1)
+        columns = (contexts.parent.tolist(), contexts.function.tolist(), contexts.line.tolist())
+        for row, (parent, called, line) in enumerate(zip(*columns, strict=True)):
+            key = (places[parent], function[called], line)
+            places[row] = number.setdefault(key, len(number))
+        return np.array(places, dtype=np.int64)
+
+    def _add_samples(self, samples: Samples, start: int, thread: Ints, context: Ints) -> None:
+        weight = samples.weight
+        shares = _shares_before(samples)
+        if len(shares):
+            weight = weight.copy()
+            weight[shares + 1] += weight[shares]
+        keep = np.ones(len(samples), dtype=bool)
+        keep[shares] = False
+        self._samples.append(
+            Samples(
+                thread=thread[samples.thread[keep]].astype(np.uint32),
+                time=samples.time[keep] + start,
+                context=context[samples.context[keep]].astype(np.int32),
+                weight=weight[keep],
+                state=samples.state[keep],
+            )
+        )
+
+    def recording(
+        self, path: str, target: dict[str, Any], quality: dict[str, Any], warnings: list[str]
+    ) -> Recording:
+        functions = list(self._functions.number)
+        contexts = np.array(list(self._contexts.number), dtype=np.int64).reshape(-1, 3)
+        locks = list(self._locks.number)
+
+        def threads(name: str, dtype: Any) -> Any:
+            return np.array([row[name] for row in self._threads], dtype=dtype)
+
+        return Recording(
+            path=path,
+            target=target,
+            processes=self._processes,
+            threads=Threads(
+                process=threads("process", np.uint32),
+                tid=threads("tid", np.uint32),
+                name=self._names,
+                interpreter=threads("interpreter", np.uint32),
+                start_ns=threads("start_ns", np.int64),
+                end_ns=threads("end_ns", np.int64),
+                cpu_ns=threads("cpu_ns", np.int64),
+                number=threads("number", np.uint64),
+            ),
+            functions=Functions(
+                [name for name, _, _, _ in functions],
+                [file for _, file, _, _ in functions],
+                np.array([line for _, _, line, _ in functions], dtype=np.int32),
+                [runtime for _, _, _, runtime in functions],
+            ),
+            contexts=Contexts(
+                contexts[:, 0].astype(np.int32),
+                contexts[:, 1].astype(np.int32),
+                contexts[:, 2].astype(np.int32),
+            ),
+            samples=_concatenated(self._samples),
+            marks=_concatenated(self._marks),
+            quality=quality,
+            warnings=warnings,
+            locks=Locks(
+                np.array([process for process, _, _ in locks], dtype=np.uint32),
+                np.array([address for _, address, _ in locks], dtype=np.uint64),
+                [made_of for _, _, made_of in locks],
+            ),
+            lock_events=_concatenated(self._events),
+            metrics=_concatenated(self._metrics),
+            machine=_concatenated(self._machine),
+        )
+
+
+def _concatenated(tables: list[Any]) -> Any:
+    """The rows of several tables; columns of text are lists, the others arrays."""
+    columns: dict[str, Any] = {}
+    for name, first in vars(tables[0]).items():
+        parts = [vars(table)[name] for table in tables]
+        columns[name] = (
+            list(chain.from_iterable(parts)) if isinstance(first, list) else np.concatenate(parts)
+        )
+    return replace(tables[0], **columns)
+
+
+def _shares_before(samples: Samples) -> Ints:
+    """Rows that hold what of the next row's wait lies before the part."""
+    rows = np.flatnonzero((samples.time[:-1] == BEFORE) & (samples.state[:-1] != RUNNING))
+    same = (
+        (samples.thread[rows] == samples.thread[rows + 1])
+        & (samples.context[rows] == samples.context[rows + 1])
+        & (samples.state[rows] == samples.state[rows + 1])
+    )
+    shares: Ints = rows[same]
+    return shares
+
+
+def _repeated(part: Recording, before: Recording) -> NDArray[np.bool_]:
+    """Which lock events of a part stand in the one before it already."""
+
+    def keys(of: Recording, rows: Ints) -> list[tuple[Any, ...]]:
+        events, locks, processes = of.lock_events, of.locks, of.processes
+        found = []
+        for lock, sequence in zip(
+            events.lock[rows].tolist(), events.sequence[rows].tolist(), strict=True
+        ):
+            owner = processes[int(locks.process[lock])]
+            address = int(locks.address[lock])
+            found.append((owner.pid, owner.number, address, locks.made_of[lock], sequence))
+        return found
+
+    late = np.flatnonzero(part.lock_events.time < 0)
+    wanted = np.unique(part.lock_events.sequence[late])
+    there = set(keys(before, np.flatnonzero(np.isin(before.lock_events.sequence, wanted))))
+    flags = np.zeros(len(part.lock_events), dtype=bool)
+    flags[late] = [key in there for key in keys(part, late)]
+    return flags

@@ -1,0 +1,132 @@
+"""Where the bytes of a recording go: a file, or memory.
+
+Either only grows, but for a write that failed: what of it was written is taken off again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+
+from sonde.errors import SondeError
+
+# What may pass: somebody makes room, raises a quota, mounts the file system for writing again.
+_MAY_PASS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ENOENT, errno.EMFILE}
+)
+
+
+class WriteError(SondeError):
+    """Bytes that did not fit; the ones before stay readable."""
+
+    def __init__(self, message: str, number: int | None = None) -> None:
+        super().__init__(message)
+        self.may_pass = number in _MAY_PASS
+
+
+class FileSink:
+    """A file that is ours alone while we write it; `append` keeps what stands in it."""
+
+    def __init__(self, path: str | os.PathLike[str], append: bool = False) -> None:
+        self.path = os.fspath(path)
+        self.size = 0
+        self._append = append
+        self._file = self._open()
+
+    def write(self, data: bytes) -> None:
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self._file, data[written:] if written else data)
+        except OSError as error:
+            self.cut_back(self.size)
+            raise WriteError(
+                f"cannot write {self.path}: {error.strerror}; "
+                f"the {self.size:,} bytes written before stay readable",
+                error.errno,
+            ) from None
+        self.size += len(data)
+
+    def cut_back(self, size: int) -> None:
+        """Removes what came after; the reader would leave it out anyway."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._file, size)
+            # Only a device has no end; there is nothing to go back to either.
+            os.lseek(self._file, size, os.SEEK_SET)
+            self.size = size
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    @property
+    def closed(self) -> bool:
+        return self._file < 0
+
+    def identity(self) -> tuple[int, int]:
+        """Which file it is, whatever it is called by now."""
+        facts = os.fstat(self._file)
+        return facts.st_dev, facts.st_ino
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+        try:
+            file = os.open(self.path, flags, 0o600)
+        except OSError as error:
+            raise WriteError(f"cannot write {self.path}: {error.strerror}", error.errno) from None
+        except ValueError:
+            raise SondeError(
+                f"cannot write {self.path!r}: a name holds no null character"
+            ) from None
+        try:
+            if stat.S_ISREG(os.fstat(file).st_mode):
+                self._take(file)
+        except BaseException:
+            os.close(file)
+            raise
+        return file
+
+    def _take(self, file: int) -> None:
+        """Makes the file ours alone: emptied or at its end, and readable by nobody else."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SondeError(f"cannot write {self.path}: another recorder writes it") from None
+        except OSError:
+            pass  # A file system without locks; the lock only guards against a mistake.
+        try:
+            os.fchmod(file, 0o600)
+            if self._append:
+                self.size = os.lseek(file, 0, os.SEEK_END)
+            else:
+                os.ftruncate(file, 0)
+        except OSError as error:
+            raise SondeError(f"cannot write {self.path}: {error.strerror}") from None
+
+
+class MemorySink:
+    """Bytes that nobody has asked for yet."""
+
+    path = ""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.chunks: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        self.chunks.append(data)
+        self.size += len(data)
+
+    def cut_back(self, size: int) -> None:
+        """Nothing that was written to memory was written by half."""
+
+    def close(self) -> None:
+        self.closed = True
+
+
+Sink = FileSink | MemorySink

@@ -1,0 +1,252 @@
+"""A session in parts is the session: nothing is counted twice or lost at a seam."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recording.made import MS
+from sonde.recording.format import RecordingError
+from sonde.recording.reader import read, read_bytes, read_parts
+from sonde.recording.sink import FileSink, MemorySink, WriteError
+from sonde.recording.tables import Recording
+from sonde.recording.writer import Writer
+from sonde.views.contended import contended
+
+ENTER, ENTERED, EXIT = 1, 2, 4
+SEAM = 100 * MS
+SESSION = "5e551011"
+
+
+def facts(part: int, clock: int, session: str = SESSION) -> dict[str, Any]:
+    return {"session": {"id": session, "part": part, "clock_ns": 7 * MS + clock}, "pid": 1}
+
+
+def names(writer: Writer, *functions: str) -> list[int]:
+    """A chain of functions, outermost first: its contexts."""
+    contexts, parent = [], -1
+    for name in functions:
+        function = writer.append("functions", name, "f.py", 1, "cpython")
+        parent = writer.append("contexts", parent, function, 2)
+        contexts.append(parent)
+    return contexts
+
+
+def people(writer: Writer, start: int, end: int, cpu: tuple[int, int]) -> None:
+    writer.append("processes", 1, 0, "cpython", "3.12.1", "", [], start, -1, "", 77)
+    writer.append("threads", 0, 10, "owner", 0, start, end, cpu[0], 5)
+    writer.append("threads", 0, 11, "waiter", 0, start, end, cpu[1], 6)
+    writer.append("locks", 0, 0xABC0, "semaphore")
+
+
+def whole() -> Recording:
+    """What happened: a sleep and a wait for a lock, both across the seam."""
+    writer = Writer(sink := MemorySink(), facts(1, 0))
+    people(writer, 0, 200 * MS, (150 * MS, 20 * MS))
+    main, work = names(writer, "main", "work")
+    late = writer.append("contexts", main, writer.append("functions", "late", "f.py", 9), 9)
+    writer.append("samples", 0, 50 * MS, work, 50 * MS, 0)
+    writer.append("lock_events", 1, 60 * MS, 0, 1, ENTER, main)
+    writer.append("marks", 70 * MS, 1, "before")
+    writer.append("samples", 0, 130 * MS, work, 80 * MS, 1)
+    writer.append("lock_events", 0, 140 * MS, 0, 2, EXIT, work)
+    writer.append("lock_events", 1, 141 * MS, 0, 3, ENTERED, -1)
+    writer.append("samples", 1, 150 * MS, late, 9 * MS, 0)
+    writer.append("marks", 170 * MS, -1, "after")
+    writer.quality({"taken": 3, "lost": 3, "rate_asked": 1000, "sampler": "perf"})
+    writer.close({"duration_ns": 200 * MS})
+    return read_bytes(b"".join(sink.chunks))
+
+
+def in_parts(writer: Writer, second: Any) -> None:
+    """The same with a seam in the middle; `second` is where the second part goes."""
+    people(writer, 0, SEAM, (60 * MS, 15 * MS))
+    main, work = names(writer, "main", "work")
+    writer.append("samples", 0, 50 * MS, work, 50 * MS, 0)
+    writer.append("lock_events", 1, 60 * MS, 0, 1, ENTER, main)
+    writer.append("marks", 70 * MS, 1, "before")
+    writer.quality({"taken": 1, "lost": 1, "rate_asked": 1000, "sampler": "perf"})
+    writer.end_part({"duration_ns": SEAM})
+    writer.begin(second, facts(2, SEAM))
+    people(writer, 0, SEAM, (90 * MS, 5 * MS))
+    # Other functions come first here: what is the same has other numbers.
+    (main,) = names(writer, "main")
+    late = writer.append("contexts", main, writer.append("functions", "late", "f.py", 9), 9)
+    work = writer.append("contexts", main, writer.append("functions", "work", "f.py", 1), 2)
+    writer.append("lock_events", 1, -40 * MS, 0, 1, ENTER, main)
+    writer.append("samples", 0, -1, work, 50 * MS, 1)
+    writer.append("samples", 0, 30 * MS, work, 30 * MS, 1)
+    writer.append("lock_events", 0, 40 * MS, 0, 2, EXIT, work)
+    writer.append("lock_events", 1, 41 * MS, 0, 3, ENTERED, -1)
+    writer.append("samples", 1, 50 * MS, late, 9 * MS, 0)
+    writer.append("marks", 70 * MS, -1, "after")
+    writer.quality({"taken": 2, "lost": 2, "rate_asked": 1000, "sampler": "perf"})
+    writer.close({"duration_ns": SEAM})
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / "x.0001.sonde", tmp_path / "x.0002.sonde"]
+    in_parts(Writer(paths[0], facts(1, 0)), FileSink(paths[1]))
+    return paths
+
+
+def chains(recording: Recording, contexts: Any) -> list[list[tuple[str, int]]]:
+    found = []
+    for context in contexts.tolist():
+        chain = []
+        while context >= 0:
+            function = int(recording.contexts.function[context])
+            chain.append(
+                (recording.functions.name[function], int(recording.contexts.line[context]))
+            )
+            context = int(recording.contexts.parent[context])
+        found.append(chain)
+    return found
+
+
+def same(one: Recording, other: Recording) -> None:
+    """All tables, with contexts by what they stand for."""
+    for name in ("threads", "samples", "marks", "locks", "lock_events"):
+        first, second = getattr(one, name), getattr(other, name)
+        for column in fields(first):
+            a, b = getattr(first, column.name), getattr(second, column.name)
+            if column.name == "context":
+                assert chains(one, a) == chains(other, b), name
+            else:
+                assert list(a) == list(b), (name, column.name)
+    assert one.processes == other.processes
+    assert one.target["duration_ns"] == other.target["duration_ns"]
+    counts = {"taken", "lost", "rate_asked", "sampler", "missing_samples", "damaged_blocks"}
+    assert {k: one.quality[k] for k in counts} == {k: other.quality[k] for k in counts}
+    assert one.warnings == other.warnings == []
+
+
+def test_parts_join_to_the_whole(parts: list[Path], tmp_path: Path) -> None:
+    same(read_parts(parts), whole())
+    same(read_parts(parts[::-1]), whole())
+    same(read(tmp_path), whole())
+    same(read(tmp_path / "x.*.sonde"), whole())
+
+
+def test_parts_behind_one_another_in_one_file(tmp_path: Path) -> None:
+    sink = FileSink(tmp_path / "x.sonde")
+    in_parts(Writer(sink, facts(1, 0)), sink)
+    same(read(tmp_path / "x.sonde"), whole())
+
+
+def test_a_part_that_two_files_hold_counts_once(parts: list[Path], tmp_path: Path) -> None:
+    both = tmp_path / "both.sonde"
+    both.write_bytes(parts[0].read_bytes() + parts[1].read_bytes())
+    same(read_parts([*parts, both]), whole())
+
+
+def test_each_part_alone_has_its_own_share(parts: list[Path]) -> None:
+    first, second = (read(path) for path in parts)
+    assert first.warnings == second.warnings == []
+    assert first.samples.weight.tolist() == [50 * MS]
+    assert second.samples.weight.tolist() == [30 * MS, 9 * MS]
+    assert second.samples.time.tolist() == [30 * MS, 50 * MS]
+    for recording, start, end in ((first, 60 * MS, SEAM), (second, 0, 41 * MS)):
+        found = contended(recording).found
+        assert (found.start.tolist(), found.end.tolist()) == ([start], [end])
+    # The repeated beginning brings the waiter's chain along, and no gap in the numbers.
+    assert chains(second, contended(second).found.context) == [[("main", 2)]]
+    assert contended(second).found.tail_thread.tolist() == [0]
+
+
+def test_a_long_silence_does_not_look_like_lost_events(tmp_path: Path) -> None:
+    """Number 1 is repeated in a part whose own events begin at 1001."""
+    writer = Writer(tmp_path / "x.sonde", facts(9, 0))
+    people(writer, 0, SEAM, (0, 0))
+    (main,) = names(writer, "main")
+    writer.append("lock_events", 1, -(10**12), 0, 1, ENTER, main)
+    writer.append("lock_events", 0, 40 * MS, 0, 1001, EXIT, main)
+    writer.append("lock_events", 1, 41 * MS, 0, 1002, ENTERED, -1)
+    writer.close({"duration_ns": SEAM})
+    found = contended(read(tmp_path / "x.sonde")).found
+    assert (found.start.tolist(), found.end.tolist()) == ([0], [41 * MS])
+    assert found.holds.gap.tolist() == [False]
+
+
+def test_a_missing_part_is_told_and_its_waits_are_not_made_up(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.sonde", tmp_path / "b.sonde"]
+    in_parts(Writer(paths[0], facts(1, 0)), FileSink(paths[1]))
+    writer = Writer(tmp_path / "c.sonde", facts(4, 3 * SEAM))
+    people(writer, 0, SEAM, (0, 0))
+    (main,) = names(writer, "main")
+    writer.append("samples", 0, -1, main, 500 * MS, 1)
+    writer.append("samples", 0, 5 * MS, main, 5 * MS, 1)
+    writer.close({"duration_ns": SEAM})
+    recording = read(tmp_path)
+    assert recording.samples.weight.tolist()[-1] == 5 * MS
+    assert recording.warnings == [
+        f"{tmp_path}: 1 part of the session between the first and the last is missing"
+    ]
+    assert recording.quality["gap_ns"] == SEAM
+    assert recording.target["duration_ns"] == 4 * SEAM
+
+
+def test_parts_of_different_sessions_are_not_mixed(parts: list[Path], tmp_path: Path) -> None:
+    Writer(tmp_path / "y.sonde", facts(1, 0, "another")).close({})
+    with pytest.raises(RecordingError, match=r"holds parts of 2 sessions, such as .*x\.0001"):
+        read(tmp_path)
+    os.unlink(tmp_path / "y.sonde")
+    Writer(tmp_path / "y.sonde", {}).close({})
+    with pytest.raises(RecordingError, match="no part of a session"):
+        read(tmp_path)
+
+
+def test_a_pattern_that_matches_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="no file is named like"):
+        read(tmp_path / "x.*.sonde")
+
+
+@pytest.mark.parametrize("cut", [1, 30, 400])
+def test_a_torn_part_does_not_cost_the_one_behind_it(tmp_path: Path, cut: int) -> None:
+    """As after a recorder that was killed while it wrote: the next one appends."""
+    sink = FileSink(tmp_path / "x.sonde")
+    in_parts(Writer(sink, facts(1, 0)), sink)
+    data = (tmp_path / "x.sonde").read_bytes()
+    second = data.index(data[:8], 8)
+    recording = read_bytes(data[: second - cut] + data[second:])
+    assert "late" in recording.functions.name
+    assert recording.samples.weight.tolist()[-1] == 9 * MS
+    assert len(recording.warnings) == 1
+
+
+def test_what_a_full_disk_did_not_take_is_counted(tmp_path: Path) -> None:
+    class Full(MemorySink):
+        room = 10**6
+
+        def write(self, data: bytes) -> None:
+            if self.size + len(data) > self.room:
+                raise WriteError("no room", 28)
+            super().write(data)
+
+    writer = Writer(sink := Full(), facts(1, 0))
+    people(writer, 0, -1, (0, 0))
+    (main,) = names(writer, "main")
+    for number in range(5):
+        writer.append("samples", 0, number, main, 1, 0)
+    writer.flush()
+    sink.room = 0
+    for number in range(5, 12):
+        writer.append("samples", 0, number, main, 1, 0)
+    with pytest.raises(WriteError):
+        writer.flush()
+    assert writer.unwritten == {"samples": 7}
+    sink.room = 10**6
+    writer.begin(sink, facts(2, 20))
+    people(writer, 0, -1, (0, 0))
+    (main,) = names(writer, "main")
+    writer.append("samples", 0, 1, main, 1, 0)
+    writer.close({})
+    recording = read_bytes(b"".join(sink.chunks))
+    assert recording.samples.time.tolist() == [0, 1, 2, 3, 4, 21]
+    assert np.unique(recording.samples.context).tolist() == [0]
