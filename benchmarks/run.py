@@ -4,7 +4,7 @@
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
-                                        recorder page attach top
+                                        recorder page attach top continuous
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -21,6 +21,7 @@ from pathlib import Path
 
 import accuracy
 import attach
+import continuous
 import evaluation
 import interpreters
 import locks
@@ -47,6 +48,7 @@ PARTS = (
     "page",
     "attach",
     "top",
+    "continuous",
 )
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
@@ -136,6 +138,9 @@ class Bench:
 
     def top(self, section: Section) -> None:
         top.report(section, self.main, self.tools.get("py-spy"), self.quick)
+
+    def continuous(self, section: Section) -> None:
+        continuous.report(section, self.main, 30 if self.quick else 1200, self.scratch)
 
 
 def options() -> argparse.Namespace:

@@ -120,6 +120,34 @@ def test_waits_and_owners_are_right_across_seams(
     assert not wrong
 
 
+def rss_kib(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status[status.index("VmRSS:") :].split()[1])
+
+
+def test_memory_stays_where_it_is(any_python: Interpreter, tmp_path: Path) -> None:
+    """Weeks made short: thousands of functions and hundreds of threads, over dozens of parts."""
+    with Target(any_python, CHANGING, "60") as target:
+        options = ("--mode", "continuous", "--rotate", "150ms", "--rate", "10000")
+        process = attach(target.pid, tmp_path / "x.sonde", *options)
+        until(lambda: len(parts_of(tmp_path)) >= 12, "parts", process)
+        recorder = recorder_of(process)
+        before = rss_kib(recorder), rss_kib(target.pid)
+        until(lambda: len(parts_of(tmp_path)) >= 40, "more parts", process)
+        after = rss_kib(recorder), rss_kib(target.pid)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+    recording = read(tmp_path)
+    assert recording.target["parts"] >= 40
+    assert recording.quality["events_lost"] == 0
+    assert not recording.quality.get("gap_ns")
+    # All of it at once would be far more: what is there now is what the program has now.
+    assert len(set(recording.functions.name)) > 300
+    assert after[0] - before[0] < 1500, (before, after)
+    assert after[1] - before[1] < 3000, (before, after)
+
+
 def test_the_oldest_parts_go(any_python: Interpreter, tmp_path: Path) -> None:
     (tmp_path / "x.0007.sonde").write_bytes(b"of an earlier session")
     (tmp_path / "x.12.sonde").write_bytes(b"somebody else's")
