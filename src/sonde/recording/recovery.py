@@ -38,7 +38,7 @@ class Blocks(NamedTuple):
     """Bytes cut off at the end."""
     damaged: int
     """Places in the middle where something was skipped."""
-    end: int
+    end: int = 0
     """Where it ends: at the end of the data, or at the file head of the next part."""
 
 
