@@ -102,7 +102,7 @@ def test_a_verb_may_choose_its_exit_code(verb: Callable[[str], None]) -> None:
         (["--nonsense"], "--nonsense", "see sonde --help"),
         (["report"], "missing argument 'FILE...", "see sonde report --help"),
         (["report", "x", "--nonsense"], "--nonsense", "see sonde report --help"),
-        (["report", "x", "y", "z"], "unexpected extra argument", "see sonde report --help"),
+        (["doctor", "x"], "unexpected extra argument", "see sonde doctor --help"),
         (["export", "x"], "missing option '--to'", "see sonde export --help"),
     ],
 )
