@@ -158,6 +158,8 @@ bool sonde_steer_forked(void)
     return true;
 }
 
+bool sonde_steer_under_way(void) { return atomic_load(&under_way); }
+
 void sonde_steer_child(const char *path)
 {
     strcpy(socket_path, path);

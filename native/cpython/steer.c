@@ -4,6 +4,7 @@
 #include "../core/session.h"
 #include "agent.h"
 #include "execs.h"
+#include "inside.h"
 
 #include <time.h>
 
@@ -53,6 +54,7 @@ static int start(const char *path)
     if (!error) {
         sonde_execs_watch();
         tell_names();
+        sonde_inside_offer();
     }
     PyGILState_Release(gil);
     return error;

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import shm
-from .arming import Arming
+from .conduct import Conduct
 from .contexts import Contexts
 from .remote import RemoteReader
 from .steering import Steering
@@ -48,13 +48,11 @@ class Admission:
         self._listener = listener
         self._path = path
         self._tell = tell
-        self.period = 1_000_000_000 // config["rate"]
-        self._what = set(config["what"])
-        self._arming = Arming(self.period, "waits" in self._what, config.get("sampler", "auto"))
         self._contexts = Contexts(writer)
         self._executing: dict[int, int] = {}
         self._remote: RemoteReader | None = None
         self._steering = Steering()
+        self.conduct = Conduct(config, writer, roster, self._steering)
         self.origin: int | None = None
         """When the first process came in: before it there was nothing to record."""
         self.trouble: str | None = None
@@ -83,6 +81,7 @@ class Admission:
             self._remote.stop()
         self._roster.disarm()
         self._steering.end()
+        self.conduct.end()
 
     # ---- agents
 
@@ -110,6 +109,11 @@ class Admission:
         if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
             self._around_exec(pid, reason)
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
+        elif reason in (shm.REASON_PAUSE, shm.REASON_RESUME):
+            if self.origin is not None:
+                change = self.conduct.pause if reason == shm.REASON_PAUSE else self.conduct.resume
+                change(self.origin)
+            connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
         # One that comes after we gave up waiting for it finds itself read from outside already.
         elif reason != shm.REASON_ATTACH or self._remote is None:
             version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
@@ -130,16 +134,15 @@ class Admission:
             pid, runtime, version, self._writer, self._contexts, self.origin, slots, ring_size
         )
         self._roster.add(target)
-        what = shm.WHAT_CPU
-        what |= shm.WHAT_WAITS if "waits" in self._what else 0
-        what |= shm.WHAT_LOCKS if "locks" in self._what else 0
+        conduct = self.conduct
+        conduct.order(target)
         follow = int(self._config.get("children", True))
         socket.send_fds(
             connection,
             [
                 shm.CONFIG.pack(
-                    shm.MAGIC, shm.PROTOCOL, target.size, self.period, slots, ring_size,
-                    what, follow,
+                    shm.MAGIC, shm.PROTOCOL, target.size, conduct.period, slots, ring_size,
+                    conduct.hooks(), follow,
                 )
             ],
             [target.memfd],
@@ -151,22 +154,19 @@ class Admission:
             return
         try:
             if reason == shm.REASON_REMOTE:
-                target.armed = self._arming.read_remotely(pid, self.why_remote)
+                target.armed = conduct.read_remotely(target, self.why_remote)
             else:
-                target.armed = self._arming.arm(pid, self._steering.threads_of(pid))
+                target.armed = conduct.arm(target)
         except OSError:
             self._roster.drop(target, None)
             return
         self._roster.watch(pid)
         armed = target.armed
-        target.polls_waits = "waits" in self._what and not armed.wait_signals
+        target.polls_waits = "waits" in conduct.what and not armed.wait_signals
         self._roster.tally.armed(armed)
-        exact = int(armed.sampler == "perf-user" or "waits" in self._what)
+        exact = int(armed.sampler == "perf-user")
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
         self._tell("admitted", pid)
-
-    def rearm(self, target: TargetProcess) -> None:
-        target.rearm(self._arming, self._steering.threads_of(target.pid))
 
     # ---- a program replaces itself
 
@@ -175,11 +175,11 @@ class Admission:
             if target.armed is None:
                 continue
             if reason == shm.REASON_EXEC:
-                target.armed.close()
+                target.stand_still()
                 self._executing[pid] = time.monotonic_ns()
             else:
                 self._executing.pop(pid, None)
-                self.rearm(target)
+                self.conduct.rearm(target)
 
     def rearm_survivors(self, now: int) -> None:
         """A program that records itself cannot tell us that its exec failed; its memory does."""
@@ -189,7 +189,7 @@ class Admission:
             del self._executing[pid]
             for target in self._roster.of(pid):
                 if target.still_mapped():
-                    self.rearm(target)
+                    self.conduct.rearm(target)
 
     # ---- a process that no agent enters
 

@@ -46,21 +46,23 @@ class Options:
     """Where the target reaches the session's socket, if not where we do."""
 
 
-def parse_what(text: str) -> list[str]:
+def parse_what(text: str, option: str = "--what") -> list[str]:
     """The list behind --what."""
     kinds = [part.strip() for part in text.split(",") if part.strip()]
     for kind in kinds:
         if kind not in KINDS:
-            raise UsageError(f"cannot record {kind!r}; --what takes a list of: {', '.join(KINDS)}")
+            raise UsageError(
+                f"cannot record {kind!r}; {option} takes a list of: {', '.join(KINDS)}"
+            )
     if not kinds:
-        raise UsageError(f"--what is empty; it takes a list of: {', '.join(KINDS)}")
+        raise UsageError(f"{option} is empty; it takes a list of: {', '.join(KINDS)}")
     return kinds
 
 
-def check_rate(rate: int) -> int:
+def check_rate(rate: int, option: str = "--rate") -> int:
     if not 1 <= rate <= HIGHEST_RATE:
         raise UsageError(
-            f"--rate must be between 1 and {HIGHEST_RATE} samples a second, not {rate}"
+            f"{option} must be between 1 and {HIGHEST_RATE} samples a second, not {rate}"
         )
     return rate
 
@@ -86,6 +88,7 @@ class RecorderHandle:
             "sonde": _version(),
         }
         self._socket = ours
+        self._done: dict[str, Any] | None = None
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _program(), str(its.fileno()), json.dumps(config)],
@@ -109,14 +112,17 @@ class RecorderHandle:
         return self._socket.fileno()
 
     def say(self, words: dict[str, Any]) -> None:
+        """One that has been told by others to end hears no more, and has said all there is."""
         try:
             self._socket.send(json.dumps(words).encode())
         except OSError:
+            if self._heard_end():
+                return
             raise SondeError(self._gone()) from None
 
     def ask(self, words: dict[str, Any]) -> dict[str, Any]:
         self.say(words)
-        return self._hear(FINISH_S)
+        return self._hear(FINISH_S) if self._done is None else self._done
 
     def expect(self, timeout: float, *words: str) -> dict[str, Any]:
         """The first message with one of these words; empty if none came in time."""
@@ -140,10 +146,9 @@ class RecorderHandle:
     def finished(self) -> dict[str, Any]:
         """Waits until the file is closed; what the recording says about itself."""
         try:
-            while True:
-                answer = self._hear(FINISH_S)
-                if "done" in answer:
-                    return answer
+            while self._done is None:
+                self._hear(FINISH_S)
+            return self._done
         finally:
             self._end()
 
@@ -162,7 +167,16 @@ class RecorderHandle:
         if "error" in answer:
             self._end()
             raise SondeError(answer["error"])
+        if "done" in answer:
+            self._done = answer
         return answer
+
+    def _heard_end(self) -> bool:
+        """Its last word may lie unread in the socket."""
+        with contextlib.suppress(SondeError, ValueError):
+            while self._done is None and select.select([self._socket], [], [], 0)[0]:
+                self._hear(FINISH_S)
+        return self._done is not None
 
     def _gone(self) -> str:
         code = self._process.wait()

@@ -5,7 +5,7 @@ lives pays nothing for decoding and compression. It imports only what it needs: 
 production.
 
 Started as `python -m sonde.record.recorder FD CONFIG`, where FD is its end of a socket pair over
-which whoever started it says `disarm`, `names`, `mark` and `stop`, and hears `ready`, `error` and
+which whoever started it says `disarm`, `pause`, `names`, `mark` and `stop`, and hears `ready`, `error` and
 `done`.
 """
 
@@ -26,7 +26,9 @@ from typing import Any
 from sonde.errors import SondeError
 from sonde.recording.writer import Writer
 
+from . import sessions
 from .admission import Admission
+from .control import Control
 from .listening import listen
 from .roster import Roster
 from .tally import target_facts
@@ -56,18 +58,21 @@ class Recorder:
         self._stopping = False
         self._ended = self._began
         self._end_note = "stopped"
-        self._longest = max(SHORTEST, min(LONGEST, SAMPLES_ASLEEP / config["rate"]))
-        self._tick = self._longest
+        self._longest = self._tick = _longest_sleep(config["rate"])
         self._running_since: int | None = None
         self._told: set[tuple[str, int | str]] = set()
         self._attached: bool = config.get("attached", False)
         self._folder, self.path, listener = listen(config.get("place"))
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ, "control")
-        self._roster = Roster(self._selector, self._folder, self._writer, config)
+        # Where others look for it: a target's own file system is no place for that.
+        self._home = sessions.make_home() if config.get("place") else self._folder
+        self._roster = Roster(self._selector, self._home, self._writer, config)
         self._admission = Admission(
             config, self._writer, self._roster, self._selector, listener, self.path, self._tell
         )
+        self._conduct = self._admission.conduct
+        self._steered = Control(self._home, self._selector, self)
 
     @property
     def origin(self) -> int:
@@ -96,7 +101,7 @@ class Recorder:
                     next_count = now + COUNT_NS
                 if now >= next_flush:
                     for target in self._roster:
-                        target.poll_cpu(self._admission.period)
+                        target.poll_cpu(self._conduct.longest_period)
                     self._writer.flush()
                     next_flush = now + FLUSH_NS
                 if self._admission.origin is None and self._root and self._running_since:
@@ -108,13 +113,16 @@ class Recorder:
             self._finish()
         finally:
             self._roster.disarm()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            for folder in {self._folder, self._home}:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _handle(self, what: Any) -> None:
         if what == "agent":
             self._admission.accept()
         elif what == "control":
             self._obey()
+        elif isinstance(what, tuple) and what[0] == "control":
+            self._steered.ready(what[1])
         elif isinstance(what, tuple):
             self._admission.hear_steered(what[1])
         else:
@@ -137,6 +145,55 @@ class Recorder:
             self._ended = time.monotonic_ns()
         self._stopping = True
         self._end_note = note
+
+    # ---- steering, by whoever started us, by the control socket and by the program itself
+
+    def status(self) -> dict[str, Any]:
+        facts = self._roster.facts()
+        return {
+            "state": "paused" if self._conduct.paused else "recording",
+            "path": self._writer.path,
+            "size": self._writer.size,
+            "duration_ns": time.monotonic_ns() - self.origin,
+            "paused_ns": self._conduct.paused_ns,
+            "processes": [target.pid for target in self._roster],
+            "recorder": os.getpid(),
+            "what": sorted(self._conduct.what),
+            "rate": self._conduct.rate,
+            "quality": facts,
+        }
+
+    def pause(self) -> None:
+        self._conduct.pause(self.origin)
+
+    def resume(self) -> None:
+        self._conduct.resume(self.origin)
+
+    def mark(self, text: str, at: int | None = None) -> None:
+        at = time.monotonic_ns() if at is None else at
+        self._writer.append("marks", at - self.origin, -1, text)
+
+    def set_rate(self, rate: int) -> None:
+        self._conduct.set_rate(rate, self.origin)
+        self._longest = self._tick = _longest_sleep(rate)
+
+    def set_what(self, what: list[str]) -> None:
+        self._conduct.set_what(what)
+        self._roster.captures(what)
+
+    def flush(self) -> int:
+        """Everything that has happened until now is in the file; its size."""
+        for target in self._roster:
+            target.drain()
+        self._write_quality()
+        self._writer.flush()
+        return self._writer.size
+
+    def dump(self, path: str) -> dict[str, Any]:
+        raise SondeError(
+            f"there is nothing to dump into {path}: this session has no wrap buffer, it writes "
+            f"everything to {self._writer.path}"
+        )
 
     # ---- whoever started us
 
@@ -166,20 +223,18 @@ class Recorder:
             for target in self._roster.of(order["pid"]):
                 target.told_names.update({int(k): v for k, v in order["names"].items()})
         if "mark" in order:
-            self._writer.append("marks", order["time"] - self.origin, -1, order["mark"])
+            self.mark(order["mark"], order["time"])
         if "exit" in order:
             self._note_exit(order["pid"], order["exit"])
             if not self._roster.watches(order["pid"]):  # it could not be: only this word tells
                 self._exited(order["pid"])
         if "disarm" in order:
             for target in self._roster.of(order["disarm"]):
-                if target.armed is not None:
-                    target.armed.close()
+                target.stand_still()
             self._say({"disarmed": True})
-        if "arm" in order:
-            for target in self._roster.of(order["arm"]):
-                self._admission.rearm(target)
-            self._say({"armed": True})
+        if "pause" in order:
+            self.pause() if order["pause"] else self.resume()
+            self._say({"paused": order["pause"]})
         if "stop" in order:
             self.stop("stopped")
 
@@ -201,12 +256,15 @@ class Recorder:
 
     def _write_quality(self) -> dict[str, Any]:
         facts = self._roster.facts()
+        if self._conduct.paused_ns:
+            facts["paused_ns"] = self._conduct.paused_ns
         self._writer.quality(facts)
         if not self._stopping:  # so that a recording still growing, or cut off, knows its length
             self._writer.target({"duration_ns": time.monotonic_ns() - self.origin})
         return facts
 
     def _finish(self) -> None:
+        self._conduct.end_pause(self.origin)
         self._admission.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
@@ -221,6 +279,7 @@ class Recorder:
         self._writer.close(end)
         if self._admission.origin is None:  # there was no process to record
             os.unlink(self._writer.path)
+        self._steered.end({"path": self._writer.path, "size": self._writer.size})
         self._say(
             {
                 "done": facts,
@@ -247,6 +306,10 @@ class Recorder:
                     self._note_exit(order["pid"], order["exit"])
         except OSError:
             return
+
+
+def _longest_sleep(rate: int) -> float:
+    return max(SHORTEST, min(LONGEST, SAMPLES_ASLEEP / rate))
 
 
 def main() -> int:

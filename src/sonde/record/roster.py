@@ -46,6 +46,11 @@ class Roster:
         self.tally.add(target)
         target.close()
 
+    def captures(self, what: list[str]) -> None:
+        """Something else than at the beginning."""
+        self._what = sorted(what)
+        self._announce()
+
     def watch(self, pid: int) -> None:
         """Its end is to be told by the selector, as its number."""
         if pid in self._pidfds:

@@ -120,10 +120,10 @@ class Session:
 
     def pause(self) -> None:
         """No samples until `resume`; costs nothing meanwhile."""
-        self._running().ask({"disarm": os.getpid()})
+        self._running().ask({"pause": True})
 
     def resume(self) -> None:
-        self._running().ask({"arm": os.getpid()})
+        self._running().ask({"pause": False})
 
     def _running(self) -> RecorderHandle:
         if self._recorder is None:

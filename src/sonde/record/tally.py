@@ -16,9 +16,18 @@ if TYPE_CHECKING:
     from .target import TargetProcess
 
 
+MOST_RATES = 100
+"""Changes of the rate that are told, the last ones."""
+
+
 class Tally:
     def __init__(self, rate: int) -> None:
         self._rate = rate
+        self._rates: list[tuple[int, int]] = []
+        """When it was changed, and to what."""
+        self._asked = 0.0
+        self._asked_until = 0
+        """Samples that the rates before this one asked for, and the CPU time they were for."""
         self._steal = _steal_ns()
         self._over: dict[str, int] = {}
         self._mode = 0
@@ -29,6 +38,22 @@ class Tally:
         """One more target is sampled; the session is called by the worst of their samplers."""
         self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
         self.why_not_better = armed.why_not_better or self.why_not_better
+
+    def rate_changes(self, rate: int, at_ns: int, targets: Iterable[TargetProcess]) -> None:
+        cpu = self._over.get("cpu_sampled_ns", 0) + sum(target.cpu_sampled for target in targets)
+        self._asked += self._rate * (cpu - self._asked_until)
+        self._asked_until = cpu
+        if not self._rates:
+            self._rates.append((0, self._rate))
+        self._rates.append((at_ns, rate))
+        del self._rates[1:-MOST_RATES]
+        self._rate = rate
+
+    def _rate_asked(self, cpu: int) -> int:
+        """Over the whole session, if it was changed: the mean, by CPU time."""
+        if not self._asked_until or not cpu:
+            return self._rate
+        return round((self._asked + self._rate * (cpu - self._asked_until)) / cpu)
 
     def add(self, target: TargetProcess) -> None:
         """Keeps the counts of a target whose memory is about to go."""
@@ -46,7 +71,8 @@ class Tally:
         return {
             "sampler": sampler,
             "why_not_better": self.why_not_better,
-            "rate_asked": self._rate,
+            "rate_asked": self._rate_asked(cpu),
+            **({"rates": [list(change) for change in self._rates]} if self._rates else {}),
             "rate_achieved": round(running / cpu * 1e9, 1) if cpu else None,
             "running_samples": running,
             "clock": "CLOCK_MONOTONIC",

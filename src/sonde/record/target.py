@@ -11,6 +11,7 @@ from . import shm, unwalked
 from .arming import birth_of, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
 from .slots import OpenWait, Slot
+from .spans import Spans
 from .tids import ThreadIds
 from .weights import NO_THREAD_OBJECT, WAITING, ThreadTime
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from sonde.recording.writer import Writer
 
-    from .arming import Armed, Arming
+    from .arming import Armed
 
 
 # A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
@@ -53,16 +54,19 @@ class TargetProcess:
         """What threads are called since when, by the address of their threading.Thread."""
         self.told_names: dict[int, str] = {}
         """The same by thread id, as a program told of itself."""
+        self.spans = Spans(writer)
         self.open_waits: dict[int, OpenWait] = {}
         self.polls_waits = False
         """Waits are seen from outside only, not told by the threads themselves."""
         self._times: dict[int, ThreadTime] = {}
         self._lock_rows: dict[tuple[int, int], int] = {}
+        self._counted: Container[str] | None = ()
+        """What is captured at the moment; None: nothing, this is a pause."""
         self.armed: Armed | None = None
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
         self.started = time.monotonic_ns()
-        self._cpu_before = process_cpu(pid)
+        self._cpu_before = self._turned_cpu = process_cpu(pid)
         self._unsampled = 0
         self.size = shm.size_of(slots, ring_size)
         self.rings_at = self.size - slots * ring_size
@@ -70,7 +74,7 @@ class TargetProcess:
         os.ftruncate(self.memfd, self.size)
         self.memory = memoryview(mmap.mmap(self.memfd, self.size))
         shm.HEADER.pack_into(
-            self.memory, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0
+            self.memory, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0, 0
         )
         self._slots: dict[int, Slot] = {}
         self.row = self._process_row(version)
@@ -95,7 +99,7 @@ class TargetProcess:
         time_ = self.time_of(tid, birth_of(self.pid, tid) or wait.time)
         time_.is_thread(wait.thread_object, wait.time)
         if self.polls_waits:
-            time_.waited(wait.time, wait.cpu, wait.context, WAITING, wait.interpreter, goes_on=True)
+            time_.waited(wait.time, wait.cpu, wait.place, WAITING, goes_on=True)
         else:
             self.open_waits[tid] = wait
 
@@ -112,14 +116,31 @@ class TargetProcess:
         except (OSError, UnicodeDecodeError):
             return ""
 
-    def rearm(self, arming: Arming, but: Container[int] = ()) -> None:
-        """Samples again after a pause, whose time counts for no thread."""
-        if self.armed is None or self.armed.events:
-            return
-        self.armed = arming.arm(self.pid, but)
-        for tid, (start, cpu) in self.armed.baseline.items():
-            if tid in self._times:
-                self._times[tid].skip_to(start, cpu)
+    # ---- what is captured
+
+    def order(self, what: int, period: int) -> None:
+        """Tells the agent, which looks here before it does anything."""
+        shm.ORDERS.pack_into(self.memory, shm.ORDERS_AT, what, 0, period)
+
+    def stand_still(self) -> None:
+        """Nothing is captured until it is armed again."""
+        if self.armed is not None:
+            self.armed.close()
+        self.order(0, shm.ORDERS.unpack_from(self.memory, shm.ORDERS_AT)[2])
+        self.captures(None)
+
+    def captures(self, what: Container[str] | None) -> None:
+        """This is captured from now on; None: nothing, and the time counts for no thread."""
+        for tid, time_ in self._times.items():
+            if cpu := cpu_of(self.pid, tid):
+                time_.turn(time.monotonic_ns(), cpu, self._counted)
+        used = process_cpu(self.pid)
+        if not self._counts_cpu():
+            self._cpu_before += max(used - self._turned_cpu, 0)
+        self._turned_cpu, self._counted = used, what
+
+    def _counts_cpu(self) -> bool:
+        return self._counted is not None and "cpu" in self._counted
 
     def still_mapped(self) -> bool:
         """Is the program that mapped our memory still the one that runs?"""
@@ -131,6 +152,8 @@ class TargetProcess:
         A thread's first tick comes after a full period: one that lives for less is never sampled.
         Its time must not vanish without a word.
         """
+        if not self._counts_cpu():
+            return
         reader_ns = shm.HEADER.unpack_from(self.memory, 0)[10]  # the agent's own thread
         used = process_cpu(self.pid) - self._cpu_before - reader_ns
         self.drain()  # what was sampled until then, or a slow drain looks like unsampled threads
@@ -244,13 +267,14 @@ class TargetProcess:
         if self.armed is not None:
             self.armed.close()
         self.drain()
+        self.captures(self._counted)
         now = time.monotonic_ns()
         alive = set() if ended else self._alive()
         for tid, time_ in self._times.items():
             wait = self.open_waits.get(tid)
             if wait is not None:
                 # It was in this wait when last seen, and told of no end: it is in it still.
-                time_.waited(now, wait.cpu, wait.context, WAITING, wait.interpreter)
+                time_.waited(now, wait.cpu, wait.place, WAITING)
                 time_.write_end(now)
             elif tid in alive or (self.polls_waits and now - time_.last_time < LOOK_NS):
                 time_.finish_wait(now, time_.last_cpu)
@@ -292,7 +316,7 @@ class TargetProcess:
             "undecodable": undecodable + self.undescribed,
             "truncated": truncated,
             "agent_cpu_ns": agent_ns + header[10],
-            "events_lost": lost + header[6] + lock_events_lost,
+            "events_lost": lost + header[6] + lock_events_lost + header[12],
             "lock_events": lock_events,
             "lock_events_lost": lock_events_lost,
             "waits": waits,

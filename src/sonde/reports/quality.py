@@ -24,6 +24,8 @@ def render(result: Quality, out: Console) -> None:
     _fact(out, "Samples", _samples(counters))
     if counters["rate_asked"] or counters["rate_achieved"] is not None:
         _fact(out, "Rate", _rate(counters))
+    if counters.get("paused_ns"):
+        _fact(out, "Paused", f"{duration(counters['paused_ns'])}, which count for no thread")
     if ran:
         _fact(
             out,
@@ -87,4 +89,5 @@ def _rate(counters: dict[str, Any]) -> str:
         return f"{asked:,.0f} samples asked for per second of CPU time"
     if not asked:
         return f"{achieved:,.0f} samples per second of CPU time"
-    return f"{achieved:,.0f} samples per second of CPU time, {asked:,.0f} asked for"
+    changed = ", changed while it ran" if counters.get("rates") else ""
+    return f"{achieved:,.0f} samples per second of CPU time, {asked:,.0f} asked for{changed}"

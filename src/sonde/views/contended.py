@@ -19,7 +19,7 @@ from sonde.recording.tables import RUNNING
 from sonde.views.lock_identity import Lock, kinds_of, locks_of
 from sonde.views.profile import Function, identities
 from sonde.views.selection import Selection, threads_of
-from sonde.views.span import duration_ns
+from sonde.views.span import duration_ns, pauses
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -167,6 +167,8 @@ def _contended(recording: Recording) -> Contended:
             events.context[part],
         )
     found = replay.finish(_ends(recording), _awake(recording))
+    for start, end in pauses(recording):
+        found = found.without(start, end)
     kind, signalling = kinds_of(recording, found, kinds)
     lock, locks = locks_of(recording, found, kinds, kind)
     return Contended(recording, found, replay.undecided, kind, signalling, lock, locks, kinds)

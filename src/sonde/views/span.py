@@ -1,4 +1,4 @@
-"""How long was recorded?"""
+"""How long was recorded, and when was it paused?"""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
+
+
+def pauses(recording: Recording) -> list[tuple[int, int]]:
+    """Times in which nothing was captured, in order."""
+    whole = duration_ns(recording)
+    table = recording.pauses
+    times = zip(table.start_ns.tolist(), table.end_ns.tolist(), strict=True)
+    return [(start, whole if end < 0 else end) for start, end in times]
 
 
 def duration_ns(recording: Recording) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from sonde.model.context_tree import sums
 from sonde.recording.tables import RUNNING, Recording
 from sonde.views.selection import Selection, chosen, threads_of
-from sonde.views.span import duration_ns
+from sonde.views.span import duration_ns, pauses
 from sonde.views.waiting import waiting
 
 
@@ -88,6 +88,10 @@ def threads(
     if selection.start_ns is not None or selection.end_ns is not None:
         cpu = ran
 
+    wall = np.maximum(end - start, 0)
+    for begin, over in pauses(recording):
+        wall -= np.maximum(np.minimum(end, over) - np.maximum(start, begin), 0)
+
     wanted = np.flatnonzero(threads_of(recording, selection))
     order = wanted[np.argsort(-cpu[wanted], kind="stable")][:top]
     return Threads(
@@ -98,7 +102,7 @@ def threads(
                 process=recording.processes[int(table.process[i])].pid,
                 interpreter=int(table.interpreter[i]),
                 start_ns=int(start[i]),
-                wall_ns=max(0, int(end[i] - start[i])),
+                wall_ns=max(0, int(wall[i])),
                 cpu_ns=int(cpu[i]),
                 wait_ns={kind: int(ns[i]) for kind, ns in waited.items() if ns[i]},
             )
