@@ -83,6 +83,14 @@ static bool write_note(sonde_thread *thread, uint8_t type, uint32_t id, uint32_t
     return true;
 }
 
+// Not the last of it: a span whose end is lost would never end, and samples come first.
+static bool has_room(const sonde_thread *thread)
+{
+    const sonde_ring *ring = &thread->ring;
+    uint64_t tail = atomic_load_explicit(&ring->slot->tail, memory_order_relaxed);
+    return ring->head - tail < ring->size / 4 * 3;
+}
+
 // A program that runs without us must not fail with us, whatever it calls its spans.
 static const char *text_of(PyObject *given, PyObject **text, size_t *length)
 {
@@ -110,12 +118,13 @@ static PyObject *begin(PyObject *module, PyObject *name)
     frame_t *f = who();
     sonde_thread *thread = f ? sonde_enter() : NULL;
     if (thread) {
-        uint32_t number = sonde_span_number();
-        if (write_note(thread, SONDE_NOTE_BEGIN, number, span_around(f), bytes, length)) {
+        uint32_t number = sonde_span_number(), parent = span_around(f);
+        if (!has_room(thread) || !sonde_span_open(f, frame_code(f), number))
+            atomic_fetch_add(&sonde.header->notes_lost, 1);
+        else if (write_note(thread, SONDE_NOTE_BEGIN, number, parent, bytes, length))
             id = number;
-            if (!sonde_span_open(f, frame_code(f), id))
-                atomic_fetch_add(&sonde.header->notes_lost, 1);
-        }
+        else
+            sonde_span_close(f, number);
         sonde_leave(thread);
     }
     Py_XDECREF(text);

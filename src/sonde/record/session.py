@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from sonde import _inside
 from sonde.errors import SondeError
 
 from . import agents, shm
@@ -97,6 +98,7 @@ class Session:
             raise SondeError(f"the agent could not start: {os.strerror(code).lower()}")
         self._recorder = recorder
         self._tell_names()
+        _inside.look()  # it may have been imported before there was an agent
 
     def stop(self) -> None:
         """Ends the recording and closes its file; further calls do nothing."""
