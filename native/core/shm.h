@@ -138,7 +138,7 @@ typedef struct {
     uint64_t thread_object; // likewise: as sonde_slot.thread_object
     uint32_t span;          // the innermost one it lies in; 0: none
     uint32_t pad;
-    uint64_t frames[];      // `count` new ones, innermost first
+    uint64_t frames[]; // `count` new ones, innermost first
 } sonde_rec_sample;
 
 enum {                         // sonde_rec.state of a SONDE_REC_CODE: what its table is

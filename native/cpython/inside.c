@@ -189,16 +189,13 @@ static PyObject *resume(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef functions[] = {
-    {"begin", begin, METH_O, NULL},
-    {"end", end, METH_O, NULL},
-    {"mark", mark, METH_O, NULL},
-    {"pause", pause_, METH_NOARGS, NULL},
-    {"resume", resume, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    {"begin", begin, METH_O, NULL},        {"end", end, METH_O, NULL},
+    {"mark", mark, METH_O, NULL},          {"pause", pause_, METH_NOARGS, NULL},
+    {"resume", resume, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "sonde_inside", .m_methods = functions};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "sonde_inside",
+                                 .m_methods = functions};
 
 // For sonde's own Python code, which finds the library among what is mapped.
 EXPORT PyObject *PyInit_sonde_inside(void) { return PyModuleDef_Init(&definition); }

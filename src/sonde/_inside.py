@@ -24,7 +24,7 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # CO_* of the insp
 
 def look() -> None:
     """Finds the agent if it is in this process: it is a library that nobody imports by name."""
-    global _agent
+    global _agent  # noqa: PLW0603
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     name = f"/libsonde-cpython-{version}.so"
     try:

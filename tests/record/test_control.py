@@ -152,7 +152,11 @@ def test_rates_and_pauses_leave_the_figures_right(steered: Make, way: str) -> No
     it.give("rate", hz=4000)
     it.do("burn third 100")
     status = it.give("status")
-    assert (status["state"], status["rate"], status["what"]) == ("recording", 4000, ["cpu", "locks"])
+    assert (status["state"], status["rate"], status["what"]) == (
+        "recording",
+        4000,
+        ["cpu", "locks"],
+    )
     recording = it.end()
     found = spent(recording, "first", "second", "paused", "third")
     # A sample stands for the CPU time since the last, so a part may have one period more or less:
@@ -204,7 +208,8 @@ def test_what_is_captured_changes(steered: Make, way: str) -> None:
         if context >= 0 and inside[context] and ns > 45e6
     )
     assert len(fights) == 2, fights
-    assert 50 <= fights[0] < 60 <= 70 <= fights[1]
+    assert 50 <= fights[0] < 60
+    assert fights[1] >= 70
     waited = (recording.samples.state == 1) & (recording.samples.context >= 0)
     waited &= inside[recording.samples.context]
     assert 75e6 <= int(recording.samples.weight[waited].sum()) < 400e6
@@ -328,6 +333,37 @@ def read_marks(it: Steered) -> list[str]:
 # ---- who may
 
 
+ASK = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+try:
+    s.connect(sys.argv[1])
+except PermissionError:
+    sys.exit("no permission")
+try:
+    s.sendall(b'{"do": "detach"}\\n')
+    answer = s.recv(99)
+except OSError:
+    answer = b""
+sys.exit(str(answer) if answer else "nothing")
+"""
+
+
+def as_nobody(path: Path) -> str:
+    """What another user gets who asks for the session's end."""
+    done = subprocess.run(
+        ["/usr/bin/env", "python3", "-c", ASK, str(path)],
+        capture_output=True,
+        text=True,
+        user=65534,
+        group=65534,
+        extra_groups=[],
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    return done.stderr.strip()
+
+
 def test_only_the_owner_can_open_the_socket(steered_once: Make) -> None:
     it = steered_once("run")
     path = Path(socket_of(str(it.pid)))
@@ -335,29 +371,25 @@ def test_only_the_owner_can_open_the_socket(steered_once: Make) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     if os.getuid() != 0:
         pytest.skip("only root can try as another user")
-    ask = "import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(9))"
-    command = ["/usr/bin/env", "python3", "-c", ask, str(path)]
-    other = dict(capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
-    done = subprocess.run(command, **other, check=False, timeout=PATIENCE_S)
-    assert "PermissionError" in done.stderr
+    assert as_nobody(path) == "no permission"
     # Even one who is let in by the file system is not listened to.
     os.chmod(path.parent, 0o755)
     os.chmod(path, 0o666)
-    ask = (
-        "import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
-        "try:\n s.sendall(b'{\"do\": \"detach\"}\\n'); print(s.recv(99))\nexcept OSError: print(b'')"
-    )
-    done = subprocess.run(
-        ["/usr/bin/env", "python3", "-c", ask, str(path)], **other, check=False, timeout=PATIENCE_S
-    )
-    assert done.stdout == "b''\n", done.stderr
+    assert as_nobody(path) == "nothing"
     assert it.give("status")["state"] == "recording"
 
 
 def test_nonsense_on_the_socket_harms_nobody(steered_once: Make) -> None:
     it = steered_once("run")
     path = socket_of(str(it.pid))
-    for nonsense in (b"\n", b"\xff\n", b"[]\n", b"{" * 100_000 + b"\n", b"x" * 200_000, b"1\n" * 5000):
+    for nonsense in (
+        b"\n",
+        b"\xff\n",
+        b"[]\n",
+        b"{" * 100_000 + b"\n",
+        b"x" * 200_000,
+        b"1\n" * 5000,
+    ):
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(PATIENCE_S)
             s.connect(path)

@@ -27,6 +27,10 @@ Start = Annotated[
 End = Annotated[
     str | None, typer.Option("--to", metavar="S", help="Only until this second of the recording.")
 ]
+Span = Annotated[
+    str | None,
+    typer.Option("--span", metavar="NAME", help="Only what happened inside spans of this name."),
+]
 Running = Annotated[bool, typer.Option("--running", help="Count time on a processor (default).")]
 Waiting = Annotated[bool, typer.Option("--waiting", help="Count time off the processor instead.")]
 Wall = Annotated[bool, typer.Option("--wall", help="Count both.")]
@@ -51,13 +55,14 @@ def selection_of(
     start: str | None,
     end: str | None,
     *,
+    span: str | None = None,
     end_option: str = "--to",
 ) -> Selection:
     pid = whole("--process", process, "a process id")
     start_s, end_s = seconds("--from", start), seconds(end_option, end)
     from sonde.views.selection import select
 
-    return select(time or "running", thread, pid, start_s, end_s)
+    return select(time or "running", thread, pid, start_s, end_s, span)
 
 
 def whole(option: str, text: str | None, meaning: str) -> int | None:

@@ -99,7 +99,6 @@ class Contentions:
         start = np.clip(self.start, low, high)
         return replace(self, start=start, end=np.maximum(np.clip(self.end, low, high), start))
 
-
     def without(self, start_ns: int, end_ns: int) -> Contentions:
         """The same waits without the part that lies in a pause; one around it becomes two parts.
 
@@ -116,7 +115,9 @@ class Contentions:
         if not len(around):
             return first
         columns = {
-            column.name: np.concatenate([getattr(first, column.name), getattr(self, column.name)[around]])
+            column.name: np.concatenate(
+                [getattr(first, column.name), getattr(self, column.name)[around]]
+            )
             for column in fields(self)
             if column.name != "holds"
         }

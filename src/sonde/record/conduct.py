@@ -86,9 +86,7 @@ class Conduct:
             return
         target.order(sum(_BITS[kind] for kind in self.what), self.period)
         if target.armed.sampler == "remote":
-            target.armed = self._arming.read_remotely(
-                target.pid, target.armed.why_not_better or ""
-            )
+            target.armed = self._arming.read_remotely(target.pid, target.armed.why_not_better or "")
         else:
             target.armed = self._arming.arm(target.pid, self._steering.threads_of(target.pid))
         target.captures(self.what)

@@ -1,8 +1,8 @@
 """The socket at which people and programs steer a running session, and what may be said there.
 
-One JSON object a line in, one out: `{"do": "rate", "hz": 500}` is answered by `{"ok": true, …}` or by
-`{"error": "a sentence", "code": 2}`. The socket lies in a folder that only the session's owner can
-enter; the kernel, not the message, tells who speaks.
+One JSON object a line in, one out: `{"do": "rate", "hz": 500}` is answered by `{"ok": true, …}` or
+by `{"error": "a sentence", "code": 2}`. The socket lies in a folder that only the session's owner
+can enter; the kernel, not the message, tells who speaks.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ class Steerable(Protocol):
 
 
 class Control:
-    def __init__(
-        self, folder: str, selector: selectors.BaseSelector, session: Steerable
-    ) -> None:
+    def __init__(self, folder: str, selector: selectors.BaseSelector, session: Steerable) -> None:
         self._selector = selector
         self._session = session
         self._partial: dict[socket.socket, bytes] = {}

@@ -5,8 +5,8 @@ lives pays nothing for decoding and compression. It imports only what it needs: 
 production.
 
 Started as `python -m sonde.record.recorder FD CONFIG`, where FD is its end of a socket pair over
-which whoever started it says `disarm`, `pause`, `names`, `mark` and `stop`, and hears `ready`, `error` and
-`done`.
+which whoever started it says `disarm`, `pause`, `names`, `mark` and `stop`, and hears `ready`,
+`error` and `done`. Anybody else who may speaks over the control socket (control.py).
 """
 
 from __future__ import annotations

@@ -89,9 +89,7 @@ class ThreadTime:
         row = self.row(interpreter)
         process.writer.append("samples", row, now - process.origin, context, weight, RUNNING, span)
 
-    def waited(
-        self, now: int, cpu: int, place: Place, state: int, goes_on: bool = False
-    ) -> None:
+    def waited(self, now: int, cpu: int, place: Place, state: int, goes_on: bool = False) -> None:
         """A wait up to now; `goes_on` if it was seen from outside and has not ended."""
         self.last_time, self.last_cpu = now, cpu
         self._last_wait = place if goes_on else None

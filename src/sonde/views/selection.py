@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.choice import Choice, Chosen, Time, choose
+from sonde.views.in_spans import within
+from sonde.views.words import some
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Flags
     from sonde.recording.tables import Recording
-
-NAMES_IN_MESSAGE = 8
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,16 @@ class Selection:
     process: int | None = None
     start_ns: int | None = None
     end_ns: int | None = None
+    span: str | None = None
+    """Only what happened inside spans of this name."""
 
     @property
     def narrowed(self) -> bool:
-        """Whether it leaves out any thread, process or span of time."""
-        return (self.thread, self.process, self.start_ns, self.end_ns) != (None, None, None, None)
+        """Whether it leaves out anything but a kind of time."""
+        return self.with_time("running") != Selection()
 
     def with_time(self, time: Time) -> Selection:
-        return Selection(time, self.thread, self.process, self.start_ns, self.end_ns)
+        return replace(self, time=time)
 
 
 def select(
@@ -44,6 +46,7 @@ def select(
     process: int | None = None,
     start: float | None = None,
     end: float | None = None,
+    span: str | None = None,
 ) -> Selection:
     """A selection in seconds since the recording's start, checked as far as it can be alone."""
     if time not in get_args(Time):
@@ -53,7 +56,7 @@ def select(
             raise UsageError(f"a time range is given in seconds, not as {seconds}")
     if start is not None and end is not None and end <= start:
         raise UsageError(f"the time range is empty: it ends at {end:g} s, not after {start:g} s")
-    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end))
+    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), span)
 
 
 def _nanoseconds(seconds: float | None) -> int | None:
@@ -69,7 +72,7 @@ def threads_of(recording: Recording, selection: Selection) -> Flags:
         if selection.process not in pids:
             raise UsageError(
                 f"no process {selection.process} in {recording.path}; "
-                f"it holds {_some([str(pid) for pid in pids])}"
+                f"it holds {some([str(pid) for pid in pids])}"
             )
         index = [i for i, pid in enumerate(pids) if pid == selection.process]
         keep &= np.isin(threads.process, index)
@@ -80,7 +83,7 @@ def threads_of(recording: Recording, selection: Selection) -> Flags:
             named |= threads.tid == int(wanted)
         if not (keep & named).any():
             names = [threads.name[i] or str(threads.tid[i]) for i in np.flatnonzero(keep)]
-            raise UsageError(f"no thread {wanted!r} in {recording.path}; it holds {_some(names)}")
+            raise UsageError(f"no thread {wanted!r} in {recording.path}; it holds {some(names)}")
         keep &= named
     return keep
 
@@ -91,17 +94,14 @@ def chosen(recording: Recording, selection: Selection) -> Chosen:
     if selection.thread is not None or selection.process is not None:
         mask = threads_of(recording, selection)
     samples = recording.samples
-    return choose(
+    found = choose(
         Choice(selection.time, mask, selection.start_ns, selection.end_ns),
         samples.thread,
         samples.time,
         samples.weight,
         samples.state,
     )
-
-
-def _some(names: list[str]) -> str:
-    different = list(dict.fromkeys(names))
-    shown = ", ".join(different[:NAMES_IN_MESSAGE])
-    rest = len(different) - NAMES_IN_MESSAGE
-    return (shown or "none") + (f" and {rest} more" if rest > 0 else "")
+    if selection.span is None:
+        return found
+    inside = within(recording, selection.span)[samples.span[found.rows]]
+    return Chosen(found.rows[inside], found.weight[inside])

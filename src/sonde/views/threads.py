@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sonde.model.context_tree import sums
+from sonde.model.context_tree import Ints, sums
 from sonde.recording.tables import RUNNING, Recording
+from sonde.views.in_spans import covered, named
 from sonde.views.selection import Selection, chosen, threads_of
 from sonde.views.span import duration_ns, pauses
 from sonde.views.waiting import waiting
@@ -92,7 +93,13 @@ def threads(
     for begin, over in pauses(recording):
         wall -= np.maximum(np.minimum(end, over) - np.maximum(start, begin), 0)
 
-    wanted = np.flatnonzero(threads_of(recording, selection))
+    meant = threads_of(recording, selection)
+    if selection.span is not None:
+        cpu = ran
+        wall = _in_spans(recording, selection)
+        meant &= (wall > 0) | (ran > 0)
+
+    wanted = np.flatnonzero(meant)
     order = wanted[np.argsort(-cpu[wanted], kind="stable")][:top]
     return Threads(
         [
@@ -109,3 +116,17 @@ def threads(
             for i in order.tolist()
         ]
     )
+
+
+def _in_spans(recording: Recording, selection: Selection) -> Ints:
+    """How long each thread was in spans of the chosen name."""
+    spans = recording.spans
+    low = 0 if selection.start_ns is None else selection.start_ns
+    high = duration_ns(recording) if selection.end_ns is None else selection.end_ns
+    chosen_ = named(recording, selection.span or "")
+    start = np.maximum(spans.start_ns, low)
+    end = np.minimum(np.where(spans.end_ns < 0, high, spans.end_ns), high)
+    wall = covered(recording, chosen_, start, end)
+    for begin, over in pauses(recording):
+        wall -= covered(recording, chosen_, np.maximum(start, begin), np.minimum(end, over))
+    return wall
