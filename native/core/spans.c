@@ -1,5 +1,7 @@
 #include "spans.h"
 
+#include "hot.h"
+
 #include <sched.h>
 #include <stddef.h>
 
@@ -111,7 +113,7 @@ uint32_t sonde_span_close(const void *frame, uint32_t id)
     return closed;
 }
 
-uint32_t sonde_span_in(const void *frame, const void *code)
+SONDE_HOT uint32_t sonde_span_in(const void *frame, const void *code)
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < REACH; i++) {

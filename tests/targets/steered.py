@@ -1,4 +1,4 @@
-"""Does what it is told, line by line, and says when it is done: `burn NAME MS`, `fight MS`, `fork`."""
+"""Does what it is told, line by line, and says when it is done: `burn NAME MS`, `fight MS`, `open`."""
 
 import os
 import sys
@@ -49,6 +49,8 @@ for line in sys.stdin:
         globals()[rest[0]](int(rest[1]))
     elif word == "fight":
         fight(int(rest[0]))
+    elif word == "open":
+        open("/dev/null").close()
     elif word == "end":
         session.stop()
     print("done", flush=True)
