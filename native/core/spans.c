@@ -97,11 +97,15 @@ static place_t *find(const void *frame, uint32_t id)
         if (!innermost || p->id > innermost->id)
             innermost = p;
     }
+    // The number may be another thread's, where several use one object: one's own frame comes
+    // first.
+    if (innermost)
+        return innermost;
     // Left elsewhere than it was entered: by another function, or in another thread.
     for (uint32_t i = 0; i < PLACES; i++)
         if (places[i].id == id && places[i].frame > GONE)
             return &places[i];
-    return innermost;
+    return NULL;
 }
 
 uint32_t sonde_span_close(const void *frame, uint32_t id)

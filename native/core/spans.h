@@ -18,8 +18,8 @@ extern _Atomic uint32_t sonde_spans_open;
 uint32_t sonde_span_number(void);
 // Remembers that span `id` was entered in `frame`, which runs `code`. False if there is no room.
 bool sonde_span_open(const void *frame, const void *code, uint32_t id);
-// Forgets span `id`, entered in `frame` if in any; its number, or that of the innermost one of the
-// frame if it is not open (one object used by several), or 0.
+// Forgets span `id`; its number. If `frame` has entered others but not this one, the innermost of
+// those is meant: one object is used by several. 0 if there is none.
 uint32_t sonde_span_close(const void *frame, uint32_t id);
 // The innermost open span entered in `frame`; 0 if none.
 uint32_t sonde_span_in(const void *frame, const void *code);

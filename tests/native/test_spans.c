@@ -35,7 +35,10 @@ static void one_left_elsewhere_is_closed_by_its_number(void)
     CHECK_EQUAL(sonde_span_close(frame(9), a), 0);
     // One object for two: the number is that of the second, and the first is found by its frame.
     CHECK(sonde_span_open(frame(1), code, a));
+    CHECK(sonde_span_open(frame(2), code, b));
     CHECK_EQUAL(sonde_span_close(frame(1), b), a);
+    CHECK_EQUAL(sonde_span_of(frame(2), code), b);
+    CHECK_EQUAL(sonde_span_close(frame(2), b), b);
     CHECK_EQUAL(sonde_spans_open, 0);
 }
 
