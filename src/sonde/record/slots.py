@@ -232,6 +232,7 @@ class Slot:
         at += shm.MARK.size
         name = bytes(process.memory[at : at + name_len]).decode(errors="replace")
         process.writer.append("marks", time_ - process.origin, -1, name, duration)
+
     def _note(self, at: int, type_: int) -> None:
         process = self.process
         _, _, _, _, now, span, parent, interpreter, length = shm.NOTE.unpack_from(
