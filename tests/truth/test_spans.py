@@ -94,8 +94,8 @@ def test_waits_and_locks_are_asked_for_by_span(recorded: Run, rows: dict[str, Sp
     assert rows["asleep"].lock_wait_ns <= slack
     assert abs(sum(rows["asleep"].wait_ns.values()) - told["asleep"]) <= slack
     assert rows["plain"].wait_ns.get("lock", 0) == 0
-    found = locks(recording, Selection(span="locked"), by=("kind", "owner_thread"))
-    owned = {child.value: child.wait_ns for row in found.rows for child in row.children}
+    found = locks(recording, Selection(span="locked"), by=("owner_thread",))
+    owned = {row.value: row.wait_ns for row in found.rows}
     assert owned.get("holder", 0) >= told["locked"] - slack
     (main,) = threads(recording, Selection(span="asleep")).rows
     assert main.name == "MainThread"
