@@ -43,7 +43,9 @@ def test_python_in_the_documentation_is_python(page: Path) -> None:
         compile(block, page.name, "exec")
 
 
-@pytest.mark.parametrize("verb", ["run", "attach", "top", "ctl", "report", "view", "export", "doctor"])
+@pytest.mark.parametrize(
+    "verb", ["run", "attach", "top", "ctl", "report", "view", "export", "doctor"]
+)
 def test_every_option_is_documented(verb: str) -> None:
     told = subprocess.run(
         [*SONDE, verb, "--help"], env=ENVIRONMENT, capture_output=True, text=True, check=True
