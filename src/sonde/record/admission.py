@@ -111,8 +111,10 @@ class Admission:
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
         elif reason in (shm.REASON_PAUSE, shm.REASON_RESUME):
             if self.origin is not None:
-                change = self.conduct.pause if reason == shm.REASON_PAUSE else self.conduct.resume
-                change(self.origin)
+                if reason == shm.REASON_PAUSE:
+                    self.conduct.pause()
+                else:
+                    self.conduct.resume(self.origin)
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
         # One that comes after we gave up waiting for it finds itself read from outside already.
         elif reason != shm.REASON_ATTACH or self._remote is None:

@@ -38,8 +38,8 @@ class Conduct:
         self._began_with = frozenset(config["what"])
         # Whatever else is asked for, samples of running code are taken from the beginning.
         self.what = self._began_with | {"cpu"}
-        self._pause: tuple[int, int] | None = None
-        """When it began, and its row in the recording."""
+        self._pause: int | None = None
+        """When it began."""
         self._paused_ns = 0
         self._arming = Arming(self.period, config.get("sampler", "auto"))
         self._arming.captures(self.what)
@@ -55,7 +55,7 @@ class Conduct:
 
     @property
     def paused_ns(self) -> int:
-        under_way = time.monotonic_ns() - self._pause[0] if self._pause else 0
+        under_way = 0 if self._pause is None else time.monotonic_ns() - self._pause
         return self._paused_ns + under_way
 
     # ---- targets
@@ -93,14 +93,13 @@ class Conduct:
 
     # ---- orders
 
-    def pause(self, origin: int) -> None:
+    def pause(self) -> None:
         """Nothing is captured until `resume`, and none of that time counts."""
         if self._pause is not None:
             return
         for target in self._roster:
             target.stand_still()
-        now = time.monotonic_ns()
-        self._pause = (now, self._writer.append("pauses", now - origin, -1))
+        self._pause = time.monotonic_ns()
 
     def resume(self, origin: int) -> None:
         if self._pause is None:
@@ -112,11 +111,11 @@ class Conduct:
     def end_pause(self, origin: int) -> None:
         if self._pause is None:
             return
-        began, row = self._pause
-        now = time.monotonic_ns()
+        began, now = self._pause, time.monotonic_ns()
         self._pause = None
         self._paused_ns += now - began
-        self._writer.update("pauses", row, end_ns=now - origin)
+        # Only now: after the last word of a recorder that dies in a pause there is nothing to cut.
+        self._writer.append("pauses", began - origin, now - origin)
 
     def set_rate(self, rate: int, origin: int) -> None:
         """Samples per second of CPU time, of every target from now on."""

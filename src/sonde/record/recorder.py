@@ -164,7 +164,7 @@ class Recorder:
         }
 
     def pause(self) -> None:
-        self._conduct.pause(self.origin)
+        self._conduct.pause()
 
     def resume(self) -> None:
         self._conduct.resume(self.origin)

@@ -157,7 +157,7 @@ TABLES: tuple[Table, ...] = (
             _time("duration_ns", default=0),
         ),
     ),
-    Table("pauses", (_time("start_ns"), _time("end_ns", default=-1))),
+    Table("pauses", (_time("start_ns"), _time("end_ns"))),
 )
 
 

@@ -140,7 +140,6 @@ class Pauses:
 
     start_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
-    """-1: nobody saw its end; it lasted until the recording's."""
 
     def __len__(self) -> int:
         return len(self.start_ns)

@@ -10,10 +10,8 @@ if TYPE_CHECKING:
 
 def pauses(recording: Recording) -> list[tuple[int, int]]:
     """Times in which nothing was captured, in order."""
-    whole = duration_ns(recording)
     table = recording.pauses
-    times = zip(table.start_ns.tolist(), table.end_ns.tolist(), strict=True)
-    return [(start, whole if end < 0 else end) for start, end in times]
+    return list(zip(table.start_ns.tolist(), table.end_ns.tolist(), strict=True))
 
 
 def duration_ns(recording: Recording) -> int:
