@@ -292,8 +292,9 @@ def declared_with(change: object) -> bytes:
 def test_a_later_writer_with_more_tables_columns_and_kinds():
     new = Table("flows", (TABLES[0].columns[0], TABLES[0].columns[2]))
     tables = declare((*TABLES[:2], new, *TABLES[2:]))
-    tables[5]["columns"].insert(1, {"name": "mood", "type": "text", "feature": {"x": 1}})
     moved = {number: number + (number >= 2) for number in range(len(TABLES))}
+    samples = moved[NUMBER["samples"]]
+    tables[samples]["columns"].insert(1, {"name": "mood", "type": "text", "feature": {"x": 1}})
     blocks = [json_block(SCHEMA, {"tables": tables, "more": True})]
     for head, stored in BLOCKS:
         if head.kind == ROWS and head.table == NUMBER["samples"]:
@@ -302,7 +303,7 @@ def test_a_later_writer_with_more_tables_columns_and_kinds():
             width = 2 + (raw[0] & 15) * head.rows
             mood = encode_column(TABLES[0].columns[2], ["☺"] * head.rows)
             raw = raw[:width] + mood + raw[width:]
-            blocks.append((head._replace(codec=RAW, raw_size=len(raw), table=5), raw))
+            blocks.append((head._replace(codec=RAW, raw_size=len(raw), table=samples), raw))
         elif head.kind == ROWS:
             blocks.append((head._replace(table=moved[head.table]), stored))
         elif head.kind != SCHEMA:
