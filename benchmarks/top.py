@@ -24,7 +24,10 @@ from packages import Environment
 from progress import say
 
 QUIET_BOUND = 1.0
+START_S = 30.0
 SETTLE_S = 3.0
+A_SCREEN = 2000
+"""Bytes: half of one of 80 by 24 with its attributes."""
 PROGRAMS = {
     "quiet: one thread that reads, one that sleeps": """
 import os, sys, threading, time
@@ -82,7 +85,8 @@ def watched(command: list[str], seconds: float) -> Cost:
         env={**os.environ, "TERM": "xterm-256color"},
     )
     os.close(its)
-    threading.Thread(target=_read, args=(ours,), daemon=True).start()
+    screen = Screen(ours)
+    screen.wait_for_picture()
     time.sleep(SETTLE_S)
     if process.poll() is not None:
         raise RuntimeError(f"{command[0]} ended with code {process.returncode}")
@@ -101,12 +105,27 @@ def watched(command: list[str], seconds: float) -> Cost:
     return Cost(used[0], sum(used[1:]))
 
 
-def _read(terminal: int) -> None:
-    try:
-        while os.read(terminal, 1 << 16):
+class Screen:
+    """Reads what is written to a terminal, and knows when there is a picture on it."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self._full = threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def wait_for_picture(self) -> None:
+        """Start-up is not watching; on a busy machine it takes long."""
+        self._full.wait(START_S)
+
+    def _read(self) -> None:
+        seen = 0
+        try:
+            while data := os.read(self._terminal, 1 << 16):
+                seen += len(data)
+                if seen > A_SCREEN:
+                    self._full.set()
+        except OSError:
             pass
-    except OSError:
-        pass
 
 
 def _children(pid: int) -> list[int]:

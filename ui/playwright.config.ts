@@ -1,4 +1,5 @@
 import { defineConfig } from "@playwright/test";
+import { LAUNCH, VIEWPORT } from "./browser.mjs";
 
 export default defineConfig({
   testDir: "e2e",
@@ -11,12 +12,8 @@ export default defineConfig({
   reporter: [["list"]],
   use: {
     browserName: "chromium",
-    viewport: { width: 1280, height: 800 },
+    viewport: VIEWPORT,
     screenshot: "only-on-failure",
-    launchOptions: {
-      executablePath: process.env.SONDE_BROWSER ?? "/usr/bin/chromium",
-      // Chromium's sandbox refuses to run as root, which containers test as.
-      args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
-    },
+    launchOptions: LAUNCH,
   },
 });

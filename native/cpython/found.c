@@ -28,6 +28,8 @@ static struct {
     _Atomic uint32_t waits;
 } found[MOST_FOUND];
 static _Atomic uint32_t found_used;
+// How many of them have not ended: with none, as almost always, a release pays one load.
+static _Atomic uint32_t found_open;
 
 static uint64_t next_number(char **at)
 {
@@ -92,11 +94,14 @@ static bool keep(uint64_t key)
     uint32_t n = atomic_load(&found_used);
     for (uint32_t i = 0; i < n; i++)
         if (atomic_load(&found[i].key) == key) {
+            atomic_fetch_add(&found_open, 1);
             atomic_fetch_add(&found[i].waits, 1);
             return true;
         }
     if (n == MOST_FOUND)
         return false;
+    // Counted before it can be seen: who sees it counts it down.
+    atomic_fetch_add(&found_open, 1);
     atomic_store(&found[n].key, key);
     atomic_store(&found[n].waits, 1);
     atomic_store(&found_used, n + 1);
@@ -105,6 +110,8 @@ static bool keep(uint64_t key)
 
 void sonde_found_wait_over(const void *pointer)
 {
+    if (!atomic_load_explicit(&found_open, memory_order_relaxed))
+        return;
     uint64_t key = (uint64_t)(uintptr_t)pointer;
     uint32_t n = atomic_load_explicit(&found_used, memory_order_relaxed);
     for (uint32_t i = 0; i < n; i++) {
@@ -113,8 +120,10 @@ void sonde_found_wait_over(const void *pointer)
         uint32_t waits = atomic_load(&found[i].waits);
         while (waits && !atomic_compare_exchange_weak(&found[i].waits, &waits, waits - 1))
             ;
-        if (waits)
+        if (waits) {
+            atomic_fetch_sub(&found_open, 1);
             sonde_wait_end(pointer);
+        }
         return;
     }
 }

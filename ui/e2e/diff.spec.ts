@@ -1,7 +1,14 @@
 /** The diff: what both reports say, side by side; overlap and coverage counted once more. */
 
 import type { Page } from "@playwright/test";
-import { expect, open, report, test, type RecordingName } from "./sonde";
+import {
+  compared,
+  expect,
+  open,
+  report,
+  test,
+  type RecordingName,
+} from "./sonde";
 
 interface Node {
   id: number;
@@ -103,6 +110,29 @@ test("the table: the own time that both reports say", async ({
   );
   expect(seen.length).toBeGreaterThan(3);
   expect(seen.slice(0, 8)).toEqual(changes.slice(0, seen.length).slice(0, 8));
+});
+
+test("the rows and measures of sonde diff", async ({ page, served }) => {
+  const told = compared("shop", "repaired");
+  await open(page, await served("shop", "repaired"), "diff");
+  expect(await measure(page, "overlap")).toBeCloseTo(told.overlap, 9);
+  for (const id of ["base_by_new", "new_by_base"])
+    expect(await measure(page, id)).toBeCloseTo(told.hot_edge_coverage[id], 9);
+  const seen = await page.locator(".diff-rows .row").evaluateAll((rows) =>
+    rows.map((row) => {
+      const { base, new: fresh, delta } = (row as HTMLElement).dataset;
+      const name = row.querySelector("bdi.name")!.textContent;
+      return `${name} ${base} ${fresh} ${delta}`;
+    }),
+  );
+  expect(seen.length).toBeGreaterThan(3);
+  const rows: { name: string; base: number; new: number; delta: number }[] =
+    told.rows;
+  expect(seen).toEqual(
+    rows
+      .slice(0, seen.length)
+      .map((row) => `${row.name} ${row.base} ${row.new} ${row.delta}`),
+  );
 });
 
 test("base and new exchanged", async ({ page, served }) => {

@@ -1,19 +1,11 @@
 /** A recording of nothing says so, in every view. */
 
+import { VIEWS } from "../browser.mjs";
 import { expect, open, test } from "./sonde";
 
 test("nothing was recorded", async ({ page, served }) => {
   const url = await served("empty");
-  for (const view of [
-    "overview",
-    "flame",
-    "sandwich",
-    "tree",
-    "timeline",
-    "locks",
-    "source",
-    "diff",
-  ]) {
+  for (const view of VIEWS) {
     await open(page, url, view);
     await expect(page.locator("main#view")).toContainText(/[a-z]{2}/);
     await page.mouse.move(640, 300);

@@ -1,21 +1,12 @@
 /** Names that mean harm change nothing but text, in every view. */
 
-import { expect, open, test, written } from "./sonde";
 import { pathToFileURL } from "node:url";
-
-const VIEWS = [
-  "overview",
-  "flame",
-  "sandwich",
-  "tree",
-  "timeline",
-  "locks",
-  "source",
-];
+import { VIEWS } from "../browser.mjs";
+import { expect, open, test, written } from "./sonde";
 
 for (const from of ["server", "file"]) {
   test.describe(`from a ${from}`, () => {
-    for (const view of [...VIEWS, "diff"]) {
+    for (const view of VIEWS) {
       test(view, async ({ page, served }) => {
         const names =
           view === "diff"

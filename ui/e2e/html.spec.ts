@@ -1,27 +1,15 @@
 /** One file from disk, offline, shows what the server shows. */
 
 import { pathToFileURL } from "node:url";
+import { faults, VIEWS } from "../browser.mjs";
 import { expect, open, report, test, written } from "./sonde";
 
 test("every view, without a network", async ({ browser }) => {
   const file = written("shop.html", ["shop", "repaired"], "--with-source");
   const context = await browser.newContext({ offline: true });
   const page = await context.newPage();
-  const wrong: string[] = [];
-  page.on("pageerror", (error) => wrong.push(String(error)));
-  page.on("console", (message) => {
-    if (message.type() === "error") wrong.push(message.text());
-  });
-  for (const view of [
-    "overview",
-    "flame",
-    "sandwich",
-    "tree",
-    "timeline",
-    "locks",
-    "source",
-    "diff",
-  ]) {
+  const wrong = faults(page);
+  for (const view of VIEWS) {
     await open(page, pathToFileURL(file).href, view);
     await expect(page.locator("main#view")).not.toBeEmpty();
     await page.waitForTimeout(200);

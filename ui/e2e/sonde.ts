@@ -6,6 +6,7 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { test as base, expect, type Page } from "@playwright/test";
+import { address, faults } from "../browser.mjs";
 import { folder, SONDE } from "./record";
 
 export { expect };
@@ -26,17 +27,25 @@ export function report(
   view: string,
   ...options: string[]
 ): any {
-  const words = ["report", file(name), view, "--json", ...options];
+  return told("report", file(name), view, "--json", ...options);
+}
+
+/** `sonde diff BASE NEW --json`, read. */
+export function compared(base: RecordingName, fresh: RecordingName): any {
+  return told("diff", file(base), file(fresh), "--json");
+}
+
+function told(...words: string[]): any {
   const key = words.join(" ");
-  let told = TOLD.get(key);
-  if (told === undefined) {
-    told = execFileSync(SONDE, words, {
+  let said = TOLD.get(key);
+  if (said === undefined) {
+    said = execFileSync(SONDE, words, {
       maxBuffer: 1 << 28,
       encoding: "utf8",
     });
-    TOLD.set(key, told);
+    TOLD.set(key, said);
   }
-  return JSON.parse(told);
+  return JSON.parse(said);
 }
 
 /** `sonde view ... --html OUT`, and where it was written. */
@@ -66,20 +75,6 @@ async function serve(names: RecordingName[]): Promise<Served> {
   return { url: await address(process), stop: () => stopped(process) };
 }
 
-function address(process: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let said = "";
-    process.stderr!.on("data", (text: Buffer) => {
-      said += text.toString();
-      const found = /http:\/\/127\.0\.0\.1:\d+\/\S+\//.exec(said);
-      if (found) resolve(found[0]);
-    });
-    process.on("exit", () =>
-      reject(new Error(`the server did not start: ${said}`)),
-    );
-  });
-}
-
 function stopped(process: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     process.removeAllListeners("exit");
@@ -107,16 +102,7 @@ export const test = base.extend<{ page: Page }, Shared>({
     { scope: "worker" },
   ],
   page: async ({ page }, use) => {
-    const wrong: string[] = [];
-    page.on("pageerror", (error) => wrong.push(error.stack ?? String(error)));
-    page.on("console", (message) => {
-      if (message.type() === "error") wrong.push(message.text());
-    });
-    page.on("request", (request) => {
-      const url = new URL(request.url());
-      const own = ["127.0.0.1", "localhost", ""].includes(url.hostname);
-      if (!own) wrong.push(`asked ${request.url()}`);
-    });
+    const wrong = faults(page);
     await use(page);
     expect(wrong).toEqual([]);
   },

@@ -9,6 +9,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "@playwright/test";
+import { LAUNCH, VIEWPORT } from "../browser.mjs";
 
 const [file, folder] = process.argv.slice(2);
 const url = pathToFileURL(file).href;
@@ -46,15 +47,12 @@ const PICTURES = {
   diff: {},
 };
 
-const browser = await chromium.launch({
-  executablePath: process.env.SONDE_BROWSER ?? "/usr/bin/chromium",
-  args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
-});
+const browser = await chromium.launch(LAUNCH);
 try {
   for (const [view, { state = "", act }] of Object.entries(PICTURES)) {
     for (const scheme of view === "overview" ? ["light", "dark"] : ["light"]) {
       const page = await browser.newPage({
-        viewport: { width: 1280, height: 800 },
+        viewport: VIEWPORT,
         colorScheme: scheme,
       });
       await page.goto(`${url}#view=${view}&${state}`);

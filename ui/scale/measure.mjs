@@ -8,17 +8,17 @@
 import { spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { chromium } from "@playwright/test";
+import {
+  address,
+  faults,
+  LAUNCH,
+  VIEWPORT,
+  VIEWS as ALL,
+} from "../browser.mjs";
 
 const [sonde, recording, file] = process.argv.slice(2);
-const VIEWS = [
-  "overview",
-  "flame",
-  "sandwich",
-  "tree",
-  "timeline",
-  "locks",
-  "source",
-];
+// One recording has nothing to be compared with.
+const VIEWS = ALL.filter((view) => view !== "diff");
 const QUIET_MS = 500;
 const TIMES = 3;
 
@@ -156,22 +156,11 @@ async function gestures(page, url) {
 const server = spawn(sonde, ["view", recording, "--no-open"], {
   stdio: ["ignore", "ignore", "pipe"],
 });
-const url = await new Promise((resolve) => {
-  let said = "";
-  server.stderr.on("data", (text) => {
-    said += text;
-    const found = /http:\/\/\S+\//.exec(said);
-    if (found) resolve(found[0]);
-  });
-});
-const browser = await chromium.launch({
-  executablePath: process.env.SONDE_BROWSER ?? "/usr/bin/chromium",
-  args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
-});
+const url = await address(server);
+const browser = await chromium.launch(LAUNCH);
 try {
-  const page = await browser.newPage({
-    viewport: { width: 1280, height: 800 },
-  });
+  const page = await browser.newPage({ viewport: VIEWPORT });
+  const wrong = faults(page);
   page.setDefaultTimeout(120_000);
   await page.addInitScript(watch);
   page.profiler = await page.context().newCDPSession(page);
@@ -184,6 +173,8 @@ try {
     told.file.push(await drawn(page, pathToFileURL(file).href, view));
   }
   told.gestures = await gestures(page, url);
+  // A page that fails is quick.
+  if (wrong.length) throw new Error(wrong.join("\n"));
   console.log(JSON.stringify(told));
 } finally {
   await browser.close();

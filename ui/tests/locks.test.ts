@@ -2,12 +2,10 @@ import { describe, expect, test } from "vitest";
 import { synthetic } from "../src/data/synthetic";
 import { filled, histogram, powerOf } from "../src/views/locks/histogram";
 import {
-  ASPECTS,
   aspectsOf,
   Columns,
   DEFAULT_ASPECTS,
   select,
-  type Aspect,
   type Parts,
 } from "../src/views/locks/parts";
 import {
@@ -17,7 +15,7 @@ import {
   whole,
   type Group,
 } from "../src/views/locks/regroup";
-import type { Waits } from "../src/data/recording";
+import { ASPECTS, type Aspect, type Waits } from "../src/data/recording";
 
 const MS = 1_000_000;
 const recording = synthetic();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Aspect } from "../src/data/recording";
 import { synthetic } from "../src/data/synthetic";
 import {
   chain,
@@ -8,12 +9,7 @@ import {
 } from "../src/views/locks/chain";
 import { moved } from "../src/views/locks/chips";
 import { longest, pairs } from "../src/views/locks/pairs";
-import {
-  Columns,
-  DEFAULT_ASPECTS,
-  select,
-  type Aspect,
-} from "../src/views/locks/parts";
+import { Columns, DEFAULT_ASPECTS, select } from "../src/views/locks/parts";
 import { whole } from "../src/views/locks/regroup";
 import { Rows } from "../src/views/locks/rows";
 import { label, summedUp } from "../src/views/locks/words";

@@ -18,7 +18,10 @@ Output = Annotated[
 Rate = Annotated[
     int, typer.Option(metavar="HZ", help="Samples per second of each thread's CPU time.")
 ]
-What = Annotated[str, typer.Option(metavar="LIST", help="What to record, of: cpu, locks, waits.")]
+What = Annotated[
+    str,
+    typer.Option(metavar="LIST", help="What to record, of: cpu, locks, waits, threads."),
+]
 Sampler = Annotated[
     str,
     typer.Option(

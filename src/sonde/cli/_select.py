@@ -34,14 +34,27 @@ Span = Annotated[
 Running = Annotated[bool, typer.Option("--running", help="Count time on a processor (default).")]
 Waiting = Annotated[bool, typer.Option("--waiting", help="Count time off the processor instead.")]
 Wall = Annotated[bool, typer.Option("--wall", help="Count both.")]
+Taken = Annotated[
+    str | None,
+    typer.Option(
+        "--taken",
+        metavar="THIEF",
+        help="Count what others took of the running time: queue, quota, hypervisor or all.",
+    ),
+]
 MergeLines = Annotated[
     bool, typer.Option("--merge-lines", help="One node per function, whichever lines ran.")
 ]
 
 
-def time_of(running: bool, waiting: bool, wall: bool) -> Time | None:
+def time_of(running: bool, waiting: bool, wall: bool, taken: str | None = None) -> Time | None:
     """The time asked for, None if none was."""
-    options: list[tuple[bool, Time]] = [(running, "running"), (waiting, "waiting"), (wall, "wall")]
+    options: list[tuple[bool, Time]] = [
+        (running, "running"),
+        (waiting, "waiting"),
+        (wall, "wall"),
+        (taken is not None, "taken"),
+    ]
     asked = [time for given, time in options if given]
     if len(asked) > 1:
         raise UsageError(f"--{asked[0]} and --{asked[1]} exclude each other")
@@ -57,12 +70,14 @@ def selection_of(
     *,
     span: str | None = None,
     end_option: str = "--to",
+    taken: str | None = None,
 ) -> Selection:
     pid = whole("--process", process, "a process id")
     start_s, end_s = seconds("--from", start), seconds(end_option, end)
     from sonde.views.selection import select
 
-    return select(time or "running", thread, pid, start_s, end_s, span)
+    thief = None if taken == "all" else taken
+    return select(time or "running", thread, pid, start_s, end_s, span, thief)
 
 
 def whole(option: str, text: str | None, meaning: str) -> int | None:

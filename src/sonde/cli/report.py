@@ -18,6 +18,7 @@ from sonde.cli._select import (
     Running,
     Span,
     Start,
+    Taken,
     Thread,
     Waiting,
     Wall,
@@ -58,6 +59,7 @@ def report(
     running: Running = False,
     waiting: Waiting = False,
     wall: Wall = False,
+    taken: Taken = None,
     merge_lines: MergeLines = False,
     by: Annotated[
         str | None,
@@ -84,11 +86,12 @@ def report(
       sonde report app.sonde locks --by lock,owner_function,waiter_thread
       sonde report app.sonde waits --at 2.5
       sonde report app.sonde locks --span checkout
+      sonde report app.sonde flat --taken queue
     """
     if view not in VIEWS:
         raise UsageError(f"there is no view {view!r}; the views are {', '.join(VIEWS)}")
     rows = whole("--top", top, "a number of rows")
-    time = time_of(running, waiting, wall)
+    time = time_of(running, waiting, wall, taken)
     if time is not None and view not in OF_TIME:
         raise UsageError(f"--{time} is for the views {', '.join(OF_TIME)}, not for {view}")
     if merge_lines and view != "tree":
@@ -102,7 +105,7 @@ def report(
         raise UsageError(f"--at takes a second of the recording, not {at!r}")
     if view == "waits" and (start is not None or end is not None):
         raise UsageError("waits is of one moment: choose it with --at, not with --from and --to")
-    selection = selection_of(time, thread, process, start, end, span=span)
+    selection = selection_of(time, thread, process, start, end, span=span, taken=taken)
     if view == "quality" and (selection.narrowed or rows is not None):
         raise UsageError("quality is of the whole recording and takes no choice of a part")
 

@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Time = Literal["running", "waiting", "wall"]
-"""The time a view counts: on a processor, off it, or both."""
+Time = Literal["running", "waiting", "wall", "taken"]
+"""The time a view counts: on a processor, off it, both, or what others took of the first."""
 
 RUNNING_STATE = 0
 """Any other state of a sample is a kind of waiting."""
@@ -50,7 +50,7 @@ def choose(
     """
     keep = np.ones(len(thread), dtype=bool)
     waiting = state != RUNNING_STATE
-    if choice.time == "running":
+    if choice.time in ("running", "taken"):
         keep &= ~waiting
     elif choice.time == "waiting":
         keep &= waiting

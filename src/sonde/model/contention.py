@@ -141,6 +141,16 @@ class Blames:
     def __len__(self) -> int:
         return len(self.contention)
 
+    def chosen(self, keep: Flags) -> Blames:
+        return Blames(
+            self.contention[keep],
+            self.thread[keep],
+            self.context[keep],
+            self.start[keep],
+            self.ns[keep],
+            self.handed[keep],
+        )
+
 
 def blames(found: Contentions, rows: Ints | None = None, *, block: int = BLOCK) -> Iterator[Blames]:
     """Who is to blame for the given contentions, a block at a time; no wait is in two blocks.
@@ -164,14 +174,29 @@ def blames(found: Contentions, rows: Ints | None = None, *, block: int = BLOCK) 
 
 def _blames(found: Contentions, rows: Ints, sizes: Ints) -> Blames:
     """Cut each wait at the releases during it."""
-    holds = found.holds
     contention = np.repeat(rows, sizes)
     place = np.arange(len(contention)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    cut = blames_at(found, contention, place)
+    # A wait without length is a wait all the same.
     tail = place == np.repeat(sizes, sizes) - 1
+    keep = (cut.ns > 0) | (tail & (found.end[contention] == found.start[contention]))
+    return cut.chosen(keep)
+
+
+def blames_at(found: Contentions, contention: Ints, place: Ints) -> Blames:
+    """Single parts of waits: the one up to the release at this place, or after the last of them.
+
+    Parts may be without length: a release at the same moment, or outside of the range looked at.
+    """
+    holds = found.holds
+    tail = place == np.where(found.whole[contention], 0, found.held[contention])
     start, end = found.start[contention], found.end[contention]
 
     hold = np.where(tail, 0, found.first[contention] + place)
+    since = start
     if len(holds):
+        before = np.where(place == 0, 0, found.first[contention] + place - 1)
+        since = np.where(place == 0, start, np.clip(holds.until[before], start, end))
         until = np.where(tail, end, np.clip(holds.until[hold], start, end))
         owner = np.where(tail, found.tail_thread[contention], holds.thread[hold])
         context = np.where(tail, found.tail_context[contention], holds.context[hold])
@@ -187,12 +212,8 @@ def _blames(found: Contentions, rows: Ints, sizes: Ints) -> Blames:
     owner = np.where(unsure, NOBODY, owner)
     context = np.where(owner == NOBODY, NOBODY, context)
 
-    since = np.where(place == 0, start, np.roll(until, 1))
-    ns = until - since
-    # A wait without length is a wait all the same.
-    keep = (ns > 0) | (tail & (end == start))
     handed = tail & (found.outcome[contention] == ENTERED) & ~found.whole[contention]
-    return Blames(contention[keep], owner[keep], context[keep], since[keep], ns[keep], handed[keep])
+    return Blames(contention, owner, context, since, until - since, handed)
 
 
 def summed(index: Ints, ns: Ints, size: int) -> Ints:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.model.contention import Contentions, Flags, Ints, blames, summed
+from sonde.model.contention import Contentions, Flags, Ints, blames_at, summed
 from sonde.model.pressure import Pressure
 
 DEEPEST = 6
@@ -39,7 +39,7 @@ class _Spans:
     start: Ints
     end: Ints
 
-    def chosen(self, keep: Flags) -> _Spans:
+    def chosen(self, keep: Flags | slice) -> _Spans:
         return _Spans(
             self.path[keep], self.row[keep], self.thread[keep], self.start[keep], self.end[keep]
         )
@@ -57,9 +57,7 @@ def wait_chains(found: Contentions, lock: Ints, label: Ints, begin: Flags) -> li
     nested, paths = _Nested(found), _Paths()
     spans = _holds(found, lock, label, begin, paths)
     for at in range(0, len(spans.row), BLOCK):
-        part = np.zeros(len(spans.row), dtype=bool)
-        part[at : at + BLOCK] = True
-        _follow(spans.chosen(part), lock, label, pressure, nested, paths)
+        _follow(spans.chosen(slice(at, at + BLOCK)), lock, label, pressure, nested, paths)
     return paths.chains()
 
 
@@ -74,10 +72,12 @@ def _follow(
         of_span, contention, owner, context, start, end, follow = nested.within(spans)
         passed_on = pressure.between(spans.row[of_span], start, end)
         paths.add(spans.path, np.maximum(weight - summed(of_span, passed_on, len(weight)), 0))
-        path = paths.longer(spans.path[of_span], lock[contention], label[context])
-        spans = _Spans(path, spans.row[of_span], owner, start, end)
-        last = spans.chosen(~follow)
-        paths.add(last.path, pressure.between(last.row, last.start, last.end))
+        # Most of what owners did while nobody waited for them leads nowhere: not one step more.
+        felt = np.flatnonzero(passed_on)
+        of_span, follow, passed_on = of_span[felt], follow[felt], passed_on[felt]
+        path = paths.longer(spans.path[of_span], lock[contention[felt]], label[context[felt]])
+        paths.add(path[~follow], passed_on[~follow])
+        spans = _Spans(path, spans.row[of_span], owner[felt], start[felt], end[felt])
         spans = spans.chosen(follow)
     paths.add(spans.path, pressure.between(spans.row, spans.start, spans.end))
 
@@ -87,28 +87,31 @@ class _Paths:
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[int, int, int], int] = {}
-        self.ns: list[int] = []
+        self.ns = np.zeros(0, dtype=np.int64)
 
     def longer(self, path: Ints, lock: Ints, label: Ints) -> Ints:
-        links = np.stack([path, lock, label], axis=1)
-        if not len(links):
+        if not len(path):
             return np.zeros(0, dtype=np.int64)
-        distinct, inverse = np.unique(links, axis=0, return_inverse=True)
+        order = np.lexsort((label, lock, path))
+        links = np.stack([path, lock, label])[:, order]
+        first = np.ones(len(path), dtype=bool)
+        first[1:] = (links[:, 1:] != links[:, :-1]).any(axis=0)
         numbers = [
             self.numbers.setdefault((above, of, at), len(self.numbers))
-            for above, of, at in distinct.tolist()
+            for above, of, at in links[:, first].T.tolist()
         ]
-        self.ns += [0] * (len(self.numbers) - len(self.ns))
-        return np.array(numbers, dtype=np.int64)[inverse.reshape(-1)]
+        self.ns = np.pad(self.ns, (0, len(self.numbers) - len(self.ns)))
+        found = np.empty(len(path), dtype=np.int64)
+        found[order] = np.array(numbers, dtype=np.int64)[np.cumsum(first) - 1]
+        return found
 
     def add(self, path: Ints, ns: Ints) -> None:
-        for number, spent in enumerate(summed(path, ns, len(self.ns)).tolist()):
-            self.ns[number] += spent
+        self.ns += summed(path, ns, len(self.ns))
 
     def chains(self) -> list[WaitChain]:
         links = {number: (above, of, at) for (above, of, at), number in self.numbers.items()}
         found = []
-        for number, ns in enumerate(self.ns):
+        for number, ns in enumerate(self.ns.tolist()):
             chain = []
             above = number
             while above >= 0:
@@ -124,8 +127,11 @@ class _Nested:
 
     def __init__(self, found: Contentions) -> None:
         self.order = np.lexsort((found.start, found.thread))
-        self.span = int(found.end.max()) + 2
+        # One line of time for all, each thread's own stretch after the one before. A hold may end
+        # after all waits of the range looked at.
+        self.span = max(int(found.end.max()), int(found.holds.until.max())) + 2
         self.found = found
+        self.released = found.holds.lock * self.span + found.holds.until
         of = found.thread[self.order] * self.span
         self.start = of + found.start[self.order]
         # Waits of one thread follow each other; where clocks disagree, as if they did.
@@ -143,32 +149,29 @@ class _Nested:
         other = self.found.lock[contention] != spans.row[of_span]
         of_span, contention = of_span[other], contention[other]
 
-        met, inverse = np.unique(contention, return_inverse=True)
-        blocks = list(blames(self.found, met))
-        names = ("contention", "thread", "context", "start", "ns", "handed")
-        columns = [
-            np.concatenate([getattr(block, name) for block in blocks] or [np.zeros(0, np.int64)])
-            for name in names
-        ]
-        by_contention = np.argsort(columns[0], kind="stable")
-        row, owner, context, start, ns, handed = (column[by_contention] for column in columns)
-        first = np.searchsorted(row, met, "left")
-        last = np.searchsorted(row, met, "right")
-        of_pair, part = _ranges(first[inverse], last[inverse])
-        span = of_span[of_pair]
-        begin = np.maximum(start[part], spans.start[span])
-        end = np.minimum(start[part] + ns[part], spans.end[span])
-        of = contention[of_pair]
-        follow = (owner[part] >= 0) & (handed[part] == 0)
-        keep = end > begin
+        # Of a long wait in a queue only the releases within the span are looked at.
+        found = self.found
+        begin = np.maximum(found.start[contention], spans.start[of_span])
+        end = np.minimum(found.end[contention], spans.end[of_span])
+        first = found.first[contention]
+        last = first + np.where(found.whole[contention], 0, found.held[contention])
+        base = found.lock[contention] * self.span
+        low = np.clip(np.searchsorted(self.released, base + begin, "right"), first, last)
+        high = np.clip(np.searchsorted(self.released, base + end, "left"), low, last)
+        of_pair, hold = _ranges(low, high + 1)
+        part = blames_at(found, contention[of_pair], hold - first[of_pair])
+        start = np.maximum(part.start, begin[of_pair])
+        stop = np.minimum(part.start + part.ns, end[of_pair])
+        keep = stop > start
+        part = part.chosen(keep)
         return (
-            span[keep],
-            of[keep],
-            owner[part][keep],
-            context[part][keep],
-            begin[keep],
-            end[keep],
-            follow[keep],
+            of_span[of_pair][keep],
+            part.contention,
+            part.thread,
+            part.context,
+            start[keep],
+            stop[keep],
+            (part.thread >= 0) & ~part.handed,
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import shm
 from .conduct import Conduct
 from .contexts import Contexts
+from .metrics import Metrics
 from .remote import RemoteReader
 from .steering import Steering
 from .target import TargetProcess
@@ -163,12 +164,21 @@ class Admission:
             self._roster.drop(target, None)
             return
         self._roster.watch(pid)
+        target.metrics = Metrics(target) if "threads" in conduct.what else None
         armed = target.armed
         target.polls_waits = "waits" in conduct.what and not armed.wait_signals
         self._roster.tally.armed(armed)
         exact = int(armed.sampler == "perf-user")
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
         self._tell("admitted", pid)
+
+    def step_metrics(self) -> None:
+        for target in self._roster:
+            if target.metrics is None and "threads" in self.conduct.what:
+                target.metrics = Metrics(target)
+            if target.metrics is not None:
+                told = not self.conduct.paused and "threads" in self.conduct.what
+                target.metrics.step(self._steering.threads_of(target.pid), told=told)
 
     # ---- a program replaces itself
 

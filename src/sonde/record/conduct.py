@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from .steering import Steering
     from .target import TargetProcess
 
-_BITS = {"cpu": shm.WHAT_CPU, "waits": shm.WHAT_WAITS, "locks": shm.WHAT_LOCKS}
+# Of threads the kernel tells, not the agent.
+_BITS = {"cpu": shm.WHAT_CPU, "waits": shm.WHAT_WAITS, "locks": shm.WHAT_LOCKS, "threads": 0}
 
 
 class Conduct:

@@ -17,6 +17,8 @@ _HARDWARE, _SOFTWARE = 0, 1
 _CPU_CYCLES = 0
 TASK_CLOCK = 1
 CONTEXT_SWITCHES = 3
+_MIGRATIONS, _MINOR_FAULTS, _MAJOR_FAULTS = 4, 5, 6
+_INSTRUCTIONS, _CACHE_MISSES, _BRANCH_MISSES = 1, 3, 5
 
 _INHERIT = 1 << 1
 _EXCLUDE_KERNEL = 1 << 5
@@ -25,6 +27,7 @@ _INHERIT_THREAD = 1 << 35
 _REMOVE_ON_EXEC = 1 << 36
 _SIGTRAP = 1 << 37
 _CLOEXEC = 8
+_FORMAT_GROUP = 1 << 3
 
 # perf_event_attr up to sig_data (PERF_ATTR_SIZE_VER7, kernel 5.13)
 _ATTR = struct.Struct("<IIQQQQQ II QQQQ Ii Q I HH II Q")
@@ -57,12 +60,50 @@ def open_cycles(tid: int) -> int:
     return _open(tid, _HARDWARE, _CPU_CYCLES, 0, _EXCLUDE_KERNEL | _EXCLUDE_HV, 0)
 
 
-def _open(tid: int, kind: int, config: int, period: int, flags: int, sig_data: int) -> int:
+# What a thread can be asked for, in the order the counters are read in.
+COUNTED: dict[str, tuple[int, int]] = {
+    "cpu_ns": (_SOFTWARE, TASK_CLOCK),
+    "migrations": (_SOFTWARE, _MIGRATIONS),
+    "minor_faults": (_SOFTWARE, _MINOR_FAULTS),
+    "major_faults": (_SOFTWARE, _MAJOR_FAULTS),
+    "cycles": (_HARDWARE, _CPU_CYCLES),
+    "instructions": (_HARDWARE, _INSTRUCTIONS),
+    "cache_misses": (_HARDWARE, _CACHE_MISSES),
+    "branch_misses": (_HARDWARE, _BRANCH_MISSES),
+}
+
+
+def open_counters(tid: int, names: list[str], *, exclude_kernel: bool) -> list[int]:
+    """Counters of one thread as a group: read from the first, they are all of one moment."""
+    flags = _EXCLUDE_HV | (_EXCLUDE_KERNEL if exclude_kernel else 0)
+    opened: list[int] = []
+    try:
+        for name in names:
+            kind, config = COUNTED[name]
+            group = opened[0] if opened else -1
+            opened.append(_open(tid, kind, config, 0, flags, 0, _FORMAT_GROUP, group))
+    except OSError:
+        for fd in opened:
+            os.close(fd)
+        raise
+    return opened
+
+
+def _open(
+    tid: int,
+    kind: int,
+    config: int,
+    period: int,
+    flags: int,
+    sig_data: int,
+    read_format: int = 0,
+    group: int = -1,
+) -> int:
     attr = _ATTR.pack(
-        kind, _ATTR.size, config, period, 0, 0, flags,
+        kind, _ATTR.size, config, period, 0, read_format, flags,
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, sig_data,
     )  # fmt: skip
-    fd: int = _syscall(_PERF_EVENT_OPEN, attr, tid, -1, -1, _CLOEXEC)
+    fd: int = _syscall(_PERF_EVENT_OPEN, attr, tid, -1, group, _CLOEXEC)
     if fd < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))

@@ -30,7 +30,9 @@ from . import sessions
 from .admission import Admission
 from .control import Control
 from .listening import listen
+from .metrics import STEP_NS
 from .roster import Roster
+from .taken import cpu_includes_steal
 from .tally import target_facts
 
 # How long to sleep between drains: short enough that no ring fills up, else as long as it may be.
@@ -54,6 +56,8 @@ class Recorder:
         self._control: socket.socket | None = control
         self._config = config
         self._writer = Writer(config["path"], target_facts(config))
+        if "threads" in config["what"]:
+            self._writer.target({"cpu_includes_steal": cpu_includes_steal()})
         self._root: int | None = None
         self._stopping = False
         self._ended = self._began
@@ -84,7 +88,7 @@ class Recorder:
     def run(self) -> None:
         self._say({"ready": self.path, "path": self._writer.path})
         next_flush = time.monotonic_ns() + FLUSH_NS
-        next_sweep = next_count = next_flush
+        next_sweep = next_count = next_step = next_flush
         try:
             while not self._stopping:
                 left = (next_flush - time.monotonic_ns()) / 1e9
@@ -99,6 +103,9 @@ class Recorder:
                 if now >= next_count:
                     self._write_quality()
                     next_count = now + COUNT_NS
+                if now >= next_step:
+                    self._admission.step_metrics()
+                    next_step = now + STEP_NS
                 if now >= next_flush:
                     for target in self._roster:
                         target.poll_cpu(self._conduct.longest_period)

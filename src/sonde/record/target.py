@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sonde.recording.writer import Writer
 
     from .arming import Armed
+    from .metrics import Metrics
 
 
 # A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
@@ -63,6 +64,7 @@ class TargetProcess:
         self._counted: Container[str] | None = ()
         """What is captured at the moment; None: nothing, this is a pause."""
         self.armed: Armed | None = None
+        self.metrics: Metrics | None = None
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
         self.started = time.monotonic_ns()
@@ -93,6 +95,18 @@ class TargetProcess:
             start, cpu = self.baseline_of(tid)
             time_ = self._times[tid] = ThreadTime(self, tid, start or born, cpu)
         return time_
+
+    def thread_row(self, tid: int, born: int) -> int:
+        """A row of the thread's, whichever interpreter it runs."""
+        time_ = self.time_of(tid, born)
+        return next(iter(time_.rows.values())) if time_.rows else time_.row(0)
+
+    def ended_unseen(self, tid: int, now: int, cpu: int) -> None:
+        """A thread is over; one that never told anything itself ended about now."""
+        time_ = self._times.get(tid)
+        if time_ is not None and time_.last_time == time_.born:
+            time_.last_time = now
+            time_.last_cpu += cpu
 
     def still_waits(self, tid: int, wait: OpenWait) -> None:
         """A thread was seen waiting; whether that wait ever ends is not known yet."""
@@ -268,6 +282,9 @@ class TargetProcess:
             self.armed.close()
         self.drain()
         self.captures(self._counted)
+        if self.metrics is not None:
+            self.metrics.step(told=self._counted is not None and "threads" in self._counted)
+            self.metrics.close()
         now = time.monotonic_ns()
         alive = set() if ended else self._alive()
         for tid, time_ in self._times.items():

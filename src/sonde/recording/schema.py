@@ -158,6 +158,37 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table("pauses", (_time("start_ns"), _time("end_ns"))),
+    # What a thread used between `time` and the row before it; -1: not counted on that machine.
+    Table(
+        "metrics",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            _time("cpu_ns"),
+            _time("run_delay_ns"),
+            Column("voluntary", "i64", default=-1),
+            Column("involuntary", "i64", default=-1),
+            Column("migrations", "i64", default=-1),
+            Column("minor_faults", "i64", default=-1),
+            Column("major_faults", "i64", default=-1),
+            Column("cycles", "i64", default=-1),
+            Column("instructions", "i64", default=-1),
+            Column("cache_misses", "i64", default=-1),
+            Column("branch_misses", "i64", default=-1),
+        ),
+    ),
+    # The same of the machine and of a process's control group: what others took.
+    Table(
+        "machine",
+        (
+            Column("process", "u32", refers="processes"),
+            _time("time", ascending=True),
+            _time("busy_ns"),
+            _time("idle_ns"),
+            _time("steal_ns"),
+            _time("throttled_ns"),
+        ),
+    ),
 )
 
 

@@ -196,6 +196,54 @@ class LockEvents:
         return len(self.time)
 
 
+@dataclass(frozen=True)
+class Metrics:
+    """What threads used since their row before; -1: not counted on that machine."""
+
+    thread: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    cpu_ns: NDArray[np.int64]
+    run_delay_ns: NDArray[np.int64]
+    """Ready to run, and standing in the queue of a processor."""
+    voluntary: NDArray[np.int64]
+    """Switches to another thread because this one waited; `involuntary`: though it could run."""
+    involuntary: NDArray[np.int64]
+    migrations: NDArray[np.int64]
+    minor_faults: NDArray[np.int64]
+    major_faults: NDArray[np.int64]
+    cycles: NDArray[np.int64]
+    instructions: NDArray[np.int64]
+    cache_misses: NDArray[np.int64]
+    branch_misses: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What all processors did since the row before, and what a process's group was kept from."""
+
+    process: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    busy_ns: NDArray[np.int64]
+    """With the time that was stolen."""
+    idle_ns: NDArray[np.int64]
+    steal_ns: NDArray[np.int64]
+    throttled_ns: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+def no_metrics() -> Metrics:
+    return Metrics(np.zeros(0, np.uint32), *(np.zeros(0, np.int64) for _ in range(12)))
+
+
+def no_machine() -> Machine:
+    return Machine(np.zeros(0, np.uint32), *(np.zeros(0, np.int64) for _ in range(5)))
+
+
 def no_locks() -> Locks:
     return Locks(np.zeros(0, np.uint32), np.zeros(0, np.uint64), [])
 
@@ -230,3 +278,5 @@ class Recording:
     lock_events: LockEvents = field(default_factory=no_lock_events)
     pauses: Pauses = field(default_factory=no_pauses)
     spans: Spans = field(default_factory=no_spans)
+    metrics: Metrics = field(default_factory=no_metrics)
+    machine: Machine = field(default_factory=no_machine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sonde.model.thieves import THIEVES
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import line
 from sonde.views.words import count, duration
@@ -11,7 +12,7 @@ from sonde.views.words import count, duration
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.threads import Threads
+    from sonde.views.threads import ThreadRow, Threads
 
 TOP = 20
 """Rows shown unless told."""
@@ -39,3 +40,31 @@ def render(result: Threads, out: Console, *, top: int | None = None) -> None:
     left = len(result.rows) - len(shown)
     if left > 0:
         line(out, (f"{'…':>9} {count(left, 'more thread')}", "dim"))
+    if any(row.taken_ns is not None for row in shown):
+        line(out, "")
+        _used(shown, out)
+
+
+def _used(rows: list[ThreadRow], out: Console) -> None:
+    """What others took, and what else was counted."""
+    head = ("tid", "cpu", "queue", "quota", "steal", "waits", "preempted", "faults")
+    line(out, ("".join(f"{word:>10}" for word in head), "bold"))
+    for row in rows:
+        taken = row.taken_ns or {}
+        figures = [
+            f"{row.tid}",
+            duration(row.corrected_cpu_ns if row.corrected_cpu_ns is not None else row.cpu_ns),
+            *(duration(ns) if (ns := taken.get(thief, 0)) else "" for thief in THIEVES),
+            *(
+                "" if number is None else f"{number:,}"
+                for number in (row.voluntary_switches, row.involuntary_switches, row.page_faults)
+            ),
+        ]
+        line(out, "".join(f"{figure:>10}" for figure in figures))
+    line(
+        out,
+        (
+            "queue: others had the processor; quota: the group's limit; steal: hypervisor",
+            "dim",
+        ),
+    )

@@ -16,6 +16,7 @@ from sonde.views.lock_findings import contended_locks, deadlocks, gil
 from sonde.views.profile import BUILT_IN
 from sonde.views.quality import quality, standard_error
 from sonde.views.selection import Selection
+from sonde.views.thief_findings import taken_by_others
 from sonde.views.words import percent
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ RULES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
     deadlocks,
     gil,
     contended_locks,
+    taken_by_others,
     poor_quality,
 )
 

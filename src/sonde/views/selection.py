@@ -10,6 +10,7 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.choice import Choice, Chosen, Time, choose
+from sonde.model.thieves import THIEVES, Thief
 from sonde.views.in_spans import within
 from sonde.views.words import some
 
@@ -30,6 +31,8 @@ class Selection:
     end_ns: int | None = None
     span: str | None = None
     """Only what happened inside spans of this name."""
+    thief: Thief | None = None
+    """Of the time taken: by whom; None means all of them."""
 
     @property
     def narrowed(self) -> bool:
@@ -47,16 +50,20 @@ def select(
     start: float | None = None,
     end: float | None = None,
     span: str | None = None,
+    thief: str | None = None,
 ) -> Selection:
     """A selection in seconds since the recording's start, checked as far as it can be alone."""
     if time not in get_args(Time):
-        raise UsageError(f"time is 'running', 'waiting' or 'wall', not {time!r}")
+        raise UsageError(f"time is 'running', 'waiting', 'wall' or 'taken', not {time!r}")
+    by = next((known for known in THIEVES if known == thief), None)
+    if thief is not None and by is None:
+        raise UsageError(f"time is taken by one of {', '.join(THIEVES)}, not by {thief!r}")
     for seconds in (start, end):
         if seconds is not None and not math.isfinite(seconds):
             raise UsageError(f"a time range is given in seconds, not as {seconds}")
     if start is not None and end is not None and end <= start:
         raise UsageError(f"the time range is empty: it ends at {end:g} s, not after {start:g} s")
-    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), span)
+    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), span, by)
 
 
 def _nanoseconds(seconds: float | None) -> int | None:
@@ -101,7 +108,12 @@ def chosen(recording: Recording, selection: Selection) -> Chosen:
         samples.weight,
         samples.state,
     )
-    if selection.span is None:
+    if selection.span is not None:
+        inside = within(recording, selection.span)[samples.span[found.rows]]
+        found = Chosen(found.rows[inside], found.weight[inside])
+    if selection.time != "taken":
         return found
-    inside = within(recording, selection.span)[samples.span[found.rows]]
-    return Chosen(found.rows[inside], found.weight[inside])
+    from sonde.views.taken import weights
+
+    lost = weights(recording, selection.thief)[found.rows]
+    return Chosen(found.rows[lost > 0], lost[lost > 0])

@@ -12,6 +12,7 @@ from sonde.recording.tables import RUNNING, Recording
 from sonde.views.in_spans import covered, named
 from sonde.views.selection import Selection, chosen, threads_of
 from sonde.views.span import duration_ns, pauses
+from sonde.views.taken import by_thread, is_counted, within
 from sonde.views.waiting import waiting
 
 
@@ -32,6 +33,10 @@ class ThreadRow:
     voluntary_switches: int | None = None
     involuntary_switches: int | None = None
     page_faults: int | None = None
+    taken_ns: dict[str, int] | None = None
+    """By whom: other threads in the queue, the group's quota, the hypervisor."""
+    corrected_cpu_ns: int | None = None
+    """Without what the hypervisor took, where the kernel's CPU clock counts that in."""
     metrics: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -43,6 +48,8 @@ class ThreadRow:
             "start_ns": self.start_ns,
             "wall_ns": self.wall_ns,
             "cpu_ns": self.cpu_ns,
+            "corrected_cpu_ns": self.corrected_cpu_ns,
+            "taken_ns": self.taken_ns,
             "run_delay_ns": self.run_delay_ns,
             "steal_ns": self.steal_ns,
             "wait_ns": self.wait_ns,
@@ -101,6 +108,7 @@ def threads(
 
     wanted = np.flatnonzero(meant)
     order = wanted[np.argsort(-cpu[wanted], kind="stable")][:top]
+    used = _Used(recording, selection)
     return Threads(
         [
             ThreadRow(
@@ -112,6 +120,7 @@ def threads(
                 wall_ns=max(0, int(wall[i])),
                 cpu_ns=int(cpu[i]),
                 wait_ns={kind: int(ns[i]) for kind, ns in waited.items() if ns[i]},
+                **used.of(i, int(cpu[i])),
             )
             for i in order.tolist()
         ]
@@ -130,3 +139,47 @@ def _in_spans(recording: Recording, selection: Selection) -> Ints:
     for begin, over in pauses(recording):
         wall -= covered(recording, chosen_, np.maximum(start, begin), np.minimum(end, over))
     return wall
+
+
+# What threads are asked for apart from what has a column of its own.
+_METRICS = ("migrations", "cycles", "instructions", "cache_misses", "branch_misses")
+
+
+class _Used:
+    """What the metrics say of each thread in the selected range of time."""
+
+    def __init__(self, recording: Recording, selection: Selection) -> None:
+        # A step of the metrics knows no spans.
+        self._counted = is_counted(recording) and selection.span is None
+        if not self._counted:
+            return
+        metrics, count = recording.metrics, len(recording.threads)
+        inside = within(recording, selection.start_ns, selection.end_ns)
+        self._taken = by_thread(recording, selection.start_ns, selection.end_ns)
+        self._sums: dict[str, Any] = {}
+        for name in (
+            "run_delay_ns", "voluntary", "involuntary", "minor_faults", "major_faults", *_METRICS,
+        ):  # fmt: skip
+            values = getattr(metrics, name)
+            known = inside & (values >= 0)
+            if not len(values) or known.any():
+                self._sums[name] = sums(metrics.thread[known], values[known], count)
+        self._steal_in_cpu = bool(recording.target.get("cpu_includes_steal"))
+
+    def of(self, thread: int, cpu_ns: int) -> dict[str, Any]:
+        if not self._counted:
+            return {}
+        found = {name: int(values[thread]) for name, values in self._sums.items()}
+        lost = {thief: int(values[thread]) for thief, values in self._taken.items()}
+        faults = [found[name] for name in ("minor_faults", "major_faults") if name in found]
+        stolen = lost["hypervisor"]
+        return {
+            "run_delay_ns": found.get("run_delay_ns"),
+            "steal_ns": stolen,
+            "voluntary_switches": found.get("voluntary"),
+            "involuntary_switches": found.get("involuntary"),
+            "page_faults": sum(faults) if faults else None,
+            "taken_ns": lost,
+            "corrected_cpu_ns": max(cpu_ns - stolen, 0) if self._steal_in_cpu else cpu_ns,
+            "metrics": {name: found[name] for name in _METRICS if name in found},
+        }

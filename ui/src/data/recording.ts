@@ -14,6 +14,19 @@ export const PREEMPTED = 2;
 /** In place of a thread, a context or a function: there is none, or it could not be known. */
 export const NOBODY = -1;
 
+/** What waits can be split by, as `meta.aspects` has it. */
+export const ASPECTS = [
+  "kind",
+  "lock",
+  "waiter_thread",
+  "waiter_function",
+  "waiter_chain",
+  "owner_thread",
+  "owner_function",
+  "owner_chain",
+] as const;
+export type Aspect = (typeof ASPECTS)[number];
+
 export interface Process {
   pid: number;
   ppid: number;

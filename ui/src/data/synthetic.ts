@@ -1,6 +1,7 @@
 /** A recording made by hand, small enough to add up in one's head; for tests. */
 
 import {
+  ASPECTS,
   NOBODY,
   PREEMPTED,
   RUNNING,
@@ -93,17 +94,6 @@ const KINDS = [
   "io",
   "process",
   "object",
-];
-
-export const ASPECTS = [
-  "kind",
-  "lock",
-  "waiter_thread",
-  "waiter_function",
-  "waiter_chain",
-  "owner_thread",
-  "owner_function",
-  "owner_chain",
 ];
 
 const SOURCES: Record<string, string> = {
@@ -264,7 +254,7 @@ function meta(samples: number, contentions: number): Meta {
     },
     warnings: [],
     kinds: KINDS,
-    aspects: ASPECTS,
+    aspects: [...ASPECTS],
     undecided: 0,
     hasSources: true,
     counts: { samples, contentions },

@@ -122,6 +122,76 @@ function lowest(
   return start;
 }
 
+/**
+ * The sums of a range, out of those of one nearby: only what lies between is looked at, so a hand
+ * that drags is followed at once. Times are whole nanoseconds, so nothing is lost by subtracting.
+ * null: the ranges are too far apart for that, or the choices differ in more.
+ */
+export function moved(
+  recording: Recording,
+  stretches: Stretches,
+  before: { readonly choice: Choice; readonly sums: Sums },
+  choice: Choice,
+): Sums | null {
+  const { from, to } = choice;
+  const { from: oldFrom, to: oldTo } = before.choice;
+  if (from === null || to === null || oldFrom === null || oldTo === null)
+    return null;
+  if (!sameButRange(before.choice, choice)) return null;
+  if (Math.abs(from - oldFrom) + Math.abs(to - oldTo) >= to - from) return null;
+  const sums: Sums = {
+    running: before.sums.running.slice(),
+    waiting: before.sums.waiting.slice(),
+    runningSamples: before.sums.runningSamples.slice(),
+    waitingSamples: before.sums.waitingSamples.slice(),
+  };
+  const { running, waiting, runningSamples, waitingSamples } = sums;
+  const { time, context, weight, state } = stretches.samples;
+  const none = running.length - 1;
+  const ran = choice.time !== "waiting";
+  const waited = choice.time !== "running";
+  const mask = threadMask(recording, choice);
+
+  /** One end after the other: a wait may be longer than what lies between. */
+  const step = (a: number, b: number, c: number, d: number) => {
+    const [low, high] = a === c ? [b, d] : [a, c];
+    const [first, last] = [Math.min(low, high), Math.max(low, high)];
+    stretches.within(mask, first, last, (start, stop) => {
+      for (let i = start; i < stop; i++) {
+        const place = context[i] < 0 ? none : context[i];
+        const end = time[i];
+        if (state[i] === RUNNING) {
+          if (!ran) continue;
+          const change =
+            (end >= c && end < d ? 1 : 0) - (end >= a && end < b ? 1 : 0);
+          running[place] += change * weight[i];
+          runningSamples[place] += change;
+        } else {
+          if (!waited) continue;
+          const begin = end - weight[i];
+          const was = Math.max(Math.min(end, b) - Math.max(begin, a), 0);
+          const is = Math.max(Math.min(end, d) - Math.max(begin, c), 0);
+          waiting[place] += is - was;
+          waitingSamples[place] += (is > 0 ? 1 : 0) - (was > 0 ? 1 : 0);
+        }
+      }
+    });
+  };
+  if (from !== oldFrom) step(oldFrom, oldTo, from, oldTo);
+  if (to !== oldTo) step(from, oldTo, from, to);
+  return sums;
+}
+
+function sameButRange(a: Choice, b: Choice): boolean {
+  const same = (x: readonly number[] | null, y: readonly number[] | null) =>
+    x === y || (x !== null && y !== null && x.join() === y.join());
+  return (
+    a.time === b.time &&
+    same(a.threads, b.threads) &&
+    same(a.processes, b.processes)
+  );
+}
+
 /** One pass over the samples of the range: a million take some tens of milliseconds. */
 export function summed(
   recording: Recording,

@@ -18,9 +18,9 @@ export function hottestLine(
   const split = profile.tree(false);
   const counted = new Set<number>();
   const lines = new Map<number, number>();
-  for (let context = 0; context < tree.node.length; context++) {
-    if (tree.node[context] !== node) continue;
-    const at = split.node[context];
+  const { first, context } = contextsOf(tree);
+  for (let k = first[node]; k < first[node + 1]; k++) {
+    const at = split.node[context[k]];
     if (at < 0 || counted.has(at)) continue;
     counted.add(at);
     const line = split.line[at];
@@ -29,6 +29,30 @@ export function hottestLine(
   let found: HotLine | null = null;
   for (const [line, ns] of lines) {
     if (line > 0 && (!found || ns > found.ns)) found = { line, ns };
+  }
+  return found;
+}
+
+/** The contexts of node i are `context[first[i] .. first[i + 1]]`. */
+interface ByNode {
+  readonly first: Int32Array;
+  readonly context: Int32Array;
+}
+
+const KNOWN = new WeakMap<Int32Array, ByNode>();
+
+function contextsOf({ node, size }: Tree): ByNode {
+  let found = KNOWN.get(node);
+  if (!found) {
+    const first = new Int32Array(size + 1);
+    for (const at of node) if (at >= 0) first[at + 1]++;
+    for (let i = 0; i < size; i++) first[i + 1] += first[i];
+    const next = first.slice();
+    const context = new Int32Array(first[size]);
+    node.forEach((at, i) => {
+      if (at >= 0) context[next[at]++] = i;
+    });
+    KNOWN.set(node, (found = { first, context }));
   }
   return found;
 }

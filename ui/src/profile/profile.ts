@@ -3,6 +3,7 @@
 import type { Fn, Recording, Samples } from "../data/recording";
 import {
   EVERYTHING,
+  moved,
   narrowed,
   Stretches,
   summed,
@@ -49,6 +50,7 @@ export class Profiler {
   private readonly shapes = new Map<string, Shape>();
   private readonly stretches: Stretches;
   private whole: Sums | null = null;
+  private latest: { choice: Choice; sums: Sums } | null = null;
 
   constructor(
     readonly recording: Recording,
@@ -96,7 +98,14 @@ export class Profiler {
 
   /** The sums of everything are made once: then another time is a choice between them. */
   private sums(choice: Choice): Sums {
-    if (narrowed(choice)) return summed(this.recording, this.stretches, choice);
+    if (narrowed(choice)) {
+      const { recording, stretches, latest } = this;
+      const sums =
+        (latest && moved(recording, stretches, latest, choice)) ??
+        summed(recording, stretches, choice);
+      this.latest = { choice, sums };
+      return sums;
+    }
     const whole = (this.whole ??= summed(
       this.recording,
       this.stretches,
@@ -204,6 +213,6 @@ export function path(shape: Shape, node: number): number[] {
 
 function all(values: Float64Array): number {
   let total = 0;
-  for (const value of values) total += value;
+  for (let i = 0; i < values.length; i++) total += values[i];
   return total;
 }

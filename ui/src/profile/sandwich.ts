@@ -3,9 +3,9 @@
  * it does below itself is in their time already. So callers and callees add up to its total.
  */
 
+import { outermostOfAll } from "./flat";
 import { withTotals, type Tree } from "./profile";
-import { withChildren, type Shape } from "./shape";
-import { focused, outermost } from "./transform";
+import { merged, withChildren, type Shape } from "./shape";
 
 /** What of it does not depend on the times: made once for a function, whatever is filtered. */
 interface Sides {
@@ -14,6 +14,9 @@ interface Sides {
   /** Outermost frames of the function in the tree, and where their outermost callers are. */
   readonly frames: Int32Array;
   readonly ends: Int32Array;
+  /** Those frames with all below them, and which of the callees each is. */
+  readonly below: Int32Array;
+  readonly places: Int32Array;
 }
 
 const KNOWN = new WeakMap<Int32Array, Map<number, Sides>>();
@@ -21,14 +24,14 @@ const MOST_KNOWN = 20;
 
 /** The function as root, with what it called below it. */
 export function callees(tree: Tree, fn: number): Tree {
-  const shape = sides(tree, fn).callees;
+  const { callees: shape, below, places } = sides(tree, fn);
   const { own, waiting, samples } = zeros(shape);
-  for (let i = 0; i < tree.size; i++) {
-    const to = shape.node[i];
-    if (to < 0) continue;
-    own[to] += tree.own[i];
-    waiting[to] += tree.ownWaiting[i];
-    samples[to] += tree.samples[i];
+  for (let i = 0; i < below.length; i++) {
+    const from = below[i];
+    const to = places[i];
+    own[to] += tree.own[from];
+    waiting[to] += tree.ownWaiting[from];
+    samples[to] += tree.samples[from];
   }
   return withTotals(shape, own, waiting, samples);
 }
@@ -59,28 +62,63 @@ function sides(tree: Tree, fn: number): Sides {
   let found = mine.get(fn);
   if (!found) {
     if (mine.size >= MOST_KNOWN) mine.clear();
-    found = { callees: focused(tree, fn), ...turned(tree, fn) };
+    const frames = outermostFrames(tree, fn);
+    found = { frames, ...called(tree, frames), ...turned(tree, frames) };
     mine.set(fn, found);
   }
   return found;
 }
 
+/** The function's frames that are below no other of them. */
+function outermostFrames(tree: Tree, fn: number): Int32Array {
+  const outer = outermostOfAll(tree);
+  const frames: number[] = [];
+  for (let i = 0; i < tree.size; i++)
+    if (tree.fn[i] === fn && outer[i]) frames.push(i);
+  return Int32Array.from(frames);
+}
+
+/** What is below the frames, as one tree: only that is looked at, not all there is. */
+function called(
+  tree: Tree,
+  frames: Int32Array,
+): Pick<Sides, "callees" | "below" | "places"> {
+  const below = Array.from(frames);
+  const parent = below.map(() => -1);
+  for (let i = 0; i < below.length; i++) {
+    const at = below[i];
+    for (let k = tree.first[at]; k < tree.first[at + 1]; k++) {
+      below.push(tree.child[k]);
+      parent.push(i);
+    }
+  }
+  const shape = merged({
+    parent: Int32Array.from(parent),
+    fn: Int32Array.from(below, (at) => tree.fn[at]),
+    line: Int32Array.from(below, (at) => tree.line[at]),
+  });
+  return {
+    callees: shape,
+    below: Int32Array.from(below),
+    places: shape.node,
+  };
+}
+
 /** The ways from the function's outermost frames up to the roots, as a tree. */
 function turned(
   tree: Tree,
-  fn: number,
-): Pick<Sides, "callers" | "frames" | "ends"> {
-  const outer = outermost(tree, fn);
+  frames: Int32Array,
+): Pick<Sides, "callers" | "ends"> {
   const parent: number[] = [];
   const fns: number[] = [];
-  const frames: number[] = [];
-  const ends: number[] = [];
+  const ends = new Int32Array(frames.length);
   const known = new Map<number, number>();
-  const span = tree.fn.reduce((most, one) => Math.max(most, one), 0) + 1;
-  for (let i = 0; i < tree.size; i++) {
-    if (outer[i] !== i) continue;
+  let span = 1;
+  for (let i = 0; i < tree.size; i++)
+    if (tree.fn[i] >= span) span = tree.fn[i] + 1;
+  frames.forEach((frame, i) => {
     let above = -1;
-    for (let at = i; at >= 0; at = tree.parent[at]) {
+    for (let at = frame; at >= 0; at = tree.parent[at]) {
       const key = (above + 1) * span + tree.fn[at];
       let found = known.get(key);
       if (found === undefined) {
@@ -90,18 +128,13 @@ function turned(
       }
       above = found;
     }
-    frames.push(i);
-    ends.push(above);
-  }
+    ends[i] = above;
+  });
   const callers = withChildren(Int32Array.from(parent), {
     fn: Int32Array.from(fns),
     // By function, not by line: one that calls from two lines is one caller.
     line: new Int32Array(parent.length),
     node: new Int32Array(0),
   });
-  return {
-    callers,
-    frames: Int32Array.from(frames),
-    ends: Int32Array.from(ends),
-  };
+  return { callers, ends };
 }

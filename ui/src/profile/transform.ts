@@ -42,7 +42,7 @@ function collapsed(shape: Shape, fn: number): Shape {
 }
 
 /** Only the stacks through this function, with its outermost frame as root. */
-export function focused(shape: Shape, fn: number): Shape {
+function focused(shape: Shape, fn: number): Shape {
   const outer = outermost(shape, fn);
   const gone = new Uint8Array(shape.size);
   const parent = shape.parent.slice();
@@ -54,7 +54,7 @@ export function focused(shape: Shape, fn: number): Shape {
 }
 
 /** For each node the outermost frame of the function that it is or is below of, else -1. */
-export function outermost(shape: Shape, fn: number): Int32Array {
+function outermost(shape: Shape, fn: number): Int32Array {
   const outer = new Int32Array(shape.size).fill(-1);
   for (let i = 0; i < shape.size; i++) {
     const above = shape.parent[i];

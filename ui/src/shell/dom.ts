@@ -47,6 +47,18 @@ export function fill(element: Element, ...children: Child[]): void {
   append(element, children);
 }
 
+/** An attribute, if it is not so already: the browser would take it for a change. */
+export function set(
+  element: Element,
+  name: string,
+  value: string | boolean | null,
+): void {
+  const text = value === null ? null : String(value);
+  if (element.getAttribute(name) === text) return;
+  if (text === null) element.removeAttribute(name);
+  else element.setAttribute(name, text);
+}
+
 function apply(
   element: HTMLElement | SVGElement,
   attributes?: Attributes | null,

@@ -1,7 +1,7 @@
 /** The second line: tabs of the views, and what of the recording they look at. */
 
 import type { App, View } from "./app";
-import { fill, h } from "./dom";
+import { fill, h, set } from "./dom";
 import { duration, moment, named } from "./format";
 import type { Part } from "./page";
 import { popover } from "./popover";
@@ -42,6 +42,7 @@ export function filters(app: App, views: readonly View[]): Part {
   const processes = processChoice(app);
   const range = rangeChoice(app);
   const chips = h("div", { class: "chips" });
+  let chipsOf = "";
   const element = h(
     "div",
     null,
@@ -66,17 +67,18 @@ export function filters(app: App, views: readonly View[]): Part {
     update() {
       const { state } = app;
       views.forEach((view, i) => {
-        const current = view.id === state.view;
-        tabs[i].setAttribute("href", app.link({ view: view.id }));
-        if (current) tabs[i].setAttribute("aria-current", "page");
-        else tabs[i].removeAttribute("aria-current");
+        set(tabs[i], "href", app.link({ view: view.id }));
+        set(tabs[i], "aria-current", view.id === state.view ? "page" : null);
       });
       TIMES.forEach(([time], i) =>
-        times[i].setAttribute("aria-pressed", String(time === state.time)),
+        set(times[i], "aria-pressed", time === state.time),
       );
       threads.update();
       processes.update();
       range.update();
+      const changed = JSON.stringify([state.focus, state.hide, state.collapse]);
+      if (changed === chipsOf) return;
+      chipsOf = changed;
       fill(chips, ...changeChips(app));
       chips.hidden = !chips.firstChild;
     },

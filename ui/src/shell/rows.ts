@@ -1,6 +1,7 @@
 /** A long list of equally high rows of which only those in sight are elements. */
 
 import { fill, h, perFrame } from "./dom";
+import { Extent } from "./extent";
 
 export const ROW_HEIGHT = 23;
 const MARGIN = 8;
@@ -11,6 +12,8 @@ export class Rows {
   private count = 0;
   private make: (index: number) => HTMLElement = () => h("div");
   private readonly draw = perFrame(() => this.paint());
+  private readonly extent: Extent;
+  private headHeight = 0;
 
   constructor(role: string, label: string, head: HTMLElement) {
     this.element = h(
@@ -19,7 +22,10 @@ export class Rows {
       head,
       this.inner,
     );
-    this.element.addEventListener("scroll", () => this.draw());
+    this.extent = new Extent(this.element, () => {
+      this.headHeight = head.offsetHeight;
+      this.draw();
+    });
   }
 
   /** `sought` is a row that must be in sight; -1: none. */
@@ -38,24 +44,23 @@ export class Rows {
   }
 
   private scrollTo(index: number): boolean {
-    const before = this.element.scrollTop;
-    const head = (this.element.firstElementChild as HTMLElement).offsetHeight;
+    const before = this.extent.top;
     const top = index * ROW_HEIGHT;
-    const room = this.element.clientHeight - head;
-    if (top < this.element.scrollTop) this.element.scrollTop = top;
-    else if (top + ROW_HEIGHT > this.element.scrollTop + room) {
-      this.element.scrollTop = top + ROW_HEIGHT - room;
-    }
-    return this.element.scrollTop !== before;
+    const room = this.extent.height - this.headHeight;
+    if (top < before) this.extent.scrollTo(top);
+    else if (top + ROW_HEIGHT > before + room)
+      this.extent.scrollTo(top + ROW_HEIGHT - room);
+    return this.extent.top !== before;
   }
 
   destroy(): void {
     this.draw.cancel();
+    this.extent.destroy();
   }
 
   private paint(): void {
-    const top = this.element.scrollTop;
-    const room = this.element.clientHeight || 600;
+    const { top } = this.extent;
+    const room = this.extent.height || 600;
     const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - MARGIN);
     const last = Math.min(
       this.count,

@@ -7,9 +7,10 @@ import type { Recording, Samples, Waits } from "../data/recording";
 import { threadMask } from "../profile/choice";
 import type { App } from "./app";
 import { fill, h, perFrame, sized } from "./dom";
+import { Extent } from "./extent";
 import { duration, moment } from "./format";
 import type { Part } from "./page";
-import { coverage } from "./coverage";
+import { coverage, type Coverage } from "./coverage";
 
 const HEIGHT = 56;
 const MIDDLE = 38;
@@ -42,13 +43,10 @@ export function strip(app: App): Part {
   let samples: Samples | null = null;
   let waits: Waits | null = null;
   let width = 0;
-  let curves: {
-    key: string;
-    running: Float64Array;
-    waiting: Float64Array;
-  } | null = null;
+  let curves: (Coverage & { key: string }) | null = null;
 
   const draw = perFrame(() => paint());
+  const extent = new Extent(element, draw);
   recording.samples().then((loaded) => {
     samples = loaded;
     draw();
@@ -70,19 +68,30 @@ export function strip(app: App): Part {
   const toX = (time: number) => (time / whole) * width;
 
   function paint(): void {
-    width = element.clientWidth;
+    width = extent.width;
     if (!width) return;
     const context = sized(canvas, width, HEIGHT);
     const { theme, state } = app;
     context.clearRect(0, 0, width, HEIGHT);
     if (samples) {
       const key = JSON.stringify([width, state.threads, state.processes]);
-      if (curves?.key !== key)
+      if (curves?.key !== key) {
         curves = { key, ...measured(recording, samples, waits, app, width) };
+        explain(curves);
+      }
       // Each on its own ground and scale: many wait where few can run.
-      area(context, curves.running, 14, MIDDLE, theme.colour("running"), false);
       area(
         context,
+        width,
+        curves.running,
+        14,
+        MIDDLE,
+        theme.colour("running"),
+        false,
+      );
+      area(
+        context,
+        width,
         curves.waiting,
         MIDDLE + 3,
         HEIGHT,
@@ -90,20 +99,6 @@ export function strip(app: App): Part {
         true,
       );
       if (words.textContent === "") words.textContent = HINT;
-      fill(
-        legend,
-        entry(
-          "running",
-          `running, up to ${top(curves.running).toFixed(1)} threads`,
-          "",
-        ),
-        entry(
-          "io",
-          `waiting, up to ${top(curves.waiting).toFixed(1)}`,
-          "hatched",
-        ),
-        recording.marks.length > 0 && "▼ marks",
-      );
     }
     for (const mark of recording.marks) {
       context.fillStyle = theme.colour("text");
@@ -115,6 +110,15 @@ export function strip(app: App): Part {
       context.fill();
     }
     shade(context);
+  }
+
+  function explain({ running, waiting }: Coverage): void {
+    fill(
+      legend,
+      entry("running", `running, up to ${top(running).toFixed(1)} threads`, ""),
+      entry("io", `waiting, up to ${top(waiting).toFixed(1)}`, "hatched"),
+      recording.marks.length > 0 && "▼ marks",
+    );
   }
 
   function shade(context: CanvasRenderingContext2D): void {
@@ -274,13 +278,13 @@ function top(values: Float64Array): number {
 
 function area(
   context: CanvasRenderingContext2D,
+  width: number,
   values: Float64Array,
   ceiling: number,
   floor: number,
   colour: string,
   hatched: boolean,
 ): void {
-  const width = context.canvas.clientWidth;
   const step = width / values.length;
   const most = Math.max(1e-9, top(values));
   const y = (value: number) => floor - (value / most) * (floor - ceiling);

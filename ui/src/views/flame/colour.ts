@@ -83,8 +83,12 @@ export function legend(app: App, profile: Profile): HTMLElement {
   );
 }
 
+const MODULES = new WeakMap<Profile, string[]>();
+
 /** The modules with most time of their own. */
 function modulesOf(profile: Profile): string[] {
+  const known = MODULES.get(profile);
+  if (known) return known;
   const tree = profile.tree(true);
   const own = new Map<string, number>();
   for (let i = 0; i < tree.size; i++) {
@@ -92,10 +96,12 @@ function modulesOf(profile: Profile): string[] {
     if (!tree.own[i] || !module) continue;
     own.set(module, (own.get(module) ?? 0) + tree.own[i]);
   }
-  return [...own]
+  const found = [...own]
     .sort((a, b) => b[1] - a[1])
     .slice(0, MODULES_TOLD)
     .map(([module]) => module);
+  MODULES.set(profile, found);
+  return found;
 }
 
 function fadedGreen(theme: Theme, waiting: number): string {

@@ -5,6 +5,7 @@
 
 import type { Tree } from "../../profile/profile";
 import { fill, h, perFrame, sized } from "../../shell/dom";
+import { Extent } from "../../shell/extent";
 import type { Theme } from "../../shell/theme";
 import { Order, layout, type Box, type Row, type Span } from "./layout";
 import { drawRow, ROW, type Look } from "./row";
@@ -13,7 +14,7 @@ import { Lettering } from "./text";
 export type { Look } from "./row";
 
 /** Milliseconds of a zoom: to be followed by the eye, not waited for. */
-const MOVE = 50;
+const MOVE = 30;
 const SMALLEST_SPAN = 10;
 
 export interface Events {
@@ -44,7 +45,10 @@ export class Icicle {
   private below = 0;
   private width = 0;
   private height = 0;
+  /** To be scrolled to its root with the next picture. */
+  private rootward = false;
   private moving = 0;
+  private readonly extent: Extent;
   private readonly draw = perFrame(() => this.paint());
 
   constructor(
@@ -65,6 +69,7 @@ export class Icicle {
       this.words,
     );
     this.words.hidden = true;
+    this.extent = new Extent(this.element, () => this.draw());
     this.listen();
   }
 
@@ -83,9 +88,10 @@ export class Icicle {
     );
     if (fresh) {
       this.span = wanted;
-      this.paint();
       // The root is what one wants to see first.
-      this.element.scrollTop = this.up ? this.element.scrollHeight : 0;
+      this.rootward = true;
+      cancelAnimationFrame(this.moving);
+      this.paint();
     } else this.move(wanted);
   }
 
@@ -97,6 +103,7 @@ export class Icicle {
   destroy(): void {
     cancelAnimationFrame(this.moving);
     this.draw.cancel();
+    this.extent.destroy();
   }
 
   private move(to: Span): void {
@@ -121,20 +128,17 @@ export class Icicle {
   private paint(): void {
     const { order, look, theme } = this;
     if (!order || !look || !theme) return;
-    this.width = this.element.clientWidth;
-    this.height = this.element.clientHeight;
+    this.width = this.extent.width;
+    this.height = this.extent.height;
     if (!this.width || !this.height) return;
     this.rows = layout(order, this.span, this.width);
     const room = Math.max(0, this.rows.length * ROW + 4 - this.height);
     if (room !== this.below) {
       this.below = room;
       this.room.style.height = `${room}px`;
-      // A scroll bar may have come or gone.
-      if (this.element.clientWidth !== this.width) {
-        this.width = this.element.clientWidth;
-        this.rows = layout(order, this.span, this.width);
-      }
     }
+    if (this.rootward) this.extent.scrollTo(this.up ? room : 0);
+    this.rootward = false;
     const context = sized(this.base, this.width, this.height);
     this.letters ??= new Lettering(context, `12px ${theme.font}`);
     context.fillStyle = theme.colour("ground");
@@ -173,7 +177,7 @@ export class Icicle {
 
   private visible(): [number, number] {
     const rows = this.rows.length;
-    const top = this.element.scrollTop;
+    const { top } = this.extent;
     if (!this.up) {
       return [
         Math.min(rows, Math.floor(top / ROW)),
@@ -189,7 +193,7 @@ export class Icicle {
   }
 
   private y(depth: number): number {
-    const top = this.element.scrollTop;
+    const { top } = this.extent;
     if (!this.up) return depth * ROW - top;
     const whole = Math.max(this.height, this.rows.length * ROW + 4);
     return whole - (depth + 1) * ROW - top;
@@ -207,7 +211,7 @@ export class Icicle {
     const y = event.clientY - frame.top;
     const depth = this.up
       ? Math.floor((this.y(-1) - y) / ROW)
-      : Math.floor((y + this.element.scrollTop) / ROW);
+      : Math.floor((y + this.extent.top) / ROW);
     const hit = this.rows[depth]?.boxes.find(
       (box) => x >= box.x && x < box.x + box.width,
     );
@@ -216,7 +220,6 @@ export class Icicle {
 
   private listen(): void {
     const { element } = this;
-    element.addEventListener("scroll", () => this.draw());
     element.addEventListener("pointermove", (event) => {
       if (event.buttons & 1) return;
       this.point(this.at(event));
@@ -312,11 +315,13 @@ export class Icicle {
   /** Beside the pointer, and never out of the window. */
   private placeTip(x: number, y: number): void {
     if (this.words.hidden) return;
-    const { offsetWidth: width, offsetHeight: height } = this.words;
-    const left = Math.max(4, Math.min(x + 14, innerWidth - width - 6));
-    const top = y + 18 + height > innerHeight ? y - height - 10 : y + 18;
-    this.words.style.left = `${left}px`;
-    this.words.style.top = `${top}px`;
+    // On the side with more room, so that its size need not be asked for.
+    const { style } = this.words;
+    const [right, down] = [x < innerWidth / 2, y < innerHeight / 2];
+    style.left = right ? `${x + 14}px` : "auto";
+    style.right = right ? "auto" : `${innerWidth - x + 14}px`;
+    style.top = down ? `${y + 18}px` : "auto";
+    style.bottom = down ? "auto" : `${innerHeight - y + 10}px`;
   }
 
   private choose(node: number): void {

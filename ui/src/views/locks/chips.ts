@@ -1,6 +1,6 @@
 /** The aspects as chips: dragged into any order, or moved by keys. */
+import { ASPECTS, type Aspect } from "../../data/recording";
 import { fill, h } from "../../shell/dom";
-import { ASPECTS, type Aspect } from "./parts";
 import { MEANINGS, TITLES } from "./words";
 
 export interface Chips {

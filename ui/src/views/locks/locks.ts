@@ -1,9 +1,9 @@
 /** Who waited for what, and who is to blame: by any aspects, in any order. */
 import "./locks.css";
-import type { Recording, Waits } from "../../data/recording";
+import type { Aspect, Recording, Waits } from "../../data/recording";
 import { threadMask } from "../../profile/choice";
 import type { App, Mounted, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
+import { fill, h, set } from "../../shell/dom";
 import { count, duration, part } from "../../shell/format";
 import { without } from "../../shell/links";
 import { chips } from "./chips";
@@ -13,7 +13,6 @@ import {
   Columns,
   DEFAULT_ASPECTS,
   select,
-  type Aspect,
   type Parts,
 } from "./parts";
 import { unknown, whole, type Group } from "./regroup";
@@ -96,11 +95,21 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
       if (asked) regroup(asked[1]);
     },
   });
-  const parts = h("div", {
-    class: "segments",
-    role: "group",
-    "aria-label": "Which waits",
-  });
+  const segments = PARTS.map(([id, title]) =>
+    h(
+      "button",
+      {
+        class: "segment",
+        onclick: () => app.setOwn("locks", "part", id === "all" ? null : id),
+      },
+      title,
+    ),
+  );
+  const parts = h(
+    "div",
+    { class: "segments", role: "group", "aria-label": "Which waits" },
+    segments,
+  );
   const sentence = h("p", { class: "summary" });
   const body = table(
     recording,
@@ -167,21 +176,7 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
     const only = app.own("locks", "part") ?? "all";
     panel.show(by);
     asked(by);
-    fill(
-      parts,
-      PARTS.map(([id, title]) =>
-        h(
-          "button",
-          {
-            class: "segment",
-            "aria-pressed": String(id === only),
-            onclick: () =>
-              app.setOwn("locks", "part", id === "all" ? null : id),
-          },
-          title,
-        ),
-      ),
-    );
+    PARTS.forEach(([id], i) => set(segments[i]!, "aria-pressed", id === only));
     if (!waits || !columns) return;
     const { from, to, threads, processes } = state;
     const filter = JSON.stringify([only, from, to, threads, processes]);
@@ -214,10 +209,15 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
     );
     body.show(rows, row);
     side.show(row, waits, rows.parts);
+    // Last, since it makes the browser lay out what there is.
+    body.reveal();
   }
 
+  let askedFor = "";
   function asked(by: Aspect[]): void {
     const text = by.join();
+    if (text === askedFor) return;
+    askedFor = text;
     const at = QUESTIONS.findIndex(([, order]) => order.join() === text);
     fill(
       questions,
@@ -234,6 +234,7 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
     update,
     destroy() {
       gone = true;
+      body.destroy();
     },
   };
 }

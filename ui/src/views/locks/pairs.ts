@@ -11,34 +11,41 @@ export interface Pair {
   row: number;
 }
 
-/** Up to so many possible pairs, a table finds them faster than a map. */
-const TABLE = 1 << 23;
-
 export function pairs(waits: Waits, parts: Parts, rows: Int32Array): Pair[] {
   const waiters = numbered(rows, waits.waiter);
   const owners = numbered(rows, waits.owner);
-  const width = owners.found.length;
-  const size = waiters.found.length * width;
-  const table = size <= TABLE ? new Int32Array(size).fill(-1) : null;
-  const map = new Map<number, number>();
+  // Rows by waiter, so that a column over the owners is enough to find pairs in: a table of all
+  // that may be would be large and nearly empty.
+  const next = new Int32Array(waiters.found.length + 1);
+  for (let i = 0; i < rows.length; i++) next[waiters.of[i]! + 1]!++;
+  for (let i = 0; i < waiters.found.length; i++) next[i + 1]! += next[i]!;
+  const order = new Int32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) order[next[waiters.of[i]!]!++] = i;
   const found: Pair[] = [];
   const most: number[] = [];
-  for (let i = 0; i < rows.length; i++) {
+  const at = new Int32Array(owners.found.length);
+  const of = new Int32Array(owners.found.length).fill(-1);
+  for (const i of order) {
     const row = rows[i]!;
-    const key = waiters.of[i]! * width + owners.of[i]!;
-    let at = table ? table[key]! : (map.get(key) ?? -1);
-    if (at < 0) {
-      const [waiter, owner] = [waits.waiter[row]!, waits.owner[row]!];
-      at = found.push({ waiter, owner, ns: 0, row }) - 1;
+    const waiter = waiters.of[i]!;
+    const owner = owners.of[i]!;
+    if (of[owner] !== waiter) {
+      of[owner] = waiter;
+      at[owner] = found.length;
+      found.push({
+        waiter: waiters.found[waiter]!,
+        owner: owners.found[owner]!,
+        ns: 0,
+        row,
+      });
       most.push(-1);
-      if (table) table[key] = at;
-      else map.set(key, at);
     }
+    const pair = found[at[owner]!]!;
     const ns = parts.ns[row]!;
-    found[at]!.ns += ns;
-    if (ns > most[at]!) {
-      most[at] = ns;
-      found[at]!.row = row;
+    pair.ns += ns;
+    if (ns > most[at[owner]!]!) {
+      most[at[owner]!] = ns;
+      pair.row = row;
     }
   }
   return found.sort((a, b) => b.ns - a.ns || a.row - b.row);

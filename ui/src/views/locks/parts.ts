@@ -4,19 +4,12 @@
  * A row is a part of a wait that one owner is to blame for. Rows of one wait are together, so
  * whoever counts waits may count changes.
  */
-import type { Recording, Waits } from "../../data/recording";
-
-export const ASPECTS = [
-  "kind",
-  "lock",
-  "waiter_thread",
-  "waiter_function",
-  "waiter_chain",
-  "owner_thread",
-  "owner_function",
-  "owner_chain",
-] as const;
-export type Aspect = (typeof ASPECTS)[number];
+import {
+  ASPECTS,
+  type Aspect,
+  type Recording,
+  type Waits,
+} from "../../data/recording";
 
 export const DEFAULT_ASPECTS: readonly Aspect[] = [
   "kind",
@@ -59,16 +52,49 @@ export function select(
   const rows = new Int32Array(size);
   const low = from ?? -Infinity;
   const high = to ?? Infinity;
+  const blocks = blocksOf(waits);
   let kept = 0;
-  for (let row = 0; row < size; row++) {
-    if (!threads[waits.thread[row]!]) continue;
-    const start = waits.start[row]!;
-    const end = waits.end[row]!;
-    if (end <= low || start >= high) continue;
-    ns[row] = Math.min(end, high) - Math.max(start, low);
-    rows[kept++] = row;
+  for (let block = 0; block < blocks.start.length; block++) {
+    if (blocks.end[block]! <= low || blocks.start[block]! >= high) continue;
+    const last = Math.min((block + 1) * BLOCK, size);
+    for (let row = block * BLOCK; row < last; row++) {
+      if (!threads[waits.thread[row]!]) continue;
+      const start = waits.start[row]!;
+      const end = waits.end[row]!;
+      if (end <= low || start >= high) continue;
+      ns[row] = Math.min(end, high) - Math.max(start, low);
+      rows[kept++] = row;
+    }
   }
   return { rows: rows.slice(0, kept), ns };
+}
+
+/** Rows looked at together or not at all. */
+const BLOCK = 512;
+
+/** When the first row of each block begins, and when the last ends. */
+interface Blocks {
+  readonly start: Float64Array;
+  readonly end: Float64Array;
+}
+
+const BLOCKS = new WeakMap<Waits, Blocks>();
+
+/** Waits come nearly in the order of time, so a range leaves out most blocks as a whole. */
+function blocksOf(waits: Waits): Blocks {
+  let found = BLOCKS.get(waits);
+  if (!found) {
+    const count = Math.ceil(waits.ns.length / BLOCK);
+    const start = new Float64Array(count).fill(Infinity);
+    const end = new Float64Array(count).fill(-Infinity);
+    for (let row = 0; row < waits.ns.length; row++) {
+      const block = Math.floor(row / BLOCK);
+      start[block] = Math.min(start[block]!, waits.start[row]!);
+      end[block] = Math.max(end[block]!, waits.end[row]!);
+    }
+    BLOCKS.set(waits, (found = { start, end }));
+  }
+  return found;
 }
 
 /** The value of an aspect by row of the waits, as a number; -1 is nobody that could be named. */

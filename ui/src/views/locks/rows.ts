@@ -1,8 +1,9 @@
 /** The tree of rows: what is open, what is chosen, and how it is drawn. */
-import type { Recording, Waits } from "../../data/recording";
+import type { Aspect, Recording, Waits } from "../../data/recording";
 import { fill, h } from "../../shell/dom";
+import { Extent } from "../../shell/extent";
 import { duration, part, shortened, thousands } from "../../shell/format";
-import type { Aspect, Columns, Parts } from "./parts";
+import type { Columns, Parts } from "./parts";
 import { split, type Group } from "./regroup";
 import { isSignal, label } from "./words";
 
@@ -136,6 +137,9 @@ const LETTER = 6.4;
 export interface Table {
   readonly element: HTMLElement;
   show(rows: Rows, chosen: Row | null): void;
+  /** Brings the chosen row into sight, if it is another than before. */
+  reveal(): void;
+  destroy(): void;
 }
 
 export function table(
@@ -145,6 +149,8 @@ export function table(
 ): Table {
   let rows: Rows | null = null;
   let chosen: Row | null = null;
+  let revealed: string | undefined;
+  let headed = "";
   const body = h("tbody");
   const head = h("tr");
   const element = h(
@@ -153,9 +159,14 @@ export function table(
     h("thead", null, head),
     body,
   );
+  const extent = new Extent(element, () => {
+    if (Math.abs(extent.width - drawnFor) > LETTER) redraw();
+  });
+  let drawnFor = 0;
 
   function redraw(focus = false): void {
     if (!rows) return;
+    drawnFor = extent.width;
     const last = rows.by.length - 1;
     const lines: HTMLElement[] = [];
     const walk = (level: Row[], most: number, depth: number) => {
@@ -201,7 +212,7 @@ export function table(
 
   /** Letters that fit: names differ at their ends, which must not be what is cut off. */
   function room(depth: number): number {
-    const width = (element.clientWidth || 640) - FIGURES - depth * INDENT;
+    const width = (extent.width || 640) - FIGURES - depth * INDENT;
     return Math.max(Math.floor(width / LETTER), 28);
   }
 
@@ -315,23 +326,28 @@ export function table(
     element,
     show(next, selected) {
       const names = next.by.map((aspect) => aspect.replace("_", " "));
-      fill(
-        head,
-        ["waited", "share", "waits", "longest"].map((name) =>
-          h("th", { class: "number", scope: "col" }, name),
-        ),
-        h("th", { scope: "col" }, names.join(" / ")),
-      );
+      if (names.join(" / ") !== headed) {
+        headed = names.join(" / ");
+        fill(
+          head,
+          ["waited", "share", "waits", "longest"].map((name) =>
+            h("th", { class: "number", scope: "col" }, name),
+          ),
+          h("th", { scope: "col" }, headed),
+        );
+      }
       const focused = body.contains(document.activeElement);
-      const another = chosen !== selected;
       rows = next;
       chosen = selected;
       redraw(focused);
-      if (another) {
-        body
-          .querySelector('[aria-selected="true"]')
-          ?.scrollIntoView({ block: "nearest" });
-      }
     },
+    reveal() {
+      if (chosen?.path === revealed) return;
+      revealed = chosen?.path;
+      body
+        .querySelector('[aria-selected="true"]')
+        ?.scrollIntoView({ block: "nearest" });
+    },
+    destroy: () => extent.destroy(),
   };
 }

@@ -1,8 +1,7 @@
 /** What rows, kinds and aspects are called. */
-import type { Recording, Waits } from "../../data/recording";
+import type { Aspect, Recording, Waits } from "../../data/recording";
 import { count, duration, printable } from "../../shell/format";
 import { chain, onOneLine, spot } from "./chain";
-import type { Aspect } from "./parts";
 import type { Group } from "./regroup";
 
 export const KINDS: Record<string, string> = {

@@ -15,11 +15,12 @@ export interface Line {
 }
 
 export interface File {
-  file: string;
-  self: number;
+  readonly file: string;
+  readonly self: number;
   /** A file that is on a stack more than once counts only once. */
-  total: number;
-  lines: Map<number, Line>;
+  readonly total: number;
+  /** By number; made when somebody looks: of hundreds of files one is shown. */
+  readonly lines: ReadonlyMap<number, Line>;
 }
 
 /** What does not depend on the times: which line each node is of, and which nodes count. */
@@ -34,55 +35,74 @@ interface Plan {
   /** By node: no node above is of the same line, of the same file. */
   outerLine: Uint8Array;
   outerFile: Uint8Array;
+  /** The nodes whose time file i bears are `node[first[i] .. first[i + 1]]`, ascending. */
+  first: Int32Array;
+  node: Int32Array;
 }
 
 /** The files with lines, by own time, descending. */
 export function files(tree: Tree, functions: readonly Fn[]): File[] {
   const plan = planOf(tree, functions);
-  const found: (File | undefined)[] = new Array<File | undefined>(
-    plan.files.length,
-  );
-  const lines: (Line | undefined)[] = new Array<Line | undefined>(
-    plan.file.length,
-  );
-  for (let node = 0; node < tree.size; node++) {
-    if (!tree.totalSamples[node]) continue;
-    const place = plan.place[node]!;
-    if (place >= 0) {
-      const number = plan.file[place]!;
-      const file = (found[number] ??= {
-        file: plan.files[number]!,
-        self: 0,
-        total: 0,
-        lines: new Map(),
-      });
-      let line = lines[place];
-      if (!line) {
-        const at = plan.line[place]!;
-        line = { line: at, self: 0, total: 0, waiting: 0, functions: [] };
-        lines[place] = line;
-        file.lines.set(at, line);
-      }
-      const fn = tree.fn[node]!;
-      if (!line.functions.includes(fn)) line.functions.push(fn);
-      if (plan.outerLine[node]) {
-        line.total += tree.total[node]!;
-        line.waiting += tree.totalWaiting[node]!;
-      }
-      if (plan.outerFile[node]) file.total += tree.total[node]!;
+  const found: File[] = [];
+  for (let number = 0; number < plan.files.length; number++) {
+    let self = 0;
+    let total = 0;
+    let seen = false;
+    for (let k = plan.first[number]!; k < plan.first[number + 1]!; k++) {
+      const node = plan.node[k]!;
+      if (!tree.totalSamples[node]) continue;
+      seen = true;
+      self += tree.own[node]!;
+      if (plan.outerFile[node]) total += tree.total[node]!;
     }
-    const bearer = plan.bearer[node]!;
-    if (bearer < 0) continue;
-    // What bears the time of a node stands above it, and so was seen before.
-    lines[bearer]!.self += tree.own[node]!;
-    found[plan.file[bearer]!]!.self += tree.own[node]!;
+    if (seen) found.push(new Seen(tree, plan, number, self, total));
   }
-  return found
-    .filter((file) => file !== undefined)
-    .sort(
-      (a, b) =>
-        b.self - a.self || b.total - a.total || (a.file < b.file ? -1 : 1),
-    );
+  return found.sort(
+    (a, b) =>
+      b.self - a.self || b.total - a.total || (a.file < b.file ? -1 : 1),
+  );
+}
+
+class Seen implements File {
+  readonly file: string;
+  private made: Map<number, Line> | null = null;
+
+  constructor(
+    private readonly tree: Tree,
+    private readonly plan: Plan,
+    private readonly number: number,
+    readonly self: number,
+    readonly total: number,
+  ) {
+    this.file = plan.files[number]!;
+  }
+
+  get lines(): ReadonlyMap<number, Line> {
+    return (this.made ??= linesOf(this.tree, this.plan, this.number));
+  }
+}
+
+function linesOf(tree: Tree, plan: Plan, number: number): Map<number, Line> {
+  const lines = new Map<number, Line>();
+  for (let k = plan.first[number]!; k < plan.first[number + 1]!; k++) {
+    const node = plan.node[k]!;
+    if (!tree.totalSamples[node]) continue;
+    // What bears the time of a node stands above it, and so was seen before.
+    const at = plan.line[plan.bearer[node]!]!;
+    let line = lines.get(at);
+    if (!line) {
+      line = { line: at, self: 0, total: 0, waiting: 0, functions: [] };
+      lines.set(at, line);
+    }
+    line.self += tree.own[node]!;
+    if (plan.place[node]! < 0) continue;
+    const fn = tree.fn[node]!;
+    if (!line.functions.includes(fn)) line.functions.push(fn);
+    if (!plan.outerLine[node]) continue;
+    line.total += tree.total[node]!;
+    line.waiting += tree.totalWaiting[node]!;
+  }
+  return lines;
 }
 
 /** By the column of functions, which trees of one shape share. */
@@ -126,6 +146,14 @@ function planned(tree: Tree, functions: readonly Fn[]): Plan {
     place[node] = bearer[node] = at;
   }
   const ofPlace = Int32Array.from(file);
+  const first = new Int32Array(numbers.size + 1);
+  for (const at of bearer) if (at >= 0) first[ofPlace[at]! + 1]!++;
+  for (let i = 0; i < numbers.size; i++) first[i + 1]! += first[i]!;
+  const next = first.slice();
+  const node = new Int32Array(first[numbers.size]!);
+  bearer.forEach((at, i) => {
+    if (at >= 0) node[next[ofPlace[at]!]!++] = i;
+  });
   return {
     files: [...numbers.keys()],
     file: ofPlace,
@@ -138,6 +166,8 @@ function planned(tree: Tree, functions: readonly Fn[]): Plan {
       place.map((at) => (at < 0 ? -1 : ofPlace[at]!)),
       numbers.size,
     ),
+    first,
+    node,
   };
 }
 

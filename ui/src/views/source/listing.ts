@@ -1,7 +1,7 @@
 /** The lines of a file with their times; where there is no source, the lines that have times. */
 import type { Profile } from "../../profile/profile";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
+import { fill, h } from "../../shell/dom";
 import { count, duration, part, shortened } from "../../shell/format";
 import type { File, Line } from "./lines";
 import { Reader } from "./tokens";
@@ -12,90 +12,175 @@ const LONGEST = 1000;
 /** Longer files are shown without colours: there would be too many elements. */
 const COLOURED = 8000;
 
-export function listing(
-  app: App,
-  profile: Profile,
-  file: File,
-  text: string | null,
-  asked: number,
-): HTMLElement {
-  const hottest = Math.max(
-    ...[...file.lines.values()].map((line) => line.self),
-    1,
-  );
-  const one = (
-    number: number,
-    code: string | null,
-    reader: Reader | null = null,
-  ) => {
-    const line = file.lines.get(number);
-    const told = code === null ? null : coded(code, reader);
-    return drawn(app, profile, line, number, code, told, hottest, asked);
-  };
-  const head = h(
-    "div",
-    { class: "code-head" },
-    ["total", "self", "line"].map((name) =>
-      h("span", { class: "number" }, name),
-    ),
-    h("span", null, text === null ? "function" : ""),
-  );
-  if (text === null) {
-    const known = [...file.lines.keys()].sort((a, b) => a - b);
-    return h(
-      "div",
-      { class: "code-table" },
-      head,
-      known.map((number) => one(number, null)),
-    );
-  }
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  const reader =
-    lines.length <= COLOURED && /\.pyw?$/.test(file.file) ? new Reader() : null;
-  const blocks: HTMLElement[] = [];
-  for (let start = 0; start < lines.length; start += BLOCK) {
-    const part = lines.slice(start, start + BLOCK);
-    blocks.push(
-      h(
-        "div",
-        {
-          class: "block",
-          style: { "contain-intrinsic-height": `${part.length * 19}px` },
-        },
-        part.map((code, i) => one(start + i + 1, code, reader)),
-      ),
-    );
-  }
-  return h("div", { class: "code-table" }, head, blocks);
+/** The elements of one line that tell its time. */
+interface Drawn {
+  readonly element: HTMLElement;
+  readonly total: HTMLElement;
+  readonly self: HTMLElement;
 }
 
-function drawn(
-  app: App,
-  profile: Profile,
-  line: Line | undefined,
-  number: number,
-  code: string | null,
-  told: HTMLElement | null,
-  hottest: number,
-  asked: number,
-): HTMLElement {
-  const self = line?.self ?? 0;
-  const total = line?.total ?? 0;
-  const names = () =>
-    (line?.functions ?? []).map((fn) =>
-      shortened(profile.functions[fn]!.name, 80),
+/** The times change with every choice, the source does not: it is drawn once. */
+export class Listing {
+  readonly element = h("div", { class: "code-table" });
+  private readonly drawn = new Map<number, Drawn>();
+  private profile: Profile | null = null;
+  private lines: ReadonlyMap<number, Line> = new Map();
+  private named = "";
+
+  constructor(
+    private readonly app: App,
+    readonly file: string,
+    private readonly text: string | null,
+  ) {
+    if (text !== null) this.draw(this.blocks(text));
+  }
+
+  show(profile: Profile, file: File, asked: number): void {
+    const before = this.lines;
+    this.profile = profile;
+    this.lines = file.lines;
+    const known = [...file.lines.keys()];
+    if (this.text === null) this.bare(known);
+    let hottest = 1;
+    for (const line of file.lines.values())
+      hottest = Math.max(hottest, line.self);
+    for (const number of new Set([...before.keys(), ...known]))
+      this.tell(number, hottest);
+    this.element.querySelector(".asked")?.classList.remove("asked");
+    this.drawn.get(asked)?.element.classList.add("asked");
+  }
+
+  /** What to look at first: the line asked for, else the hottest. */
+  mark(): Element | null {
+    return (
+      this.element.querySelector(".code-line.asked") ??
+      this.element.querySelector(".code-line.hottest")
     );
-  const explain = () => {
-    if (!line) return app.explain(null);
-    app.explain(
+  }
+
+  private draw(lines: HTMLElement[]): void {
+    fill(
+      this.element,
+      h(
+        "div",
+        { class: "code-head" },
+        ["total", "self", "line"].map((name) =>
+          h("span", { class: "number" }, name),
+        ),
+        h("span", null, this.text === null ? "function" : ""),
+      ),
+      lines,
+    );
+  }
+
+  private blocks(text: string): HTMLElement[] {
+    const lines = text.split("\n");
+    if (lines.at(-1) === "") lines.pop();
+    const python = lines.length <= COLOURED && /\.pyw?$/.test(this.file);
+    const reader = python ? new Reader() : null;
+    const blocks: HTMLElement[] = [];
+    for (let start = 0; start < lines.length; start += BLOCK) {
+      const part = lines.slice(start, start + BLOCK);
+      blocks.push(
+        h(
+          "div",
+          {
+            class: "block",
+            style: { "contain-intrinsic-height": `${part.length * 19}px` },
+          },
+          part.map((code, i) =>
+            this.line(start + i + 1, code, coded(code, reader)),
+          ),
+        ),
+      );
+    }
+    return blocks;
+  }
+
+  /** Without the source: the lines that have times, with the functions they are of. */
+  private bare(known: number[]): void {
+    const numbers = known.sort((a, b) => a - b);
+    const named = JSON.stringify(numbers.map((n) => [n, this.names(n)]));
+    if (named === this.named) return;
+    this.named = named;
+    this.drawn.clear();
+    this.draw(
+      numbers.map((number) => {
+        const names = h("span", { class: "names" }, this.names(number));
+        return this.line(number, null, names);
+      }),
+    );
+  }
+
+  private line(
+    number: number,
+    code: string | null,
+    told: HTMLElement,
+  ): HTMLElement {
+    const total = h("span", { class: "number total" });
+    const self = h("span", { class: "number self" });
+    const element = h(
+      "div",
+      {
+        class: "code-line",
+        "data-line": number,
+        onpointerenter: () => this.explain(number, code),
+        onpointerleave: () => this.app.explain(null),
+      },
+      total,
+      self,
+      h("span", { class: "number at" }, number),
+      told,
+    );
+    this.drawn.set(number, { element, total, self });
+    return element;
+  }
+
+  private tell(number: number, hottest: number): void {
+    const drawn = this.drawn.get(number);
+    if (!drawn) return;
+    const line = this.lines.get(number);
+    const { element } = drawn;
+    const self = line?.self ?? 0;
+    const total = line?.total ?? 0;
+    if (line) {
+      element.dataset.self = String(self);
+      element.dataset.total = String(total);
+    } else {
+      delete element.dataset.self;
+      delete element.dataset.total;
+    }
+    element.classList.toggle("hottest", self > 0 && self === hottest);
+    drawn.total.textContent = total ? duration(total) : "";
+    drawn.total.title = total ? `${total} ns` : "";
+    drawn.self.title = self ? `${self} ns` : "";
+    const width = `${Math.max((100 * self) / hottest, 1)}%`;
+    fill(
+      drawn.self,
+      self ? h("i", { style: { width } }) : null,
+      h("span", null, self ? duration(self) : ""),
+    );
+  }
+
+  private names(number: number): string {
+    return (this.lines.get(number)?.functions ?? [])
+      .map((fn) => shortened(this.profile!.functions[fn]!.name, 80))
+      .join(", ");
+  }
+
+  private explain(number: number, code: string | null): void {
+    const line = this.lines.get(number);
+    const { profile } = this;
+    if (!line || !profile) return this.app.explain(null);
+    const { self, total, waiting, functions } = line;
+    this.app.explain(
       h(
         "div",
         null,
         h(
           "p",
           { class: "told" },
-          h("span", { class: "name" }, names().join(", ")),
+          h("span", { class: "name" }, this.names(number)),
           h("span", null, `line ${number}`),
           code === null
             ? null
@@ -106,47 +191,16 @@ function drawn(
           { class: "faint" },
           `self ${duration(self)} (${part(self, profile.total)}), ` +
             `total ${duration(total)} (${part(total, profile.total)})` +
-            (line.waiting && profile.choice.time === "wall"
-              ? `, ${duration(line.waiting)} of it waiting`
+            (waiting && profile.choice.time === "wall"
+              ? `, ${duration(waiting)} of it waiting`
               : "") +
-            (line.functions.length > 1
-              ? `, in ${count(line.functions.length, "function")}`
+            (functions.length > 1
+              ? `, in ${count(functions.length, "function")}`
               : ""),
         ),
       ),
     );
-  };
-  const classes = ["code-line"];
-  if (number === asked) classes.push("asked");
-  if (self > 0 && self === hottest) classes.push("hottest");
-  return h(
-    "div",
-    {
-      class: classes.join(" "),
-      "data-line": number,
-      "data-self": line ? self : undefined,
-      "data-total": line ? total : undefined,
-      onpointerenter: line ? explain : undefined,
-      onpointerleave: line ? () => app.explain(null) : undefined,
-    },
-    h(
-      "span",
-      { class: "number total", title: total ? `${total} ns` : undefined },
-      total ? duration(total) : "",
-    ),
-    h(
-      "span",
-      { class: "number self", title: self ? `${self} ns` : undefined },
-      self
-        ? h("i", {
-            style: { width: `${Math.max((100 * self) / hottest, 1)}%` },
-          })
-        : null,
-      h("span", null, self ? duration(self) : ""),
-    ),
-    h("span", { class: "number at" }, number),
-    told ?? h("span", { class: "names" }, names().join(", ")),
-  );
+  }
 }
 
 function coded(code: string, reader: Reader | null): HTMLElement {

@@ -3,17 +3,12 @@ import "./source.css";
 import type { Profile } from "../../profile/profile";
 import type { App, Mounted, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import {
-  duration,
-  part,
-  place,
-  printable,
-  shortened,
-} from "../../shell/format";
+import { duration, part, printable, shortened } from "../../shell/format";
 import { sourceAt } from "../../shell/links";
 import { nothing } from "../../shell/nothing";
 import { files, type File } from "./lines";
-import { listing } from "./listing";
+import { Listing } from "./listing";
+import { Names } from "./names";
 
 export const source: View = {
   id: "source",
@@ -23,101 +18,74 @@ export const source: View = {
 };
 
 class Source implements Mounted {
-  private readonly list = h("nav", { class: "files", "aria-label": "Files" });
+  private readonly names: Names;
   private readonly head = h("header", { class: "file-head" });
   private readonly notice = h("div");
   private readonly body = h("div", { class: "file-body" });
-  private readonly view = h(
-    "div",
-    { class: "source-view" },
-    this.list,
-    h("div", { class: "file" }, this.head, this.notice, this.body),
-  );
-  private asked = 0;
+  private readonly view: HTMLElement;
+  private turn = 0;
   private of: Profile | null = null;
   private files: File[] = [];
-  private shown = "";
+  private listing: Listing | null = null;
+  private asked = 0;
 
   constructor(
     private readonly root: HTMLElement,
     private readonly app: App,
   ) {
+    this.names = new Names(app);
+    this.view = h(
+      "div",
+      { class: "source-view" },
+      this.names.element,
+      h("div", { class: "file" }, this.head, this.notice, this.body),
+    );
     fill(root, this.view);
   }
 
   destroy(): void {
-    this.asked++;
+    this.turn++;
+    this.names.destroy();
   }
 
   async update(): Promise<void> {
-    const turn = ++this.asked;
+    const turn = ++this.turn;
     const { app } = this;
     const profile = await app.profile();
-    if (turn !== this.asked) return;
+    if (turn !== this.turn) return;
     if (profile !== this.of) {
       this.of = profile;
       this.files = files(profile.tree(false), profile.functions);
-      this.shown = "";
     }
     const wanted = app.own("source", "file");
-    const asked: File | null =
+    const untouched: File | null =
       wanted === null
         ? null
         : { file: wanted, self: 0, total: 0, lines: new Map() };
     const file =
-      this.files.find((one) => one.file === wanted) ?? asked ?? this.files[0];
+      this.files.find((one) => one.file === wanted) ??
+      untouched ??
+      this.files[0];
     if (!file) return fill(this.root, nothing(app));
     if (!this.view.isConnected) fill(this.root, this.view);
-    this.names(file, profile);
+    this.names.show(this.files, file, profile);
     this.title(file, profile);
     const line = Number(app.own("source", "line") ?? 0);
-    const shown = JSON.stringify([file.file, line]);
-    if (shown === this.shown) return;
-    this.shown = shown;
-    const text = isGenerated(file.file)
-      ? null
-      : await app.recordings[0]!.source(file.file).catch(() => null);
-    if (turn !== this.asked) return;
-    fill(this.body, listing(app, profile, file, text, line));
-    fill(this.notice, text === null ? this.unreadable(file) : null);
-    const mark =
-      this.body.querySelector(".code-line.asked") ??
-      this.body.querySelector(".code-line.hottest");
-    mark?.scrollIntoView({ block: "center" });
-  }
-
-  private names(chosen: File, profile: Profile): void {
-    const most = Math.max(...this.files.map((file) => file.self), 1);
-    fill(
-      this.list,
-      h("h2", null, "Files by own time"),
-      h(
-        "ol",
-        null,
-        this.files.slice(0, 400).map((file) =>
-          h(
-            "li",
-            null,
-            h(
-              "a",
-              {
-                href: this.app.link(sourceAt(this.app, file.file, 0)),
-                "aria-current": file === chosen ? "true" : undefined,
-                title: shortened(file.file, 300),
-                "data-file": file.file.length < 400 ? file.file : undefined,
-              },
-              h("i", { style: { width: `${(100 * file.self) / most}%` } }),
-              h("bdi", { class: "name" }, place(file.file, 0, 27)),
-              h(
-                "span",
-                { class: "number faint" },
-                file.self ? part(file.self, profile.total) : "–",
-              ),
-            ),
-          ),
-        ),
-      ),
-    );
+    if (this.listing?.file !== file.file) {
+      const text = isGenerated(file.file)
+        ? null
+        : await app.recordings[0]!.source(file.file).catch(() => null);
+      if (turn !== this.turn) return;
+      this.listing = new Listing(app, file.file, text);
+      this.asked = -1;
+      fill(this.body, this.listing.element);
+      fill(this.notice, text === null ? this.unreadable(file) : null);
+    }
+    this.listing.show(profile, file, line);
+    // Where somebody has scrolled to, it stays while only the times change.
+    if (line === this.asked) return;
+    this.asked = line;
+    this.listing.mark()?.scrollIntoView({ block: "center" });
   }
 
   private title(file: File, profile: Profile): void {

@@ -6,24 +6,16 @@ import type { App, Mounted, View } from "../../shell/app";
 import { fill, h, perFrame } from "../../shell/dom";
 import { bar } from "./bar";
 import { below, type Below } from "./below";
-import { listen } from "./hands";
-import { act } from "./keys";
-import {
-  AXIS,
-  laneHeight,
-  placeAt,
-  plotWidth,
-  timeAt,
-  type Layout,
-} from "./layout";
+import { AXIS, laneHeight, type Layout } from "./layout";
 import { ordered, orderOf, type Order } from "./order";
-import { between, drawOver, scrolledTo, type Over } from "./overlay";
+import { drawOver, scrolledTo, type Over } from "./overlay";
 import { Picture } from "./picture";
-import { isOfLock, lanes, segmentAt, type Lane } from "./segments";
-import { panned, read, within, written, zoomed, type Span } from "./span";
+import { lanes, type Lane } from "./segments";
+import { read, written, type Span } from "./span";
+import { Steering, type Steered } from "./steering";
 import { reading, timesOf } from "./reading";
-import { segmentWords, threadWords, waitWords, type Tables } from "./told";
-import { nextWait, noWaits, passed, waitOf } from "./wait";
+import { waitWords, type Tables } from "./told";
+import { noWaits, passed, waitOf } from "./wait";
 
 export const timeline: View = {
   id: "timeline",
@@ -51,7 +43,7 @@ export const timeline: View = {
 
 const REST = 150;
 
-class Timeline implements Mounted {
+class Timeline implements Mounted, Steered {
   private readonly base = h("canvas", { class: "base" });
   private readonly over = h("canvas", {
     class: "over",
@@ -75,16 +67,16 @@ class Timeline implements Mounted {
     "aria-live": "polite",
   });
   private readonly picture: Picture;
-  private readonly whole: number;
-  private tables: Tables | null = null;
+  readonly whole: number;
+  tables: Tables | null = null;
   private lanes: Lane[] = [];
   private readonly readers = h("div");
   private readonly under = h("div", { class: "under" });
   private flame: Below | null = null;
   private readersOf = "";
-  private layout: Layout;
+  readonly layout: Layout;
   private order: Order = "cpu";
-  private readonly state: Over = {
+  readonly state: Over = {
     range: null,
     wait: null,
     passed: [],
@@ -95,13 +87,14 @@ class Timeline implements Mounted {
   private writing = 0;
   private barOf = "";
   private gone = false;
-  private readonly redraw = perFrame(() => this.draw());
-  private readonly redrawOver = perFrame(() => this.drawOver());
+  private readonly steering: Steering;
+  readonly redraw = perFrame(() => this.draw());
+  readonly redrawOver = perFrame(() => this.drawOver());
   private readonly watcher = new ResizeObserver(() => this.redraw());
 
   constructor(
     root: HTMLElement,
-    private readonly app: App,
+    readonly app: App,
     private readonly recording: Recording,
   ) {
     this.whole = Math.max(recording.meta.duration, 1);
@@ -129,7 +122,7 @@ class Timeline implements Mounted {
     );
     this.scroll.addEventListener("scroll", () => this.redraw());
     this.watcher.observe(this.scroll);
-    this.listen();
+    this.steering = new Steering(this, this.over);
     const none = !recording.meta.counts.contentions;
     void Promise.all([
       recording.samples(),
@@ -205,7 +198,7 @@ class Timeline implements Mounted {
       if (place >= 0) this.reveal(place);
     }
     const { wait } = this.state;
-    const zoom = () => wait && this.zoomTo(wait.start, wait.end);
+    const zoom = () => wait && this.steering.zoomTo(wait.start, wait.end);
     fill(
       this.words,
       wait ? waitWords(this.tables, wait, this.app, zoom) : null,
@@ -252,8 +245,8 @@ class Timeline implements Mounted {
     ]);
     if (barOf === this.barOf) return;
     this.barOf = barOf;
-    const zoom = (factor: number) => this.zoom(factor);
-    const show = (span: Span) => this.show(within(span, this.whole));
+    const zoom = (factor: number) => this.steering.zoom(factor);
+    const show = (span: Span) => this.steering.show(span);
     const whole = { from: 0, to: this.whole };
     fill(
       this.tools,
@@ -283,7 +276,7 @@ class Timeline implements Mounted {
   }
 
   /** Shows this window; the address follows when the hand rests. */
-  private show(span: Span): void {
+  show(span: Span): void {
     this.layout.span = span;
     const all = span.from <= 0 && span.to >= this.whole;
     this.spanWritten = all ? null : written(span);
@@ -295,152 +288,7 @@ class Timeline implements Mounted {
     }, REST);
   }
 
-  /** So close that a stretch of time fills half of the window. */
-  private zoomTo(from: number, to: number): void {
-    const room = Math.max((to - from) * 0.5, 5_000);
-    this.show(within({ from: from - room, to: to + room }, this.whole));
-  }
-
-  private at(
-    x: number,
-    y: number,
-  ): { lane: Lane; segment: number; place: number } | null {
-    const place = placeAt(this.layout, y);
-    const lane = this.layout.lanes[place];
-    if (!lane) return null;
-    // A pixel may stand for many segments: the one in its middle speaks for it.
-    return {
-      lane,
-      place,
-      segment: segmentAt(lane, timeAt(this.layout, x + 0.5)),
-    };
-  }
-
-  private listen(): void {
-    const length = () => this.layout.span.to - this.layout.span.from;
-    const perPixel = () => length() / plotWidth(this.layout);
-    listen(this.over, {
-      zoom: (factor, x) =>
-        this.show(
-          zoomed(this.layout.span, factor, timeAt(this.layout, x), this.whole),
-        ),
-      pan: (pixels) => this.pan(pixels * perPixel()),
-      brush: (a, b, done) => {
-        const range = between(this.layout, a, b, this.whole);
-        this.state.range = range;
-        this.redrawOver();
-        if (done) this.app.set(range, true);
-      },
-      click: (x, y) => this.choose(x, y),
-      name: (y) => this.tell(placeAt(this.layout, y)),
-      doubleClick: (x, y) => {
-        const found = this.at(x, y);
-        if (!found || found.segment < 0) return;
-        const { start, end } = found.lane;
-        this.zoomTo(start[found.segment]!, end[found.segment]!);
-      },
-      point: (x, y) => {
-        this.state.pointer = { x, y };
-        const found = this.tables && this.at(x, y);
-        this.app.explain(
-          found && found.segment >= 0
-            ? segmentWords(this.tables!, found.lane, found.segment)
-            : null,
-        );
-        this.redrawOver();
-      },
-      leave: () => {
-        this.state.pointer = null;
-        this.app.explain(null);
-        this.redrawOver();
-      },
-      key: (event) =>
-        act(event, {
-          pan: (share) => this.pan(share * length()),
-          zoom: (factor) => this.zoom(factor),
-          all: () => this.show({ from: 0, to: this.whole }),
-          lane: (by) => this.move(by),
-          tell: () => this.tell(this.state.cursor),
-          step: (by) => this.step(by),
-          letGo: () => this.letGo(),
-        }),
-    });
-  }
-
-  /** What a lane is, in the bottom band, to stay there. */
-  private tell(place: number): void {
-    const lane = this.layout.lanes[place];
-    if (!lane || !this.tables) return;
-    this.state.cursor = place;
-    this.app.explain(threadWords(this.tables, lane, this.app), true);
-    this.redrawOver();
-  }
-
-  private choose(x: number, y: number): void {
-    const found = this.at(x, y);
-    this.state.cursor = -1;
-    const ofLock =
-      found && found.segment >= 0 && isOfLock(found.lane.state[found.segment]!);
-    this.select(ofLock ? found.lane : null, found?.segment ?? -1);
-  }
-
-  private select(lane: Lane | null, segment: number): void {
-    const { tables } = this;
-    if (!tables) return;
-    const row = lane ? lane.row[segment]! : -1;
-    this.app.setOwn(
-      "timeline",
-      "wait",
-      lane ? String(tables.waits.wait[row]!) : null,
-    );
-  }
-
-  private zoom(factor: number): void {
-    const { from, to } = this.layout.span;
-    const middle = (from + to) / 2;
-    this.show(zoomed(this.layout.span, factor, middle, this.whole));
-  }
-
-  private pan(ns: number): void {
-    this.show(panned(this.layout.span, ns, this.whole));
-  }
-
-  /** To another lane, by keys. */
-  private move(by: number): void {
-    const { layout, state } = this;
-    const last = layout.lanes.length - 1;
-    state.cursor = Math.min(Math.max(state.cursor + by, 0), last);
-    this.reveal(state.cursor);
-    this.redraw();
-  }
-
-  private letGo(): boolean {
-    if (this.state.wait) this.select(null, -1);
-    else if (this.state.range) this.app.set({ from: null, to: null }, true);
-    else return false;
-    return true;
-  }
-
-  /** To the next wait of the lane under the cursor, or the one before. */
-  private step(by: 1 | -1): void {
-    const { layout, state } = this;
-    if (state.cursor < 0) state.cursor = 0;
-    const lane = layout.lanes[state.cursor];
-    if (!lane) return;
-    const now = state.wait?.thread === lane.thread ? state.wait : null;
-    const i = nextWait(lane, now, by, layout.span.from);
-    if (i < 0) return;
-    const [from, to] = [lane.start[i]!, lane.end[i]!];
-    const { span } = layout;
-    if (from < span.from || to > span.to) {
-      const length = Math.max(span.to - span.from, (to - from) * 1.5);
-      const start = (from + to - length) / 2;
-      this.show(within({ from: start, to: start + length }, this.whole));
-    }
-    this.select(lane, i);
-  }
-
-  private reveal(place: number): void {
+  reveal(place: number): void {
     this.scroll.scrollTop = scrolledTo(this.layout, place);
   }
 }

@@ -1,0 +1,56 @@
+"""`sonde threads`: what the threads of a running process use, while they use it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from sonde.cli._live import Every, For, ticks
+from sonde.errors import UsageError
+
+
+def threads(
+    pid: Annotated[str, typer.Argument(metavar="PID", help="Any running process of yours.")],
+    every: Every = "1",
+    for_: For = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one line of JSON per table.")
+    ] = False,
+) -> None:
+    """Show what each thread of a process used since the table before, and what it was kept from.
+
+    Nothing enters the process: the kernel's counters are read from outside, so it may be any
+    program.
+
+    \b
+    Examples:
+      sonde threads 4711
+      sonde threads 4711 --every 0.5 --for 10 --json
+    """
+    if not pid.isdecimal():
+        raise UsageError(f"{pid!r} is no process id; it is a number, as ps shows it")
+    from sonde.record.watched import WatchedProcess
+    from sonde.reports.live_threads import render
+    from sonde.reports.page import console
+
+    waits = ticks(every, for_)
+    process = WatchedProcess(int(pid))
+    out = console()
+    with contextlib.suppress(KeyboardInterrupt):
+        for passed in waits:
+            rows = process.step()
+            if as_json:
+                found = [row.to_json() for row in rows]
+                print(json.dumps({"seconds": round(passed, 6), "rows": found}))
+            else:
+                render(rows, passed, out)
+            sys.stdout.flush()
+            if process.gone:
+                break
+    process.close()
+    if process.gone:
+        print(f"sonde: process {pid} has exited", file=sys.stderr)

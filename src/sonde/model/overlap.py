@@ -1,0 +1,42 @@
+"""How alike two calling context trees are, as Hofer defines it (thesis, 3.4.2, figures 3.16, 3.17).
+
+Trees have a node for each function and path of callers. Edges are told by the node they lead to, a
+root's coming from outside, and weigh what the callee itself spent. Weights come as columns over the
+union of both trees, 0 where a tree has no such edge: that adds nothing to an overlap, and is hot
+for no threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sonde.model.context_tree import Flags, Ints
+
+HOT = 0.1
+"""An edge is hot if it weighs at least a tenth of the hottest one (Hofer's choice)."""
+
+
+def overlap(base: Ints, new: Ints) -> float | None:
+    """From 0 (nothing in common) to 1 (the same shares everywhere); None: a tree is empty."""
+    all_base, all_new = int(base.sum()), int(new.sum())
+    if not all_base or not all_new:
+        return None
+    # The shares of a tree add up to 1 but for rounding.
+    return min(math.fsum(np.minimum(base / all_base, new / all_new).tolist()), 1.0)
+
+
+def hot_edges(weights: Ints, threshold: float = HOT) -> Flags:
+    hottest = int(weights.max(initial=0))
+    return np.greater(weights, 0) & np.greater_equal(weights, threshold * hottest)
+
+
+def coverage(by: Ints, of: Ints, threshold: float = HOT) -> float | None:
+    """The share of the hot edges of `of` that are hot in `by`, too; None: there are none."""
+    hot = hot_edges(of, threshold)
+    if not hot.any():
+        return None
+    return int((hot & hot_edges(by, threshold)).sum()) / int(hot.sum())

@@ -1,0 +1,65 @@
+"""The metrics of all threads of one process, step by step into the recording."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Container
+from dataclasses import astuple
+from typing import TYPE_CHECKING
+
+from .arming import birth_of
+from .counters import Countable, Counters
+from .taken import Taken
+
+if TYPE_CHECKING:
+    from .target import TargetProcess
+
+STEP_NS = 100_000_000
+
+
+class Metrics:
+    def __init__(self, target: TargetProcess) -> None:
+        self._target = target
+        self._countable = Countable()
+        self._threads: dict[int, Counters] = {}
+        self._taken = Taken(target.pid)
+        self._look(())
+
+    def step(self, but: Container[int] = (), *, told: bool = True) -> None:
+        """What each thread used since the last step, and what others took; `but` are ours.
+
+        In a pause it is counted and not told, so that it is no part of the step after it.
+        """
+        target = self._target
+        alive = self._look(but)
+        now = time.monotonic_ns()
+        for tid, counters in list(self._threads.items()):
+            used = counters.step()
+            row = target.thread_row(tid, birth_of(target.pid, tid) or now)  # idle ones have one too
+            if used is not None and told:
+                target.writer.append("metrics", row, now - target.origin, *astuple(used))
+            if tid not in alive:
+                target.ended_unseen(tid, now, counters.cpu_ns)
+                counters.close()
+                del self._threads[tid]
+        taken = self._taken.step()
+        if told:
+            target.writer.append("machine", target.row, now - target.origin, *taken)
+
+    def close(self) -> None:
+        for counters in self._threads.values():
+            counters.close()
+        self._threads.clear()
+
+    def _look(self, but: Container[int]) -> set[int]:
+        """Opens what is new; the threads that live."""
+        pid = self._target.pid
+        try:
+            alive = {int(name) for name in os.listdir(f"/proc/{pid}/task")}
+        except OSError:
+            return set()
+        for tid in alive:
+            if tid not in self._threads and tid not in but:
+                self._threads[tid] = Counters(pid, tid, self._countable)
+        return alive

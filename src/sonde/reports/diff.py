@@ -1,0 +1,72 @@
+"""Two recordings compared, as a few sentences and a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sonde.reports.names import labelled
+from sonde.reports.page import line, paragraph
+from sonde.views.words import brief, count, duration, percent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sonde.model.choice import Time
+    from sonde.views.diff import Diff, DiffRow
+
+TOP = 20
+"""Rows shown unless told."""
+
+_NUMBERS = 10 + 10 + 10 + 2
+
+
+def render(result: Diff, out: Console, *, time: Time, top: int | None = None) -> None:
+    if not result.base_ns and not result.new_ns:
+        line(out, f"No {time} time in either recording.")
+        return
+    paragraph(out, _times(result, time))
+    paragraph(out, _likeness(result))
+    line(out)
+    line(out, (f"{'change':>10}{'base':>10}{'new':>10}  function", "bold"))
+    shown = result.rows[: top or TOP]
+    for row in shown:
+        function = row.function
+        line(
+            out,
+            (f"{_change(row):>10}", "red" if row.delta_ns > 0 else "blue"),
+            f"{_spent(row.base_ns):>10}",
+            f"{_spent(row.new_ns):>10}",
+            "  ",
+            labelled(function.name, function.file, function.line, out.width - _NUMBERS),
+        )
+    left = len(result.rows) - len(shown)
+    if left > 0:
+        line(out, (f"{'…':>10} {count(left, 'more function')}", "dim"))
+
+
+def _times(result: Diff, time: Time) -> str:
+    said = f"{duration(result.base_ns)} of {time} time before, {duration(result.new_ns)} now"
+    if not result.base_ns or not result.new_ns:
+        return f"{said}."
+    change = result.new_ns / result.base_ns - 1
+    if not round(change, 3):
+        return f"{said}: as much."
+    return f"{said}: {percent(abs(change), 1)} {'more' if change > 0 else 'less'}."
+
+
+def _likeness(result: Diff) -> str:
+    if result.overlap is None or result.base_by_new is None or result.new_by_base is None:
+        return "With nothing in one of them there is nothing to compare."
+    return (
+        f"The calling contexts overlap by {percent(result.overlap, 1)}. Of those hot before "
+        f"{percent(result.base_by_new)} are hot now, of those hot now "
+        f"{percent(result.new_by_base)} were hot before."
+    )
+
+
+def _change(row: DiffRow) -> str:
+    return f"{'+' if row.delta_ns > 0 else ''}{brief(row.delta_ns)}"
+
+
+def _spent(ns: int) -> str:
+    return brief(ns) if ns else "–"

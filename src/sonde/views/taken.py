@@ -1,0 +1,87 @@
+"""What others took from the threads of a recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sonde.errors import UsageError
+from sonde.model.context_tree import sums
+from sonde.model.thieves import THIEVES, Intervals, Steps, Thief, spread, taken
+from sonde.recording.tables import RUNNING
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sonde.recording.tables import Recording
+
+
+def is_counted(recording: Recording) -> bool:
+    return len(recording.machine) > 0
+
+
+def by_step(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
+    """Per row of the metrics."""
+    metrics, machine = recording.metrics, recording.machine
+    thread = metrics.thread.astype(np.int64)
+    return taken(
+        Steps(
+            thread,
+            recording.threads.process[thread].astype(np.int64),
+            metrics.time,
+            metrics.cpu_ns,
+            metrics.run_delay_ns,
+        ),
+        Intervals(
+            machine.process.astype(np.int64),
+            machine.time,
+            machine.busy_ns,
+            machine.steal_ns,
+            machine.throttled_ns,
+        ),
+    )
+
+
+def by_thread(
+    recording: Recording, start_ns: int | None = None, end_ns: int | None = None
+) -> dict[Thief, NDArray[np.int64]]:
+    """Per row of the threads, within a range of time."""
+    inside = within(recording, start_ns, end_ns)
+    count = len(recording.threads)
+    thread = recording.metrics.thread[inside]
+    return {thief: sums(thread, lost[inside], count) for thief, lost in by_step(recording).items()}
+
+
+def within(recording: Recording, start_ns: int | None, end_ns: int | None) -> NDArray[np.bool_]:
+    """Which rows of the metrics end in a range of time."""
+    time = recording.metrics.time
+    inside = np.ones(len(time), dtype=bool)
+    if start_ns is not None:
+        inside &= time > start_ns
+    if end_ns is not None:
+        inside &= time <= end_ns
+    return inside
+
+
+def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int64]:
+    """Per sample, what was taken from the calls it stands for; of all thieves unless told."""
+    if not is_counted(recording):
+        raise UsageError(
+            f"{recording.path} does not tell what others took; "
+            "record it with: sonde run --what cpu,threads …"
+        )
+    steps = by_step(recording)
+    lost = sum((steps[one] for one in ([thief] if thief else THIEVES)), np.int64(0))
+    samples, metrics = recording.samples, recording.metrics
+    ran = np.flatnonzero(samples.state == RUNNING)
+    result = np.zeros(len(samples), np.int64)
+    result[ran] = spread(
+        samples.thread[ran].astype(np.int64),
+        samples.time[ran],
+        samples.weight[ran],
+        metrics.thread.astype(np.int64),
+        metrics.time,
+        np.asarray(lost),
+    )
+    return result

@@ -1,0 +1,143 @@
+"""`sonde diff` from two files to its words."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from launching import sonde
+from sonde.cli.main import main
+from synthetic import MS, Maker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """
+import sys, time
+
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+def steady():
+    spin(0.3)
+
+def slower():
+    spin(float(sys.argv[1]))
+
+steady()
+slower()
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    base, new = Maker(), Maker()
+    base.sample("main:3 > work:12", 30 * MS)
+    base.sample("main:4", 10 * MS, thread="worker")
+    new.sample("main:3 > work:12", 15 * MS)
+    new.sample("main:3 > other:2", 25 * MS)
+    return base.write(str(tmp_path / "base.sonde")), new.write(str(tmp_path / "new.sonde"))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*args: str) -> tuple[int, str, str]:
+        code = main(["diff", *args])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_in_words(run: Any, files: tuple[str, str]) -> None:
+    code, out, err = run(*files)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "40.0 ms of running time before, 40.0 ms now: as much."
+    assert "overlap by 37.5 %" in out
+    table = [line.split()[:4] for line in out.splitlines() if " app.py" in line or "/app" in line]
+    assert table[0] == ["+25.0", "ms", "–", "25.0"]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_json_and_options(run: Any, files: tuple[str, str]) -> None:
+    code, out, err = run(*files, "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert set(told) == {"overlap", "hot_edge_coverage", "rows"}
+    assert [row["name"] for row in told["rows"]] == ["other", "work", "main"]
+    code, out, _ = run(*files, "--json", "--top", "1", "--thread", "MainThread")
+    assert [row["name"] for row in json.loads(out)["rows"]] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--top", "0"], "--top takes a number of rows, a whole number from 1 on, not '0'"),
+        (["--thread", "worker"], "no thread 'worker' in "),
+        (["--wall", "--running"], "--running and --wall exclude each other"),
+        (["--from", "2", "--to", "1"], "the time range is empty"),
+    ],
+)
+def test_wrong_calls(run: Any, files: tuple[str, str], options: list[str], sentence: str) -> None:
+    code, out, err = run(*files, *options)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"sonde: {sentence}")
+    assert err.count("\n") == 1
+
+
+def test_a_file_that_is_no_recording(run: Any, files: tuple[str, str], tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("nothing of the kind")
+    for pair in ([files[0], str(other)], [str(other), files[1]], [files[0], "missing.sonde"]):
+        code, out, err = run(*pair)
+        assert (code, out) == (1, "")
+        assert err.count("\n") == 1
+
+
+def test_one_file_is_a_wrong_call(run: Any, files: tuple[str, str]) -> None:
+    code, out, err = run(files[0])
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+
+
+def test_nothing_to_compare(run: Any, files: tuple[str, str]) -> None:
+    assert run(*files, "--waiting")[1] == "No waiting time in either recording.\n"
+
+
+def test_two_real_recordings(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    paths = []
+    for name, seconds in (("base", "0.1"), ("new", "0.4")):
+        path = tmp_path / f"{name}.sonde"
+        done = sonde("run", "-o", path, program, seconds)
+        assert done.returncode == 0, done.stderr
+        paths.append(path)
+    flat = [
+        {
+            (row["name"], row["file"]): row["self"]
+            for row in json.loads(sonde("report", path, "flat", "--json").stdout)["rows"]
+        }
+        for path in paths
+    ]
+    told = json.loads(sonde("diff", *paths, "--json").stdout)
+    by_name = {(row["name"], row["file"]): row for row in told["rows"]}
+    for key, row in by_name.items():
+        assert row["base"] == flat[0].get(key, 0)
+        assert row["new"] == flat[1].get(key, 0)
+        assert row["delta"] == row["new"] - row["base"]
+    own = set().union(*({key for key, ns in side.items() if ns} for side in flat))
+    assert set(by_name) == own
+    changes = [abs(row["delta"]) for row in told["rows"]]
+    assert changes == sorted(changes, reverse=True)
+    assert told["rows"][0]["name"] in ("spin", "time.thread_time")
+    assert told["rows"][0]["delta"] > 0
+    assert 0.3 < told["overlap"] < 0.95
+    # A recording compared with itself is itself.
+    same = json.loads(sonde("diff", paths[0], paths[0], "--json").stdout)
+    assert same["overlap"] == pytest.approx(1)
+    assert same["hot_edge_coverage"] == {"threshold": 0.1, "base_by_new": 1.0, "new_by_base": 1.0}
+    assert {row["delta"] for row in same["rows"]} == {0}

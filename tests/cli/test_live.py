@@ -1,0 +1,104 @@
+"""`sonde threads` and `sonde cpus`: what the machine does while it does it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from launching import SONDE, clean_environment, sonde
+
+BUSY = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint(flush=True)\nwhile True: pass"  # noqa: E501
+
+
+@pytest.fixture
+def busy() -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_threads_of_a_running_process(busy: subprocess.Popen[str]) -> None:
+    done = sonde("threads", str(busy.pid), "--every", "0.5", "--for", "1", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    tables = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(tables) == 2
+    first, second = tables[-1]["rows"]
+    assert first["tid"] == busy.pid
+    wall = sum(table["seconds"] for table in tables) * 1e9
+    busy_rows = [table["rows"][0] for table in tables]
+    # It wants the processor all the time: it has it, or stands in the queue, which the kernel
+    # counts when the thread comes out of it.
+    wanted = sum(row["cpu_ns"] + row["run_delay_ns"] for row in busy_rows)
+    assert wanted == pytest.approx(wall, rel=0.3)
+    assert second["cpu_ns"] == 0
+
+
+def test_threads_as_text(busy: subprocess.Popen[str]) -> None:
+    done = sonde("threads", str(busy.pid), "--for", "0.2")
+    assert "queue" in done.stdout
+    assert str(busy.pid) in done.stdout
+    assert "1 idle" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+def test_a_process_that_exits_ends_the_tables(busy: subprocess.Popen[str]) -> None:
+    command = [*SONDE, "threads", str(busy.pid), "--every", "0.1", "--for", "60"]
+    watching = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment()
+    )
+    assert watching.stdout is not None
+    watching.stdout.readline()
+    busy.kill()  # nobody has heard of its end yet
+    _, told = watching.communicate(timeout=50)
+    assert (watching.returncode, told) == (0, f"sonde: process {busy.pid} has exited\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["threads", "4194300"], 1, "there is no process 4194300"),
+        (["threads", "me"], 2, "'me' is no process id; it is a number, as ps shows it"),
+        (["cpus", "--every", "0"], 2, "--every takes a time from 0.01 seconds on, not '0'"),
+        (["cpus", "--for", "x"], 2, "--for takes a time in seconds, not 'x'"),
+    ],
+)
+def test_wrong_calls(arguments: list[str], code: int, sentence: str) -> None:
+    done = sonde(*arguments)
+    assert (done.returncode, done.stderr) == (code, f"sonde: {sentence}\n")
+
+
+def test_cpus() -> None:
+    done = sonde("cpus", "--every", "0.3", "--for", "0.3", "--json")
+    (table,) = [json.loads(line) for line in done.stdout.splitlines()]
+    names = [row["cpu"] for row in table["rows"]]
+    assert names[0] == "all"
+    for row in table["rows"][1:]:
+        total = sum(row[key] for key in row if key.endswith("_ns"))
+        assert total == pytest.approx(table["seconds"] * 1e9, rel=0.2)
+
+
+def test_cpus_as_text() -> None:
+    done = sonde("cpus", "--for", "0.2")
+    assert "steal" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+def test_without_the_metrics_nobody_is_accused(tmp_path: object) -> None:
+    path = f"{tmp_path}/x.sonde"
+    sonde("run", "-o", path, "--", sys.executable, "-c", "sum(range(10**6))")
+    done = sonde("report", path, "flat", "--taken", "all")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"sonde: {path} does not tell what others took; "
+        "record it with: sonde run --what cpu,threads …\n"
+    )
+    done = sonde("report", path, "flat", "--taken", "gremlins")
+    assert "time is taken by one of queue, quota, hypervisor, not by 'gremlins'" in done.stderr

@@ -1,0 +1,59 @@
+/** The files by own time: each a link to its lines. */
+import type { Profile } from "../../profile/profile";
+import type { App } from "../../shell/app";
+import { h } from "../../shell/dom";
+import { part, place, shortened } from "../../shell/format";
+import { sourceAt } from "../../shell/links";
+import { Rows } from "../../shell/rows";
+import type { File } from "./lines";
+
+export class Names {
+  private readonly rows = new Rows(
+    "table",
+    "Files by own time",
+    h(
+      "div",
+      { class: "head", role: "row" },
+      h("span", { role: "columnheader" }, "Files by own time"),
+    ),
+  );
+  readonly element = h(
+    "nav",
+    { class: "files", "aria-label": "Files" },
+    this.rows.element,
+  );
+
+  constructor(private readonly app: App) {}
+
+  show(files: readonly File[], chosen: File, profile: Profile): void {
+    const most = Math.max(files[0]?.self ?? 0, 1);
+    this.rows.show(files.length, (i) => {
+      const file = files[i]!;
+      return h(
+        "div",
+        { class: "row", role: "row" },
+        h(
+          "a",
+          {
+            role: "cell",
+            href: this.app.link(sourceAt(this.app, file.file, 0)),
+            "aria-current": file === chosen ? "true" : undefined,
+            title: shortened(file.file, 300),
+            "data-file": file.file.length < 400 ? file.file : undefined,
+          },
+          h("i", { style: { width: `${(100 * file.self) / most}%` } }),
+          h("bdi", { class: "name" }, place(file.file, 0, 27)),
+          h(
+            "span",
+            { class: "number faint" },
+            file.self ? part(file.self, profile.total) : "–",
+          ),
+        ),
+      );
+    });
+  }
+
+  destroy(): void {
+    this.rows.destroy();
+  }
+}
