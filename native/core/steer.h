@@ -23,4 +23,7 @@ bool sonde_steer_forked(void);
 // Gives that child a thread of its own, for the session that it has begun at `path`.
 void sonde_steer_child(const char *path);
 
+// Whether an agent that was put into this process is on its way in, at work, or on its way out.
+bool sonde_steer_is_here(void);
+
 #endif
