@@ -221,8 +221,7 @@ EXPORT int sonde_inject(const sonde_order *order, sonde_answer *answer)
     memset(answer, 0, sizeof *answer);
     answer->outcome = SONDE_WRONG_ORDER;
     if (order->pid <= 0 || order->pid == getpid() || !order->texts || !order->count ||
-        !order->patience_ms ||
-        !is_text(order->function, sizeof order->function) ||
+        !order->patience_ms || !is_text(order->function, sizeof order->function) ||
         !is_text(order->library, sizeof order->library) ||
         !memchr(order->argument, 0, sizeof order->argument))
         return EINVAL;

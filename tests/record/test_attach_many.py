@@ -29,6 +29,7 @@ USAGE, FAILURE = 2, 1
 KINDS = 20
 CHILD_NS = 150_000_000
 ENOUGH = 20
+ANSWERS = 100
 
 GUNICORN = ("gunicorn", "--workers", "2", "--bind", "127.0.0.1:PORT", "served:wsgi")
 UVICORN = (
@@ -36,8 +37,10 @@ UVICORN = (
 )  # fmt: skip
 FAMILY = """
 import os, sys, time
+parent = os.getpid()
 def burn():
-    while True: sum(range(1000))
+    while os.getppid() == parent: sum(range(1000))
+    os._exit(0)
 children = []
 for _ in range(2):
     child = os.fork()
@@ -49,16 +52,18 @@ for child in children: os.kill(child, 9)
 """
 DROPS = """
 import os, sys, time
+parent = os.getpid()
 def early():
-    while True: sum(range(1000))
+    while os.getppid() == parent: sum(range(1000))
 def late():
-    while True: sum(range(1000))
+    while os.getppid() == parent: sum(range(1000))
 def worker(body):
     child = os.fork()
     if child == 0:
         os.setgid(65534)
         os.setuid(65534)
         body()
+        os._exit(0)
     return child
 first = worker(early)
 print(os.getpid(), first, flush=True)
@@ -106,20 +111,27 @@ def recording_of(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]
 # ---- servers whose workers come and go
 
 
+def wait_for_answers(server: Server, *workers: int) -> None:
+    """Long enough for samples of each."""
+    answered = server.load.answered
+    enough = {pid: answered[pid] + ANSWERS for pid in workers}
+    until(lambda: all(answered[pid] > n for pid, n in enough.items()), "they answer")
+
+
 def check_server(server: Server, path: Path, *arguments: str) -> None:
     load = server.load
     until(lambda: len(load.answered) == 2, "both workers answer")
     first = set(load.answered)
     with recording_of(path, *arguments) as process:
         until(lambda: recorded(path) >= first, "the workers are recorded", process)
+        wait_for_answers(server, *first)
         for number, victim in zip((signal.SIGTERM, signal.SIGKILL), sorted(first), strict=True):
             before = set(load.answered)
             load.kills()
             os.kill(victim, number)
             (new,) = until(lambda known=before: load.answered.keys() - known, "another worker")
             until(lambda pid=new: pid in recorded(path), "it is recorded", process)
-            asked = load.answered[new]
-            until(lambda pid=new, n=asked: load.answered[pid] > n + 50, "it answers", process)
+            wait_for_answers(server, new)
         assert load.failed == []
         assert server.process.poll() is None
     workers = set(load.answered)
@@ -133,10 +145,10 @@ def check_server(server: Server, path: Path, *arguments: str) -> None:
     assert workers <= samples.keys()
     assert min(samples.values()) > 0
     for victim in first:
-        assert processes[victim].end_ns > 0
+        assert processes[victim].end_ns is not None
     assert processes[max(first)].exit == "killed by SIGKILL"
     for worker in workers - first:
-        assert processes[worker].end_ns < 0
+        assert processes[worker].end_ns is None
     assert recording.quality["not_entered"] == {}
     assert f"of {len(processes)} processes" in process.said  # type: ignore[attr-defined]
 

@@ -28,8 +28,8 @@ EXECUTES_S = 1.5
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Whatever would end us waits while a target is in the middle of a call that we made it do.
 _HELD = {
-    signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE, signal.SIGVTALRM,
-    signal.SIGPROF, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR,
+    signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE,
+    signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR,
 }  # fmt: skip
 
 

@@ -24,13 +24,16 @@ from .process import NotRecordable, RunningProcess, argv_of, look_at
 # Python takes longer than this to come up, so little of a child is missed.
 SHORTEST_S = 0.02
 LONGEST_S = 0.25
+SOON_S = 0.005
 # Of one core at most this share is spent on looking.
 SHARE = 0.01
 # So long a program is expected to come up, or a shell to execute one; later it is looked at less.
 YOUNG_S = 1.0
 SELDOM_S = 1.0
-# A fork of a process that has an agent introduces itself.
-INTRODUCES_S = 0.5
+# A fork of a process that has an agent introduces itself, before it runs a line.
+INTRODUCES_S = 0.2
+# A process tells when it was born to 10 ms.
+BIRTH_S = 0.02
 
 Matches = Callable[[str], bool]
 
@@ -80,6 +83,7 @@ class Discovery:
         self._last_pid = -1
         self._next_match = 0.0
         self._candidates: dict[int, Candidate] = {}
+        self._entered: dict[int, float] = {}
         self.members: set[int] = set(roots)
         self.wait = SHORTEST_S
         """How long not to look again."""
@@ -92,6 +96,7 @@ class Discovery:
     def again(self, pid: int) -> None:
         """Its program was replaced, or it was not recorded so far: it is to be entered."""
         self.members.add(pid)
+        self._entered.pop(pid, None)
         self._candidates[pid] = Candidate(time.monotonic())
 
     def leave(self, *pids: int) -> None:
@@ -101,10 +106,12 @@ class Discovery:
     def entered(self, pid: int) -> None:
         self.members.add(pid)
         self._candidates.pop(pid, None)
+        self._entered.setdefault(pid, time.monotonic())
 
     def exited(self, pid: int) -> None:
         self.members.discard(pid)
         self._candidates.pop(pid, None)
+        self._entered.pop(pid, None)
 
     def give_up(self, pid: int) -> None:
         """It cannot be entered, unless it executes another program."""
@@ -121,15 +128,17 @@ class Discovery:
         """Those that are to be entered now; `inside` are recorded already or about to be."""
         began, cpu = time.monotonic(), time.thread_time()
         self._notice(began)
+        spent = time.thread_time() - cpu
+        self.wait = min(max(SHORTEST_S, spent / SHARE), LONGEST_S)
         found: list[RunningProcess] = []
         for pid, candidate in list(self._candidates.items()):
             if pid in inside or len(found) == room:
                 continue
-            process = self._ready(pid, candidate, inside, began)
+            process = self._ready(pid, candidate, began)
             if process is not None:
                 found.append(process)
-        spent = time.thread_time() - cpu
-        self.wait = min(max(SHORTEST_S, spent / SHARE), LONGEST_S)
+        if any(began - c.since < YOUNG_S for c in self._candidates.values()):
+            self.wait = SOON_S  # a program comes up, or a fork is about to execute one
         return found
 
     def refused(self) -> dict[int, str]:
@@ -188,9 +197,7 @@ class Discovery:
 
     # ---- is it one to enter?
 
-    def _ready(
-        self, pid: int, candidate: Candidate, inside: Collection[int], now: float
-    ) -> RunningProcess | None:
+    def _ready(self, pid: int, candidate: Candidate, now: float) -> RunningProcess | None:
         image = lineage.image_of(pid)
         if image != candidate.image:
             candidate.image, candidate.since, candidate.next_look = image, now, now
@@ -201,7 +208,8 @@ class Discovery:
         candidate.next_look = now if young else now + SELDOM_S
         parent = lineage.parent_of(pid)
         if image is not None and image == lineage.image_of(parent):
-            if parent in inside and now - candidate.since < INTRODUCES_S:
+            introduces = self._entered.get(parent, math.inf) < now - lineage.age_of(pid) - BIRTH_S
+            if introduces and now - candidate.since < INTRODUCES_S:
                 return None
             if lineage.borrows_memory(pid, parent):
                 return None
