@@ -96,7 +96,7 @@ def _chosen(
 ) -> tuple[list[RunningProcess], Discovery | None]:
     """The processes to begin with, at least one, and what looks for others."""
     from sonde.record.discovery import Discovery, matcher
-    from sonde.record.process import look_at
+    from sonde.record.process import RECORDED, look_at
 
     if pid is not None:
         return [look_at(_number(pid))], None
@@ -118,7 +118,7 @@ def _chosen(
         raise SondeError(
             f"no process of yours has {name} in its command line"
             if not many
-            else f"none of the {many} processes that match {name} is a CPython 3.11 to 3.15"
+            else f"none of the {many} processes that match {name} is {RECORDED}"
         )
     return found, discovery
 

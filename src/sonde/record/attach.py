@@ -16,6 +16,7 @@ from . import inject
 from .discovery import Discovery
 from .entering import Entry
 from .handle import Options, RecorderHandle
+from .jvm import Jvm
 from .process import RunningProcess
 
 REMOTE_S = 10.0
@@ -126,7 +127,7 @@ class Attach:
     # ---- the first
 
     def _begin_with(self, chosen: list[RunningProcess]) -> None:
-        if self._options.sampler == "remote":
+        if self._options.sampler == "remote" and not isinstance(chosen[0].runtime, Jvm):
             self._read_from_outside(chosen[0].pid, "--sampler remote was asked for")
             self._recorder.say({"entered": {"by": "nothing"}})
             return
@@ -147,7 +148,8 @@ class Attach:
             self._turn(None, look=False)
         why_not = self.refused.pop(process.pid, None)
         if why_not is not None and not self._ending:
-            self.entered_by = ""
+            if isinstance(process.runtime, Jvm):
+                raise SondeError(f"process {process.pid} cannot be recorded: {why_not}")
             self._read_from_outside(process.pid, why_not)
 
     def _read_from_outside(self, pid: int, why: str) -> None:

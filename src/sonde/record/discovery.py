@@ -19,6 +19,7 @@ from sonde.errors import SondeError, UsageError
 
 from . import lineage
 from .handle import RECORDER
+from .jvm import Jvm, is_up
 from .process import NotRecordable, RunningProcess, argv_of, look_at
 
 # Python takes longer than this to come up, so little of a child is missed.
@@ -214,12 +215,15 @@ class Discovery:
             if lineage.borrows_memory(pid, parent):
                 return None
         try:
-            return look_at(pid)
+            process = look_at(pid)
         except NotRecordable:
             return None
         except SondeError as error:
             candidate.why_not = str(error)
             return None
+        if isinstance(process.runtime, Jvm) and not is_up(pid):
+            return None
+        return process
 
 
 def _processes() -> set[int]:

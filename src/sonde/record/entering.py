@@ -13,9 +13,11 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import inject
+from . import inject, jvm_attach
 from .debugging import RemoteScript, script_that_loads
+from .jvm import Jvm, is_up
 from .process import RunningProcess, tracer_of
+from .runtime import Runtime
 
 # How long the main thread has to run the script that loads the agent (3.14+).
 SCRIPT_S = 0.1
@@ -75,9 +77,13 @@ class Entry:
 
     def _run(self) -> None:
         try:
-            self.why_not = None if self._by_script() else self._by_ptrace()
-            if self.why_not is None:
-                self.why_not = self._hear_agent()
+            runtime = self.process.runtime
+            if isinstance(runtime, Jvm):
+                self.why_not = self._into_jvm(runtime)
+            else:
+                self.why_not = None if self._by_script() else self._by_ptrace()
+                if self.why_not is None:
+                    self.why_not = self._hear_agent()
         except SondeError as error:
             self.why_not, self.gone = str(error), isinstance(error, Gone)
         except OSError as error:  # of /proc, which a process that exits takes away
@@ -86,9 +92,33 @@ class Entry:
         finally:
             self._wake()
 
+    def _into_jvm(self, jvm: Jvm) -> str | None:
+        """By its attach protocol, or by ptrace where that would show in the program's output."""
+        ways = [self._by_protocol, self._by_ptrace]
+        if jvm_attach.why_not(jvm) or not jvm_attach.is_silent(jvm):
+            ways.reverse()
+        reasons: list[str] = []
+        for way in ways:
+            why_not = way() or self._hear_agent()
+            if why_not is None or self.already:
+                return why_not
+            reasons.append(why_not)
+        return "; ".join(dict.fromkeys(reasons))
+
+    def _by_protocol(self) -> str | None:
+        process = self.process
+        assert isinstance(process.runtime, Jvm)
+        try:
+            jvm_attach.load(process.pid, process.runtime, process.agent, self._socket_path)
+        except jvm_attach.RefusedError as refused:
+            return str(refused)
+        self.by = "attach protocol"
+        return None if self._expect(STEER_S, "steered") else "the agent in it does not answer"
+
     def _by_script(self) -> bool:
         """The interpreter's own way in, where it has one."""
         process = self.process
+        assert isinstance(process.runtime, Runtime)
         script = RemoteScript(process.pid, process.runtime)
         path = os.path.join(os.path.dirname(self._socket_path), f"script-{process.pid}.py")
         if script.refusal is not None or not inject.sees(process.pid, process.agent):
@@ -115,6 +145,8 @@ class Entry:
         tracer = tracer_of(process.pid)
         if tracer is not None:
             return f"{tracer} traces it already"
+        if isinstance(process.runtime, Jvm) and not is_up(process.pid):
+            return "its JVM is not up yet"
         self.injection = done = inject.inject(
             process.pid,
             process.runtime,
@@ -141,7 +173,8 @@ class Entry:
         """Waits until the agent has begun, which takes the GIL; or why it has not."""
         answer = self._expect(GIL_S, "admitted", "refused")
         if not answer:
-            return f"the program did not let its GIL go for {GIL_S:.0f} s"
+            held = "its GIL" if isinstance(self.process.runtime, Runtime) else "the agent"
+            return f"the program did not let {held} go for {GIL_S:.0f} s"
         refused: str | None = answer.get("refused")
         return refused
 
