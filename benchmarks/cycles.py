@@ -6,6 +6,7 @@ times. Size is that of the server between two recordings.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,7 +37,7 @@ def attach_and_leave(env: Environment, cycles: int, scratch: Path) -> tuple[list
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**env.variables(), "MALLOC_ARENA_MAX": "1"},
+        env={**os.environ, "MALLOC_ARENA_MAX": "1"},
     )
     assert server.stdout is not None
     pid, port = map(int, server.stdout.readline().split())

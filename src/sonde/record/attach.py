@@ -12,7 +12,7 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import inject
+from . import inject, lineage
 from .discovery import Discovery
 from .entering import Entry
 from .handle import Options, RecorderHandle
@@ -101,7 +101,7 @@ class Attach:
         return self._ending and not self._closed
 
     def over(self) -> dict[str, Any] | None:
-        """To be called now and then. What was recorded, if nobody is left; None while it goes on."""
+        """To be called now and then: what was recorded if nobody is left, None if it goes on."""
         if self._closed:
             return None
         try:
@@ -246,11 +246,12 @@ class Attach:
         for process in list(self._waiting):
             if len(self._entries) >= AT_ONCE:
                 return
-            path = self._path_for(process)
+            # One that is gone seems to live elsewhere.
+            path = self._path_for(process) if lineage.is_alive(process.pid) else ""
             if path is None:
                 continue  # the recorder has not said yet where it listens for it
             self._waiting.remove(process)
-            if process.pid in self._inside or process.pid in self._entries:
+            if not path or process.pid in self._inside or process.pid in self._entries:
                 continue
             signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
             self._entries[process.pid] = Entry(process, path, self._wake_up)

@@ -168,10 +168,7 @@ class Recorder:
             self._root = order["root"]
             self._roster.watch(order["root"])
         if "listen" in order:
-            folder, path, listener = listen(order["listen"])
-            self._folders.append(folder)
-            self._admission.listen(listener)
-            self._tell({"listens": path, "place": order["listen"]})
+            self._tell({"listens": self._listen(order["listen"]), "place": order["listen"]})
         if "not_entered" in order:
             self._roster.tally.not_entered = order["not_entered"]
         if "running" in order:
@@ -199,6 +196,16 @@ class Recorder:
             self._say({"armed": True})
         if "stop" in order:
             self.stop(order.get("note", "stopped"))
+
+    def _listen(self, place: dict[str, Any]) -> str:
+        """One more place for agents to find us; empty if the process that it is for is gone."""
+        try:
+            folder, path, listener = listen(place)
+        except OSError:
+            return ""
+        self._folders.append(folder)
+        self._admission.listen(listener)
+        return path
 
     def _note_exit(self, pid: int, text: str) -> None:
         self._config["exit"] = {"pid": pid, "text": text}
