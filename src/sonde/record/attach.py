@@ -147,6 +147,8 @@ class Attach:
         while process.pid in self._entries and not self._ending and self._done is None:
             self._turn(None, look=False)
         why_not = self.refused.pop(process.pid, None)
+        if why_not is None and not self._inside and not self._ending:
+            raise SondeError(f"process {process.pid} exited before it could be entered")
         if why_not is not None and not self._ending:
             if isinstance(process.runtime, Jvm):
                 raise SondeError(f"process {process.pid} cannot be recorded: {why_not}")
