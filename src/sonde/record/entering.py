@@ -44,7 +44,7 @@ class Entry:
         self.injection: inject.Injection | None = None
         self.why_not: str | None = None
         self.gone = False
-        self.already = False
+        self.over = self.already = False
         """Another recording has it."""
         self._order = inject.Patience()
         self._socket_path = socket_path
@@ -52,10 +52,6 @@ class Entry:
         self._wake = wake
         self._thread = threading.Thread(target=self._run, name=f"enter-{process.pid}")
         self._thread.start()
-
-    @property
-    def over(self) -> bool:
-        return not self._thread.is_alive()
 
     def tell(self, words: dict[str, Any]) -> None:
         self._words.put(words)
@@ -90,6 +86,7 @@ class Entry:
             self.gone = not os.path.exists(f"/proc/{self.process.pid}/exe")
             self.why_not = f"it cannot be read: {(error.strerror or str(error)).lower()}"
         finally:
+            self.over = True  # before who waits for it looks
             self._wake()
 
     def _into_jvm(self, jvm: Jvm) -> str | None:
