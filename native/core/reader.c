@@ -303,8 +303,9 @@ void sonde_reader_stop(void)
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1);
     pthread_join(thread, NULL);
     running = false;
-    munmap(table, TABLE_SIZE);
-    table = NULL;
+    void *at = table;
+    table = NULL; // first: the program may fork meanwhile
+    munmap(at, TABLE_SIZE);
 }
 
 void sonde_reader_forked(void) { running = false; }

@@ -80,9 +80,10 @@ static uint64_t cost_of_cpu_clock(void)
 
 static void forget_threads(void)
 {
-    if (sonde.threads)
-        munmap(sonde.threads, sonde.threads_mapped);
-    sonde.threads = NULL;
+    void *at = sonde.threads;
+    sonde.threads = NULL; // first: a child forked meanwhile must not believe that it has them
+    if (at)
+        munmap(at, sonde.threads_mapped);
 }
 
 int sonde_session_start(const sonde_config *config, int memfd)

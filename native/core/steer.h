@@ -25,4 +25,7 @@ void sonde_steer_child(const char *path);
 // Whether there is such a thread: then it is the one that ends the session.
 bool sonde_steer_under_way(void);
 
+// Whether an agent that was put into this process is on its way in, at work, or on its way out.
+bool sonde_steer_is_here(void);
+
 #endif

@@ -40,8 +40,10 @@ static int begin(uint32_t reason)
 
 static void forked_child(void)
 {
-    if (!atomic_load(&sonde.generation))
+    if (!atomic_load(&sonde.generation)) { // its parent's agent may be on its way in or out
+        sonde_steer_forked();
         return;
+    }
     sonde_spans_forget();
     bool follow = sonde.config.follow_children;
     sonde_session_forked();
@@ -63,7 +65,7 @@ static void forked_child(void)
 // errno.
 EXPORT int sonde_agent_start(const char *path, uint32_t reason)
 {
-    if (atomic_load(&sonde.generation))
+    if (atomic_load(&sonde.generation) || (reason != SONDE_ATTACH && sonde_steer_is_here()))
         return EALREADY;
     if (strlen(path) >= sizeof socket_path)
         return ENAMETOOLONG;
@@ -91,6 +93,20 @@ EXPORT void sonde_agent_stop(void)
     sonde_reader_stop();
     sonde_part();
     sonde_spans_forget();
+    sonde_unwatch_code();
+}
+
+// The same where nobody waits for it: what needs no GIL, of which unmapping takes longest, is done
+// without.
+void sonde_agent_leave(void)
+{
+    if (!atomic_load(&sonde.generation))
+        return;
+    sonde_locks_stop();
+    PyThreadState *meanwhile = PyEval_SaveThread();
+    sonde_reader_stop();
+    sonde_part();
+    PyEval_RestoreThread(meanwhile);
     sonde_unwatch_code();
 }
 

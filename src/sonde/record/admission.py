@@ -40,13 +40,12 @@ class Admission:
         selector: selectors.BaseSelector,
         listener: socket.socket,
         path: str,
-        tell: Callable[[str, int | str], None],
+        tell: Callable[[dict[str, Any]], None],
     ) -> None:
         self._config = config
         self._writer = writer
         self._roster = roster
         self._selector = selector
-        self._listener = listener
         self._path = path
         self._tell = tell
         self._contexts = Contexts(writer)
@@ -58,14 +57,18 @@ class Admission:
         """When the first process came in: before it there was nothing to record."""
         self.trouble: str | None = None
         self.why_remote = ""
-        selector.register(listener, selectors.EVENT_READ, "agent")
+        self.listen(listener)
 
     @property
     def left_behind(self) -> int:
         return self._steering.left_behind
 
-    def accept(self) -> None:
-        connection, _ = self._listener.accept()
+    def listen(self, listener: socket.socket) -> None:
+        """One more place where agents introduce themselves."""
+        self._selector.register(listener, selectors.EVENT_READ, ("agent", listener))
+
+    def accept(self, listener: socket.socket) -> None:
+        connection, _ = listener.accept()
         stays = False
         try:
             stays = self._admit(connection)
@@ -105,7 +108,7 @@ class Admission:
         if reason == shm.REASON_STEER:
             self._steering.add(pid, ThreadIds(pid).ours(told_tid), connection)
             self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
-            self._tell("steered", pid)
+            self._tell({"steered": pid})
             return True
         if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
             self._around_exec(pid, reason)
@@ -170,7 +173,7 @@ class Admission:
         self._roster.tally.armed(armed)
         exact = int(armed.sampler == "perf-user")
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
-        self._tell("admitted", pid)
+        self._tell({"admitted": pid})
 
     def step_metrics(self) -> None:
         for target in self._roster:
@@ -208,9 +211,9 @@ class Admission:
     def read_remotely(self, root: int, age: int) -> None:
         """No agent has come: read the target from outside, if it is a CPython."""
         if self._remote is not None:
-            if self._remote.refusal:
+            if self._remote.refusal and self._remote.refusal != self.trouble:
                 self.trouble = self._remote.refusal
-                self._tell("refused", self.trouble)
+                self._tell({"refused": self.trouble, "pid": root})
             return
         wanted = self._config["sampler"] == "remote"
         if not wanted and not self.why_remote and age < PATIENCE_NS:
@@ -221,8 +224,9 @@ class Admission:
         self.why_remote = self.why_remote or "no agent could enter the target"
         if remote.try_start():
             self._remote = remote
-        elif remote.refusal:
-            self._tell("refused", remote.refusal)
+        elif remote.refusal and remote.refusal != self.trouble:
+            self.trouble = remote.refusal
+            self._tell({"refused": remote.refusal, "pid": root})
 
     # ---- processes that were attached to
 
@@ -231,19 +235,32 @@ class Admission:
         failed = self._steering.hear(pid)
         if pid not in self._steering:
             self._selector.unregister(number)
+            if pid in self._executing:
+                self._left(pid, "replaced by exec")
         if failed is not None:
             self.trouble = f"the agent could not start: {_words(failed)}"
-            self._tell("refused", self.trouble)
+            self._tell({"refused": self.trouble, "pid": pid})
 
     def ask_names(self) -> None:
         for target in self._roster:
             if target.pid in self._steering:
                 self._steering.ask_names(target.pid, target.unnamed())
 
-    def has_left(self, pid: int, now: int) -> bool:
-        """The process lives, but our agent in it does not."""
-        lost = self._steering.lost.get(pid)
-        return lost is not None and now - lost > EXEC_NS
+    def exited(self, pid: int) -> None:
+        self._steering.lost.pop(pid, None)
+        self._executing.pop(pid, None)
+
+    def drop_left(self, now: int) -> None:
+        """Processes that live, but without our agent in them."""
+        for pid, since in list(self._steering.lost.items()):
+            if now - since > EXEC_NS:
+                self._left(pid, None)
+
+    def _left(self, pid: int, exit_: str | None) -> None:
+        self.exited(pid)
+        for target in self._roster.of(pid):
+            self._roster.drop(target, exit_)
+        self._tell({"left": pid})
 
 
 def _words(errno: int | None) -> str:

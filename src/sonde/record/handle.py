@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,8 @@ DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096
 RING_SIZE = 256 << 10
+
+RECORDER = "sonde.record.recorder"
 
 START_S = 10.0
 FINISH_S = 30.0
@@ -124,23 +124,11 @@ class RecorderHandle:
         self.say(words)
         return self._hear(FINISH_S) if self._done is None else self._done
 
-    def expect(self, timeout: float, *words: str) -> dict[str, Any]:
-        """The first message with one of these words; empty if none came in time."""
-        end = time.monotonic() + timeout
-        while (left := end - time.monotonic()) > 0:
-            if not select.select([self._socket], [], [], left)[0]:
-                break
-            answer = self._hear(FINISH_S)
-            if any(word in answer for word in words):
-                return answer
-        return {}
-
-    def told(self) -> dict[str, Any] | None:
-        """Reads what it said; not None if that was the last word, because the target exited."""
+    def hear(self) -> dict[str, Any]:
+        """The next thing it says; after `done` there is no other."""
         answer = self._hear(FINISH_S)
-        if "done" not in answer:
-            return None
-        self._end()
+        if "done" in answer:
+            self._end()
         return answer
 
     def finished(self) -> dict[str, Any]:
@@ -212,7 +200,7 @@ import sys
 sys.path.insert(0, {source!r})
 sys.path += [path for path in {others!r} if path not in sys.path]
 try:
-    from sonde.record.recorder import main
+    from {RECORDER} import main
 except ImportError as error:
     import json, socket
     words = {{"error": f"the recorder cannot start: {{error}}"}}

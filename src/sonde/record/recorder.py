@@ -64,9 +64,9 @@ class Recorder:
         self._end_note = "stopped"
         self._longest = self._tick = _longest_sleep(config["rate"])
         self._running_since: int | None = None
-        self._told: set[tuple[str, int | str]] = set()
         self._attached: bool = config.get("attached", False)
         self._folder, self.path, listener = listen(config.get("place"))
+        self._folders = [self._folder]
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ, "control")
         # Where others look for it: a target's own file system is no place for that.
@@ -120,31 +120,33 @@ class Recorder:
             self._finish()
         finally:
             self._roster.disarm()
-            for folder in {self._folder, self._home}:
+            for folder in {*self._folders, self._home}:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _handle(self, what: Any) -> None:
-        if what == "agent":
-            self._admission.accept()
-        elif what == "control":
+        if what == "control":
             self._obey()
-        elif isinstance(what, tuple) and what[0] == "control":
-            self._steered.ready(what[1])
-        elif isinstance(what, tuple):
-            self._admission.hear_steered(what[1])
-        else:
+        elif isinstance(what, int):
             self._exited(what)
+        elif what[0] == "agent":
+            self._admission.accept(what[1])
+        elif what[0] == "control":
+            self._steered.ready(what[1])
+        else:
+            self._admission.hear_steered(what[1])
 
     def _sweep(self, now: int) -> None:
         for target in self._roster:
             target.sweep()
         self._admission.ask_names()
-        if self._admission.has_left(self._root or 0, now):
-            self.stop("the agent left the target")
+        self._admission.drop_left(now)
 
     def _exited(self, pid: int) -> None:
         self._roster.exited(pid)
-        if pid == self._root:
+        self._admission.exited(pid)
+        if self._attached:  # whoever attached decides when it is over
+            self._tell({"exited": pid})
+        elif pid == self._root:
             self.stop("target exited")
 
     def stop(self, note: str) -> None:
@@ -218,9 +220,13 @@ class Recorder:
                 self.stop("the one who started the recording is gone")
             return
         order: dict[str, Any] = json.loads(message)
-        if "root" in order:
+        if order.get("root"):  # a session of many processes has none
             self._root = order["root"]
             self._roster.watch(order["root"])
+        if "listen" in order:
+            self._tell({"listens": self._listen(order["listen"]), "place": order["listen"]})
+        if "not_entered" in order:
+            self._roster.tally.not_entered = order["not_entered"]
         if "running" in order:
             self._running_since = time.monotonic_ns()
             self._admission.why_remote = order.get("why", "")
@@ -243,16 +249,25 @@ class Recorder:
             self.pause() if order["pause"] else self.resume()
             self._say({"paused": order["pause"]})
         if "stop" in order:
-            self.stop("stopped")
+            self.stop(order.get("note", "stopped"))
+
+    def _listen(self, place: dict[str, Any]) -> str:
+        """One more place for agents to find us; empty if the process that it is for is gone."""
+        try:
+            folder, path, listener = listen(place)
+        except OSError:
+            return ""
+        self._folders.append(folder)
+        self._admission.listen(listener)
+        return path
 
     def _note_exit(self, pid: int, text: str) -> None:
         self._config["exit"] = {"pid": pid, "text": text}
 
-    def _tell(self, what: str, value: int | str) -> None:
+    def _tell(self, words: dict[str, Any]) -> None:
         """Whoever attaches wants to know how far it is; others do not listen."""
-        if self._attached and (what, value) not in self._told:
-            self._told.add((what, value))
-            self._say({what: value})
+        if self._attached:
+            self._say(words)
 
     def _say(self, words: dict[str, Any]) -> None:
         if self._control is not None:
@@ -295,6 +310,7 @@ class Recorder:
                 "trouble": self._admission.trouble,
                 "note": self._end_note,
                 "left_behind": self._admission.left_behind,
+                "processes": self._roster.many,
             }
         )
 

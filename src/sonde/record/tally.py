@@ -33,6 +33,8 @@ class Tally:
         self._mode = 0
         self._worst = 0
         self.why_not_better: str | None = None
+        self.not_entered: dict[str, str] = {}
+        """Processes that belong to the session and are not in the recording, and why."""
 
     def armed(self, armed: Armed) -> None:
         """One more target is sampled; the session is called by the worst of their samplers."""
@@ -78,6 +80,7 @@ class Tally:
             "clock": "CLOCK_MONOTONIC",
             "recorder_cpu_ns": int((usage.ru_utime + usage.ru_stime) * 1e9),
             "steal_ns": _steal_ns() - self._steal,
+            "not_entered": self.not_entered,
             **total,
         }
 
