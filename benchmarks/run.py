@@ -4,7 +4,7 @@
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
-                                        recorder page attach top continuous
+                                        recorder page attach top cycles continuous
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -22,6 +22,7 @@ from pathlib import Path
 import accuracy
 import attach
 import continuous
+import cycles
 import evaluation
 import interpreters
 import locks
@@ -48,6 +49,7 @@ PARTS = (
     "page",
     "attach",
     "top",
+    "cycles",
     "continuous",
 )
 MAIN_VERSION = "3.12"
@@ -138,6 +140,9 @@ class Bench:
 
     def top(self, section: Section) -> None:
         top.report(section, self.main, self.tools.get("py-spy"), self.quick)
+
+    def cycles(self, section: Section) -> None:
+        cycles.report(section, list(self.envs.values()), self.quick)
 
     def continuous(self, section: Section) -> None:
         continuous.report(section, self.main, 30 if self.quick else 1200, self.scratch)

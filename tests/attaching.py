@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -62,9 +64,9 @@ class Target:
         told: dict[str, Any] = json.loads(self.process.stdout.readline())
         return told
 
-    def end(self) -> tuple[int, str, str]:
-        """Its input ends, and so does it: exit code, output, errors."""
-        out, err = self.process.communicate(timeout=PATIENCE_S)
+    def end(self, text: str | None = None) -> tuple[int, str, str]:
+        """Its input ends, with `text`, and so does it: exit code, output, errors."""
+        out, err = self.process.communicate(text, timeout=PATIENCE_S)
         return self.process.returncode, out, err
 
     @property
@@ -74,8 +76,13 @@ class Target:
 
 def attach(pid: int, path: Path, *options: str, **popen: Any) -> subprocess.Popen[str]:
     """`sonde attach PID -o path OPTIONS`, under way."""
+    return attach_to(path, str(pid), *options, **popen)
+
+
+def attach_to(path: Path, *arguments: str, **popen: Any) -> subprocess.Popen[str]:
+    """`sonde attach` to whatever `arguments` name, under way."""
     return subprocess.Popen(
-        [*SONDE, "attach", str(pid), "-o", str(path), *options],
+        [*SONDE, "attach", *arguments, "-o", str(path)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -125,3 +132,35 @@ def has_agent(pid: int) -> bool:
         except OSError:
             continue
     return False
+
+
+# Traces a process and lets everything pass; the name is seen by who asks who traces it.
+TRACER = """
+import ctypes, os, sys
+open("/proc/self/comm", "w").write("onlooker")
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long] * 4
+assert libc.ptrace(0x4206, int(sys.argv[1]), 0, 0) == 0
+print("traces", flush=True)
+while True:
+    pid, status = os.waitpid(-1, 0x40000000)
+    if not os.WIFSTOPPED(status): break
+    libc.ptrace(7, pid, 0, os.WSTOPSIG(status))
+"""
+
+
+@contextlib.contextmanager
+def traced(pid: int) -> Iterator[int]:
+    """With another process that traces it, whose pid this is."""
+    tracer = subprocess.Popen(
+        [sys.executable, "-c", TRACER, str(pid)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert tracer.stdout is not None
+        assert tracer.stdout.readline() == "traces\n"
+        yield tracer.pid
+    finally:
+        tracer.kill()
+        tracer.communicate()

@@ -20,6 +20,7 @@ import pythons
 from launching import Interpreter
 
 NEEDED = "zstandard>=0.22; python_version < '3.14'"
+SERVERS = ("gunicorn>=23", "uvicorn>=0.30")
 
 
 @dataclass(frozen=True)
@@ -70,3 +71,26 @@ def _make(home: Path, python: Interpreter) -> None:
     )
     if done.returncode:
         pytest.skip(f"zstandard cannot be had for CPython {python.version}: {done.stderr[-200:]}")
+
+
+def servers() -> str:
+    """A folder with gunicorn and uvicorn, which are pure Python: one for every interpreter."""
+    folder = pythons.cache_folder().parent / "test-environments"
+    folder.mkdir(parents=True, exist_ok=True)
+    home = folder / "servers"
+    with open(folder / "servers.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (home / "ready").exists():
+            shutil.rmtree(home, ignore_errors=True)
+            done = subprocess.run(
+                [sys.executable, "-m", "pip", "install", "-q", "--target", home, *SERVERS],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=280,
+                env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+            )
+            if done.returncode:
+                pytest.skip(f"gunicorn and uvicorn cannot be had: {done.stderr[-200:]}")
+            (home / "ready").touch()
+    return str(home)

@@ -44,7 +44,7 @@ def test_python_in_the_documentation_is_python(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", ["run", "attach", "top", "report", "view", "diff", "export", "doctor"]
+    "verb", ["run", "attach", "top", "ctl", "report", "view", "diff", "export", "doctor"]
 )
 def test_every_option_is_documented(verb: str) -> None:
     told = subprocess.run(

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -64,8 +63,10 @@ static int receive(int fd, void *data, size_t size, int *passed)
     return n == (ssize_t)size && !cut ? 0 : EPROTO;
 }
 
-static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
-                     uint32_t runtime, uint32_t version_hex)
+static uint32_t own_tid(void) { return (uint32_t)syscall(SYS_gettid); }
+
+static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t tid,
+                     uint32_t reason, uint32_t runtime, uint32_t version_hex)
 {
     memset(link, 0, sizeof *link);
     link->socket = link->memfd = -1;
@@ -80,7 +81,7 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
         .magic = SONDE_MAGIC,
         .protocol = SONDE_PROTOCOL,
         .pid = pid,
-        .tid = (uint32_t)syscall(SYS_gettid),
+        .tid = tid,
         .ppid = (uint32_t)getppid(),
         .reason = reason,
         .version_hex = version_hex,
@@ -98,7 +99,7 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
 int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
                     uint32_t runtime, uint32_t version_hex)
 {
-    int error = introduce(link, path, pid, reason, runtime, version_hex);
+    int error = introduce(link, path, pid, own_tid(), reason, runtime, version_hex);
     if (!error)
         error = receive(link->socket, &link->config, sizeof link->config, &link->memfd);
     if (!error && link->memfd < 0)
@@ -112,16 +113,17 @@ int sonde_link_tell(const char *path, uint32_t reason)
 {
     sonde_link link;
     sonde_arm answer;
-    int error = introduce(&link, path, (uint32_t)getpid(), reason, 0, 0);
+    int error = introduce(&link, path, (uint32_t)getpid(), own_tid(), reason, 0, 0);
     if (!error)
         error = receive(link.socket, &answer, sizeof answer, NULL);
     sonde_link_close(&link);
     return error;
 }
 
-int sonde_link_steer(sonde_link *link, const char *path)
+int sonde_link_steer(sonde_link *link, const char *path, bool by_itself)
 {
-    int error = introduce(link, path, (uint32_t)getpid(), SONDE_STEER, 0, 0);
+    uint32_t tid = by_itself ? own_tid() : 0;
+    int error = introduce(link, path, (uint32_t)getpid(), tid, SONDE_STEER, 0, 0);
     if (error)
         sonde_link_close(link);
     return error;

@@ -5,6 +5,8 @@
 
 #include "shm.h"
 
+#include <stdbool.h>
+
 typedef struct {
     int socket;
     int memfd;
@@ -19,8 +21,9 @@ int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t r
 int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm);
 // Says something that only wants to be confirmed. 0 or an errno.
 int sonde_link_tell(const char *path, uint32_t reason);
-// Opens a connection that stays: of `link` only the socket is used.
-int sonde_link_steer(sonde_link *link, const char *path);
+// Opens a connection that stays: of `link` only the socket is used. `by_itself` if the caller is
+// the thread that will hold it, which is not to be sampled.
+int sonde_link_steer(sonde_link *link, const char *path, bool by_itself);
 void sonde_link_close(sonde_link *link);
 
 #endif

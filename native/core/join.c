@@ -73,6 +73,8 @@ EXPORT void sonde_agent_exec_failed(void)
     errno = saved;
 }
 
+void sonde_agent_tell(uint32_t reason) { sonde_link_tell(socket_path, reason); }
+
 EXPORT int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigaction *get)
 {
     if (sig != SIGTRAP)

@@ -31,4 +31,7 @@ int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigac
 
 int sonde_agent_active(void);
 
+// Says something to the recorder that only wants to be confirmed.
+void sonde_agent_tell(uint32_t reason);
+
 #endif

@@ -26,6 +26,8 @@
 // where they do not.
 #define WATCH_NS 100000000u
 #define POLL_NS 5000000u
+// How soon a sampler sees that a pause is over.
+#define PAUSED_NS 5000000u
 // A thread may be moved to another core while we move to its old one; read across cores, it may
 // call or return while it is walked, and soon does not.
 #define TRIES 3
@@ -190,7 +192,7 @@ static void sample_running(watched *w, uint64_t now)
 static void see_waiting(watched *w, uint64_t now)
 {
     bool same_wait = w->looked && w->looked_cpu == w->cpu;
-    if (!(sonde.config.what & SONDE_WHAT_WAITS) || (same_wait && now - w->looked < LOOK_NS))
+    if (!(sonde_what() & SONDE_WHAT_WAITS) || (same_wait && now - w->looked < LOOK_NS))
         return;
     bool for_itself = sampler != SONDE_SAMPLER_NONE;
     sonde_thread *to = for_itself ? record_of(w) : sonde_notes_enter();
@@ -221,12 +223,11 @@ static void wait_until(uint64_t time)
 static void *body(void *unused)
 {
     (void)unused;
-    uint64_t period = sampler != SONDE_SAMPLER_NONE ? sonde.config.period_ns
-                      : polls                       ? POLL_NS
-                                                    : WATCH_NS;
     uint64_t next = sonde_now(), next_list = 0;
     while (!atomic_load(&stopping)) {
-        next += period;
+        next += sampler == SONDE_SAMPLER_NONE ? (polls ? POLL_NS : WATCH_NS)
+                : sonde_what()                ? sonde_period()
+                                              : PAUSED_NS;
         uint64_t now = sonde_now();
         if (next < now)
             next = now;
@@ -247,7 +248,7 @@ static void *body(void *unused)
                 continue;
             if (!ran)
                 see_waiting(w, now);
-            else if (sampler != SONDE_SAMPLER_NONE)
+            else if (sampler != SONDE_SAMPLER_NONE && (sonde_what() & SONDE_WHAT_CPU))
                 sample_running(w, sonde_now());
         }
         atomic_store(&sonde.header->reader_cpu_ns, sonde_thread_cpu());
@@ -259,7 +260,7 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
 {
     ops = with;
     bool samples = arm->sampler == SONDE_SAMPLER_READER || arm->sampler == SONDE_SAMPLER_CROSS_CORE;
-    if (!samples && !(sonde.config.what & SONDE_WHAT_WAITS))
+    if (!samples && !(sonde.config.what & SONDE_WHAT_WAITS)) // stays so, whatever is ordered later
         return 0;
     polls = !arm->wait_signals;
     sampler = samples ? arm->sampler : SONDE_SAMPLER_NONE;
@@ -302,8 +303,9 @@ void sonde_reader_stop(void)
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1);
     pthread_join(thread, NULL);
     running = false;
-    munmap(table, TABLE_SIZE);
-    table = NULL;
+    void *at = table;
+    table = NULL; // first: the program may fork meanwhile
+    munmap(at, TABLE_SIZE);
 }
 
 void sonde_reader_forked(void) { running = false; }

@@ -80,9 +80,10 @@ static uint64_t cost_of_cpu_clock(void)
 
 static void forget_threads(void)
 {
-    if (sonde.threads)
-        munmap(sonde.threads, sonde.threads_mapped);
-    sonde.threads = NULL;
+    void *at = sonde.threads;
+    sonde.threads = NULL; // first: a child forked meanwhile must not believe that it has them
+    if (at)
+        munmap(at, sonde.threads_mapped);
 }
 
 int sonde_session_start(const sonde_config *config, int memfd)
@@ -120,6 +121,10 @@ int sonde_session_start(const sonde_config *config, int memfd)
     sonde.slots = (sonde_slot *)((uint8_t *)at + SONDE_HEADER_SIZE);
     sonde.rings = (uint8_t *)at + rings_at;
     sonde.config = *config;
+    // The orders are the recorder's; one that has given none yet means what it configured.
+    uint64_t no_period = 0;
+    if (atomic_compare_exchange_strong(&sonde.header->period_ns, &no_period, config->period_ns))
+        atomic_store(&sonde.header->what, config->what);
     sonde.cpu_read_ns = cost_of_cpu_clock();
     atomic_store(&sonde.notes_taken, 0);
     sonde.notes = sonde_claim(SONDE_NOTES_TID);
@@ -309,6 +314,7 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
         .interpreter = event->interpreter,
         .tid = event->tid,
         .thread_object = event->thread_object,
+        .span = event->span,
     };
     memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
     sonde_ring_commit(&thread->ring, size);
@@ -343,6 +349,7 @@ void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_eve
         .interpreter = event->interpreter,
         .kind = (uint16_t)event->kind,
         .holder = event->holder,
+        .span = event->span,
     };
     if (with_stack) {
         memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));

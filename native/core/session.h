@@ -78,6 +78,16 @@ void sonde_session_stop(void);
 // In a forked child: drops what belongs to the parent without touching its memory.
 void sonde_session_forked(void);
 
+// What is to be captured at this moment, and how often; only while there is a session.
+static inline uint32_t sonde_what(void)
+{
+    return atomic_load_explicit(&sonde.header->what, memory_order_relaxed);
+}
+static inline uint64_t sonde_period(void)
+{
+    return atomic_load_explicit(&sonde.header->period_ns, memory_order_relaxed);
+}
+
 // The calling thread's record with its busy mark set, or NULL (no session, or no slot free).
 sonde_thread *sonde_enter(void);
 // From here on the calling thread is none of the target's: it is never entered, its hooks tell
@@ -109,6 +119,7 @@ typedef struct {
     uint64_t time, cpu;
     uint32_t interpreter;
     uint32_t tid; // set: the stack is that of another thread, which waits
+    uint32_t span;
     uint64_t thread_object;
     uint8_t state, flags;
 } sonde_event;
@@ -120,7 +131,7 @@ typedef struct {
     uint64_t time, lock, sequence;
     uint64_t started, started_sequence; // as in sonde_rec_lock
     uint32_t interpreter, kind;
-    uint32_t holder;
+    uint32_t holder, span;
     uint8_t type, flags;
 } sonde_lock_event;
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 3u
+#define SONDE_PROTOCOL 4u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
@@ -27,10 +27,11 @@ enum { // slot states; free -> used by the thread, used -> free by the recorder 
     SONDE_SLOT_USED = 1,
 };
 
-enum { // what to capture, bits of sonde_config.what
+enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_CPU = 1,
     SONDE_WHAT_WAITS = 2,
     SONDE_WHAT_LOCKS = 4,
+    SONDE_WHAT_NO_MORE = 8, // only in the header: the recording is over, leave when you can
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -51,9 +52,13 @@ typedef struct {
     _Atomic uint64_t faults;        // walks ended by the memory guard
     _Atomic uint64_t reader_cpu_ns; // CPU time of the reader thread
     _Atomic uint32_t slots_used;    // slots at and above this index were never claimed
-    uint32_t pad;
+    _Atomic uint32_t notes_lost;    // marks and spans that found no room
     _Atomic uint64_t unwalked[SONDE_UNWALKED]; // stacks that could not be walked, by the runtime's
                                                // own reasons
+    // The recorder's orders, which change while the session runs; on a line that agents only read.
+    _Alignas(64) _Atomic uint32_t what; // of SONDE_WHAT_*; 0: a pause
+    uint32_t pad;
+    _Atomic uint64_t period_ns;
 } sonde_header;
 
 typedef struct {
@@ -97,6 +102,7 @@ enum { // kinds of records in a ring
     // half) and table_len
     SONDE_REC_THREAD = 5,
     SONDE_REC_MARK = 7,
+    SONDE_REC_NOTE = 8, // what the program says itself
 };
 
 enum { // sonde_rec_sample.state, as in the recording
@@ -130,7 +136,9 @@ typedef struct {
     uint32_t interpreter;
     uint32_t tid;           // only in SONDE_REC_OPEN_WAIT: whose stack it is
     uint64_t thread_object; // likewise: as sonde_slot.thread_object
-    uint64_t frames[];      // `count` new ones, innermost first
+    uint32_t span;          // the innermost one it lies in; 0: none
+    uint32_t pad;
+    uint64_t frames[]; // `count` new ones, innermost first
 } sonde_rec_sample;
 
 enum {                         // sonde_rec.state of a SONDE_REC_CODE: what its table is
@@ -180,9 +188,26 @@ typedef struct {
     uint32_t interpreter;
     uint16_t kind;
     uint16_t pad;
-    uint64_t holder;   // thread id, only in HELD and FOUND
+    uint64_t holder; // thread id, only in HELD and FOUND
+    uint32_t span;   // in which a wait began; 0: none
+    uint32_t pad1;
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_lock;
+
+enum { // sonde_rec.state of a SONDE_REC_NOTE
+    SONDE_NOTE_BEGIN = 1,
+    SONDE_NOTE_END = 2,
+    SONDE_NOTE_MARK = 3,
+};
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t time;
+    uint32_t span, parent; // 0: none
+    uint32_t interpreter;
+    uint32_t text_len;
+    char text[];
+} sonde_rec_note;
 
 // ---- over the socket, in this order: hello ->, <- config (with the memfd), ready ->, <- arm
 
@@ -211,6 +236,8 @@ enum sonde_reason {
     // Not answered: the connection stays, and its end ends the session in the target. A sonde_word
     // either way.
     SONDE_STEER = 7,
+    SONDE_PAUSE = 8, // the program itself wants it; these two are answered with sonde_arm at once
+    SONDE_RESUME = 9,
 };
 
 enum {                     // sonde_word.word

@@ -49,7 +49,7 @@ static void close_link(void)
 
 static int open_link(void)
 {
-    int error = sonde_link_steer(&link_, socket_path);
+    int error = sonde_link_steer(&link_, socket_path, !in_child);
     if (error)
         return error;
     int high = fcntl(link_.socket, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
@@ -90,12 +90,12 @@ static void *body(void *unused)
         struct timespec settles = {0, FORK_SETTLES_MS * 1000000};
         nanosleep(&settles, NULL);
     }
-    int error = open_link();
+    int error = in_child ? 0 : open_link(); // a child was given its own when it was forked
     if (!error && !in_child && (error = ops->start(socket_path)))
         tell(SONDE_WORD_FAILED, (uint32_t)error);
     if (!error)
         obey();
-    if (!error || in_child)
+    if (!error)
         ops->stop();
     close_link();
     atomic_store(&under_way, false);
@@ -148,6 +148,8 @@ int sonde_steer(const char *path, const sonde_steer_ops *with)
     return error;
 }
 
+bool sonde_steer_is_here(void) { return atomic_load(&under_way); }
+
 bool sonde_steer_forked(void)
 {
     if (!atomic_load(&under_way))
@@ -158,11 +160,17 @@ bool sonde_steer_forked(void)
     return true;
 }
 
+bool sonde_steer_under_way(void) { return atomic_load(&under_way); }
+
 void sonde_steer_child(const char *path)
 {
     strcpy(socket_path, path);
     in_child = true;
+    // At once: a worker that a server forked as root is about to become somebody who may not.
+    open_link();
     atomic_store(&under_way, true);
-    if (create())
+    if (create()) {
+        close_link();
         atomic_store(&under_way, false);
+    }
 }

@@ -22,5 +22,10 @@ int sonde_steer(const char *path, const sonde_steer_ops *ops);
 bool sonde_steer_forked(void);
 // Gives that child a thread of its own, for the session that it has begun at `path`.
 void sonde_steer_child(const char *path);
+// Whether there is such a thread: then it is the one that ends the session.
+bool sonde_steer_under_way(void);
+
+// Whether an agent that was put into this process is on its way in, at work, or on its way out.
+bool sonde_steer_is_here(void);
 
 #endif

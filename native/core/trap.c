@@ -83,10 +83,13 @@ static bool is_measured(const sonde_thread *thread)
     return thread->handled == 0 || thread->handled % CPU_READ_EVERY == CPU_READ_EVERY - 1;
 }
 
+// Where waits are told, or ticks may be missing, the estimate is not good enough.
+static bool is_exact(void) { return sonde.exact_cpu || (sonde_what() & SONDE_WHAT_WAITS); }
+
 static uint64_t cpu_at(sonde_thread *thread, uint64_t now, bool needed)
 {
-    uint64_t period = sonde.config.period_ns, passed = now - thread->ticked;
-    if (needed || sonde.exact_cpu || is_measured(thread) || passed > period + period / 32)
+    uint64_t period = sonde_period(), passed = now - thread->ticked;
+    if (needed || is_exact() || is_measured(thread) || passed > period + period / 32)
         return thread->entered_cpu = sonde_thread_cpu();
     return thread->ticked_cpu + passed;
 }
@@ -144,7 +147,7 @@ static void on_switch(sonde_thread *thread, const ucontext_t *context, uint64_t 
 static void find_lost_wait(sonde_thread *thread, const ucontext_t *context, uint64_t now,
                            uint64_t cpu)
 {
-    if (!(sonde.config.what & SONDE_WHAT_WAITS) ||
+    if (!(sonde_what() & SONDE_WHAT_WAITS) ||
         !atomic_load_explicit(&switches_signal, memory_order_relaxed))
         return;
     uint64_t passed, unsure = LOST_WAIT_NS;
@@ -174,7 +177,7 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
     // A tick that came late by less than a period (libc blocks signals while it starts a thread) is
     // as good as one that came in time; after more than that the stack is not the one that spent
     // it.
-    bool too_late = stale && event.cpu - thread->ticked_cpu > 2 * sonde.config.period_ns;
+    bool too_late = stale && event.cpu - thread->ticked_cpu > 2 * sonde_period();
     thread->ticked_cpu = event.cpu;
     thread->ticked = now;
     if (too_late) {
@@ -191,7 +194,7 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
 static void rest(sonde_thread *thread, uint64_t entered_tsc)
 {
     // The period in cycles of a 3 GHz clock: only an order of magnitude matters here.
-    uint64_t much = sonde.config.period_ns / 4;
+    uint64_t much = sonde_period() / 4;
     if (__rdtsc() - entered_tsc <= much * 3)
         return;
     uint64_t cpu = sonde_thread_cpu();
@@ -212,7 +215,7 @@ static void count_own_time(sonde_thread *thread)
         // The others did not read the clock.
         if (thread->handled)
             thread->slot->agent_ns +=
-                (CPU_READ_EVERY - 1) * (sonde.exact_cpu || cost < read ? cost : cost - read);
+                (CPU_READ_EVERY - 1) * (is_exact() || cost < read ? cost : cost - read);
     }
     thread->handled++;
     thread->entered_cpu = 0;

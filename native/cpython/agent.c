@@ -6,6 +6,7 @@
 #include "../core/join.h"
 #include "../core/reader.h"
 #include "../core/session.h"
+#include "../core/spans.h"
 #include "../core/steer.h"
 #include "describe.h"
 #include "execs.h"
@@ -39,8 +40,11 @@ static int begin(uint32_t reason)
 
 static void forked_child(void)
 {
-    if (!atomic_load(&sonde.generation))
+    if (!atomic_load(&sonde.generation)) { // its parent's agent may be on its way in or out
+        sonde_steer_forked();
         return;
+    }
+    sonde_spans_forget();
     bool follow = sonde.config.follow_children;
     sonde_session_forked();
     sonde_reader_forked();
@@ -61,7 +65,7 @@ static void forked_child(void)
 // errno.
 EXPORT int sonde_agent_start(const char *path, uint32_t reason)
 {
-    if (atomic_load(&sonde.generation))
+    if (atomic_load(&sonde.generation) || (reason != SONDE_ATTACH && sonde_steer_is_here()))
         return EALREADY;
     if (strlen(path) >= sizeof socket_path)
         return ENAMETOOLONG;
@@ -88,6 +92,21 @@ EXPORT void sonde_agent_stop(void)
     sonde_locks_stop();
     sonde_reader_stop();
     sonde_part();
+    sonde_spans_forget();
+    sonde_unwatch_code();
+}
+
+// The same where nobody waits for it: what needs no GIL, of which unmapping takes longest, is done
+// without.
+void sonde_agent_leave(void)
+{
+    if (!atomic_load(&sonde.generation))
+        return;
+    sonde_locks_stop();
+    PyThreadState *meanwhile = PyEval_SaveThread();
+    sonde_reader_stop();
+    sonde_part();
+    PyEval_RestoreThread(meanwhile);
     sonde_unwatch_code();
 }
 
@@ -104,12 +123,12 @@ void sonde_agent_describe(PyObject *thread_object)
     Py_DECREF(name);
 }
 
-// From an audit hook: a thread is about to be started by `args[0]`, a bound method of a
+// A thread is about to be started by `args[0]`, a bound method of a
 // threading.Thread. Its name is read here because later it would take the GIL, which samplers never
 // do.
-EXPORT void sonde_agent_thread_starts(PyObject *args)
+static void thread_starts(PyObject *args)
 {
-    if (!atomic_load(&sonde.generation) || !PyTuple_Check(args) || PyTuple_GET_SIZE(args) < 1)
+    if (!PyTuple_Check(args) || PyTuple_GET_SIZE(args) < 1)
         return;
     PyObject *method = PyTuple_GET_ITEM(args, 0);
     if (!PyMethod_Check(method))
@@ -117,13 +136,32 @@ EXPORT void sonde_agent_thread_starts(PyObject *args)
     sonde_agent_describe(PyMethod_GET_SELF(method));
 }
 
+// Nobody in the target waits for the recorder's word, but audit events come all the time: the first
+// one after the end of the recording is the moment to leave.
+static bool is_over(void)
+{
+    // Sessions are ended under the main interpreter's GIL: while we have it the header stays.
+    return PyInterpreterState_Get() == PyInterpreterState_Main() && sonde.header &&
+           (sonde_what() & SONDE_WHAT_NO_MORE);
+}
+
+// From an audit hook, whatever the event is.
+EXPORT void sonde_agent_audited(const char *event, PyObject *args)
+{
+    if (!atomic_load_explicit(&sonde.generation, memory_order_relaxed))
+        return;
+    if (event[0] == '_' && strncmp(event, "_thread.start_", 14) == 0)
+        thread_starts(args);
+    if (is_over() && !sonde_steer_under_way())
+        sonde_agent_stop();
+}
+
 static int on_audit(const char *event, PyObject *args, void *unused)
 {
     (void)unused;
-    if (event[0] == '_' && strncmp(event, "_thread.start_", 14) == 0)
-        sonde_agent_thread_starts(args);
-    else if (event[0] == 'o' && strcmp(event, "os.exec") == 0)
+    if (event[0] == 'o' && strcmp(event, "os.exec") == 0)
         sonde_agent_before_exec();
+    sonde_agent_audited(event, args);
     return 0;
 }
 

@@ -11,4 +11,8 @@ void sonde_agent_stop(void);
 // Tells what a threading.Thread is called, if that can be had without running the program's code.
 void sonde_agent_describe(PyObject *thread_object);
 
+// Ends a session in a process that was attached to; the caller holds the GIL, which is let go
+// meanwhile.
+void sonde_agent_leave(void);
+
 #endif

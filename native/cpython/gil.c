@@ -54,7 +54,10 @@ static bool is_locked(gil_t *gil)
 static void tell_long_wait(gil_t *gil)
 {
     uint64_t lock = (uint64_t)(uintptr_t)gil;
-    sonde_lock_tell(SONDE_LOCK_ENTER, SONDE_KIND_GIL, lock, wait_.sequence, wait_.since);
+    wait_.told =
+        sonde_lock_tell(SONDE_LOCK_ENTER, SONDE_KIND_GIL, lock, wait_.sequence, wait_.since);
+    if (!wait_.told)
+        return;
     // Who was asked to let go and has not for so long is in C code, and its frames stand still. Any
     // other holder runs while we would read them, and tells itself when it lets go.
     if (gil->switch_number == wait_.switches)
@@ -73,7 +76,6 @@ int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
         wait_.sequence = sonde_lock_sequence((uint64_t)(uintptr_t)gil);
         wait_.switches = gil->switch_number;
     } else if (!wait_.told && sonde_now() - wait_.since > LONG_NS) {
-        wait_.told = true;
         tell_long_wait(gil);
     }
     bool entered = sonde_wait_begin(cond, (uint64_t)(uintptr_t)gil, SONDE_KIND_GIL) != NULL;

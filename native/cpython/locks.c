@@ -34,35 +34,43 @@ static void walk_body(void *arg)
     job->depth = sonde_cpython_walk(job->thread, NULL, &job->event);
 }
 
-static void tell(sonde_lock_event *event)
+// The end of a wait whose beginning was told is told in a pause too: a wait without an end would
+// last for ever.
+static bool is_end(const sonde_lock_event *event)
+{
+    return event->type == SONDE_LOCK_ENTERED || event->type == SONDE_LOCK_GAVE_UP;
+}
+
+// False if it was not told because locks are not recorded at the moment.
+static bool tell(sonde_lock_event *event)
 {
     int saved = errno;
+    bool paused = false;
     sonde_thread *thread = sonde_enter();
-    if (thread) {
+    if (thread && !(sonde_what() & SONDE_WHAT_LOCKS) && !is_end(event)) {
+        paused = true;
+        sonde_leave(thread);
+    } else if (thread) {
         walk_job job = {thread, {0}, 0};
-        bool with_stack = event->type != SONDE_LOCK_ENTERED && event->type != SONDE_LOCK_GAVE_UP;
-        if (with_stack && !sonde_guard_run_unasked(walk_body, &job)) {
+        if (!is_end(event) && !sonde_guard_run_unasked(walk_body, &job)) {
             job.event.flags = SONDE_UNDECODABLE;
             job.depth = 0;
         }
         event->flags = job.event.flags;
         event->interpreter = job.event.interpreter;
+        event->span = job.event.span;
         sonde_write_lock(thread, job.depth, event);
         sonde_leave(thread);
     }
     errno = saved;
+    return !paused;
 }
 
-void sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time)
+bool sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time)
 {
     sonde_lock_event event = {
         .time = time, .lock = lock, .sequence = sequence, .kind = kind, .type = type};
-    tell(&event);
-}
-
-static void tell_now(uint8_t type, uint32_t kind, uint64_t lock)
-{
-    sonde_lock_tell(type, kind, lock, sonde_lock_sequence(lock), sonde_now());
+    return tell(&event);
 }
 
 void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
@@ -76,6 +84,31 @@ void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint
                               .started_sequence = sequence};
     event.sequence = sonde_lock_sequence(lock);
     tell(&event);
+}
+
+// ---- one wait
+
+typedef struct {
+    uint64_t lock, since, sequence;
+    uint32_t kind;
+    bool told; // that it began
+} wait_t;
+
+static wait_t wait_begins(uint32_t kind, uint64_t lock)
+{
+    wait_t wait = {lock, sonde_now(), sonde_lock_sequence(lock), kind, false};
+    wait.told = sonde_lock_tell(SONDE_LOCK_ENTER, kind, lock, wait.sequence, wait.since);
+    return wait;
+}
+
+static void wait_ends(const wait_t *wait, bool has_it)
+{
+    uint64_t now = sonde_now();
+    if (wait->told)
+        sonde_lock_tell(has_it ? SONDE_LOCK_ENTERED : SONDE_LOCK_GAVE_UP, wait->kind, wait->lock,
+                        sonde_lock_sequence(wait->lock), now);
+    else if (has_it) // it began in a pause, which may be over
+        sonde_lock_tell_waited(wait->kind, wait->lock, wait->since, wait->sequence, now);
 }
 
 // ---- semaphores: PyThread locks, and the parking lot behind PyMutex and PyEvent
@@ -137,7 +170,8 @@ bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock)
 {
     int saved = errno;
     sonde_thread *thread = sonde_enter();
-    bool found = thread && sonde_lock_tell_holder_as(thread, kind, lock);
+    bool found = thread && (sonde_what() & SONDE_WHAT_LOCKS) &&
+                 sonde_lock_tell_holder_as(thread, kind, lock);
     if (thread)
         sonde_leave(thread);
     errno = saved;
@@ -196,14 +230,14 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
             sonde_wait_end(sem);                                                                   \
             return 0;                                                                              \
         }                                                                                          \
-        tell_now(SONDE_LOCK_ENTER, about.kind, about.lock);                                        \
+        wait_t wait = wait_begins(about.kind, about.lock);                                         \
         int result = long_call;                                                                    \
         int error = errno;                                                                         \
         if (result != 0 && error == ETIMEDOUT)                                                     \
             tell_holder_at_times(about);                                                           \
         if (entry)                                                                                 \
             sonde_wait_end(sem);                                                                   \
-        tell_now(result == 0 ? SONDE_LOCK_ENTERED : SONDE_LOCK_GAVE_UP, about.kind, about.lock);   \
+        wait_ends(&wait, result == 0);                                                             \
         errno = error;                                                                             \
         return result;                                                                             \
     } while (0)
@@ -267,11 +301,10 @@ static bool anyone_waits(const sem_t *sem)
     do {                                                                                           \
         if (sem_trywait(sem) == 0)                                                                 \
             return 0;                                                                              \
-        uint64_t lock = (uint64_t)(uintptr_t)(sem);                                                \
-        tell_now(SONDE_LOCK_ENTER, SONDE_KIND_SHARED, lock);                                       \
+        wait_t wait = wait_begins(SONDE_KIND_SHARED, (uint64_t)(uintptr_t)(sem));                  \
         int result = call;                                                                         \
         int error = errno;                                                                         \
-        tell_now(result == 0 ? SONDE_LOCK_ENTERED : SONDE_LOCK_GAVE_UP, SONDE_KIND_SHARED, lock);  \
+        wait_ends(&wait, result == 0);                                                             \
         errno = error;                                                                             \
         return result;                                                                             \
     } while (0)

@@ -19,7 +19,8 @@ void sonde_locks_forked(void);
 // Writes one event of the calling thread; with the stack where the type has one.
 // A release takes its number (sonde_lock_sequence) before it lets go, so that it comes before what
 // the next owner tells.
-void sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time);
+// False if locks are not recorded at the moment; the end of a wait is told all the same.
+bool sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time);
 // Tells who holds the lock right now, if that can be found out. Was it?
 bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock);
 // The same into the ring of `as`, which the caller has entered.

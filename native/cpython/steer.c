@@ -4,6 +4,7 @@
 #include "../core/session.h"
 #include "agent.h"
 #include "execs.h"
+#include "inside.h"
 
 #include <time.h>
 
@@ -19,6 +20,10 @@
 
 // What the threads that were here before us are called; the caller holds the GIL. A program that
 // has not imported threading has none.
+//
+// A program of 500 threads would stand for milliseconds: the GIL is let go after some of them.
+#define NAMED_AT_ONCE 32
+
 static void tell_names(void)
 {
     PyObject *modules = PyImport_GetModuleDict(); // borrowed
@@ -29,8 +34,11 @@ static void tell_names(void)
     if (!active || !PyDict_CheckExact(active))
         return;
     PyObject *all = PyDict_Values(active);
-    for (Py_ssize_t i = 0; all && i < PyList_GET_SIZE(all); i++)
+    for (Py_ssize_t i = 0; all && i < PyList_GET_SIZE(all); i++) {
         sonde_agent_describe(PyList_GET_ITEM(all, i));
+        if (i % NAMED_AT_ONCE == NAMED_AT_ONCE - 1)
+            PyEval_RestoreThread(PyEval_SaveThread());
+    }
     Py_XDECREF(all);
     PyErr_Clear();
 }
@@ -53,6 +61,7 @@ static int start(const char *path)
     if (!error) {
         sonde_execs_watch();
         tell_names();
+        sonde_inside_offer();
     }
     PyGILState_Release(gil);
     return error;
@@ -65,7 +74,7 @@ static void stop(void)
     if (!Py_IsInitialized() || is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
-    sonde_agent_stop();
+    sonde_agent_leave();
     PyGILState_Release(gil);
 }
 

@@ -2,6 +2,7 @@
 #include "walk.h"
 
 #include "../core/hot.h"
+#include "../core/spans.h"
 #include "callee.h"
 #include "describe.h"
 #include "entry.h"
@@ -111,6 +112,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         }
         if (own && hops == 0 && !sonde_caller_is_set(state, f))
             return undecodable(event);
+        if (!event->span)
+            event->span = sonde_span_of(f, code);
         // Not begun: the frame is still being set up, or is a trampoline of the interpreter's own
         // (3.13's inlined __init__), which sys._getframe does not show either.
         if (index < first && f->owner != FRAME_OWNED_BY_GENERATOR)

@@ -21,8 +21,10 @@ enum { // what came of it; src/sonde/record/inject.py mirrors these
 
 typedef struct {
     int32_t pid;
-    uint32_t patience_ms;
-    uint64_t texts; // address of `count` sonde_text
+    uint32_t unused;
+    uint64_t
+        patience_ms; // address of an _Atomic uint32_t; set to 0 meanwhile, no other try is made
+    uint64_t texts;  // address of `count` sonde_text
     uint64_t count;
     uint64_t dlopen_at, dlsym_at, dlerror_at;
     uint64_t memfd_create_at, close_at; // set: the target does not see our files

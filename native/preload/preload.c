@@ -20,7 +20,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static int (*agent_start)(const char *, unsigned);
-static void (*agent_thread_starts)(void *);
+static void (*agent_audited)(const char *, void *);
 static int (*agent_signal_action)(int, const struct sigaction *, struct sigaction *);
 static bool tried, started;
 
@@ -57,12 +57,12 @@ static void load_cpython_agent(void)
     if (!agent)
         return;
     *(void **)&agent_start = dlsym(agent, "sonde_agent_start");
-    *(void **)&agent_thread_starts = dlsym(agent, "sonde_agent_thread_starts");
+    *(void **)&agent_audited = dlsym(agent, "sonde_agent_audited");
 }
 
 // The first audit event after initialisation is the earliest moment at which the interpreter is
-// whole and no line of the program has run. Audit hooks cannot be taken out again; this one returns
-// at once.
+// whole and no line of the program has run. Audit hooks cannot be taken out again; without a
+// session this one returns at once.
 static int on_audit(const char *event, void *args, void *unused)
 {
     (void)unused;
@@ -75,8 +75,8 @@ static int on_audit(const char *event, void *args, void *unused)
         started = agent_start && agent_start(sonde_environment.socket, 0) == 0;
         if (started)
             sonde_mask_begin();
-    } else if (started && event[0] == '_' && strncmp(event, "_thread.start_", 14) == 0) {
-        agent_thread_starts(args);
+    } else if (started) {
+        agent_audited(event, args);
     }
     return 0;
 }

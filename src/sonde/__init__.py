@@ -9,6 +9,9 @@
     recording = sonde.open("out.sonde")
     print(recording.flat(top=5).rows)
 
+A program under `sonde run` or `sonde attach` can say where it is: `sonde.mark("warm")`,
+`with sonde.span("checkout"):`, `sonde.pause()`, `sonde.resume()`; unrecorded these do nothing.
+
 Nothing is imported before it is used: a program that only records never loads what analyses.
 """
 
@@ -19,12 +22,15 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
 
+    from sonde._inside import mark, pause, resume, span
     from sonde.opened import OpenedRecording
     from sonde.record.session import Session as record  # noqa: N813
 
     __version__: str
 
-__all__ = ["__version__", "open", "record"]
+__all__ = ["__version__", "mark", "open", "pause", "record", "resume", "span"]
+
+_INSIDE = ("mark", "pause", "resume", "span")
 
 
 def open(path: str | PathLike[str]) -> OpenedRecording:  # noqa: A001
@@ -41,6 +47,11 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return importlib.import_module("sonde.record")
+    if name in _INSIDE:
+        from sonde import _inside
+
+        globals().update({known: getattr(_inside, known) for known in _INSIDE})
+        return globals()[name]
     if name == "__version__":
         from importlib import metadata
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sonde.views.lock_table import LockTable
     from sonde.views.locks import Locks
     from sonde.views.quality import Quality
+    from sonde.views.spans import Spans
     from sonde.views.summary import Summary
     from sonde.views.threads import Threads
     from sonde.views.tree import Tree
@@ -28,7 +29,7 @@ class OpenedRecording:
     """What `sonde.open` returns. Seconds count from the recording's start.
 
     Every view takes what the command line takes: `thread` a name or tid, `process` a pid,
-    `start` and `end` in seconds, and `time` "running", "waiting" or "wall".
+    `start` and `end` in seconds, `span` a span's name, and `time` "running", "waiting" or "wall".
     """
 
     tables: Recording
@@ -41,10 +42,11 @@ class OpenedRecording:
         process: int | None = None,
         start: float | None = None,
         end: float | None = None,
+        span: str | None = None,
     ) -> Summary:
         from sonde.views.summary import summary
 
-        return summary(self.tables, select("running", thread, process, start, end), top=top)
+        return summary(self.tables, select("running", thread, process, start, end, span), top=top)
 
     def tree(
         self,
@@ -56,10 +58,11 @@ class OpenedRecording:
         process: int | None = None,
         start: float | None = None,
         end: float | None = None,
+        span: str | None = None,
     ) -> Tree:
         from sonde.views.tree import tree
 
-        chosen = select(time, thread, process, start, end)
+        chosen = select(time, thread, process, start, end, span)
         return tree(self.tables, chosen, merge_lines=merge_lines, top=top)
 
     def flat(
@@ -71,10 +74,11 @@ class OpenedRecording:
         process: int | None = None,
         start: float | None = None,
         end: float | None = None,
+        span: str | None = None,
     ) -> Flat:
         from sonde.views.flat import flat
 
-        return flat(self.tables, select(time, thread, process, start, end), top=top)
+        return flat(self.tables, select(time, thread, process, start, end, span), top=top)
 
     def lines(
         self,
@@ -85,10 +89,11 @@ class OpenedRecording:
         process: int | None = None,
         start: float | None = None,
         end: float | None = None,
+        span: str | None = None,
     ) -> Lines:
         from sonde.views.lines import lines
 
-        return lines(self.tables, select(time, thread, process, start, end), top=top)
+        return lines(self.tables, select(time, thread, process, start, end, span), top=top)
 
     def threads(
         self,
@@ -98,10 +103,11 @@ class OpenedRecording:
         process: int | None = None,
         start: float | None = None,
         end: float | None = None,
+        span: str | None = None,
     ) -> Threads:
         from sonde.views.threads import threads
 
-        return threads(self.tables, select("wall", thread, process, start, end), top=top)
+        return threads(self.tables, select("wall", thread, process, start, end, span), top=top)
 
     def locks(
         self,
@@ -112,11 +118,12 @@ class OpenedRecording:
         process: int | None = None,
         start: float | None = None,
         end: float | None = None,
+        span: str | None = None,
     ) -> Locks:
         """`by` names the aspects to split the waiting by, in order, as `--by` does."""
         from sonde.views.locks import DEFAULT, aspects, locks
 
-        chosen = select("running", thread, process, start, end)
+        chosen = select("running", thread, process, start, end, span)
         asked = DEFAULT if by is None else aspects(",".join(by))
         return locks(self.tables, chosen, by=asked, top=top)
 
@@ -128,10 +135,13 @@ class OpenedRecording:
         process: int | None = None,
         start: float | None = None,
         end: float | None = None,
+        span: str | None = None,
     ) -> LockTable:
         from sonde.views.lock_table import lock_table
 
-        return lock_table(self.tables, select("running", thread, process, start, end), top=top)
+        return lock_table(
+            self.tables, select("running", thread, process, start, end, span), top=top
+        )
 
     def waits(
         self,
@@ -139,12 +149,27 @@ class OpenedRecording:
         at: float | None = None,
         thread: str | int | None = None,
         process: int | None = None,
+        span: str | None = None,
     ) -> Waits:
         """Who waits for whom at a second of the recording."""
         from sonde.views.waits import waits
 
         moment = None if at is None else round(at * 1e9)
-        return waits(self.tables, select("running", thread, process), at_ns=moment)
+        return waits(self.tables, select("running", thread, process, span=span), at_ns=moment)
+
+    def spans(
+        self,
+        *,
+        top: int | None = None,
+        thread: str | int | None = None,
+        process: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        span: str | None = None,
+    ) -> Spans:
+        from sonde.views.spans import spans
+
+        return spans(self.tables, select("wall", thread, process, start, end, span), top=top)
 
     def quality(self) -> Quality:
         from sonde.views.quality import quality

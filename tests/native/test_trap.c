@@ -92,7 +92,8 @@ static void begin(void)
     set(SIG_DFL);
     m = begin_session(4, 1u << 16);
     // Long, so that the first, slow run of a path is not an expensive handler.
-    sonde.config.period_ns = m.config.period_ns = 20000000;
+    m.config.period_ns = 20000000;
+    atomic_store(&m.header->period_ns, m.config.period_ns);
     sonde_guard_install();
     sonde_trap_install(walk);
     frames_to_find = 5;

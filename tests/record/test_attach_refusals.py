@@ -50,9 +50,7 @@ def test_what_is_no_python(tmp_path: Path) -> None:
     assert refused(FAILURE, "4194305", *there) == "there is no process 4194305"
     sleeper = subprocess.Popen(["sleep", "60"])
     try:
-        assert "is not a CPython 3.11 to 3.15: it runs /" in refused(
-            FAILURE, str(sleeper.pid), *there
-        )
+        assert "or a JVM from 17 on: it runs /" in refused(FAILURE, str(sleeper.pid), *there)
         sleeper.kill()
         until(lambda: process.status_of(sleeper.pid).get("State", "Z")[0] == "Z", "its end")
         assert "has exited" in refused(FAILURE, str(sleeper.pid), *there)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from attaching import Target, attach, attached, begun, has_agent, until
+from attaching import Target, attach, attached, begun, has_agent, traced, until
 from launching import PATIENCE_S, Interpreter, sonde
 from sonde.errors import SondeError
 from sonde.recording.reader import read
@@ -80,19 +77,6 @@ for target in (one, two):
 print(os.getpid(), flush=True)
 time.sleep(60)
 """
-# Traces a process and lets everything pass; the name is seen by who asks who traces it.
-TRACER = """
-import ctypes, os, sys
-open("/proc/self/comm", "w").write("onlooker")
-libc = ctypes.CDLL(None, use_errno=True)
-libc.ptrace.argtypes = [ctypes.c_long] * 4
-assert libc.ptrace(0x4206, int(sys.argv[1]), 0, 0) == 0
-print("traces", flush=True)
-while True:
-    pid, status = os.waitpid(-1, 0x40000000)
-    if not os.WIFSTOPPED(status): break
-    libc.ptrace(7, pid, 0, os.WSTOPSIG(status))
-"""
 
 
 def entered(path: Path) -> str:
@@ -123,22 +107,6 @@ def test_one_that_sleeps_or_may_not_be_asked_is_entered(python: Interpreter, kee
     assert facts["by"] == "ptrace"
     assert facts["tries"] >= 1
     assert facts["stopped_ns"] > 0
-
-
-@contextlib.contextmanager
-def traced(pid: int) -> Iterator[int]:
-    tracer = subprocess.Popen(
-        [sys.executable, "-c", TRACER, str(pid)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert tracer.stdout is not None
-        assert tracer.stdout.readline() == "traces\n"
-        yield tracer.pid
-    finally:
-        tracer.kill()
-        tracer.communicate()
 
 
 def test_a_traced_process_is_asked_or_read_from_outside(python: Interpreter, keep: Keep) -> None:

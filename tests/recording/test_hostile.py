@@ -55,7 +55,7 @@ def test_contexts_in_a_circle():
         rows_block(NUMBER["contexts"], raw_rows("contexts", rows), len(rows)),
         rows_block(
             NUMBER["samples"],
-            raw_rows("samples", [(0, number, number - 2, 1, 0) for number in range(11)]),
+            raw_rows("samples", [(0, number, number - 2, 1, 0, -1) for number in range(11)]),
             11,
         ),
     ]
@@ -70,10 +70,10 @@ def test_contexts_in_a_circle():
 @pytest.mark.parametrize(
     ("name", "row"),
     [
-        ("samples", (0, 0, 0, -1, 0)),
-        ("samples", (0, 0, 0, 2**57, 0)),
-        ("samples", (0, 2**61, 0, 1, 0)),
-        ("samples", (0, 0, 0, 1, 3)),
+        ("samples", (0, 0, 0, -1, 0, -1)),
+        ("samples", (0, 0, 0, 2**57, 0, -1)),
+        ("samples", (0, 2**61, 0, 1, 0, -1)),
+        ("samples", (0, 0, 0, 1, 3, -1)),
         ("marks", (-(2**61), 0, "", 0)),
     ],
 )
@@ -129,7 +129,7 @@ def test_texts_that_are_no_unicode(text):
 
 @pytest.mark.parametrize("rows", [0, MAX_ROWS + 1, 2**32 - 1])
 def test_impossible_row_counts(rows):
-    block = rows_block(NUMBER["samples"], bytes(10), rows, first_row=100)
+    block = rows_block(NUMBER["samples"], bytes(12), rows, first_row=100)
     recording = read_bytes(rebuilt(WHOLE, [*BLOCKS, block]))
     assert stacks(recording) == TRUTH
     assert recording.quality["damaged_blocks"] == 1
@@ -137,7 +137,7 @@ def test_impossible_row_counts(rows):
 
 @pytest.mark.parametrize("first_row", [0, 28, 2**48, 2**63, 2**64 - 1])
 def test_impossible_row_numbers(first_row):
-    block = rows_block(NUMBER["samples"], bytes(10), 4, first_row=first_row)
+    block = rows_block(NUMBER["samples"], bytes(12), 4, first_row=first_row)
     recording = read_bytes(rebuilt(WHOLE, [*BLOCKS, block]))
     assert stacks(recording) == TRUTH
     assert recording.quality["damaged_blocks"] == 1
@@ -229,9 +229,9 @@ def peak_of_refusal(data: bytes) -> int:
 
 
 def test_blocks_that_expand_without_end():
-    # Five constant columns in 10 bytes for a whole block: as far as honest blocks go.
+    # Six constant columns in 12 bytes for a whole block: as far as honest blocks go.
     constant = [
-        rows_block(NUMBER["samples"], bytes(10), MAX_ROWS, first_row=number * MAX_ROWS)
+        rows_block(NUMBER["samples"], bytes(12), MAX_ROWS, first_row=number * MAX_ROWS)
         for number in range(2000)
     ]
     honest = read_bytes(rebuilt(WHOLE, [BLOCKS[0], *constant]))
@@ -292,8 +292,9 @@ def declared_with(change: object) -> bytes:
 def test_a_later_writer_with_more_tables_columns_and_kinds():
     new = Table("flows", (TABLES[0].columns[0], TABLES[0].columns[2]))
     tables = declare((*TABLES[:2], new, *TABLES[2:]))
-    tables[5]["columns"].insert(1, {"name": "mood", "type": "text", "feature": {"x": 1}})
     moved = {number: number + (number >= 2) for number in range(len(TABLES))}
+    samples = moved[NUMBER["samples"]]
+    tables[samples]["columns"].insert(1, {"name": "mood", "type": "text", "feature": {"x": 1}})
     blocks = [json_block(SCHEMA, {"tables": tables, "more": True})]
     for head, stored in BLOCKS:
         if head.kind == ROWS and head.table == NUMBER["samples"]:
@@ -302,7 +303,7 @@ def test_a_later_writer_with_more_tables_columns_and_kinds():
             width = 2 + (raw[0] & 15) * head.rows
             mood = encode_column(TABLES[0].columns[2], ["☺"] * head.rows)
             raw = raw[:width] + mood + raw[width:]
-            blocks.append((head._replace(codec=RAW, raw_size=len(raw), table=5), raw))
+            blocks.append((head._replace(codec=RAW, raw_size=len(raw), table=samples), raw))
         elif head.kind == ROWS:
             blocks.append((head._replace(table=moved[head.table]), stored))
         elif head.kind != SCHEMA:

@@ -170,7 +170,8 @@ def test_facts_merge_and_the_last_value_wins(steps: list[dict[str, Any]]) -> Non
 
 def test_a_flush_larger_than_a_block(tmp_path):
     rows = [
-        (0, number * 1_000_003, number % 5, number * number, number % 3) for number in range(5000)
+        (0, number * 1_000_003, number % 5, number * number, number % 3, -1)
+        for number in range(5000)
     ]
 
     def write(writer: Writer) -> None:
@@ -186,7 +187,13 @@ def test_a_flush_larger_than_a_block(tmp_path):
     samples = read_bytes(written(write)).samples
     assert len(rows) > MAX_ROWS
     found = zip(
-        samples.thread, samples.time, samples.context, samples.weight, samples.state, strict=True
+        samples.thread,
+        samples.time,
+        samples.context,
+        samples.weight,
+        samples.state,
+        samples.span,
+        strict=True,
     )
     assert [tuple(map(int, row)) for row in found] == rows
 

@@ -2,6 +2,9 @@
 
 children.py NOTES            all kinds
 children.py NOTES KIND       one child's part
+
+If there is a file NOTES.attached, it holds how many nanoseconds each burns, and the first process
+prints its pid and waits for a line of input.
 """
 
 import json
@@ -21,14 +24,23 @@ def burn(ns):
         pass
 
 
-def timed_burn():
+def timed_burn(ns):
     start = time.thread_time_ns()
-    burn(NS)
+    burn(ns)
     return time.thread_time_ns() - start
 
 
+def length(notes):
+    try:
+        with open(notes + ".attached") as f:
+            return int(f.read())
+    except OSError:
+        return NS
+
+
 def work(kind, notes):
-    note = {"kind": kind, "pid": os.getpid(), "spent": timed_burn()}
+    note = {"kind": kind, "pid": os.getpid(), "spent": timed_burn(length(notes))}
+    note["variables"] = sorted(os.environ)
     with open(notes, "a") as f:
         f.write(json.dumps(note) + "\n")
 
@@ -85,4 +97,7 @@ if __name__ == "__main__":
     if len(sys.argv) > 2:
         work(sys.argv[2], sys.argv[1])
     else:
+        if os.path.exists(sys.argv[1] + ".attached"):
+            print(os.getpid(), flush=True)
+            sys.stdin.readline()
         main(sys.argv[1])

@@ -19,7 +19,7 @@ class Handler(BaseHTTPRequestHandler):
         total = sum(i * i for i in range(int(self.path[1:])))
         with lock:
             answered += 1
-        body = json.dumps({"total": total}).encode()
+        body = json.dumps({"total": total, "pid": os.getpid()}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

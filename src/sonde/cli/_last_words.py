@@ -23,7 +23,8 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "") -> str:
         return f"{path} has no samples: {why}"
     lost = quality.get("events_lost", 0)
     words = f"{quality['taken']:,} samples{of}" + (f", {lost:,} lost" if lost else "")
-    return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {_all_of(done, path)}"
+    every = all_of(done["mode"]["name"], path)
+    return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {every}"
 
 
 def _how_it_went(done: dict[str, Any]) -> str:
@@ -43,8 +44,9 @@ def _how_it_went(done: dict[str, Any]) -> str:
     return words
 
 
-def _all_of(done: dict[str, Any], path: str) -> str:
-    if done["mode"]["name"] != "continuous":
+def all_of(mode: str, path: str) -> str:
+    """What to call all parts of a session, of which this is the last."""
+    if mode != "continuous":
         return path
     stem = path.removesuffix(".sonde").rpartition(".")[0]
     return f"'{stem}.*.sonde'"

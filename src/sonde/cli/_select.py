@@ -27,6 +27,10 @@ Start = Annotated[
 End = Annotated[
     str | None, typer.Option("--to", metavar="S", help="Only until this second of the recording.")
 ]
+Span = Annotated[
+    str | None,
+    typer.Option("--span", metavar="NAME", help="Only what happened inside spans of this name."),
+]
 Running = Annotated[bool, typer.Option("--running", help="Count time on a processor (default).")]
 Waiting = Annotated[bool, typer.Option("--waiting", help="Count time off the processor instead.")]
 Wall = Annotated[bool, typer.Option("--wall", help="Count both.")]
@@ -64,6 +68,7 @@ def selection_of(
     start: str | None,
     end: str | None,
     *,
+    span: str | None = None,
     end_option: str = "--to",
     taken: str | None = None,
 ) -> Selection:
@@ -72,7 +77,7 @@ def selection_of(
     from sonde.views.selection import select
 
     thief = None if taken == "all" else taken
-    return select(time or "running", thread, pid, start_s, end_s, thief)
+    return select(time or "running", thread, pid, start_s, end_s, span, thief)
 
 
 def whole(option: str, text: str | None, meaning: str) -> int | None:

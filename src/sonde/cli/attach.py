@@ -1,9 +1,9 @@
-"""`sonde attach`: record a process that already runs."""
+"""`sonde attach`: record processes that already run."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,11 +26,28 @@ from sonde.cli._recording import (
 from sonde.cli._sampler import check_sampler
 from sonde.cli._select import seconds as number
 from sonde.cli._select import whole
-from sonde.errors import UsageError
+from sonde.errors import SondeError, UsageError
+
+if TYPE_CHECKING:
+    from sonde.record.discovery import Discovery
+    from sonde.record.process import RunningProcess
 
 
 def attach(
-    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython process.")],
+    pid: Annotated[
+        str | None, typer.Argument(metavar="[PID]", help="A running CPython process.")
+    ] = None,
+    tree: Annotated[
+        str | None,
+        typer.Option(metavar="PID", help="A process and all its descendants, now and later."),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Your processes whose command line has this glob or /regex/, now and later.",
+        ),
+    ] = None,
     output: Output = None,
     seconds: Annotated[
         float | None,
@@ -49,28 +66,29 @@ def attach(
     dump_every: DumpEvery = None,
     budget: Budget = None,
     no_children: Annotated[
-        bool, typer.Option("--no-children", help="Do not follow processes the target forks.")
+        bool, typer.Option("--no-children", help="Do not follow processes the target starts.")
     ] = False,
 ) -> None:
-    """Record a process that already runs, and leave it as it was.
+    """Record processes that already run, and leave them as they were.
 
-    The process needs no preparation: the agent is put into it while it runs and taken out at the
+    They need no preparation: the agent is put into a process while it runs and taken out at the
     end, which Ctrl-C, --for or its own exit brings. One of its threads stands still for less than
-    a millisecond meanwhile.
+    a millisecond meanwhile. Many processes end in one recording.
 
     \b
     Example:
       sonde attach 4711 --for 10
       sonde attach 4711 -o slow.sonde --what cpu,locks,waits
+      sonde attach --tree 4711
+      sonde attach --name gunicorn --for 60
     """
     from sonde.record.attach import Attach
     from sonde.record.handle import Options, check_rate, parse_what
     from sonde.record.modes import parse_mode
-    from sonde.record.process import look_at
     from sonde.record.quantities import parse_share
 
-    if not pid.isdecimal() or int(pid) == 0:
-        raise UsageError(f"{pid!r} is no process id; it is a number, as ps shows it")
+    if [pid, tree, name].count(None) != 2:
+        raise UsageError("sonde attach takes one of PID, --tree PID and --name PATTERN")
     if seconds is not None and not 0 < seconds < 1e8:
         raise UsageError(f"--for takes a number of seconds above 0, not {seconds:g}")
     share = None if budget is None else parse_share("--budget", budget)
@@ -85,31 +103,93 @@ def attach(
         dump_every=number("--dump-every", dump_every),
     )
     kinds, checked, sampled_by = parse_what(what), check_rate(rate), check_sampler(sampler)
-    process = look_at(int(pid))
+    if pid is None and sampled_by == "remote":
+        raise UsageError("--sampler remote reads one process; it goes with a PID only")
+    if tree is not None and no_children:
+        raise UsageError("--tree is a process with its children; --no-children contradicts it")
+    processes, discovery = _chosen(pid, tree, name, not no_children)
+    first = processes[0]
     options = Options(
-        path=output or f"sonde-{process.program}-{pid}.sonde",
-        program=process.program,
-        argv=process.argv,
-        pid=process.pid,
+        path=output or f"sonde-{first.program}-{tree or first.pid}.sonde",
+        program=first.program,
+        argv=first.argv,
+        pid=int(tree or first.pid),
         what=kinds,
         rate=checked,
         sampler=sampled_by,
         children=not no_children,
         attached=True,
-        place=process.place(),
+        place=first.place(),
         mode=kept,
         budget=share,
     )
-    session = Attach(process, options)
+    session = Attach(processes if discovery else first, options, discovery)
     if sys.stderr.isatty() and seconds is None:
-        print(f"sonde: recording process {pid}; Ctrl-C ends it", file=sys.stderr)
+        which = f"process {pid}" if pid else "what is and comes"
+        print(f"sonde: recording {which}; Ctrl-C ends it", file=sys.stderr)
     done = session.wait(seconds, lambda words: print(f"sonde: {words}", file=sys.stderr))
+    _tell_end(done, pid)
+
+
+def _chosen(
+    pid: str | None, tree: str | None, name: str | None, children: bool
+) -> tuple[list[RunningProcess], Discovery | None]:
+    """The processes to begin with, at least one, and what looks for others."""
+    from sonde.record.discovery import Discovery, matcher
+    from sonde.record.process import RECORDED, look_at
+
+    if pid is not None:
+        return [look_at(_number(pid))], None
+    if tree is not None:
+        root = _number(tree)
+        discovery = Discovery([root], descendants=True)
+        found = discovery.look(())
+        if not found:
+            _refuse(discovery)
+            look_at(root)  # says what it is
+            raise SondeError(f"process {root} exited")
+        return found, discovery
+    assert name is not None
+    discovery = Discovery([], matches=matcher(name), children=children, descendants=True)
+    found = discovery.look(())
+    if not found:
+        _refuse(discovery)
+        many = len(discovery.members)
+        raise SondeError(
+            f"no process of yours has {name} in its command line"
+            if not many
+            else f"none of the {many} processes that match {name} is {RECORDED}"
+        )
+    return found, discovery
+
+
+def _refuse(discovery: Discovery) -> None:
+    """Nothing can be entered: if one could be but for a reason, that is the one to tell."""
+    for why in discovery.refused().values():
+        raise SondeError(why)
+
+
+def _number(pid: str) -> int:
+    if not pid.isdecimal() or int(pid) == 0:
+        raise UsageError(f"{pid!r} is no process id; it is a number, as ps shows it")
+    return int(pid)
+
+
+def _tell_end(done: dict[str, Any], pid: str | None) -> None:
     if done.get("note") == "the agent left the target":
         print(f"sonde: process {pid} now runs another program", file=sys.stderr)
-    if done.get("left_behind"):
+    if left := done.get("left_behind"):
+        who = f"process {pid} has" if pid and left == 1 else f"{left} processes have"
         print(
-            f"sonde: process {pid} has not let its GIL go yet; the agent leaves it when it does",
+            f"sonde: {who} not let the GIL go yet; the agent leaves when that happens",
             file=sys.stderr,
         )
-    quiet = "the process used hardly any CPU time meanwhile"
-    print(f"sonde: {last_words(done, f' of process {pid}', quiet)}", file=sys.stderr)
+    for who, why in done["done"].get("not_entered", {}).items():
+        said = why if who in why else f"process {who} could not be entered: {why}"
+        print(f"sonde: {said}", file=sys.stderr)
+    many = done.get("processes", 1)
+    of = f" of process {pid}" if pid and many == 1 else f" of {many} processes"
+    quiet = "they used hardly any CPU time meanwhile"
+    if pid:
+        quiet = "the process used hardly any CPU time meanwhile"
+    print(f"sonde: {last_words(done, of, quiet)}", file=sys.stderr)

@@ -14,6 +14,7 @@ from sonde.cli._select import (
     File,
     Process,
     Running,
+    Span,
     Start,
     Thread,
     Waiting,
@@ -47,6 +48,7 @@ def export(
         str | None,
         typer.Option("--until", metavar="S", help="Only until this second of the recording."),
     ] = None,
+    span: Span = None,
     running: Running = False,
     waiting: Waiting = False,
     wall: Wall = False,
@@ -63,7 +65,7 @@ def export(
 
     chosen = format_named(to)
     time = time_of(running, waiting, wall)
-    selection = selection_of(time, thread, process, start, until, end_option="--until")
+    selection = selection_of(time, thread, process, start, until, span=span, end_option="--until")
     out = output or Path(file).with_suffix("").name + chosen.SUFFIX
     if out == STDOUT and not chosen.TEXT and sys.stdout.isatty():
         raise UsageError(f"{to} is no text for a terminal; name a file with -o OUT")

@@ -16,6 +16,7 @@ from sonde.cli._select import (
     MergeLines,
     Process,
     Running,
+    Span,
     Start,
     Taken,
     Thread,
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from sonde.views.selection import Selection
 
 VIEWS = (
-    "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "threads", "quality",
+    "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "threads", "spans",
+    "quality",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
 """The views that count running, waiting or wall time, as asked."""
@@ -58,6 +60,7 @@ def report(
     process: Process = None,
     start: Start = None,
     end: End = None,
+    span: Span = None,
     running: Running = False,
     waiting: Waiting = False,
     wall: Wall = False,
@@ -87,6 +90,7 @@ def report(
       sonde report app.sonde flat --waiting --json
       sonde report app.sonde locks --by lock,owner_function,waiter_thread
       sonde report app.sonde waits --at 2.5
+      sonde report app.sonde locks --span checkout
       sonde report app.sonde flat --taken queue
       sonde report 'app.*.sonde' flat
     """
@@ -106,7 +110,7 @@ def report(
         raise UsageError(f"--at takes a second of the recording, not {at!r}")
     if view == "waits" and (start is not None or end is not None):
         raise UsageError("waits is of one moment: choose it with --at, not with --from and --to")
-    selection = selection_of(time, thread, process, start, end, taken=taken)
+    selection = selection_of(time, thread, process, start, end, span=span, taken=taken)
     if view == "quality" and (selection.narrowed or rows is not None):
         raise UsageError("quality is of the whole recording and takes no choice of a part")
 
@@ -169,6 +173,10 @@ def _view(
         from sonde.views.threads import threads
 
         return threads(recording, selection, top=top)
+    if view == "spans":
+        from sonde.views.spans import spans
+
+        return spans(recording, selection, top=top)
     if view == "quality":
         from sonde.views.quality import quality
 
@@ -197,7 +205,7 @@ def _print(
     options: dict[str, Any] = {}
     if view == "summary":
         options["path"] = recording.path
-    elif view in ("flat", "lines", "threads", *OF_LOCKS):
+    elif view in ("flat", "lines", "threads", "spans", *OF_LOCKS):
         options["top"] = top
     if view == "lines":
         options["recorded"] = recording.target.get("started")

@@ -7,7 +7,7 @@ hundred rows of every release. The rows are made when somebody wants to read the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,6 +98,31 @@ class Contentions:
         high = np.int64(end_ns) if end_ns is not None else np.iinfo(np.int64).max
         start = np.clip(self.start, low, high)
         return replace(self, start=start, end=np.maximum(np.clip(self.end, low, high), start))
+
+    def without(self, start_ns: int, end_ns: int) -> Contentions:
+        """The same waits without the part that lies in a pause; one around it becomes two parts.
+
+        Rows keep their numbers; second parts follow after the last.
+        """
+        begins, ends = self.start < start_ns, self.end > end_ns
+        touched = (self.start < end_ns) & (self.end > start_ns)
+        around = np.flatnonzero(touched & begins & ends)
+        start = np.where(touched & ~begins, np.minimum(end_ns, self.end), self.start)
+        end = np.where(touched & (begins | ~ends), np.maximum(start_ns, start), self.end)
+        outcome = self.outcome.copy()
+        outcome[around] = CUT
+        first = replace(self, start=start, end=end, outcome=outcome)
+        if not len(around):
+            return first
+        columns = {
+            column.name: np.concatenate(
+                [getattr(first, column.name), getattr(self, column.name)[around]]
+            )
+            for column in fields(self)
+            if column.name != "holds"
+        }
+        columns["start"][len(self) :] = end_ns
+        return Contentions(holds=self.holds, **columns)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import shm
-from .arming import Arming
+from .conduct import Conduct
 from .contexts import Contexts
 from .metrics import Metrics
 from .remote import RemoteReader
@@ -40,36 +40,37 @@ class Admission:
         selector: selectors.BaseSelector,
         listener: socket.socket,
         path: str,
-        tell: Callable[[str, int | str], None],
+        tell: Callable[[dict[str, Any]], None],
     ) -> None:
         self._config = config
         self._parts = parts
         self._writer = parts.writer
         self._roster = roster
         self._selector = selector
-        self._listener = listener
         self._path = path
         self._tell = tell
-        self.period = 1_000_000_000 // config["rate"]
-        self._what = set(config["what"])
-        self._arming = Arming(self.period, "waits" in self._what, config.get("sampler", "auto"))
         self._contexts = Contexts(parts.writer)
         self.thresholds = Thresholds(config["mode"]["dump_when"], self._contexts)
         self._executing: dict[int, int] = {}
         self._remote: RemoteReader | None = None
         self._steering = Steering()
+        self.conduct = Conduct(config, parts.writer, roster, self._steering)
         self.origin: int | None = None
         """When the part being written began: before the first process came in there is none."""
         self.trouble: str | None = None
         self.why_remote = ""
-        selector.register(listener, selectors.EVENT_READ, "agent")
+        self.listen(listener)
 
     @property
     def left_behind(self) -> int:
         return self._steering.left_behind
 
-    def accept(self) -> None:
-        connection, _ = self._listener.accept()
+    def listen(self, listener: socket.socket) -> None:
+        """One more place where agents introduce themselves."""
+        self._selector.register(listener, selectors.EVENT_READ, ("agent", listener))
+
+    def accept(self, listener: socket.socket) -> None:
+        connection, _ = listener.accept()
         stays = False
         try:
             stays = self._admit(connection)
@@ -86,10 +87,12 @@ class Admission:
             self._remote.stop()
         self._roster.disarm()
         self._steering.end()
+        self.conduct.end()
 
     def renew(self, now: int) -> None:
         """Everybody goes on in a part that begins now."""
         self.origin = now
+        self.conduct.renew()
         carried = self._contexts.renew()
         for target in self._roster:
             target.renew(now, carried)
@@ -115,10 +118,17 @@ class Admission:
         if reason == shm.REASON_STEER:
             self._steering.add(pid, ThreadIds(pid).ours(told_tid), connection)
             self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
-            self._tell("steered", pid)
+            self._tell({"steered": pid})
             return True
         if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
             self._around_exec(pid, reason)
+            connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
+        elif reason in (shm.REASON_PAUSE, shm.REASON_RESUME):
+            if self.origin is not None:
+                if reason == shm.REASON_PAUSE:
+                    self.conduct.pause()
+                else:
+                    self.conduct.resume(self.origin)
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
         # One that comes after we gave up waiting for it finds itself read from outside already.
         elif reason != shm.REASON_ATTACH or self._remote is None:
@@ -143,16 +153,15 @@ class Admission:
         target.open_locks.notable_ns = self.thresholds.notable_ns
         target.open_locks.told = self.thresholds.waited
         self._roster.add(target)
-        what = shm.WHAT_CPU
-        what |= shm.WHAT_WAITS if "waits" in self._what else 0
-        what |= shm.WHAT_LOCKS if "locks" in self._what else 0
+        conduct = self.conduct
+        conduct.order(target)
         follow = int(self._config.get("children", True))
         socket.send_fds(
             connection,
             [
                 shm.CONFIG.pack(
-                    shm.MAGIC, shm.PROTOCOL, target.size, self.period, slots, ring_size,
-                    what, follow,
+                    shm.MAGIC, shm.PROTOCOL, target.size, conduct.period, slots, ring_size,
+                    conduct.hooks(), follow,
                 )
             ],
             [target.memfd],
@@ -164,39 +173,28 @@ class Admission:
             return
         try:
             if reason == shm.REASON_REMOTE:
-                target.armed = self._arming.read_remotely(pid, self.why_remote)
+                target.armed = conduct.read_remotely(target, self.why_remote)
             else:
-                target.armed = self._arming.arm(pid, self._steering.threads_of(pid))
+                target.armed = conduct.arm(target)
         except OSError:
             self._roster.drop(target, None)
             return
         self._roster.watch(pid)
-        if "threads" in self._what:
-            target.metrics = Metrics(target)
+        target.metrics = Metrics(target) if "threads" in conduct.what else None
         armed = target.armed
-        target.polls_waits = "waits" in self._what and not armed.wait_signals
+        target.polls_waits = "waits" in conduct.what and not armed.wait_signals
         self._roster.tally.armed(armed)
-        exact = int(armed.sampler == "perf-user" or "waits" in self._what)
+        exact = int(armed.sampler == "perf-user")
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
-        self._tell("admitted", pid)
-
-    def rearm(self, target: TargetProcess) -> None:
-        target.rearm(self._arming, self._steering.threads_of(target.pid))
+        self._tell({"admitted": pid})
 
     def step_metrics(self) -> None:
         for target in self._roster:
+            if target.metrics is None and "threads" in self.conduct.what:
+                target.metrics = Metrics(target)
             if target.metrics is not None:
-                target.metrics.step(self._steering.threads_of(target.pid))
-
-    def set_rate(self, rate: int) -> None:
-        """Samples everybody at another rate from now on; weights are CPU time, and stay right.
-
-        Not above the rate the agents were told: they take a tick that comes sooner than that for
-        time spent on the processor. A reader keeps its own rate.
-        """
-        self.period = self._arming.period = 1_000_000_000 // rate
-        for target in self._roster:
-            target.change_rate(self._arming, self._steering.threads_of(target.pid))
+                told = not self.conduct.paused and "threads" in self.conduct.what
+                target.metrics.step(self._steering.threads_of(target.pid), told=told)
 
     # ---- a program replaces itself
 
@@ -205,11 +203,11 @@ class Admission:
             if target.armed is None:
                 continue
             if reason == shm.REASON_EXEC:
-                target.armed.close()
+                target.stand_still()
                 self._executing[pid] = time.monotonic_ns()
             else:
                 self._executing.pop(pid, None)
-                self.rearm(target)
+                self.conduct.rearm(target)
 
     def rearm_survivors(self, now: int) -> None:
         """A program that records itself cannot tell us that its exec failed; its memory does."""
@@ -219,16 +217,16 @@ class Admission:
             del self._executing[pid]
             for target in self._roster.of(pid):
                 if target.still_mapped():
-                    self.rearm(target)
+                    self.conduct.rearm(target)
 
     # ---- a process that no agent enters
 
     def read_remotely(self, root: int, age: int) -> None:
         """No agent has come: read the target from outside, if it is a CPython."""
         if self._remote is not None:
-            if self._remote.refusal:
+            if self._remote.refusal and self._remote.refusal != self.trouble:
                 self.trouble = self._remote.refusal
-                self._tell("refused", self.trouble)
+                self._tell({"refused": self.trouble, "pid": root})
             return
         wanted = self._config["sampler"] == "remote"
         if not wanted and not self.why_remote and age < PATIENCE_NS:
@@ -239,8 +237,9 @@ class Admission:
         self.why_remote = self.why_remote or "no agent could enter the target"
         if remote.try_start():
             self._remote = remote
-        elif remote.refusal:
-            self._tell("refused", remote.refusal)
+        elif remote.refusal and remote.refusal != self.trouble:
+            self.trouble = remote.refusal
+            self._tell({"refused": remote.refusal, "pid": root})
 
     # ---- processes that were attached to
 
@@ -249,19 +248,32 @@ class Admission:
         failed = self._steering.hear(pid)
         if pid not in self._steering:
             self._selector.unregister(number)
+            if pid in self._executing:
+                self._left(pid, "replaced by exec")
         if failed is not None:
             self.trouble = f"the agent could not start: {_words(failed)}"
-            self._tell("refused", self.trouble)
+            self._tell({"refused": self.trouble, "pid": pid})
 
     def ask_names(self) -> None:
         for target in self._roster:
             if target.pid in self._steering:
                 self._steering.ask_names(target.pid, target.unnamed())
 
-    def has_left(self, pid: int, now: int) -> bool:
-        """The process lives, but our agent in it does not."""
-        lost = self._steering.lost.get(pid)
-        return lost is not None and now - lost > EXEC_NS
+    def exited(self, pid: int) -> None:
+        self._steering.lost.pop(pid, None)
+        self._executing.pop(pid, None)
+
+    def drop_left(self, now: int) -> None:
+        """Processes that live, but without our agent in them."""
+        for pid, since in list(self._steering.lost.items()):
+            if now - since > EXEC_NS:
+                self._left(pid, None)
+
+    def _left(self, pid: int, exit_: str | None) -> None:
+        self.exited(pid)
+        for target in self._roster.of(pid):
+            self._roster.drop(target, exit_)
+        self._tell({"left": pid})
 
 
 def _words(errno: int | None) -> str:

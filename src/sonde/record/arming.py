@@ -43,12 +43,16 @@ class Armed:
 class Arming:
     """Arms processes; numbers events so that a thread armed twice can tell them apart."""
 
-    def __init__(self, period_ns: int, waits: bool, wanted: str = "auto") -> None:
+    def __init__(self, period_ns: int, wanted: str = "auto") -> None:
         self.period = period_ns
-        self._waits = waits
+        self._cpu, self._waits = True, False
         self._first = 0 if wanted == "auto" else SAMPLERS.index(wanted)
         self._wanted = wanted
         self._number = self._round = 0
+
+    def captures(self, what: Container[str]) -> None:
+        """What the events opened from now on are for."""
+        self._cpu, self._waits = "cpu" in what, "waits" in what
 
     def arm(self, pid: int, but: Container[int] = ()) -> Armed:
         """All threads of a process; `but` are the agent's own."""
@@ -102,11 +106,14 @@ class Arming:
         user_only = armed.sampler == "perf-user"
         self._number += 1
         number = self._round << shm.SIG_ROUND_SHIFT | self._number << shm.SIG_NUMBER_SHIFT
-        events = [
-            perf.open_event(
-                tid, perf.TASK_CLOCK, self.period, number | shm.SIG_CPU, exclude_kernel=user_only
+        events = []
+        if self._cpu:
+            period = self.period
+            events.append(
+                perf.open_event(
+                    tid, perf.TASK_CLOCK, period, number | shm.SIG_CPU, exclude_kernel=user_only
+                )
             )
-        ]
         # Switches happen inside the kernel: an event that excludes it never sees one.
         if self._waits and not user_only:
             events.append(perf.open_event(tid, perf.CONTEXT_SWITCHES, 1, number | shm.SIG_SWITCH))

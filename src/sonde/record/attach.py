@@ -1,10 +1,9 @@
-"""Recording a process that already runs: the agent is put into it, and taken out at the end."""
+"""Recording processes that already run: agents are put into them, and taken out at the end."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import os
+import json
 import select
 import signal
 import socket
@@ -15,48 +14,78 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import inject, jvm_attach
-from .debugging import RemoteScript, script_that_loads
+from . import inject, lineage
+from .discovery import Discovery
+from .entering import Entry
 from .handle import Options, RecorderHandle, RecorderKilledError
-from .jvm import Jvm, is_up
-from .process import RunningProcess, has_agent, tracer_of
-from .runtime import Runtime
+from .jvm import Jvm
+from .process import RunningProcess, has_agent, look_at
 
-# How long the main thread has to run the script that loads the agent (3.14+).
-SCRIPT_S = 0.1
-# From the agent's first step in the target to its first word.
-STEER_S = 2.0
-# How long it may wait for the GIL.
-GIL_S = 5.0
 REMOTE_S = 10.0
-# How long the agent of a recorder that was killed has to leave.
+# How long the agents of a recorder that was killed have to leave.
 LEAVE_S = 5.0
 MOST_RESTARTS = 100
 # Numbers of parts that one recorder may use: the next begins behind them, whatever it had reached.
 PARTS_A_RECORDER = 1 << 32
+# Processes entered at the same time: each costs this machine a core for some milliseconds.
+AT_ONCE = 4
+# A process that no longer has our agent has executed something else, and has had its time to
+# become a Python again.
+EXECUTES_S = 1.5
 
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Whatever would end us waits while a target is in the middle of a call that we made it do.
+_HELD = {
+    signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE,
+    signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR,
+}  # fmt: skip
 
 
 class Attach:
-    """One process, from entering it to leaving it."""
+    """A session of running processes, from entering the first to leaving the last.
 
-    def __init__(self, process: RunningProcess, options: Options) -> None:
-        self._process = process
+    Without `discovery` it is that of one process and what it starts.
+    """
+
+    def __init__(
+        self,
+        first: RunningProcess | list[RunningProcess],
+        options: Options,
+        discovery: Discovery | None = None,
+    ) -> None:
+        chosen = [first] if isinstance(first, RunningProcess) else first
+        self._root = None if discovery is not None else chosen[0].pid
         self._options = options
         self._restarts = 0
+        self._say: Callable[[str], None] = lambda _: None
+        if discovery is None and options.sampler != "remote":
+            discovery = Discovery([chosen[0].pid], children=options.children)
+        self._discovery = discovery
+        self._next_look = 0.0
+        self._entries: dict[int, Entry] = {}
+        self._inside: set[int] = set()
+        self._left_at: float | None = None
+        self._ending = self._root_exited = self._closed = False
+        self._done: dict[str, Any] | None = None
+        self.refused: dict[int, str] = {}
+        """Processes that belong to the session and could not be entered, and why."""
+        self._refused_told: dict[int, str] = {}
+        self._ever_inside: set[int] = set()
+        self._rotates = False
         self.entered_by = ""
-        self._over = False
         self.injection: inject.Injection | None = None
-        ours, self._wake = socket.socketpair()
-        self._woken = ours
+        self._woken, self._wake = socket.socketpair()
         self._before = {number: signal.getsignal(number) for number in _ENDS}
         for number in _ENDS:
             signal.signal(number, self._on_signal)
         self._recorder = RecorderHandle(options)
+        self._paths: dict[str, str | None] = {_key(options.place): self._recorder.socket_path}
+        self._waiting: list[RunningProcess] = []
+        if discovery is not None:
+            discovery.leave(self._recorder.pid)
         try:
-            self._recorder.say({"root": process.pid})
-            self._enter()
+            self._recorder.say({"root": self._root or 0})
+            self._begin_with(chosen)
         except BaseException:
             self._give_up()
             raise
@@ -64,233 +93,347 @@ class Attach:
     def wait(
         self, seconds: float | None, say: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Until the time is over, somebody ends it, or the target exits: what was recorded.
+        """Until the time is over, somebody ends it, or nobody is left: what was recorded.
 
         `say` is told what goes wrong, or right again, meanwhile.
         """
+        self._say = say
         end = None if seconds is None else time.monotonic() + seconds
+        killed: RecorderKilledError | None = None
         try:
             while True:
-                left = None if end is None else max(end - time.monotonic(), 0)
-                said = self._recorder.fileno()
                 try:
-                    ready, _, _ = select.select([self._woken.fileno(), said], [], [], left)
-                    if said in ready:
-                        done = self._hear(say)
-                    elif ready and not self._ends():
-                        self._recorder.say({"rotate": True})
-                        continue
-                    else:
-                        self._recorder.say({"stop": True})
-                        done = self._recorder.finished()
+                    if killed is not None:
+                        self._go_on(killed)
+                    return self._told_in_all(self._until(end))
                 except RecorderKilledError as error:
-                    self._go_on(error, say)
-                    continue
-                if done is not None:
-                    done["done"]["recorder_restarts"] = self._restarts
-                    return done
+                    killed = error
         finally:
-            self._restore_signals()
+            self._close()
 
-    def _hear(self, say: Callable[[str], None]) -> dict[str, Any] | None:
-        """What the recorder has to say; not None if that is its last word."""
-        answer = self._recorder.told()
-        if "trouble" in answer and "done" not in answer:
-            say(answer["trouble"])
-        if "dumped" in answer:
-            say(f"{answer['why']}: dumped into {answer['dumped']}")
-        return answer if "done" in answer else None
+    def _until(self, end: float | None) -> dict[str, Any]:
+        while self._done is None:
+            if self._ending or (end is not None and time.monotonic() >= end):
+                return self._stop("stopped")
+            if note := self._nobody_left():
+                return self._stop(note)
+            self._turn(end)
+        return self._done
 
-    def _ends(self) -> bool:
-        """Whether the signals that woke us want the recording to end; else, the next part."""
-        numbers = self._woken.recv(64)
-        rotates = self._options.mode.name == "continuous"
-        return any(number != signal.SIGHUP or not rotates for number in numbers)
+    def _told_in_all(self, done: dict[str, Any]) -> dict[str, Any]:
+        """With what only we know if there was more than one recorder."""
+        done["done"]["recorder_restarts"] = self._restarts
+        if self._restarts:
+            done["processes"] = max(done["processes"], len(self._ever_inside))
+        return done
 
-    def _go_on(self, error: RecorderKilledError, say: Callable[[str], None]) -> None:
-        """A recorder that was killed is replaced; the session goes on in another part."""
-        pid = self._process.pid
-        if self._restarts >= MOST_RESTARTS or not os.path.exists(f"/proc/{pid}"):
-            raise error
+    # ---- a recorder that was killed
+
+    def _go_on(self, error: RecorderKilledError) -> None:
+        """Another one takes its place; the session goes on in another part."""
+        self._end_entries()
+        inside = {pid for pid in self._inside if lineage.is_alive(pid)}
+        if self._restarts >= MOST_RESTARTS or self._ending or not self._anybody_to_record(inside):
+            raise SondeError(str(error))
         self._restarts += 1
-        say(f"{error}; another one takes its place")
-        # Its agent takes itself out when the connection ends, and only then another one comes in.
-        until = time.monotonic() + LEAVE_S
-        while has_agent(pid) and time.monotonic() < until:
-            time.sleep(0.005)
+        self._say(f"{error}; another one takes its place")
+        self._wait_for_agents_to_leave(inside)
         session = {"id": self._recorder.session, "part": self._restarts * PARTS_A_RECORDER + 1}
-        self._options = replace(self._options, session=session)
+        # Of many, the one whose file system it was found in may be gone; others say where they are.
+        place = None if self._root is None else self._options.place
+        self._options = replace(self._options, session=session, place=place)
         self._recorder = RecorderHandle(self._options)
-        self._recorder.say({"root": pid})
-        self._enter()
+        self._paths = {_key(self._options.place): self._recorder.socket_path}
+        self._inside.clear()
+        self._waiting.clear()
+        self._left_at = None
+        self._refused_told = {}
+        self._recorder.say({"root": self._root or 0})
+        self._enter_again(inside)
+
+    def _anybody_to_record(self, inside: set[int]) -> bool:
+        if self._root is not None:
+            return lineage.is_alive(self._root)
+        return bool(inside) or (self._discovery is not None and not self._discovery.is_over)
+
+    def _wait_for_agents_to_leave(self, pids: set[int]) -> None:
+        """They do when their connection ends, and only then others come in."""
+        until = time.monotonic() + LEAVE_S
+        while any(map(has_agent, pids)) and time.monotonic() < until:
+            time.sleep(0.005)
+
+    def _enter_again(self, pids: set[int]) -> None:
+        """Those that were recorded; whoever was being entered, or is new, is found by looking."""
+        if self._discovery is not None:
+            self._discovery.leave(self._recorder.pid)
+            for pid in pids:
+                self._discovery.again(pid)
+        if self._root is None:
+            return  # there is no one without whom it makes no sense
+        try:
+            self._begin_with([look_at(self._root)])
+        except RecorderKilledError:
+            raise
+        except SondeError:
+            if lineage.is_alive(self._root):
+                self._give_up()
+                raise
+            self._root_exited = True
 
     # ---- for those who do something else meanwhile
 
     @property
     def asked_to_end(self) -> bool:
         """Whether a signal came that ends recordings."""
-        return not self._over and bool(select.select([self._woken], [], [], 0)[0])
+        return self._ending and not self._closed
 
     def over(self) -> dict[str, Any] | None:
-        """What was recorded, if the target exited; None while it goes on."""
-        if self._over or not select.select([self._recorder.fileno()], [], [], 0)[0]:
+        """To be called now and then: what was recorded if nobody is left, None if it goes on."""
+        if self._closed:
             return None
-        answer = self._recorder.told()
-        if "done" not in answer:
-            return None
-        self._restore_signals()
-        return answer
+        try:
+            self._turn(time.monotonic())
+            if self._done is None and (note := self._nobody_left()):
+                self._done = self._stop(note)
+        except BaseException:
+            self._close()
+            raise
+        if self._done is not None:
+            self._close()
+        return self._done
 
     def stop(self) -> dict[str, Any]:
         """Leaves the target; nothing if it has been left already."""
-        if self._over:
+        if self._closed:
             return {}
         try:
-            self._recorder.say({"stop": True})
-            return self._recorder.finished()
+            return self._stop("stopped")
         finally:
-            self._restore_signals()
+            self._close()
+
+    # ---- the first
+
+    def _begin_with(self, chosen: list[RunningProcess]) -> None:
+        if self._options.sampler == "remote" and not isinstance(chosen[0].runtime, Jvm):
+            self._read_from_outside(chosen[0].pid, "--sampler remote was asked for")
+            self._recorder.say({"entered": {"by": "nothing"}})
+            return
+        self._waiting = list(chosen)
+        self._enter_waiting()
+        while (self._entries or self._waiting) and not self._inside and not self._ending:
+            self._turn(None, look=False)
+            if self._done is not None:
+                raise SondeError(f"process {chosen[0].pid} exited before it could be recorded")
+        if self._root is not None:
+            self._is_entered(chosen[0])
+        elif not self._inside and not self._ending:
+            raise SondeError(next(iter(self.refused.values()), "no process could be entered"))
+
+    def _is_entered(self, process: RunningProcess) -> None:
+        """The one process of a session: read from outside if no agent could enter it."""
+        while process.pid in self._entries and not self._ending and self._done is None:
+            self._turn(None, look=False)
+        why_not = self.refused.pop(process.pid, None)
+        if why_not is None and not self._inside and not self._ending:
+            raise SondeError(f"process {process.pid} exited before it could be entered")
+        if why_not is not None and not self._ending:
+            if isinstance(process.runtime, Jvm):
+                raise SondeError(f"process {process.pid} cannot be recorded: {why_not}")
+            self._read_from_outside(process.pid, why_not)
+
+    def _read_from_outside(self, pid: int, why: str) -> None:
+        self.entered_by = "nothing"
+        self._recorder.say({"running": pid, "why": why})
+        end = time.monotonic() + REMOTE_S
+        detail = "no interpreter was found in it"
+        while pid not in self._inside and time.monotonic() < end and not self._ending:
+            either = [self._recorder.fileno(), self._woken.fileno()]
+            if not select.select(either, [], [], REMOTE_S)[0]:
+                break
+            words = self._heard()
+            if "refused" in words:
+                detail = words["refused"]
+                break
+            if "exited" in words or self._done is not None:
+                detail = "it exited"
+                break
+        if pid not in self._inside and not self._ending:
+            raise SondeError(f"process {pid} cannot be recorded: {why}; {detail}")
+
+    # ---- the loop
+
+    def _turn(self, end: float | None, look: bool = True) -> None:
+        """Waits for whatever comes first, and does what is to be done about it."""
+        now = time.monotonic()
+        until = [end] if end is not None else []
+        if look and self._discovery is not None:
+            until.append(self._next_look)
+        if self._left_at is not None:
+            until.append(self._left_at + EXECUTES_S)
+        left = max(min(until) - now, 0) if until else None
+        woken, said = self._woken.fileno(), self._recorder.fileno()
+        ready, _, _ = select.select([woken, said], [], [], left)
+        if woken in ready:
+            self._woken.recv(4096)
+        if self._rotates:
+            self._rotates = False
+            self._recorder.say({"rotate": True})
+        if said in ready:
+            self._heard()
+        self._close_entries()
+        if look and self._discovery is not None and time.monotonic() >= self._next_look:
+            self._look(self._discovery)
+        self._enter_waiting()
+
+    def _heard(self) -> dict[str, Any]:
+        """One thing the recorder said."""
+        if not select.select([self._recorder.fileno()], [], [], 0)[0]:
+            return {}
+        words = self._recorder.hear()
+        pid = words.get("pid") or next(
+            (words[k] for k in ("steered", "admitted", "exited", "left") if k in words), 0
+        )
+        if "done" in words:
+            self._done = words
+        elif "dumped" in words:
+            self._say(f"{words['why']}: dumped into {words['dumped']}")
+        elif "trouble" in words:
+            self._say(words["trouble"])
+        elif "listens" in words:
+            self._paths[_key(words["place"])] = words["listens"]
+        elif "admitted" in words:
+            self._inside.add(pid)
+            self._ever_inside.add(pid)
+            self._left_at = None
+            if self._discovery is not None:
+                self._discovery.entered(pid)
+        elif "exited" in words or "left" in words:
+            self._inside.discard(pid)
+            self._root_exited |= "exited" in words and pid == self._root
+            if self._discovery is not None:
+                (self._discovery.again if "left" in words else self._discovery.exited)(pid)
+            if not self._inside and self._root is not None:
+                self._left_at = time.monotonic()
+        if pid in self._entries:
+            self._entries[pid].tell(words)
+        return words
+
+    def _look(self, discovery: Discovery) -> None:
+        busy = self._inside | self._entries.keys() | {p.pid for p in self._waiting}
+        self._waiting += discovery.look(busy)
+        self._next_look = time.monotonic() + discovery.wait
+        self._tell_refused(self.refused | discovery.refused())
+
+    def _nobody_left(self) -> str | None:
+        """Whether nobody is left to be recorded, and what to call that."""
+        if self._root_exited:
+            return "target exited"
+        if self._inside or self._entries or self._waiting:
+            return None
+        if self._root is not None:
+            gone = self._left_at is not None and time.monotonic() >= self._left_at + EXECUTES_S
+            return "the agent left the target" if gone else None
+        if self._discovery is not None and self._discovery.is_over:
+            return "target exited"
+        return None
 
     # ---- entering
 
-    def _enter(self) -> None:
-        if isinstance(self._process.runtime, Jvm):
-            self._enter_jvm(self._process.runtime)
-            return
-        if self._options.sampler == "remote":
-            self._read_from_outside("--sampler remote was asked for")
-            return
-        why_not = None if self._by_script() else self._by_ptrace()
-        if why_not is None:
-            why_not = self._hear_agent()
-        if why_not is not None:
-            self._read_from_outside(why_not)
-        self._recorder.say({"entered": self._entered()})
+    def _enter_waiting(self) -> None:
+        for process in list(self._waiting):
+            if len(self._entries) >= AT_ONCE:
+                return
+            # One that is gone seems to live elsewhere.
+            path = self._path_for(process) if lineage.is_alive(process.pid) else ""
+            if path is None:
+                continue  # the recorder has not said yet where it listens for it
+            self._waiting.remove(process)
+            if not path or process.pid in self._inside or process.pid in self._entries:
+                continue
+            signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+            self._entries[process.pid] = Entry(process, path, self._wake_up)
 
-    def _enter_jvm(self, jvm: Jvm) -> None:
-        """By its attach protocol, or by ptrace where that would show in the program's output."""
-        ways = [self._by_protocol, self._by_ptrace]
-        if jvm_attach.why_not(jvm) or not jvm_attach.is_silent(jvm):
-            ways.reverse()
-        reasons: list[str] = []
-        for way in ways:
-            why_not = way()
-            if why_not is None:
-                why_not = self._hear_agent()
-                if why_not is None:
-                    self._recorder.say({"entered": self._entered()})
-                    return
-            reasons.append(why_not)
-        why = "; ".join(dict.fromkeys(reasons))
-        raise SondeError(f"process {self._process.pid} cannot be recorded: {why}")
+    def _path_for(self, process: RunningProcess) -> str | None:
+        """Where a process finds the recorder; one of another user or in a container, elsewhere."""
+        place = process.place() or None
+        key = _key(place)
+        if key not in self._paths:
+            self._paths[key] = None
+            self._recorder.say({"listen": place})
+        return self._paths[key]
 
-    def _by_protocol(self) -> str | None:
-        process = self._process
-        assert isinstance(process.runtime, Jvm)
-        try:
-            jvm_attach.load(process.pid, process.runtime, process.agent, self._recorder.socket_path)
-        except jvm_attach.RefusedError as refused:
-            return str(refused)
-        self.entered_by = "attach protocol"
-        return None if self._expect(STEER_S, "steered") else "the agent in it does not answer"
+    def _close_entries(self) -> None:
+        for pid, entry in list(self._entries.items()):
+            if not entry.over:
+                continue
+            del self._entries[pid]
+            if not self.entered_by or pid == self._root:
+                self.entered_by, self.injection = entry.by, entry.injection
+                self._recorder.say({"entered": entry.facts()})
+            if entry.why_not is None or pid in self._inside:
+                self.refused.pop(pid, None)
+            elif not entry.already or pid == self._root:
+                self._note(pid, entry)
+        if not self._entries:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
 
-    def _entered(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"by": self.entered_by}
-        if self.injection is not None:
-            facts |= {"tries": self.injection.tries, "stopped_ns": self.injection.stopped_ns}
-        return facts
+    def _note(self, pid: int, entry: Entry) -> None:
+        if pid == self._root and not self._inside and (entry.gone or entry.already):
+            why = entry.why_not if entry.gone else f"process {pid} is being recorded already"
+            raise SondeError(str(why))
+        self.refused[pid] = str(entry.why_not)
+        if self._discovery is not None:
+            self._discovery.give_up(pid)
+        self._tell_refused(self.refused)
 
-    def _by_script(self) -> bool:
-        """The interpreter's own way in, where it has one."""
-        process = self._process
-        assert isinstance(process.runtime, Runtime)
-        script = RemoteScript(process.pid, process.runtime)
-        folder = os.path.dirname(self._recorder.socket_path)
-        path = os.path.join(folder, "script.py")
-        if script.refusal is not None or not inject.sees(process.pid, process.agent):
-            return False
-        try:
-            with open(path, "w") as f:
-                f.write(script_that_loads(str(process.agent), self._recorder.socket_path))
-            came = script.request(path) and bool(self._expect(SCRIPT_S, "steered"))
-            if not came and script.refusal is None:
-                script.withdraw()
-                came = bool(self._expect(SCRIPT_S / 4, "steered"))  # it may just have begun
-        except OSError:
-            return False
-        finally:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-        if came:
-            self.entered_by = "remote debugging"
-        return came
-
-    def _by_ptrace(self) -> str | None:
-        """Has one of its threads load the agent: None if that worked, or why it did not."""
-        process = self._process
-        tracer = tracer_of(process.pid)
-        if tracer is not None:
-            return f"{tracer} traces it already"
-        if isinstance(process.runtime, Jvm) and not is_up(process.pid):
-            return "its JVM is not up yet"
-        self.injection = done = inject.inject(
-            process.pid,
-            process.runtime,
-            process.agent,
-            "sonde_agent_attach",
-            self._recorder.socket_path,
-        )
-        if done.outcome == inject.GONE:
-            raise SondeError(f"process {process.pid} exited before it could be entered")
-        if done.why_not is not None:
-            return done.why_not
-        if done.returned == errno.EALREADY:
-            raise SondeError(f"process {process.pid} is being recorded already")
-        if done.returned:
-            return f"its agent has no thread: {os.strerror(done.returned).lower()}"
-        self.entered_by = "ptrace"
-        if not self._expect(STEER_S, "steered"):
-            return "the agent in it does not answer"
-        return None
-
-    def _hear_agent(self) -> str | None:
-        """Waits until the agent has begun, which takes the GIL; or why it has not."""
-        answer = self._expect(GIL_S, "admitted", "refused")
-        if not answer:
-            held = "its GIL" if isinstance(self._process.runtime, Runtime) else "the agent"
-            return f"the program did not let {held} go for {GIL_S:.0f} s"
-        refused: str | None = answer.get("refused")
-        return refused
-
-    def _read_from_outside(self, why: str) -> None:
-        self.entered_by = "nothing"
-        self._recorder.say({"running": self._process.pid, "why": why})
-        answer = self._expect(REMOTE_S, "admitted", "refused")
-        if "admitted" not in answer:
-            detail = answer.get("refused", "no interpreter was found in it")
-            raise SondeError(f"process {self._process.pid} cannot be recorded: {why}; {detail}")
-
-    def _expect(self, seconds: float, *words: str) -> dict[str, Any]:
-        answer = self._recorder.expect(seconds, *words, "done")
-        if "done" in answer:
-            raise SondeError(f"process {self._process.pid} exited before it could be recorded")
-        return answer
+    def _tell_refused(self, refused: dict[int, str]) -> None:
+        if refused == self._refused_told or not self._inside:
+            return  # without anybody inside, the session fails for that reason
+        self._refused_told = dict(refused)
+        self._recorder.say({"not_entered": {str(pid): why for pid, why in refused.items()}})
 
     # ---- ending
 
     def _on_signal(self, number: int, _: object) -> None:
+        if number == signal.SIGHUP and self._options.mode.name == "continuous":
+            self._rotates = True
+        else:
+            self._ending = True
+        self._wake_up()
+
+    def _wake_up(self) -> None:
         with contextlib.suppress(OSError):
-            self._wake.send(bytes((number,)))
+            self._wake.send(b"\0")
+
+    def _stop(self, note: str) -> dict[str, Any]:
+        self._end_entries()
+        self._recorder.say({"stop": True, "note": note})
+        return self._recorder.finished()
+
+    def _end_entries(self) -> None:
+        for entry in self._entries.values():
+            entry.end()
+        self._entries.clear()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
 
     def _give_up(self) -> None:
+        self._end_entries()
         with contextlib.suppress(SondeError, OSError):
             self._recorder.say({"stop": True})
             self._recorder.finished()
         self._restore_signals()
 
+    def _close(self) -> None:
+        self._end_entries()
+        self._restore_signals()
+
     def _restore_signals(self) -> None:
-        self._over = True
+        self._closed = True
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._wake.close()
         self._woken.close()
+
+
+def _key(place: dict[str, Any] | None) -> str:
+    return json.dumps(place or None, sort_keys=True)

@@ -64,6 +64,17 @@ class Budget:
         self._worst = max(self._worst, used)
         return self._judge(used)
 
+    def pass_over(self, now: int, cost: Cost) -> None:
+        """Nothing is recorded at the moment: what that costs tells nothing of the rate."""
+        self._began += now - self._since
+        self._since, self._before = now, cost
+
+    def ask(self, rate: int) -> None:
+        """Somebody has set another rate, which is the highest from now on."""
+        self._asked = rate
+        self._below = 0
+        self._change(rate)
+
     def _price(self, cost: Cost) -> int:
         return cost.agent_ns + cost.recorder_ns + cost.samples * self._interrupt_ns
 

@@ -11,6 +11,10 @@ _DYNSYM = 11
 _LOAD = 1
 _POSITION_INDEPENDENT = 3
 
+_MOST_KNOWN = 256
+_known: dict[tuple[int, int, int, int, tuple[str, ...]], tuple[int, bool, dict[str, int]]] = {}
+"""By file and names: what `_symbols` found."""
+
 
 @dataclass(frozen=True)
 class Module:
@@ -42,27 +46,36 @@ def symbols_of(path: str, base: int, names: tuple[str, ...]) -> dict[str, int]:
     """The same for the file at `path`, mapped at `base`; empty if it cannot be read."""
     try:
         with open(path, "rb") as f:
-            size = os.fstat(f.fileno()).st_size
-            with mmap.mmap(f.fileno(), size, prot=mmap.PROT_READ) as data:
-                return _symbols(data, base, names)
+            facts = os.fstat(f.fileno())
+            # Processes of one program, or one that is entered again, ask the same file.
+            key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, names)
+            if key not in _known:
+                if len(_known) >= _MOST_KNOWN:
+                    _known.clear()
+                with mmap.mmap(f.fileno(), facts.st_size, prot=mmap.PROT_READ) as data:
+                    _known[key] = _symbols(data, names)
     except (OSError, ValueError, struct.error):
         return {}
+    first, moves, found = _known[key]
+    return {name: at - first + base if moves else at for name, at in found.items()}
 
 
-def _symbols(data: mmap.mmap, base: int, names: tuple[str, ...]) -> dict[str, int]:
+def _symbols(data: mmap.mmap, names: tuple[str, ...]) -> tuple[int, bool, dict[str, int]]:
+    """The address of its first byte, whether it may lie elsewhere, and those of symbols."""
     if data[:5] != b"\x7fELF\x02":
-        return {}
+        return 0, False, {}
     (kind,) = struct.unpack_from("<H", data, 16)
     (sections_at,) = struct.unpack_from("<Q", data, 40)
     section_size, sections = struct.unpack_from("<HH", data, 58)
-    bias = base - _first_address(data) if kind == _POSITION_INDEPENDENT else 0
+    first, moves = _first_address(data), kind == _POSITION_INDEPENDENT
     for number in range(sections):
         at = sections_at + number * section_size
         _, type_, _, _, offset, size, link = struct.unpack_from("<IIQQQQI", data, at)
         if type_ == _DYNSYM:
             strings = struct.unpack_from("<IIQQQQ", data, sections_at + link * section_size)
-            return _look_up(data, offset, size, strings[4], strings[5], bias, names)
-    return {}
+            found = _look_up(data, offset, size, strings[4], strings[5], names)
+            return first, moves, found
+    return first, moves, {}
 
 
 def _look_up(
@@ -71,7 +84,6 @@ def _look_up(
     size: int,
     strings_at: int,
     strings_size: int,
-    bias: int,
     names: tuple[str, ...],
 ) -> dict[str, int]:
     wanted: dict[int, str] = {}
@@ -87,7 +99,7 @@ def _look_up(
         "<IBBHQQ", data[offset : offset + size]
     ):
         if name_at in wanted and section:
-            found[wanted[name_at]] = value + bias
+            found[wanted[name_at]] = value
     return found
 
 

@@ -9,7 +9,6 @@ import select
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,8 @@ DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096
 RING_SIZE = 256 << 10
+
+RECORDER = "sonde.record.recorder"
 
 START_S = 10.0
 FINISH_S = 30.0
@@ -53,21 +54,23 @@ class Options:
     """The session that this recorder goes on with, and the number of its first part."""
 
 
-def parse_what(text: str) -> list[str]:
+def parse_what(text: str, option: str = "--what") -> list[str]:
     """The list behind --what."""
     kinds = [part.strip() for part in text.split(",") if part.strip()]
     for kind in kinds:
         if kind not in KINDS:
-            raise UsageError(f"cannot record {kind!r}; --what takes a list of: {', '.join(KINDS)}")
+            raise UsageError(
+                f"cannot record {kind!r}; {option} takes a list of: {', '.join(KINDS)}"
+            )
     if not kinds:
-        raise UsageError(f"--what is empty; it takes a list of: {', '.join(KINDS)}")
+        raise UsageError(f"{option} is empty; it takes a list of: {', '.join(KINDS)}")
     return kinds
 
 
-def check_rate(rate: int) -> int:
+def check_rate(rate: int, option: str = "--rate") -> int:
     if not 1 <= rate <= HIGHEST_RATE:
         raise UsageError(
-            f"--rate must be between 1 and {HIGHEST_RATE} samples a second, not {rate}"
+            f"{option} must be between 1 and {HIGHEST_RATE} samples a second, not {rate}"
         )
     return rate
 
@@ -100,6 +103,7 @@ class RecorderHandle:
             "sonde": _version(),
         }
         self._socket = ours
+        self._done: dict[str, Any] | None = None
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _program(), str(its.fileno()), json.dumps(config)],
@@ -124,36 +128,28 @@ class RecorderHandle:
         return self._socket.fileno()
 
     def say(self, words: dict[str, Any]) -> None:
+        """One that has been told by others to end hears no more, and has said all there is."""
         try:
             self._socket.send(json.dumps(words).encode())
         except OSError:
+            if self._heard_end():
+                return
             raise self._gone() from None
 
-    def tell(self, words: dict[str, Any]) -> None:
-        """Says what is of use only to one who still listens."""
-        with contextlib.suppress(OSError):
-            self._socket.send(json.dumps(words).encode())
-
     def ask(self, words: dict[str, Any], answer: str) -> dict[str, Any]:
-        """Says something and waits for the answer; what else it says meanwhile is passed over."""
+        """Says something and waits for the answer; what else it says meanwhile is passed over.
+
+        A recorder that has been told by others to end answers with its last word.
+        """
         self.say(words)
-        while answer not in (heard := self._hear(FINISH_S)):
-            pass
-        return heard
+        while self._done is None:
+            heard = self._hear(FINISH_S)
+            if answer in heard:
+                return heard
+        return self._done
 
-    def expect(self, timeout: float, *words: str) -> dict[str, Any]:
-        """The first message with one of these words; empty if none came in time."""
-        end = time.monotonic() + timeout
-        while (left := end - time.monotonic()) > 0:
-            if not select.select([self._socket], [], [], left)[0]:
-                break
-            answer = self._hear(FINISH_S)
-            if any(word in answer for word in words):
-                return answer
-        return {}
-
-    def told(self) -> dict[str, Any]:
-        """Reads what it said; with `done` in it that was the last word."""
+    def hear(self) -> dict[str, Any]:
+        """The next thing it says; after `done` there is no other."""
         answer = self._hear(FINISH_S)
         if "done" in answer:
             self._end()
@@ -162,10 +158,9 @@ class RecorderHandle:
     def finished(self) -> dict[str, Any]:
         """Waits until the file is closed; what the recording says about itself."""
         try:
-            while True:
-                answer = self._hear(FINISH_S)
-                if "done" in answer:
-                    return answer
+            while self._done is None:
+                self._hear(FINISH_S)
+            return self._done
         finally:
             self._end()
 
@@ -184,7 +179,16 @@ class RecorderHandle:
         if "error" in answer:
             self._end()
             raise SondeError(answer["error"])
+        if "done" in answer:
+            self._done = answer
         return answer
+
+    def _heard_end(self) -> bool:
+        """Its last word may lie unread in the socket."""
+        with contextlib.suppress(SondeError, ValueError):
+            while self._done is None and select.select([self._socket], [], [], 0)[0]:
+                self._hear(FINISH_S)
+        return self._done is not None
 
     def _gone(self) -> SondeError:
         code = self._process.wait()
@@ -221,7 +225,7 @@ import sys
 sys.path.insert(0, {source!r})
 sys.path += [path for path in {others!r} if path not in sys.path]
 try:
-    from sonde.record.recorder import main
+    from {RECORDER} import main
 except ImportError as error:
     import json, socket
     words = {{"error": f"the recorder cannot start: {{error}}"}}

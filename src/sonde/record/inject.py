@@ -43,7 +43,8 @@ class _Text(ctypes.Structure):
 class _Order(ctypes.Structure):
     _fields_ = (
         ("pid", ctypes.c_int32),
-        ("patience_ms", ctypes.c_uint32),
+        ("unused", ctypes.c_uint32),
+        ("patience_ms", ctypes.c_uint64),
         ("texts", ctypes.c_uint64),
         ("count", ctypes.c_uint64),
         ("dlopen_at", ctypes.c_uint64),
@@ -84,11 +85,27 @@ class Injection:
     why_not: str | None
 
 
+class Patience:
+    """How long a safe moment is waited for; `end` from another thread takes it away."""
+
+    def __init__(self, ms: int = PATIENCE_MS) -> None:
+        self.left = ctypes.c_uint32(ms)
+
+    def end(self) -> None:
+        self.left.value = 0
+
+
 def inject(
-    pid: int, runtime: Runtime | Jvm, library: Path, function: str, argument: str
+    pid: int,
+    runtime: Runtime | Jvm,
+    library: Path,
+    function: str,
+    argument: str,
+    patience: Patience | None = None,
 ) -> Injection:
     """Has process `pid` load `library` and call `function(argument)` there."""
-    order = _Order(pid=pid, patience_ms=PATIENCE_MS)
+    patience = patience or Patience()
+    order = _Order(pid=pid, patience_ms=ctypes.addressof(patience.left))
     order.library = os.fsencode(library)
     order.function = function.encode()
     order.argument = os.fsencode(argument)

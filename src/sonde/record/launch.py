@@ -15,7 +15,7 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import agents
+from . import agents, exits
 from .handle import Options, RecorderHandle
 
 # Passed on when somebody sends them to us; the terminal's own go to the target anyway.
@@ -111,12 +111,11 @@ class Launch:
     def wait(self) -> tuple[int, dict[str, Any] | None, str | None]:
         """Until the target has exited: its wait status, what was recorded, or why it was not."""
         status = self._wait_for_target()
-        text = _describe(status)
+        text = exits.describe(status)
         done: dict[str, Any] | None = None
         trouble: str | None = None
         try:
-            # One whose file was full has said its last word already.
-            self._recorder.tell({"pid": self.pid, "exit": text})
+            self._recorder.say({"pid": self.pid, "exit": text})
             done = self._recorder.finished()
         except SondeError as error:
             trouble = str(error)
@@ -152,13 +151,3 @@ def end_like(status: int) -> None:
     os.kill(os.getpid(), number)
     select.select([], [], [], 1.0)
     os._exit(128 + number)
-
-
-def _describe(status: int) -> str:
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        try:
-            return f"killed by {signal.Signals(number).name}"
-        except ValueError:
-            return f"killed by signal {number}"
-    return f"exit code {os.waitstatus_to_exitcode(status)}"

@@ -216,7 +216,7 @@ def _hardware(pid: int) -> Check:
 
 def _sampler(pid: int) -> tuple[str, str | None]:
     """The sampler a target would get, by the very code that gives it one."""
-    armed = Arming(_NEVER_NS, waits=False).arm(pid)
+    armed = Arming(_NEVER_NS).arm(pid)
     armed.close()
     if armed.sampler == "reader" and not _may_move():
         reasons = [armed.why_not_better, "threads may not choose their core"]

@@ -26,21 +26,26 @@ class Metrics:
         self._taken = Taken(target.pid)
         self._look(())
 
-    def step(self, but: Container[int] = ()) -> None:
-        """What each thread used since the last step, and what others took; `but` are ours."""
+    def step(self, but: Container[int] = (), *, told: bool = True) -> None:
+        """What each thread used since the last step, and what others took; `but` are ours.
+
+        In a pause it is counted and not told, so that it is no part of the step after it.
+        """
         target = self._target
         alive = self._look(but)
         now = time.monotonic_ns()
         for tid, counters in list(self._threads.items()):
             used = counters.step()
             row = target.thread_row(tid, birth_of(target.pid, tid) or now)  # idle ones have one too
-            if used is not None:
+            if used is not None and told:
                 target.writer.append("metrics", row, now - target.origin, *astuple(used))
             if tid not in alive:
                 target.ended_unseen(tid, now, counters.cpu_ns)
                 counters.close()
                 del self._threads[tid]
-        target.writer.append("machine", target.row, now - target.origin, *self._taken.step())
+        taken = self._taken.step()
+        if told:
+            target.writer.append("machine", target.row, now - target.origin, *taken)
 
     def close(self) -> None:
         for counters in self._threads.values():

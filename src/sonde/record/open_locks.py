@@ -23,6 +23,8 @@ class LockEvent(NamedTuple):
     sequence: int
     type: int
     context: int
+    span: int
+    """The agent's number of it; 0: none."""
 
 
 class LockWait(NamedTuple):
@@ -110,5 +112,6 @@ class OpenLocks:
             event.sequence,
             event.type,
             event.context,
+            process.spans.row(event.span),
         )
         return event

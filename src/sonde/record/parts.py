@@ -15,7 +15,7 @@ from sonde.errors import SondeError
 from sonde.recording.sink import MemorySink, WriteError
 from sonde.recording.writer import Writer
 
-from .stores import Flight, numbered, numbered_path, prune, store_of, write_whole
+from .stores import Flight, Series, numbered, numbered_path, prune, store_of, write_whole
 
 RETRY_NS = 1_000_000_000
 # These are of one part, and not said again in the next.
@@ -49,6 +49,18 @@ class Parts:
     def path(self) -> str:
         """Where a reader finds what was written."""
         return self.writer.path or self._path
+
+    @property
+    def size(self) -> int:
+        """Bytes that the file being written has, or what is kept in memory."""
+        kept = self.store.kept if isinstance(self.store, Flight) else 0
+        return kept + self.writer.size
+
+    def size_on_disk(self) -> int:
+        try:
+            return os.stat(self.path).st_size
+        except OSError:
+            return 0
 
     @property
     def session(self) -> dict[str, Any]:
@@ -133,10 +145,21 @@ class Parts:
             self.outage_ns += time.monotonic_ns() - self._failed_at
 
     def discard(self) -> None:
-        """There was nothing to record."""
-        if not isinstance(self.writer.sink, MemorySink):
-            with contextlib.suppress(OSError):
+        """There was nothing to record: what a recorder before us wrote stays."""
+        if isinstance(self.writer.sink, MemorySink):
+            return
+        with contextlib.suppress(OSError):
+            if self.writer.began_at:
+                os.truncate(self.writer.path, self.writer.began_at)
+            else:
                 os.unlink(self.writer.path)
+
+    def check_rotation(self) -> None:
+        if not isinstance(self.store, Series):
+            raise SondeError(
+                f"this session is not written in parts, but {self._mode['name']} "
+                "(--mode continuous makes parts that can be rotated)"
+            )
 
     # ---- what only a flight recorder does
 
@@ -144,14 +167,17 @@ class Parts:
     def flies(self) -> bool:
         return isinstance(self.store, Flight)
 
+    def check_dump(self) -> None:
+        if not self.flies:
+            raise SondeError(
+                f"this session has nothing to dump: it is written to {self.path} as it goes and "
+                "has no wrap buffer (--mode wrap keeps the last seconds in memory)"
+            )
+
     def dump(self, path: str | None, why: str) -> str:
         """Writes what is in memory into a file, numbered if none is named."""
         store = self.store
-        if not isinstance(store, Flight):
-            raise SondeError(
-                f"this session has nothing to dump: it is written to {self.path} as it goes "
-                "(--mode wrap keeps the last seconds in memory)"
-            )
+        assert isinstance(store, Flight)
         sink = self.writer.sink
         assert isinstance(sink, MemorySink)
         if not sink.closed:

@@ -20,6 +20,10 @@ _STOPPED = "Tt"
 RECORDED = "a CPython 3.11 to 3.15 or a JVM from 17 on"
 
 
+class NotRecordable(SondeError):
+    """There is nothing in this process that sonde could record."""
+
+
 @dataclass(frozen=True)
 class RunningProcess:
     pid: int
@@ -48,13 +52,13 @@ class RunningProcess:
 def look_at(pid: int) -> RunningProcess:
     """What process `pid` is; a SondeError says why it cannot be recorded."""
     if pid <= 0 or not os.path.exists(f"/proc/{pid}"):
-        raise SondeError(f"there is no process {pid}")
+        raise NotRecordable(f"there is no process {pid}")
     status = status_of(pid)
     state = status.get("State", "?")[:1]
     if status.get("Tgid", str(pid)) != str(pid):
         raise SondeError(f"{pid} is a thread of process {status['Tgid']}; attach to that")
     if state == "Z":
-        raise SondeError(f"process {pid} has exited; its parent has only not looked yet")
+        raise NotRecordable(f"process {pid} has exited; its parent has only not looked yet")
     if pid == os.getpid():
         raise SondeError("that is sonde itself; a program records itself with sonde.record()")
     try:
@@ -64,14 +68,14 @@ def look_at(pid: int) -> RunningProcess:
         found: Runtime | Jvm | None = runtime.find(pid) or jvm.find(pid)
         older = found is None and runtime.is_older(pid)
     except (FileNotFoundError, ProcessLookupError):
-        raise SondeError(_nothing_in(pid)) from None
+        raise NotRecordable(_nothing_in(pid)) from None
     except PermissionError:
         raise SondeError(_what_is_missing(pid, status)) from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise SondeError(f"the memory of process {pid} cannot be read: {why}") from None
     if found is None:
-        raise SondeError(_not_ours(pid, older))
+        raise NotRecordable(_not_ours(pid, older))
     agent = _agent_for(pid, found)
     if session := sessions.find(pid):
         raise SondeError(

@@ -5,8 +5,8 @@ lives pays nothing for decoding and compression. It imports only what it needs: 
 production.
 
 Started as `python -m sonde.record.recorder FD CONFIG`, where FD is its end of a socket pair over
-which whoever started it says `disarm`, `names`, `mark`, `rotate`, `dump` and `stop`, and hears
-`ready`, `error` and `done`.
+which whoever started it says `disarm`, `pause`, `names`, `mark`, `rotate`, `dump` and `stop`, and
+hears `ready`, `error` and `done`. Anybody else who may speaks over the control socket (control.py).
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from typing import Any
 
 from sonde.errors import SondeError
 
+from . import sessions
 from .admission import Admission
 from .budget import Budget, Cost, interrupt_ns
+from .control import Control
 from .listening import listen
 from .metrics import STEP_NS
 from .parts import Parts
@@ -67,23 +69,26 @@ class Recorder:
         self._ended = self._began
         self._end_note = "stopped"
         self._budget: Budget | None = None
-        longest, self._flush_ns = LONGEST, FLUSH_NS
+        self._flush_ns = FLUSH_NS
         if config.get("budget") is not None:
             self._budget = Budget(config["budget"], config["rate"], self._began, interrupt_ns())
             # Waking up is most of what a recorder costs beside a quiet target.
-            longest, self._flush_ns = FRUGAL, int(FRUGAL * 1e9)
-        self._longest = max(SHORTEST, min(longest, SAMPLES_ASLEEP / config["rate"]))
-        self._tick = self._longest
+            self._flush_ns = int(FRUGAL * 1e9)
+        self._longest = self._tick = self._longest_sleep(config["rate"])
         self._running_since: int | None = None
-        self._told: set[tuple[str, int | str]] = set()
         self._attached: bool = config.get("attached", False)
         self._folder, self.path, listener = listen(config.get("place"))
+        self._folders = [self._folder]
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ, "control")
-        self._roster = Roster(self._selector, self._folder, self._writer, config)
+        # Where others look for it: a target's own file system is no place for that.
+        self._home = sessions.make_home() if config.get("place") else self._folder
+        self._roster = Roster(self._selector, self._home, self._writer, config)
         self._admission = Admission(
             config, self._parts, self._roster, self._selector, listener, self.path, self._tell
         )
+        self._conduct = self._admission.conduct
+        self._steered = Control(self._home, self._selector, self)
         self._next_dump = 0
         self._refused = False
 
@@ -119,7 +124,7 @@ class Recorder:
                     next_step = now + STEP_NS
                 if now >= next_flush:
                     for target in self._roster:
-                        target.poll_cpu(self._admission.period)
+                        target.poll_cpu(self._conduct.longest_period)
                     self._flush()
                     next_flush = now + self._flush_ns
                     if self._parts.due(now):
@@ -137,38 +142,50 @@ class Recorder:
             self._finish()
         finally:
             self._roster.disarm()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            for folder in {*self._folders, self._home}:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _handle(self, what: Any) -> None:
-        if what == "agent":
-            self._admission.accept()
-        elif what == "control":
+        if what == "control":
             self._obey()
-        elif isinstance(what, tuple):
-            self._admission.hear_steered(what[1])
-        else:
+        elif isinstance(what, int):
             self._exited(what)
+        elif what[0] == "agent":
+            self._admission.accept(what[1])
+        elif what[0] == "control":
+            self._steered.ready(what[1])
+        else:
+            self._admission.hear_steered(what[1])
 
     def _sweep(self, now: int) -> None:
         for target in self._roster:
             target.sweep()
-            target.open_locks.look(now)
+            if not self._conduct.paused:
+                target.open_locks.look(now)
         self._admission.ask_names()
-        if self._admission.has_left(self._root or 0, now):
-            self.stop("the agent left the target")
+        self._admission.drop_left(now)
 
     def _keep_budget(self, now: int) -> None:
         if self._budget is None or self._admission.origin is None:
             return
-        counts = self._roster.facts(self._parts.counts(), whole=True)
+        counts = self._facts(whole=True)
         cost = Cost(
             counts.get("agent_cpu_ns", 0), counts["recorder_cpu_ns"], counts.get("taken", 0)
         )
+        if self._conduct.paused:
+            self._budget.pass_over(now, cost)
+            return
         rate = self._budget.step(now, cost)
         if rate is not None:
-            self._admission.set_rate(rate)
-            self._longest = max(SHORTEST, min(FRUGAL, SAMPLES_ASLEEP / rate))
-        self._writer.quality(self._budget.facts())
+            self._change_rate(rate)
+
+    def _change_rate(self, rate: int) -> None:
+        self._conduct.set_rate(rate, self.origin)
+        self._longest = self._tick = self._longest_sleep(rate)
+
+    def _longest_sleep(self, rate: int) -> float:
+        longest = LONGEST if self._budget is None else FRUGAL
+        return max(SHORTEST, min(longest, SAMPLES_ASLEEP / rate))
 
     # ---- parts and dumps
 
@@ -189,9 +206,12 @@ class Recorder:
 
     def _next_part(self) -> None:
         """All that is known goes into the part that ends; everybody goes on in the next."""
-        now = time.monotonic_ns()
         for target in self._roster:
             target.drain()
+        # So that no step of the metrics lies on both sides.
+        self._admission.step_metrics()
+        now = time.monotonic_ns()
+        self._conduct.cut_pause(now, self.origin)
         for target in self._roster:
             target.end_part(now)
         self._write_quality()
@@ -206,12 +226,28 @@ class Recorder:
 
     def dump(self, path: str | None = None, why: str = "asked for") -> str:
         """Writes a flight recorder's memory into a file; a SondeError says why it cannot."""
+        self._parts.check_dump()
         if self._admission.origin is None:
             raise SondeError("there is nothing to dump yet")
         for target in self._roster:
             target.drain()
+        self._admission.step_metrics()
+        self._conduct.cut_pause(time.monotonic_ns(), self.origin)
         self._write_quality()
         return self._parts.dump(path, why)
+
+    def rotate(self) -> str:
+        """Begins the next part of a continuous recording now, and tells where."""
+        self._parts.check_rotation()
+        if self._admission.origin is None:
+            raise SondeError("there is nothing recorded yet that a part could follow")
+        self._next_part()
+        self._refuse_unwritten()
+        return self._parts.path
+
+    def _refuse_unwritten(self) -> None:
+        if self._parts.refused is not None:
+            raise SondeError(self._parts.refused)
 
     def _watch_thresholds(self, now: int) -> None:
         why = self._admission.thresholds.take()
@@ -225,7 +261,10 @@ class Recorder:
 
     def _exited(self, pid: int) -> None:
         self._roster.exited(pid)
-        if pid == self._root:
+        self._admission.exited(pid)
+        if self._attached:  # whoever attached decides when it is over
+            self._tell({"exited": pid})
+        elif pid == self._root:
             self.stop("target exited")
 
     def stop(self, note: str) -> None:
@@ -233,6 +272,53 @@ class Recorder:
             self._ended = time.monotonic_ns()
         self._stopping = True
         self._end_note = note
+
+    # ---- steering, by whoever started us, by the control socket and by the program itself
+
+    def status(self) -> dict[str, Any]:
+        began = self._parts.first_origin or self._began
+        return {
+            "state": "paused" if self._conduct.paused else "recording",
+            "mode": self._config["mode"]["name"],
+            "path": self._parts.path,
+            "part": self._parts.count,
+            "size": self._parts.size,
+            "duration_ns": time.monotonic_ns() - began,
+            "paused_ns": self._conduct.paused_ns,
+            "processes": [target.pid for target in self._roster],
+            "recorder": os.getpid(),
+            "what": sorted(self._conduct.what),
+            "rate": self._conduct.rate,
+            "quality": self._facts(whole=True),
+        }
+
+    def pause(self) -> None:
+        self._conduct.pause()
+
+    def resume(self) -> None:
+        self._conduct.resume(self.origin)
+
+    def mark(self, text: str, at: int | None = None) -> None:
+        at = time.monotonic_ns() if at is None else at
+        self._writer.append("marks", at - self.origin, -1, text)
+
+    def set_rate(self, rate: int) -> None:
+        if self._budget is not None:
+            self._budget.ask(rate)
+        self._change_rate(rate)
+
+    def set_what(self, what: list[str]) -> None:
+        self._conduct.set_what(what)
+        self._roster.captures(what)
+
+    def flush(self) -> int:
+        """Everything that has happened until now is in the part being written; its size."""
+        for target in self._roster:
+            target.drain()
+        self._write_quality()
+        self._flush()
+        self._refuse_unwritten()
+        return self._writer.size
 
     # ---- whoever started us
 
@@ -250,9 +336,13 @@ class Recorder:
                 self.stop("the one who started the recording is gone")
             return
         order: dict[str, Any] = json.loads(message)
-        if "root" in order:
+        if order.get("root"):  # a session of many processes has none
             self._root = order["root"]
             self._roster.watch(order["root"])
+        if "listen" in order:
+            self._tell({"listens": self._listen(order["listen"]), "place": order["listen"]})
+        if "not_entered" in order:
+            self._roster.tally.not_entered = order["not_entered"]
         if "running" in order:
             self._running_since = time.monotonic_ns()
             self._admission.why_remote = order.get("why", "")
@@ -262,26 +352,34 @@ class Recorder:
             for target in self._roster.of(order["pid"]):
                 target.told_names.update({int(k): v for k, v in order["names"].items()})
         if "mark" in order:
-            self._writer.append("marks", order["time"] - self.origin, -1, order["mark"])
+            self.mark(order["mark"], order["time"])
         if "exit" in order:
             self._note_exit(order["pid"], order["exit"])
             if not self._roster.watches(order["pid"]):  # it could not be: only this word tells
                 self._exited(order["pid"])
         if "disarm" in order:
             for target in self._roster.of(order["disarm"]):
-                if target.armed is not None:
-                    target.armed.close()
+                target.stand_still()
             self._say({"disarmed": True})
-        if "arm" in order:
-            for target in self._roster.of(order["arm"]):
-                self._admission.rearm(target)
-            self._say({"armed": True})
+        if "pause" in order:
+            self.pause() if order["pause"] else self.resume()
+            self._say({"paused": order["pause"]})
         if "rotate" in order:
             self._parts.wanted = True
         if "dump" in order:
             self._answer_dump(order["dump"])
         if "stop" in order:
-            self.stop("stopped")
+            self.stop(order.get("note", "stopped"))
+
+    def _listen(self, place: dict[str, Any]) -> str:
+        """One more place for agents to find us; empty if the process that it is for is gone."""
+        try:
+            folder, path, listener = listen(place)
+        except OSError:
+            return ""
+        self._folders.append(folder)
+        self._admission.listen(listener)
+        return path
 
     def _answer_dump(self, path: str | None) -> None:
         try:
@@ -292,11 +390,10 @@ class Recorder:
     def _note_exit(self, pid: int, text: str) -> None:
         self._config["exit"] = {"pid": pid, "text": text}
 
-    def _tell(self, what: str, value: int | str) -> None:
+    def _tell(self, words: dict[str, Any]) -> None:
         """Whoever attaches wants to know how far it is; others do not listen."""
-        if self._attached and (what, value) not in self._told:
-            self._told.add((what, value))
-            self._say({what: value})
+        if self._attached:
+            self._say(words)
 
     def _say(self, words: dict[str, Any]) -> None:
         if self._control is not None:
@@ -311,13 +408,20 @@ class Recorder:
 
     # ---- the end
 
+    def _facts(self, *, whole: bool = False) -> dict[str, Any]:
+        more = self._parts.counts()
+        if paused_ns := self._conduct.paused_ns:
+            more["paused_ns"] = paused_ns
+        facts = self._roster.facts(more, whole=whole)
+        return facts | (self._budget.facts() if self._budget is not None else {})
+
     def _write_quality(self) -> None:
-        facts = self._roster.facts(self._parts.counts())
-        self._writer.quality(facts)
+        self._writer.quality(self._facts())
         if not self._stopping:  # so that a recording still growing, or cut off, knows its length
             self._writer.target({"duration_ns": time.monotonic_ns() - self.origin})
 
     def _finish(self) -> None:
+        self._conduct.end_pause(self.origin)
         self._admission.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
@@ -333,8 +437,7 @@ class Recorder:
         if self._parts.flies:
             self._writer.target({"dumped": self._end_note})
         self._parts.close(end)
-        facts = self._roster.facts(self._parts.counts(), whole=True)
-        facts |= self._budget.facts() if self._budget is not None else {}
+        facts = self._facts(whole=True)
         trouble = self._admission.trouble
         if self._admission.origin is None:  # there was no process to record
             self._parts.discard()
@@ -343,6 +446,13 @@ class Recorder:
                 self._parts.dump(self._config["path"], self._end_note)
             except SondeError as error:
                 trouble = str(error)
+        self._steered.end(
+            {
+                "path": self._parts.path,
+                "size": self._parts.size_on_disk(),
+                "mode": self._config["mode"]["name"],
+            }
+        )
         self._say(
             {
                 "done": facts,
@@ -355,6 +465,7 @@ class Recorder:
                 "trouble": trouble,
                 "note": self._end_note,
                 "left_behind": self._admission.left_behind,
+                "processes": self._roster.many,
             }
         )
 

@@ -7,7 +7,7 @@ import selectors
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import sessions
+from . import exits, sessions
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ class Roster:
         self._targets: list[TargetProcess] = []
         self._pidfds: dict[int, int] = {}
         self.tally = Tally(config["rate"])
+        self._pids: set[int] = set()
+
+    @property
+    def many(self) -> int:
+        """Processes that were ever recorded."""
+        return len(self._pids)
 
     def __iter__(self) -> Iterator[TargetProcess]:
         return iter(list(self._targets))
@@ -36,6 +42,7 @@ class Roster:
 
     def add(self, target: TargetProcess) -> None:
         self._targets.append(target)
+        self._pids.add(target.pid)
         self.announce()
 
     def drop(self, target: TargetProcess, exit_: str | None) -> None:
@@ -45,6 +52,11 @@ class Roster:
         target.finish(ended=True, exit_=exit_)
         self.tally.add(target)
         target.close()
+
+    def captures(self, what: list[str]) -> None:
+        """Something else than at the beginning."""
+        self._what = sorted(what)
+        self.announce()
 
     def watch(self, pid: int) -> None:
         """Its end is to be told by the selector, as its number."""
@@ -62,11 +74,13 @@ class Roster:
 
     def exited(self, pid: int) -> None:
         fd = self._pidfds.pop(pid, None)
+        how = None
         if fd is not None:
+            how = exits.of(pid, fd)
             self._selector.unregister(fd)
             os.close(fd)
         for target in self.of(pid):
-            self.drop(target, None)
+            self.drop(target, how)
 
     def disarm(self) -> None:
         for target in self._targets:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from sonde import _inside
 from sonde.errors import SondeError
 
 from . import agents, shm
@@ -104,6 +105,7 @@ class Session:
             raise SondeError(f"the agent could not start: {os.strerror(code).lower()}")
         self._recorder = recorder
         self._tell_names()
+        _inside.look()  # it may have been imported before there was an agent
 
     def stop(self) -> None:
         """Ends the recording and closes its file; further calls do nothing."""
@@ -127,21 +129,23 @@ class Session:
 
     def pause(self) -> None:
         """No samples until `resume`; costs nothing meanwhile."""
-        self._running().ask({"disarm": os.getpid()}, "disarmed")
+        self._running().ask({"pause": True}, "paused")
 
     def resume(self) -> None:
-        self._running().ask({"arm": os.getpid()}, "armed")
+        self._running().ask({"pause": False}, "paused")
 
     def rotate(self) -> None:
         """Begins the next part of a continuous recording now."""
+        if self._options.mode.name != "continuous":
+            raise SondeError("only a session in mode continuous has parts to rotate")
         self._running().say({"rotate": True})
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> str:
         """Writes the last seconds of a session in mode wrap into a file, and tells which."""
         asked = None if path is None else os.path.abspath(path)
         answer = self._running().ask({"dump": asked}, "dump")
-        if answer["dump"] is None:
-            raise SondeError(answer["why_not"])
+        if answer.get("dump") is None:
+            raise SondeError(answer.get("why_not", "this session has been ended"))
         written: str = answer["dump"]
         return written
 

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass
 
 FILE = "session.json"
+CONTROL = "control"
 PREFIX = "sonde-"
 
 
@@ -22,6 +23,13 @@ class RunningSession:
     pids: list[int]
     what: list[str]
     recorder: int
+    control: str
+    """Path of the socket at which it takes orders."""
+
+
+def make_home() -> str:
+    """A folder that nobody else can enter."""
+    return tempfile.mkdtemp(prefix=PREFIX, dir=folder_for_sockets())
 
 
 def folder_for_sockets() -> str | None:
@@ -58,7 +66,11 @@ def running() -> list[RunningSession]:
                 with open(text) as f:
                     facts = json.load(f)
                 session = RunningSession(
-                    facts["path"], facts["pids"], facts["what"], facts["recorder"]
+                    facts["path"],
+                    facts["pids"],
+                    facts["what"],
+                    facts["recorder"],
+                    os.path.join(os.path.dirname(text), CONTROL),
                 )
                 born = facts["born"]
             except (OSError, ValueError, KeyError, TypeError):

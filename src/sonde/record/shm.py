@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 MAGIC = 0x45444E53
-PROTOCOL = 3
+PROTOCOL = 4
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -17,12 +17,14 @@ NOTES_TID = 0xFFFFFFFF
 
 SLOT_FREE, SLOT_USED = 0, 1
 
-WHAT_CPU, WHAT_WAITS, WHAT_LOCKS = 1, 2, 4
+WHAT_CPU, WHAT_WAITS, WHAT_LOCKS, WHAT_NO_MORE = 1, 2, 4, 8
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
-REC_MARK = 7
+REC_MARK, REC_NOTE = 7, 8
+
+NOTE_BEGIN, NOTE_END, NOTE_MARK = 1, 2, 3
 
 TABLE_LOCATIONS, TABLE_BYTECODES = 0, 1
 
@@ -42,6 +44,7 @@ SIG_NUMBER_SHIFT, SIG_ROUND_SHIFT = 2, 40
 REASON_START, REASON_FORKED, REASON_API = 0, 1, 2
 REASON_EXEC, REASON_EXEC_FAILED, REASON_REMOTE = 3, 4, 5
 REASON_ATTACH, REASON_STEER = 6, 7
+REASON_PAUSE, REASON_RESUME = 8, 9
 
 # by number
 RUNTIMES = ("cpython", "hotspot")
@@ -49,11 +52,14 @@ RUNTIMES = ("cpython", "hotspot")
 WORD_NAMES, WORD_END, WORD_FAILED = 1, 2, 3
 
 # header: magic protocol nslots ring_size active reader_mode no_slot async unnamed faults
-#         reader_cpu_ns slots_used
-HEADER = struct.Struct("<IIII II QQQQQ I")
+#         reader_cpu_ns slots_used notes_lost
+HEADER = struct.Struct("<IIII II QQQQQ II")
 # and stacks that could not be walked, by the runtime's own reasons
 UNWALKED = struct.Struct("<16Q")
 UNWALKED_AT = 72
+# header, the recorder's orders: what, pad, period_ns
+ORDERS = struct.Struct("<II Q")
+ORDERS_AT = 256
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
 # slot, the producer's line from its head on
@@ -65,11 +71,11 @@ SLOT_LOCK_COUNTS = struct.Struct("<QQ")
 LOCK_COUNTS_AT = 192
 WORD = struct.Struct("<Q")
 
-# size kind state flags | time cpu | keep count | interpreter tid | thread_object
-SAMPLE = struct.Struct("<IHBB QQ II II Q")
+# size kind state flags | time cpu | keep count | interpreter tid | thread_object | span
+SAMPLE = struct.Struct("<IHBB QQ II II Q II")
 # size kind type flags | time lock sequence | started its_sequence | keep count | interpreter kind
-# | holder
-LOCK = struct.Struct("<IHBB QQQ QQ II IHH Q")
+# | holder | span
+LOCK = struct.Struct("<IHBB QQQ QQ II IHH Q II")
 LOCK_ENTER, LOCK_ENTERED, LOCK_GAVE_UP, LOCK_EXIT, LOCK_WAITED, LOCK_HELD = 1, 2, 3, 4, 5, 6
 LOCK_FOUND = 7
 # what a lock is made of, by number
@@ -79,6 +85,8 @@ CODE = struct.Struct("<IHBB Q IIII")
 
 # size kind state flags | time duration_ns | name_len
 MARK = struct.Struct("<IHBB QQ II")
+# size kind type flags | time | span parent | interpreter text_len
+NOTE = struct.Struct("<IHBB Q II II")
 
 HELLO = struct.Struct("<II III I II")
 CONFIG = struct.Struct("<II QQ II II")

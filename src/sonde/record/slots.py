@@ -11,7 +11,8 @@ from . import shm
 from .arming import birth_of
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
 from .open_locks import LockEvent
-from .weights import RUNNING, ThreadTime
+from .spans import UnknownSpanError
+from .weights import RUNNING, Place, ThreadTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +33,7 @@ class OpenWait(NamedTuple):
 
     time: int
     cpu: int
-    context: int
-    interpreter: int
+    place: Place
     thread_object: int
 
 
@@ -110,12 +110,17 @@ class Slot:
                     self._thread(at)
                 elif kind == shm.REC_MARK:
                     self._mark(at)
-            except KeyError as missing:
+                elif kind == shm.REC_NOTE:
+                    self._note(at, state)
+            except (KeyError, UnknownSpanError) as missing:
                 now = time.monotonic_ns()
                 self.stalled_since = self.stalled_since or now
                 if now - self.stalled_since < PATIENCE_NS and not process.ended:
                     complete = False
                     break
+                if isinstance(missing, UnknownSpanError):
+                    process.spans.given_up(missing.args[0])
+                    continue
                 process.codes.add_native(missing.args[0], UNKNOWN)
                 process.undescribed += 1
                 continue
@@ -159,23 +164,26 @@ class Slot:
         return context if new else process.standing_for(NO_FRAMES)
 
     def _sample(self, at: int, state: int, flags: int) -> None:
-        _, _, _, _, now, cpu, keep, count, interpreter, _, _ = shm.SAMPLE.unpack_from(
+        _, _, _, _, now, cpu, keep, count, interpreter, _, _, span, _ = shm.SAMPLE.unpack_from(
             self.process.memory, at
         )
-        self._weigh(now, cpu, self._stack_of(at, keep, count, flags), state, interpreter)
+        self.process.spans.check(span)
+        place = Place(self._stack_of(at, keep, count, flags), interpreter, span)
+        self._weigh(now, cpu, place, state)
 
-    def _weigh(self, now: int, cpu: int, context: int, state: int, interpreter: int) -> None:
+    def _weigh(self, now: int, cpu: int, place: Place, state: int) -> None:
         if state == RUNNING:
-            self.time.running(now, cpu, context, interpreter)
+            self.time.running(now, cpu, place)
         else:
             seen_from_outside = self.process.polls_waits
-            self.time.waited(now, cpu, context, state, interpreter, goes_on=seen_from_outside)
+            self.time.waited(now, cpu, place, state, goes_on=seen_from_outside)
             self.process.open_waits.pop(self.tid, None)
 
     def _lock(self, at: int, type_: int, flags: int) -> None:
         process = self.process
         (_, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind, _,
-         holder) = shm.LOCK.unpack_from(process.memory, at)  # fmt: skip
+         holder, number, _) = shm.LOCK.unpack_from(process.memory, at)  # fmt: skip
+        process.spans.check(number)
         if type_ == shm.LOCK_ENTERED or type_ == shm.LOCK_GAVE_UP:
             context, interp = -1, self._interpreter
         else:
@@ -183,7 +191,7 @@ class Slot:
             self._interpreter = interp
         lock_row = process.lock_row(lock, kind)
         append, origin, open_locks = process.writer.append, process.origin, process.open_locks
-        tid = self.tid
+        tid, span = self.tid, process.spans.row(number)
         if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
             if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
                 now = origin
@@ -193,23 +201,26 @@ class Slot:
             row = time_.row(interp)
             found = ENTER if started_sequence else FOUND
             type_ = HELD if type_ == shm.LOCK_HELD else found
-            event = LockEvent(tid, interp, now, lock, kind, sequence, type_, context)
+            event = LockEvent(tid, interp, now, lock, kind, sequence, type_, context, number)
             (open_locks.holds if type_ == HELD else open_locks.waits)(event)
         else:
             row = self.time.row(interp)
             if type_ == shm.LOCK_WAITED:
                 append(
-                    "lock_events", row, started - origin, lock_row, started_sequence, ENTER, context
-                )
+                    "lock_events", row, started - origin, lock_row, started_sequence, ENTER,
+                    context, span,
+                )  # fmt: skip
                 open_locks.waited(tid, kind, context, started, now)
                 type_, context = shm.LOCK_ENTERED, -1
             elif type_ == shm.LOCK_ENTER:
-                open_locks.waits(LockEvent(tid, interp, now, lock, kind, sequence, type_, context))
+                open_locks.waits(
+                    LockEvent(tid, interp, now, lock, kind, sequence, type_, context, number)
+                )
             elif type_ == shm.LOCK_EXIT:
                 open_locks.let_go(lock, kind)
             else:
                 open_locks.ended(tid, lock, kind, now)
-        append("lock_events", row, now - origin, lock_row, sequence, type_, context)
+        append("lock_events", row, now - origin, lock_row, sequence, type_, context, span)
 
     def _code(self, at: int, kind: int) -> None:
         process = self.process
@@ -241,19 +252,36 @@ class Slot:
         name = bytes(process.memory[at : at + name_len]).decode(errors="replace")
         process.writer.append("marks", time_ - process.origin, -1, name, duration)
 
+    def _note(self, at: int, type_: int) -> None:
+        process = self.process
+        _, _, _, _, now, span, parent, interpreter, length = shm.NOTE.unpack_from(
+            process.memory, at
+        )
+        if type_ == shm.NOTE_END:
+            process.spans.end(span, now)
+            return
+        at += shm.NOTE.size
+        text = bytes(process.memory[at : at + length]).decode(errors="replace")
+        if type_ == shm.NOTE_BEGIN:
+            process.spans.begin(span, parent, self.time, interpreter, now, text)
+        elif type_ == shm.NOTE_MARK:
+            row = self.time.row(interpreter)
+            process.writer.append("marks", now - process.origin, row, text)
+
     def _open_wait(self, at: int) -> None:
-        _, _, _, flags, now, cpu, keep, count, interpreter, tid, thread_object = (
+        _, _, _, flags, now, cpu, keep, count, interpreter, tid, thread_object, number, _ = (
             shm.SAMPLE.unpack_from(self.process.memory, at)
         )
-        context = self._stack_of(at, keep, count, flags)
-        wait = OpenWait(now, cpu, context, interpreter, thread_object)
+        self.process.spans.check(number)
+        place = Place(self._stack_of(at, keep, count, flags), interpreter, number)
+        wait = OpenWait(now, cpu, place, thread_object)
         self.process.still_waits(self.process.tids.ours(tid), wait)
 
     def _undecodable(self, at: int, kind: int, state: int) -> None:
         """A stack that continues one we lost: its time counts all the same."""
-        _, _, _, _, now, cpu, _, _, interpreter, _, _ = shm.SAMPLE.unpack_from(
+        _, _, _, _, now, cpu, _, _, interpreter, _, _, _, _ = shm.SAMPLE.unpack_from(
             self.process.memory, at
         )
         self.process.undescribed += 1
         if kind == shm.REC_SAMPLE:
-            self._weigh(now, cpu, -1, state, interpreter)
+            self._weigh(now, cpu, Place(-1, interpreter), state)

@@ -129,12 +129,17 @@ class Flight(Store):
         self._kept.append(_Kept(sink, end))
         self.forget(end)
 
+    @property
+    def kept(self) -> int:
+        """Bytes of the parts that are complete."""
+        return sum(part.sink.size for part in self._kept)
+
     def forget(self, now: int) -> None:
         while self._kept and self._kept[0].end < now - self._seconds:
             self._kept.popleft()
         # The part that grows needs its share as well.
         room = self._memory - self._memory // SHARES
-        while self._kept and sum(part.sink.size for part in self._kept) > room:
+        while self.kept > room:
             self._kept.popleft()
             self.crowded_out += 1
 

@@ -16,14 +16,24 @@ if TYPE_CHECKING:
     from .target import TargetProcess
 
 
+MOST_RATES = 100
+"""Changes of the rate that are told, the last ones."""
+
+
 class Tally:
     def __init__(self, rate: int) -> None:
         self._rate = rate
+        self._rates: list[tuple[int, int]] = []
+        """When it was changed in this part, and to what."""
+        self._asked = self._asked_until = 0
+        """CPU time weighed by the rates before this one, and that time itself."""
         self._steal = _steal_ns()
         self._over: dict[str, int] = {}
         self._mode = 0
         self._worst = 0
         self.why_not_better: str | None = None
+        self.not_entered: dict[str, str] = {}
+        """Processes that belong to the session and are not in the recording, and why."""
         # All counts are of the session; a part tells what came since the one before it was written.
         self._counted: dict[str, int] = {}
         self._written: dict[str, int] = {}
@@ -33,6 +43,16 @@ class Tally:
         """One more target is sampled; the session is called by the worst of their samplers."""
         self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
         self.why_not_better = armed.why_not_better or self.why_not_better
+
+    def rate_changes(self, rate: int, at_ns: int, targets: Iterable[TargetProcess]) -> None:
+        cpu = self._over.get("cpu_sampled_ns", 0) + sum(target.cpu_sampled for target in targets)
+        self._asked += self._rate * (cpu - self._asked_until)
+        self._asked_until = cpu
+        if not self._rates:
+            self._rates.append((0, self._rate))
+        self._rates.append((at_ns, rate))
+        del self._rates[1:-MOST_RATES]
+        self._rate = rate
 
     def add(self, target: TargetProcess) -> None:
         """Keeps the counts of a target whose memory is about to go."""
@@ -52,11 +72,15 @@ class Tally:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
         total["steal_ns"] = _steal_ns() - self._steal
+        sampled = total.get("cpu_sampled_ns", 0)
+        total["asked"] = self._asked + self._rate * (sampled - self._asked_until)
         total |= more or {}
-        self._counted = dict(total)
-        for key, before in () if whole else self._before.items():
-            total[key] = total.get(key, 0) - before
+        if not whole:
+            self._counted = dict(total)
+            for key, before in self._before.items():
+                total[key] = total.get(key, 0) - before
         running, cpu = total.pop("running", 0), total.pop("cpu_sampled_ns", 0)
+        asked = total.pop("asked")
         achieved = round(running / cpu * 1e9, 1) if cpu else None
         # What was taken and could not be written is as lost as what found its ring full.
         unwritten = total.get("unwritten_samples", 0)
@@ -72,10 +96,13 @@ class Tally:
         return {
             "sampler": sampler,
             "why_not_better": self.why_not_better,
-            "rate_asked": self._rate,
+            # If it was changed: the mean, by CPU time.
+            "rate_asked": round(asked / cpu) if cpu > 0 else self._rate,
+            **({"rates": [list(change) for change in self._rates]} if self._rates else {}),
             "rate_achieved": achieved,
             "running_samples": running,
             "clock": "CLOCK_MONOTONIC",
+            "not_entered": self.not_entered,
             **total,
         }
 
@@ -85,6 +112,7 @@ class Tally:
 
     def begin_part(self) -> None:
         self._before = self._written
+        self._rates.clear()
 
 
 def target_facts(config: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from .arming import birth_of, born_ticks, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
 from .open_locks import OpenLocks
 from .slots import OpenWait, Slot
+from .spans import Spans
 from .tids import ThreadIds
 from .weights import NO_THREAD_OBJECT, WAITING, ThreadTime
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from sonde.recording.writer import Writer
 
-    from .arming import Armed, Arming
+    from .arming import Armed
     from .metrics import Metrics
 
 
@@ -66,11 +67,14 @@ class TargetProcess:
         """What threads are called since when, by the address of their threading.Thread."""
         self.told_names: dict[int, str] = {}
         """The same by thread id, as a program told of itself."""
+        self.spans = Spans(self)
         self.open_waits: dict[int, OpenWait] = {}
         self.polls_waits = False
         """Waits are seen from outside only, not told by the threads themselves."""
         self._times: dict[int, ThreadTime] = {}
         self._lock_rows: dict[tuple[int, int], int] = {}
+        self._counted: Container[str] | None = ()
+        """What is captured at the moment; None: nothing, this is a pause."""
         self.armed: Armed | None = None
         self.metrics: Metrics | None = None
         self.ended = False
@@ -81,7 +85,7 @@ class TargetProcess:
         self.open_locks = OpenLocks(self)
         # Of this part, as are all figures that become rows at its end.
         self._part_since = self.started
-        self._cpu_before = process_cpu(pid)
+        self._cpu_before = self._turned_cpu = process_cpu(pid)
         self._sampled_before = self._unsampled = self._unsampled_before = 0
         self._version = version
         # A process that executes another program is another one to us.
@@ -94,7 +98,7 @@ class TargetProcess:
         os.ftruncate(self.memfd, self.size)
         self.memory = memoryview(mmap.mmap(self.memfd, self.size))
         shm.HEADER.pack_into(
-            self.memory, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0
+            self.memory, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0, 0
         )
         self._slots: dict[int, Slot] = {}
         self.row = self._process_row()
@@ -114,6 +118,10 @@ class TargetProcess:
             time_ = self._times[tid] = ThreadTime(self, tid, start or born, cpu)
         return time_
 
+    def has(self, time_: ThreadTime) -> bool:
+        """Whether that thread still has rows here."""
+        return self._times.get(time_.tid) is time_
+
     def thread_row(self, tid: int, born: int) -> int:
         """A row of the thread's, whichever interpreter it runs."""
         time_ = self.time_of(tid, born)
@@ -131,7 +139,7 @@ class TargetProcess:
         time_ = self.time_of(tid, birth_of(self.pid, tid) or wait.time)
         time_.is_thread(wait.thread_object, wait.time)
         if self.polls_waits:
-            time_.waited(wait.time, wait.cpu, wait.context, WAITING, wait.interpreter, goes_on=True)
+            time_.waited(wait.time, wait.cpu, wait.place, WAITING, goes_on=True)
         else:
             self.open_waits[tid] = wait
 
@@ -148,28 +156,31 @@ class TargetProcess:
         except (OSError, UnicodeDecodeError):
             return ""
 
-    def rearm(self, arming: Arming, but: Container[int] = ()) -> None:
-        """Samples again after a pause, whose time counts for no thread."""
-        if self.armed is None or self.armed.events:
-            return
-        self.armed = arming.arm(self.pid, but)
-        for tid, (start, cpu) in self.armed.baseline.items():
-            if tid in self._times:
-                self._times[tid].skip_to(start, cpu)
+    # ---- what is captured
 
-    def change_rate(self, arming: Arming, but: Container[int] = ()) -> None:
-        """Other events take the place of those there are, without a moment between them."""
-        old = self.armed
-        if old is None or not old.events:
-            return
-        try:
-            new = arming.arm(self.pid, but)
-        except OSError:  # it is gone
-            return
-        # What a thread had used when it was first armed still counts from there.
-        new.baseline = old.baseline
-        self.armed = new
-        old.close()
+    def order(self, what: int, period: int) -> None:
+        """Tells the agent, which looks here before it does anything."""
+        shm.ORDERS.pack_into(self.memory, shm.ORDERS_AT, what, 0, period)
+
+    def stand_still(self) -> None:
+        """Nothing is captured until it is armed again."""
+        if self.armed is not None:
+            self.armed.close()
+        self.order(0, shm.ORDERS.unpack_from(self.memory, shm.ORDERS_AT)[2])
+        self.captures(None)
+
+    def captures(self, what: Container[str] | None) -> None:
+        """This is captured from now on; None: nothing, and the time counts for no thread."""
+        for tid, time_ in self._times.items():
+            if cpu := cpu_of(self.pid, tid):
+                time_.turn(time.monotonic_ns(), cpu, self._counted)
+        used = process_cpu(self.pid)
+        if not self._counts_cpu():
+            self._cpu_before += max(used - self._turned_cpu, 0)
+        self._turned_cpu, self._counted = used, what
+
+    def _counts_cpu(self) -> bool:
+        return self._counted is not None and "cpu" in self._counted
 
     def still_mapped(self) -> bool:
         """Is the program that mapped our memory still the one that runs?"""
@@ -181,6 +192,8 @@ class TargetProcess:
         A thread's first tick comes after a full period: one that lives for less is never sampled.
         Its time must not vanish without a word.
         """
+        if not self._counts_cpu():
+            return
         reader_ns = shm.HEADER.unpack_from(self.memory, 0)[10]  # the agent's own thread
         used = process_cpu(self.pid) - self._cpu_before - reader_ns
         self.drain()  # what was sampled until then, or a slow drain looks like unsampled threads
@@ -292,6 +305,7 @@ class TargetProcess:
 
     def end_part(self, now: int) -> None:
         """Writes what the rows of this part are to say; the process goes on in the next."""
+        self.captures(self._counted)
         alive = self._alive()
         for tid, time_ in self._times.items():
             if tid in alive:
@@ -307,7 +321,8 @@ class TargetProcess:
         self._unsampled = 0
         self._sampled_before = self.cpu_sampled
         reader_ns: int = shm.HEADER.unpack_from(self.memory, 0)[10]
-        self._cpu_before = process_cpu(self.pid) - reader_ns
+        self._turned_cpu = process_cpu(self.pid)
+        self._cpu_before = self._turned_cpu - reader_ns
         self.codes.renew()
         self._lock_rows.clear()
         self._forget_names(now)
@@ -315,9 +330,11 @@ class TargetProcess:
         for slot in self._slots.values():
             slot.renew(carried)
         for tid, wait in self.open_waits.items():
-            self.open_waits[tid] = wait._replace(context=carried(wait.context))
+            place = wait.place._replace(context=carried(wait.place.context))
+            self.open_waits[tid] = wait._replace(place=place)
         for time_ in self._times.values():
             time_.renew(carried)
+        self.spans.renew()
         self.open_locks.repeat(carried)
 
     def _forget_names(self, now: int) -> None:
@@ -342,8 +359,9 @@ class TargetProcess:
         if self.armed is not None:
             self.armed.close()
         self.drain()
+        self.captures(self._counted)
         if self.metrics is not None:
-            self.metrics.step()
+            self.metrics.step(told=self._counted is not None and "threads" in self._counted)
             self.metrics.close()
         now = time.monotonic_ns()
         alive = set() if ended else self._alive()
@@ -351,7 +369,7 @@ class TargetProcess:
             wait = self.open_waits.get(tid)
             if wait is not None:
                 # It was in this wait when last seen, and told of no end: it is in it still.
-                time_.waited(now, wait.cpu, wait.context, WAITING, wait.interpreter)
+                time_.waited(now, wait.cpu, wait.place, WAITING)
                 time_.write_end(now)
             elif tid in alive or (self.polls_waits and now - time_.last_time < LOOK_NS):
                 time_.finish_wait(now, time_.last_cpu)
@@ -393,7 +411,7 @@ class TargetProcess:
             "undecodable": undecodable + self.undescribed,
             "truncated": truncated,
             "agent_cpu_ns": agent_ns + header[10],
-            "events_lost": lost + header[6] + lock_events_lost,
+            "events_lost": lost + header[6] + lock_events_lost + header[12],
             "lock_events": lock_events,
             "lock_events_lost": lock_events_lost,
             "waits": waits,

@@ -8,10 +8,10 @@ thread stood when it was armed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from .target import TargetProcess
 
@@ -20,6 +20,15 @@ RUNNING, WAITING = 0, 1
 BEFORE = -1
 # What the agent says of a thread that was not started by the threading module.
 NO_THREAD_OBJECT = 1
+
+
+class Place(NamedTuple):
+    """Where a thread was: its context, and the innermost span that it was in."""
+
+    context: int
+    interpreter: int
+    span: int = 0
+    """The agent's number of it, which outlives a part's rows; 0: none."""
 
 
 class ThreadTime:
@@ -33,9 +42,12 @@ class ThreadTime:
         self.last_time = born
         self.last_cpu = cpu
         self._cpu_born = self._cpu_given = self._cpu_told = cpu
+        self._turned_at, self._turned_cpu = born, cpu
         self._number = 0
         self._off_done = 0
-        self._last_wait: tuple[int, int] | None = None
+        self._left_out = 0
+        """Of the time since the part began, what counts for no wait."""
+        self._last_wait: Place | None = None
         self._unnamed: tuple[int, int] | None = None
 
     def is_thread(self, thread_object: int, at: int) -> None:
@@ -50,14 +62,29 @@ class ThreadTime:
         for row in self.rows.values():
             self._process.writer.update("threads", row, name=name)
 
-    def skip_to(self, now: int, cpu: int) -> None:
-        """Leaves out the time since the last record: a pause."""
-        self.born += now - self.last_time
-        self._cpu_born += cpu - self.last_cpu
-        self._cpu_told += cpu - self.last_cpu
-        self.last_time, self.last_cpu, self._cpu_given = now, cpu, cpu
+    def turn(self, now: int, cpu: int, counted: Container[str] | None) -> None:
+        """From now on something else is captured; `counted` was since the last turn, None: a pause.
 
-    def running(self, now: int, cpu: int, context: int, interpreter: int) -> None:
+        What was not captured is given to no sample that comes later.
+        """
+        passed, used = now - self._turned_at, cpu - self._turned_cpu
+        in_part = now - max(self._turned_at, self._process.seam)
+        self._turned_at, self._turned_cpu = now, cpu
+        if counted is None:
+            self.born += passed
+            self._cpu_born += used
+            self._cpu_given += used
+            self._cpu_told += used
+            self._left_out += in_part
+            self.last_time, self.last_cpu = now, cpu
+            return
+        if "cpu" not in counted:
+            self._cpu_given += used
+        if "waits" not in counted:
+            self._off_done += passed - used
+            self._left_out += max(in_part - used, 0)
+
+    def running(self, now: int, cpu: int, place: Place) -> None:
         process = self._process
         if self._last_wait is not None:
             self.finish_wait(now, cpu)
@@ -68,36 +95,35 @@ class ThreadTime:
         self._cpu_given += weight
         process.cpu_sampled += weight
         process.running += 1
-        row = self.row(interpreter)
-        process.writer.append("samples", row, now - process.origin, context, weight, RUNNING)
+        row, span = self.row(place.interpreter), process.spans.row(place.span)
+        at = now - process.origin
+        process.writer.append("samples", row, at, place.context, weight, RUNNING, span)
 
-    def waited(
-        self, now: int, cpu: int, context: int, state: int, interpreter: int, goes_on: bool = False
-    ) -> None:
+    def waited(self, now: int, cpu: int, place: Place, state: int, goes_on: bool = False) -> None:
         """A wait up to now; `goes_on` if it was seen from outside and has not ended."""
         self.last_time, self.last_cpu = now, cpu
-        self._last_wait = (context, interpreter) if goes_on else None
+        self._last_wait = place if goes_on else None
         off = (now - self.born) - (cpu - self._cpu_born)
         weight = off - self._off_done
         if weight <= 0:
             return
         self._off_done = off
-        row = self.row(interpreter)
         process = self._process
+        row, span = self.row(place.interpreter), process.spans.row(place.span)
+        append, context = process.writer.append, place.context
         # What of it lies before the part: the one before is closed, and alone this one must not
         # claim it.
-        before = process.seam - (now - weight)
+        before = process.seam - (now - weight - self._left_out)
         if before > 0:
             before = min(before, weight)
-            process.writer.append("samples", row, BEFORE, context, before, state)
+            append("samples", row, BEFORE, context, before, state, span)
             weight -= before
-        process.writer.append("samples", row, now - process.origin, context, weight, state)
+        append("samples", row, now - process.origin, context, weight, state, span)
 
     def finish_wait(self, now: int, cpu: int) -> None:
         """Gives the rest of a wait seen from outside, up to now, to the chain it was seen in."""
         if self._last_wait is not None:
-            context, interpreter = self._last_wait
-            self.waited(now, cpu, context, WAITING, interpreter)
+            self.waited(now, cpu, self._last_wait, WAITING)
 
     def write_end(self, end: int, cpu: int | None = None) -> None:
         """The end of its life, or of a part of it that ends with the part."""
@@ -115,9 +141,9 @@ class ThreadTime:
 
     def renew(self, carried: Callable[[int], int]) -> None:
         """It lives on in a new part, where it has other rows."""
-        if self._last_wait is not None:
-            context, interpreter = self._last_wait
-            self._last_wait = (carried(context), interpreter)
+        wait, self._left_out = self._last_wait, 0
+        if wait is not None:
+            self._last_wait = wait._replace(context=carried(wait.context))
         known, self.rows = self.rows, {}
         for interpreter in known:
             self.row(interpreter)

@@ -33,9 +33,11 @@ from sonde.recording.tables import (
     Machine,
     Marks,
     Metrics,
+    Pauses,
     Process,
     Recording,
     Samples,
+    Spans,
     Threads,
 )
 
@@ -305,6 +307,8 @@ def put_together(
         lock_events=LockEvents(**tables["lock_events"]),
         metrics=Metrics(**tables["metrics"]),
         machine=Machine(**tables["machine"]),
+        pauses=Pauses(**tables["pauses"]),
+        spans=_spans(tables["spans"], tables["span_ends"]),
         quality=quality,
         warnings=warnings,
     )
@@ -324,6 +328,16 @@ def _processes(columns: Columns) -> list[Process]:
     return processes
 
 
+def _spans(begun: Columns, ended: Columns) -> Spans:
+    rows = len(begun["name"])
+    end = np.full(rows, -1, dtype=np.int64)
+    known = ended["span"] >= 0
+    end[ended["span"][known]] = ended["time"][known]
+    # One is entered in an earlier one; anything else would be a circle.
+    parent = np.where(begun["parent"] < np.arange(rows), begun["parent"], -1).astype(np.int32)
+    return Spans(begun["thread"], begun["start_ns"], end, begun["name"], parent)
+
+
 def _last_moment(tables: dict[str, Columns]) -> int:
     """The latest time that any row speaks of."""
     times = (
@@ -331,11 +345,14 @@ def _last_moment(tables: dict[str, Columns]) -> int:
         for name, column in (
             ("samples", "time"),
             ("marks", "time"),
+            ("spans", "start_ns"),
+            ("span_ends", "time"),
             ("lock_events", "time"),
             ("threads", "start_ns"),
             ("threads", "end_ns"),
             ("processes", "start_ns"),
             ("processes", "end_ns"),
+            ("pauses", "end_ns"),
         )
     )
     return max(0, 0, *(int(values.max()) for values in times if len(values)))

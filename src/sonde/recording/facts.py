@@ -23,6 +23,7 @@ _NUMBERS = {
 }
 _LISTS = {"argv"}
 _COUNTS = {"refused"}
+_REASONS = {"not_entered"}
 
 
 class Facts:
@@ -60,6 +61,8 @@ def _fits(subject: str, key: str, fact: Any) -> bool:
         return isinstance(fact, list) and all(isinstance(item, str) for item in fact)
     if key in _COUNTS:
         return isinstance(fact, dict) and all(isinstance(count, int) for count in fact.values())
+    if key in _REASONS:
+        return isinstance(fact, dict) and all(isinstance(why, str) for why in fact.values())
     return True
 
 

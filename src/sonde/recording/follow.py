@@ -31,6 +31,8 @@ SECOND = 1_000_000_000
 KEEP_NS = 120 * SECOND
 MOST_ROWS = {"samples": 1 << 19, "lock_events": 1 << 17}
 """What may be kept of each table that is cut, however much comes in that time."""
+UNFOLLOWED = ("spans", "span_ends")
+"""Tables that only grow and that nobody who looks live asks for."""
 # Cutting copies what stays, so it is done now and then.
 _SLACK_NS = 5 * SECOND
 _CHUNK = 4 << 20
@@ -110,6 +112,8 @@ class Follower:
         self._declared = reader.declared
         came = False
         for table in TABLES:
+            if table.name in UNFOLLOWED:
+                continue
             if reader.rows[table.name]:
                 self._append(table.name, *reader.decode(table))
                 came = True

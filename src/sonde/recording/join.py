@@ -1,17 +1,19 @@
 """Parts of one session, put together as if they had never been apart.
 
 Each part opens alone: what it refers to stands in it, and its times count from its own beginning.
-Three things at a seam make the difference between a part alone and one that follows another:
+Some things at a seam make the difference between a part alone and one that follows another:
 
 - a wait that began before the part is two rows, the first (at time -1) with the share of it that
   lies before: alone that share is left out, joined both are one wait again;
-- lock events of waits that had not ended are repeated with their old, negative times: alone they
-  say that somebody waits since the beginning, joined they are there already;
+- lock events of waits that had not ended and spans that had not been left are repeated with their
+  old, negative times: alone they say that somebody waits or is inside since the beginning, joined
+  they are there already; a pause under way is two, joined one again;
 - anything else that comes late over a seam has a negative time, too, and alone counts from 0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
@@ -20,7 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.recording import span_join
 from sonde.recording.format import RecordingError
+from sonde.recording.span_join import SpanJoin
 from sonde.recording.tables import (
     RUNNING,
     Contexts,
@@ -30,6 +34,7 @@ from sonde.recording.tables import (
     Machine,
     Marks,
     Metrics,
+    Pauses,
     Process,
     Recording,
     Samples,
@@ -56,12 +61,15 @@ def alone(part: Recording) -> Recording:
         samples = replace(samples, time=np.maximum(samples.time, 0))
     if (events.time < 0).any():
         events = replace(events, sequence=_renumbered(events), time=np.maximum(events.time, 0))
+    pauses = part.pauses
     return replace(
         part,
         samples=samples,
         lock_events=events,
         threads=replace(threads, start_ns=np.maximum(threads.start_ns, 0)),
         marks=replace(part.marks, time=np.maximum(part.marks.time, 0)),
+        spans=span_join.alone(part.spans),
+        pauses=Pauses(np.maximum(pauses.start_ns, 0), np.maximum(pauses.end_ns, 0)),
     )
 
 
@@ -78,7 +86,7 @@ def join(parts: Sequence[Recording], path: str) -> Recording:
         if before is not None and _recorder(part) == _recorder(before):
             missing += _number(part) - _number(before) - 1
         start = _clock(part) - _clock(parts[0])
-        joined.add(part if follows else alone(part), start, before if follows else None)
+        joined.add(part, start, before if follows else None)
         before = part
     warnings = list(dict.fromkeys(warning for part in parts for warning in part.warnings))
     if missing:
@@ -91,6 +99,9 @@ def join(parts: Sequence[Recording], path: str) -> Recording:
     target["duration_ns"] = _clock(parts[-1]) - _clock(parts[0]) + last
     target["parts"] = len(parts)
     quality = _quality([part.quality for part in parts])
+    quality.pop("rates", None)
+    if rates := _rates(parts):
+        quality["rates"] = rates
     gap = _between(parts)
     if gap:
         quality["gap_ns"] = gap
@@ -163,15 +174,34 @@ def _quality(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 joined[key] = {k: known.get(k, 0) + value.get(k, 0) for k in {*known, *value}}
             elif value is not None or key not in joined:
                 joined[key] = value
-    ran = sum(q.get("running_samples") or 0 for q in parts)
-    cpu = sum(
-        (q.get("running_samples") or 0) / q["rate_achieved"]
-        for q in parts
-        if q.get("rate_achieved")
-    )
-    if ran and cpu:
-        joined["rate_achieved"] = round(ran / cpu, 1)
+    # Means, by the CPU time of each part.
+    ran = [_positive(quality.get("running_samples")) for quality in parts]
+    rates = [_positive(quality.get("rate_achieved")) for quality in parts]
+    cpu = [n / rate if rate else 0.0 for n, rate in zip(ran, rates, strict=True)]
+    if 0 < (total := sum(cpu)) < math.inf:
+        asked = [_positive(quality.get("rate_asked")) for quality in parts]
+        joined["rate_achieved"] = round(sum(ran) / total, 1)
+        joined["rate_asked"] = round(sum(a * (c / total) for a, c in zip(asked, cpu, strict=True)))
     return joined
+
+
+def _positive(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and value > 0 else 0.0
+
+
+def _rates(parts: Sequence[Recording]) -> list[list[int]]:
+    """When the rate was changed and to what, if it ever was; the first one comes first."""
+    found: list[list[int]] = []
+    for part in parts:
+        start = _clock(part) - _clock(parts[0])
+        told = part.quality.get("rates")
+        if not isinstance(told, list):
+            told = [[0, part.quality.get("rate_asked")]]
+        for change in told:
+            match change:
+                case [int(at), int(rate)] if not found or found[-1][1] != rate:
+                    found.append([at + start, rate])
+    return found if len(found) > 1 else []
 
 
 def _is_count(key: str, value: Any) -> bool:
@@ -228,9 +258,14 @@ class _Joined:
         self._marks: list[Marks] = []
         self._metrics: list[Metrics] = []
         self._machine: list[Machine] = []
+        self._pauses: list[tuple[int, int]] = []
+        self._spans = SpanJoin()
 
     def add(self, part: Recording, start: int, before: Recording | None) -> None:
         """The next part; `before` is the one that it follows without a gap."""
+        spans, length = part.spans, int(part.target.get("duration_ns", 0))
+        if before is None:
+            part = alone(part)
         process = self._add_processes(part, start)
         thread = self._add_threads(part, start, process)
         context = self._add_contexts(part)
@@ -245,7 +280,10 @@ class _Joined:
                 )
             ]
         )
-        self._add_samples(part.samples, start, thread, context)
+        # Whatever is missing between two parts, a span that goes on is the same.
+        span = self._spans.add(spans, start, length, thread)
+        self._add_pauses(part.pauses, start)
+        self._add_samples(part.samples, start, thread, context, span)
         events = part.lock_events
         if before is not None and (events.time < 0).any():
             events = _taken(events, ~_repeated(part, before))
@@ -257,6 +295,7 @@ class _Joined:
                 sequence=events.sequence,
                 type=events.type,
                 context=context[events.context].astype(np.int32),
+                span=span[events.span].astype(np.int32),
             )
         )
         marks = part.marks
@@ -331,7 +370,17 @@ class _Joined:
             places[row] = number.setdefault(key, len(number))
         return np.array(places, dtype=np.int64)
 
-    def _add_samples(self, samples: Samples, start: int, thread: Ints, context: Ints) -> None:
+    def _add_pauses(self, pauses: Pauses, start: int) -> None:
+        begun, ended = (pauses.start_ns + start).tolist(), (pauses.end_ns + start).tolist()
+        for began, over in zip(begun, ended, strict=True):
+            if self._pauses and self._pauses[-1][1] == began:
+                self._pauses[-1] = (self._pauses[-1][0], over)
+            else:
+                self._pauses.append((began, over))
+
+    def _add_samples(
+        self, samples: Samples, start: int, thread: Ints, context: Ints, span: Ints
+    ) -> None:
         weight = samples.weight
         shares = _shares_before(samples)
         if len(shares):
@@ -346,6 +395,7 @@ class _Joined:
                 context=context[samples.context[keep]].astype(np.int32),
                 weight=weight[keep],
                 state=samples.state[keep],
+                span=span[samples.span[keep]].astype(np.int32),
             )
         )
 
@@ -396,6 +446,8 @@ class _Joined:
             lock_events=_concatenated(self._events),
             metrics=_concatenated(self._metrics),
             machine=_concatenated(self._machine),
+            pauses=Pauses(*np.array(self._pauses, dtype=np.int64).reshape(-1, 2).T),
+            spans=self._spans.table(),
         )
 
 

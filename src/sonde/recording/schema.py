@@ -112,6 +112,17 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "spans",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("start_ns", ascending=True),
+            Column("name", TEXT),
+            Column("parent", "i32", default=-1, refers="spans"),
+        ),
+    ),
+    # Ends come later, one for each span: too many to be updates of the rows above.
+    Table("span_ends", (Column("span", "i32", refers="spans"), _time("time", ascending=True))),
+    Table(
         "samples",
         (
             Column("thread", "u32", refers="threads"),
@@ -119,6 +130,7 @@ TABLES: tuple[Table, ...] = (
             Column("context", "i32", refers="contexts"),
             Column("weight", "i64", low=0, high=2**56),
             Column("state", "u8", default=0, high=2),
+            Column("span", "i32", default=-1, refers="spans"),
         ),
     ),
     Table(
@@ -138,6 +150,7 @@ TABLES: tuple[Table, ...] = (
             Column("sequence", "u64"),
             Column("type", "u8", high=6),
             Column("context", "i32", refers="contexts"),
+            Column("span", "i32", default=-1, refers="spans"),
         ),
     ),
     Table(
@@ -149,6 +162,7 @@ TABLES: tuple[Table, ...] = (
             _time("duration_ns", default=0),
         ),
     ),
+    Table("pauses", (_time("start_ns"), _time("end_ns"))),
     # What a thread used between `time` and the row before it; -1: not counted on that machine.
     Table(
         "metrics",

@@ -92,9 +92,36 @@ class Samples:
     """-1: the sample was taken but its stack could not be decoded."""
     weight: NDArray[np.int64]
     state: NDArray[np.uint8]
+    span: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    """The innermost span it lies in, -1: none. Left out: none of them lies in one."""
+
+    def __post_init__(self) -> None:
+        if not len(self.span):
+            object.__setattr__(self, "span", np.full(len(self.thread), -1, np.int32))
 
     def __len__(self) -> int:
         return len(self.thread)
+
+
+@dataclass(frozen=True)
+class Spans:
+    """What the program called a part of its work, from entering to leaving it."""
+
+    thread: NDArray[np.uint32]
+    start_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+    """-1: it was not left before the recording ended."""
+    name: list[str]
+    parent: NDArray[np.int32]
+    """The span it was entered in, which has a smaller number; -1: none."""
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+
+def no_spans() -> Spans:
+    none = np.zeros(0, np.int64)
+    return Spans(np.zeros(0, np.uint32), none, none, [], np.zeros(0, np.int32))
 
 
 @dataclass(frozen=True)
@@ -109,6 +136,21 @@ class Marks:
 
     def __len__(self) -> int:
         return len(self.text)
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """Times in which nothing was captured; they count for no thread."""
+
+    start_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+
+def no_pauses() -> Pauses:
+    return Pauses(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 GIL, SEMAPHORE, PARKED, SHARED = "gil", "semaphore", "parked", "shared"
@@ -147,6 +189,12 @@ class LockEvents:
     type: NDArray[np.uint8]
     context: NDArray[np.int32]
     """-1: the event has no stack, or it could not be decoded."""
+    span: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    """The innermost span in which it happened, -1: none. Left out: in none."""
+
+    def __post_init__(self) -> None:
+        if not len(self.span):
+            object.__setattr__(self, "span", np.full(len(self.thread), -1, np.int32))
 
     def __len__(self) -> int:
         return len(self.time)
@@ -232,5 +280,7 @@ class Recording:
     """Sentences about what the file could not tell, e.g. that its end is missing."""
     locks: Locks = field(default_factory=no_locks)
     lock_events: LockEvents = field(default_factory=no_lock_events)
+    pauses: Pauses = field(default_factory=no_pauses)
+    spans: Spans = field(default_factory=no_spans)
     metrics: Metrics = field(default_factory=no_metrics)
     machine: Machine = field(default_factory=no_machine)

@@ -85,7 +85,8 @@ class Writer:
         It may follow another one in the same file.
         """
         self.sink = sink
-        self._began_at = sink.size
+        self.began_at = sink.size
+        """Where in its file the part begins."""
         self._flushed = False
         self._buffers = {table.name: _Buffer(i, table) for i, table in enumerate(TABLES)}
         self._updates: dict[tuple[str, int], dict[str, Any]] = {}
@@ -263,6 +264,6 @@ class Writer:
             self.sink.write(data)
         except SondeError as error:
             if not self._flushed:  # a head with nothing behind it
-                self.sink.cut_back(self._began_at)
+                self.sink.cut_back(self.began_at)
             self._error = error
             raise

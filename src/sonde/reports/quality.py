@@ -26,6 +26,8 @@ def render(result: Quality, out: Console) -> None:
         _fact(out, "Rate", _rate(counters))
     if isinstance(counters.get("budget"), dict):
         _fact(out, "Budget", _budget(counters["budget"]))
+    if counters.get("paused_ns"):
+        _fact(out, "Paused", f"{duration(counters['paused_ns'])}, which count for no thread")
     if ran:
         _fact(
             out,
@@ -89,7 +91,8 @@ def _rate(counters: dict[str, Any]) -> str:
         return f"{asked:,.0f} samples asked for per second of CPU time"
     if not asked:
         return f"{achieved:,.0f} samples per second of CPU time"
-    return f"{achieved:,.0f} samples per second of CPU time, {asked:,.0f} asked for"
+    changed = ", changed while it ran" if counters.get("rates") else ""
+    return f"{achieved:,.0f} samples per second of CPU time, {asked:,.0f} asked for{changed}"
 
 
 def _budget(budget: dict[str, Any]) -> str:

@@ -26,6 +26,8 @@ MOST_KINDS = 3
 def render(result: Summary, out: Console, *, path: str) -> None:
     paragraph(out, _what_ran(result))
     paragraph(out, _where_time_went(result))
+    if result.spans:
+        paragraph(out, _slowest(result))
     paragraph(out, _how_sure(result))
 
     if result.findings:
@@ -99,6 +101,17 @@ def _waited_for(kind: str) -> str:
         "signal": "for a signal (a queue, an event, a join)",
     }
     return words.get(kind) or f"for {locks.KINDS.get(kind, kind)}"
+
+
+def _slowest(result: Summary) -> str:
+    span = result.spans[0]
+    waited = sum(span.wait_ns.values())
+    said = (
+        f"The slowest span is {printable(span.name)}: entered {count(span.count, 'time')}, "
+        f"{duration(span.mean_ns)} on average and {duration(span.max_ns)} at the longest, with "
+        f"{duration(span.cpu_ns)} of CPU time"
+    )
+    return f"{said} and {duration(waited)} of waiting in all." if waited else f"{said} in all."
 
 
 def _how_sure(result: Summary) -> str:

@@ -16,10 +16,11 @@ from sonde.model.contention_replay import Replay
 from sonde.model.context_tree import ContextTree
 from sonde.model.lock_kinds import LockKinds
 from sonde.recording.tables import RUNNING
+from sonde.views.in_spans import spans_of_waits, within
 from sonde.views.lock_identity import Lock, kinds_of, locks_of
 from sonde.views.profile import Function, identities
 from sonde.views.selection import Selection, threads_of
-from sonde.views.span import duration_ns
+from sonde.views.span import duration_ns, pauses
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -70,6 +71,8 @@ class Contended:
     lock: Ints
     """As in `locks`."""
     locks: list[Lock]
+    span: Ints
+    """The innermost span in which it began; -1: in none."""
     kinds: LockKinds = field(repr=False)
 
     def __len__(self) -> int:
@@ -128,6 +131,8 @@ class Contended:
         keep = np.ones(len(self.found), dtype=bool)
         if selection.thread is not None or selection.process is not None:
             keep &= threads_of(self.recording, selection)[self.found.thread]
+        if selection.span is not None:
+            keep &= within(self.recording, selection.span)[self.span]
         if selection.start_ns is not None:
             keep &= self.found.end > selection.start_ns
         if selection.end_ns is not None:
@@ -167,9 +172,13 @@ def _contended(recording: Recording) -> Contended:
             events.context[part],
         )
     found = replay.finish(_ends(recording), _awake(recording))
+    span = spans_of_waits(recording, found)
+    for start, end in pauses(recording):
+        found = found.without(start, end)
+    span = np.append(span, span[found.wait[len(span) :]])
     kind, signalling = kinds_of(recording, found, kinds)
     lock, locks = locks_of(recording, found, kinds, kind)
-    return Contended(recording, found, replay.undecided, kind, signalling, lock, locks, kinds)
+    return Contended(recording, found, replay.undecided, kind, signalling, lock, locks, span, kinds)
 
 
 def _awake(recording: Recording) -> list[int]:

@@ -60,6 +60,8 @@ class Evidence:
             words += ["--thread", str(chosen.thread)]
         if chosen.process is not None:
             words += ["--process", str(chosen.process)]
+        if chosen.span is not None:
+            words += ["--span", chosen.span]
         if chosen.start_ns is not None:
             words += ["--from", f"{chosen.start_ns / 1e9:g}"]
         if chosen.end_ns is not None:

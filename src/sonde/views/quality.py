@@ -202,6 +202,17 @@ def _problems(
             0.0,
             "leave the recorder more CPU time",
         )
+    missing: dict[str, str] = counters.get("not_entered") or {}
+    if missing:
+        processes = count(len(missing), "process", "processes")
+        yield Problem(
+            f"{processes} that belonged to it could not be entered",
+            "; ".join(
+                why if pid in why else f"process {pid}: {why}" for pid, why in missing.items()
+            ),
+            0.0,
+            "what they did is not in the recording",
+        )
     for warning in recording.warnings:
         yield Problem("the recording is not whole", warning, 0.0, "what it holds can be relied on")
 

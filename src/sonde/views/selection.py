@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -11,12 +11,12 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.model.choice import Choice, Chosen, Time, choose
 from sonde.model.thieves import THIEVES, Thief
+from sonde.views.in_spans import within
+from sonde.views.words import some
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Flags
     from sonde.recording.tables import Recording
-
-NAMES_IN_MESSAGE = 8
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,18 @@ class Selection:
     process: int | None = None
     start_ns: int | None = None
     end_ns: int | None = None
+    span: str | None = None
+    """Only what happened inside spans of this name."""
     thief: Thief | None = None
     """Of the time taken: by whom; None means all of them."""
 
     @property
     def narrowed(self) -> bool:
-        """Whether it leaves out any thread, process or span of time."""
-        return (self.thread, self.process, self.start_ns, self.end_ns) != (None, None, None, None)
+        """Whether it leaves out anything but a kind of time."""
+        return self.with_time("running") != Selection()
 
     def with_time(self, time: Time) -> Selection:
-        return Selection(time, self.thread, self.process, self.start_ns, self.end_ns)
+        return replace(self, time=time)
 
 
 def select(
@@ -47,6 +49,7 @@ def select(
     process: int | None = None,
     start: float | None = None,
     end: float | None = None,
+    span: str | None = None,
     thief: str | None = None,
 ) -> Selection:
     """A selection in seconds since the recording's start, checked as far as it can be alone."""
@@ -60,7 +63,7 @@ def select(
             raise UsageError(f"a time range is given in seconds, not as {seconds}")
     if start is not None and end is not None and end <= start:
         raise UsageError(f"the time range is empty: it ends at {end:g} s, not after {start:g} s")
-    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), by)
+    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), span, by)
 
 
 def _nanoseconds(seconds: float | None) -> int | None:
@@ -76,7 +79,7 @@ def threads_of(recording: Recording, selection: Selection) -> Flags:
         if selection.process not in pids:
             raise UsageError(
                 f"no process {selection.process} in {recording.path}; "
-                f"it holds {_some([str(pid) for pid in pids])}"
+                f"it holds {some([str(pid) for pid in pids])}"
             )
         index = [i for i, pid in enumerate(pids) if pid == selection.process]
         keep &= np.isin(threads.process, index)
@@ -87,7 +90,7 @@ def threads_of(recording: Recording, selection: Selection) -> Flags:
             named |= threads.tid == int(wanted)
         if not (keep & named).any():
             names = [threads.name[i] or str(threads.tid[i]) for i in np.flatnonzero(keep)]
-            raise UsageError(f"no thread {wanted!r} in {recording.path}; it holds {_some(names)}")
+            raise UsageError(f"no thread {wanted!r} in {recording.path}; it holds {some(names)}")
         keep &= named
     return keep
 
@@ -105,16 +108,12 @@ def chosen(recording: Recording, selection: Selection) -> Chosen:
         samples.weight,
         samples.state,
     )
+    if selection.span is not None:
+        inside = within(recording, selection.span)[samples.span[found.rows]]
+        found = Chosen(found.rows[inside], found.weight[inside])
     if selection.time != "taken":
         return found
     from sonde.views.taken import weights
 
     lost = weights(recording, selection.thief)[found.rows]
     return Chosen(found.rows[lost > 0], lost[lost > 0])
-
-
-def _some(names: list[str]) -> str:
-    different = list(dict.fromkeys(names))
-    shown = ", ".join(different[:NAMES_IN_MESSAGE])
-    rest = len(different) - NAMES_IN_MESSAGE
-    return (shown or "none") + (f" and {rest} more" if rest > 0 else "")

@@ -1,4 +1,4 @@
-"""How long was recorded?"""
+"""How long was recorded, and when was it paused?"""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
+
+
+def pauses(recording: Recording) -> list[tuple[int, int]]:
+    """Times in which nothing was captured, in order."""
+    table = recording.pauses
+    return list(zip(table.start_ns.tolist(), table.end_ns.tolist(), strict=True))
 
 
 def duration_ns(recording: Recording) -> int:

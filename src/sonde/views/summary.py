@@ -11,12 +11,14 @@ from sonde.views.flat import Flat, flat
 from sonde.views.quality import Quality, quality
 from sonde.views.selection import Selection
 from sonde.views.span import duration_ns
+from sonde.views.spans import SpanRow, spans
 from sonde.views.threads import ThreadRow, threads
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Process, Recording
 
 TOP = 10
+SPANS = 5
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Summary:
     top: Flat
     findings: list[Finding]
     quality: Quality
+    spans: list[SpanRow]
+    """The slowest ones, by their mean."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -44,6 +48,7 @@ class Summary:
             "top": [row.to_json() for row in self.top.rows],
             "findings": [finding.to_json() for finding in self.findings],
             "quality": self.quality.to_json(),
+            "spans": [row.to_json() for row in self.spans],
         }
 
 
@@ -68,6 +73,7 @@ def summary(
         top=flat(recording, selection, top=TOP if top is None else top),
         findings=findings(recording, selection),
         quality=quality(recording),
+        spans=sorted(spans(recording, selection).rows, key=lambda row: -row.mean_ns)[:SPANS],
     )
 
 

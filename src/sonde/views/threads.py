@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sonde.model.context_tree import sums
+from sonde.model.context_tree import Ints, sums
 from sonde.recording.tables import RUNNING, Recording
+from sonde.views.in_spans import covered, named
 from sonde.views.selection import Selection, chosen, threads_of
-from sonde.views.span import duration_ns
+from sonde.views.span import duration_ns, pauses
 from sonde.views.taken import by_thread, is_counted, within
 from sonde.views.waiting import waiting
 
@@ -95,7 +96,17 @@ def threads(
     if selection.start_ns is not None or selection.end_ns is not None:
         cpu = ran
 
-    wanted = np.flatnonzero(threads_of(recording, selection))
+    wall = np.maximum(end - start, 0)
+    for begin, over in pauses(recording):
+        wall -= np.maximum(np.minimum(end, over) - np.maximum(start, begin), 0)
+
+    meant = threads_of(recording, selection)
+    if selection.span is not None:
+        cpu = ran
+        wall = _in_spans(recording, selection)
+        meant &= (wall > 0) | (ran > 0)
+
+    wanted = np.flatnonzero(meant)
     order = wanted[np.argsort(-cpu[wanted], kind="stable")][:top]
     used = _Used(recording, selection)
     return Threads(
@@ -106,7 +117,7 @@ def threads(
                 process=recording.processes[int(table.process[i])].pid,
                 interpreter=int(table.interpreter[i]),
                 start_ns=int(start[i]),
-                wall_ns=max(0, int(end[i] - start[i])),
+                wall_ns=max(0, int(wall[i])),
                 cpu_ns=int(cpu[i]),
                 wait_ns={kind: int(ns[i]) for kind, ns in waited.items() if ns[i]},
                 **used.of(i, int(cpu[i])),
@@ -114,6 +125,20 @@ def threads(
             for i in order.tolist()
         ]
     )
+
+
+def _in_spans(recording: Recording, selection: Selection) -> Ints:
+    """How long each thread was in spans of the chosen name."""
+    spans = recording.spans
+    low = 0 if selection.start_ns is None else selection.start_ns
+    high = duration_ns(recording) if selection.end_ns is None else selection.end_ns
+    chosen_ = named(recording, selection.span or "")
+    start = np.maximum(spans.start_ns, low)
+    end = np.minimum(np.where(spans.end_ns < 0, high, spans.end_ns), high)
+    wall = covered(recording, chosen_, start, end)
+    for begin, over in pauses(recording):
+        wall -= covered(recording, chosen_, np.maximum(start, begin), np.minimum(end, over))
+    return wall
 
 
 # What threads are asked for apart from what has a column of its own.
@@ -124,7 +149,8 @@ class _Used:
     """What the metrics say of each thread in the selected range of time."""
 
     def __init__(self, recording: Recording, selection: Selection) -> None:
-        self._counted = is_counted(recording)
+        # A step of the metrics knows no spans.
+        self._counted = is_counted(recording) and selection.span is None
         if not self._counted:
             return
         metrics, count = recording.metrics, len(recording.threads)

@@ -29,9 +29,26 @@ OTHERWISE = {WAITING: "waiting", PREEMPTED: "preempted"}
 def waiting(recording: Recording, selection: Selection) -> dict[str, Ints]:
     """Nanoseconds by kind of wait, for each thread row."""
     size = len(recording.threads)
+    of_wait, of_sample = contended(recording).found.thread, recording.samples.thread
+    return _waiting(recording, selection, of_wait, of_sample.astype(np.int64), size)
+
+
+def waiting_in_spans(recording: Recording, selection: Selection) -> dict[str, Ints]:
+    """The same for each span, without those entered in it."""
+    # Waits outside of spans go to one place more, which nobody asks for.
+    size = len(recording.spans) + 1
+    of_wait, of_sample = contended(recording).span % size, recording.samples.span % size
+    found = _waiting(recording, selection, of_wait, of_sample.astype(np.int64), size)
+    return {kind: ns[:-1] for kind, ns in found.items()}
+
+
+def _waiting(
+    recording: Recording, selection: Selection, of_wait: Ints, of_sample: Ints, size: int
+) -> dict[str, Ints]:
+    """`of_wait`, `of_sample`: where a wait for a lock and a sample belong, of `size` places."""
     everything = contended(recording)
     found, rows = everything.rows(selection)
-    place = found.thread[rows] * len(KINDS) + everything.kind[rows]
+    place = of_wait[rows] * len(KINDS) + everything.kind[rows]
     by_kind = summed(place, found.length[rows], size * len(KINDS)).reshape(size, len(KINDS))
     told = {kind: by_kind[:, i] for i, kind in enumerate(KINDS) if by_kind[:, i].any()}
 
@@ -46,5 +63,5 @@ def waiting(recording: Recording, selection: Selection) -> dict[str, Ints]:
         weight = np.maximum(weight - known.between(thread, end - weight, end), 0)
     for number, kind in OTHERWISE.items():
         mine = state == number
-        told[kind] = summed(thread[mine], weight[mine], size)
+        told[kind] = summed(of_sample[picked][mine], weight[mine], size)
     return told

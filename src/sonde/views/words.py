@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+NAMES_IN_SENTENCE = 8
+
 _UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))
 _MINUTE = 60 * 1_000_000_000
 
@@ -46,6 +50,14 @@ def percent(share: float, digits: int = 0) -> str:
 def count(number: int, thing: str, things: str = "") -> str:
     """1 sample, 12,000 samples."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def some(names: Iterable[str]) -> str:
+    """The different ones, as many as a sentence can bear."""
+    different = list(dict.fromkeys(names))
+    shown = ", ".join(different[:NAMES_IN_SENTENCE])
+    rest = len(different) - NAMES_IN_SENTENCE
+    return (shown or "none") + (f" and {rest} more" if rest > 0 else "")
 
 
 def _three_digits(value: float) -> str:

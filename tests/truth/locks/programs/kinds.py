@@ -203,10 +203,14 @@ def run_import():
 
 scenario("condition", "condition", "signal_condition", signal=True)
 condition = threading.Condition()
+# A notification before anybody waits is lost, and who comes late waits for ever. Set with the
+# condition's lock held, which only waiting lets go.
+expected = threading.Event()
 
 
 def signal_condition(ready):
     ready.set()
+    expected.wait()
     time.sleep(HOLD_S)
     with condition:
         condition.notify()
@@ -218,9 +222,11 @@ def take_condition():
 
 def wait_condition():
     with condition:
+        expected.set()
         waiting = Waiting("condition")
         take_condition()
         waiting.over()
+        expected.clear()
 
 
 scenario("event", "event", "signal_event", signal=True)

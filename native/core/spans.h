@@ -1,0 +1,35 @@
+// Spans that are open, each known by the frame that entered it.
+//
+// A sample lies in a span if that very frame is on its stack. A thread and a time would not do: in
+// between, an event loop runs other tasks on the same thread. Frames are only compared, never
+// looked into, so any thread may ask, in a handler too.
+#ifndef SONDE_SPANS_H
+#define SONDE_SPANS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SONDE_SPANS_BITS 14
+
+extern _Atomic uint32_t sonde_spans_open;
+
+// A number that no other span of this process has; never 0.
+uint32_t sonde_span_number(void);
+// Remembers that span `id` was entered in `frame`, which runs `code`. False if there is no room.
+bool sonde_span_open(const void *frame, const void *code, uint32_t id);
+// Forgets span `id`; its number. If `frame` has entered others but not this one, the innermost of
+// those is meant: one object is used by several. 0 if there is none.
+uint32_t sonde_span_close(const void *frame, uint32_t id);
+// The innermost open span entered in `frame`; 0 if none.
+uint32_t sonde_span_in(const void *frame, const void *code);
+static inline uint32_t sonde_span_of(const void *frame, const void *code)
+{
+    if (__builtin_expect(!atomic_load_explicit(&sonde_spans_open, memory_order_relaxed), 1))
+        return 0;
+    return sonde_span_in(frame, code);
+}
+// All of them: the session is over, or this is a forked child.
+void sonde_spans_forget(void);
+
+#endif

@@ -1,0 +1,188 @@
+"""How a session is conducted while it runs: paused or not, how often, and what is captured.
+
+Orders go to the agents through the memory they share with us, and to the kernel by arming anew.
+Whatever changes, a sample weighs the CPU time since the last one, so shares and totals stay right;
+what was not captured for a while counts for no thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container
+from typing import TYPE_CHECKING, Any
+
+from sonde.errors import SondeError
+
+from . import shm
+from .arming import Arming
+
+if TYPE_CHECKING:
+    from sonde.recording.writer import Writer
+
+    from .arming import Armed
+    from .roster import Roster
+    from .steering import Steering
+    from .target import TargetProcess
+
+# Of threads the kernel tells, not the agent.
+_BITS = {"cpu": shm.WHAT_CPU, "waits": shm.WHAT_WAITS, "locks": shm.WHAT_LOCKS, "threads": 0}
+
+
+class Conduct:
+    def __init__(
+        self, config: dict[str, Any], writer: Writer, roster: Roster, steering: Steering
+    ) -> None:
+        self._writer = writer
+        self._roster = roster
+        self._steering = steering
+        self.rate: int = config["rate"]
+        self._began_with = frozenset(config["what"])
+        # Whatever else is asked for, samples of running code are taken from the beginning.
+        self.what = self._began_with | {"cpu"}
+        self._pause: int | None = None
+        """When it began."""
+        self._paused_ns = 0
+        self._arming = Arming(self.period, config.get("sampler", "auto"))
+        self._arming.captures(self.what)
+        self.longest_period = self.period
+
+    @property
+    def period(self) -> int:
+        return 1_000_000_000 // self.rate
+
+    @property
+    def paused(self) -> bool:
+        return self._pause is not None
+
+    @property
+    def paused_ns(self) -> int:
+        under_way = 0 if self._pause is None else time.monotonic_ns() - self._pause
+        return self._paused_ns + under_way
+
+    # ---- targets
+
+    def hooks(self) -> int:
+        """What an agent that comes now is to prepare for: it cannot be asked to later."""
+        return sum(_BITS[kind] for kind in self.what | self._began_with)
+
+    def order(self, target: TargetProcess) -> None:
+        """Tells one agent what is captured now."""
+        bits = 0 if self.paused else sum(_BITS[kind] for kind in self.what)
+        target.order(bits, self.period)
+        target.captures(None if self.paused else self.what)
+
+    def arm(self, target: TargetProcess) -> Armed:
+        """Samples a process that has just come, unless this is a pause."""
+        armed = self._arming.arm(target.pid, self._steering.threads_of(target.pid))
+        if self.paused:
+            armed.close()
+        return armed
+
+    def read_remotely(self, target: TargetProcess, why: str) -> Armed:
+        return self._arming.read_remotely(target.pid, why)
+
+    def rearm(self, target: TargetProcess) -> None:
+        """Samples a process again whose events were closed."""
+        if self.paused or target.armed is None or target.armed.events:
+            return
+        target.order(sum(_BITS[kind] for kind in self.what), self.period)
+        why = target.armed.why_not_better or ""
+        try:
+            if target.armed.sampler == "remote":
+                target.armed = self._arming.read_remotely(target.pid, why)
+            else:
+                target.armed = self._arming.arm(target.pid, self._steering.threads_of(target.pid))
+        except OSError:  # it is gone, as we are about to hear
+            return
+        target.captures(self.what)
+
+    # ---- orders
+
+    def pause(self) -> None:
+        """Nothing is captured until `resume`, and none of that time counts."""
+        if self._pause is not None:
+            return
+        for target in self._roster:
+            target.stand_still()
+        self._pause = time.monotonic_ns()
+
+    def resume(self, origin: int) -> None:
+        if self._pause is None:
+            return
+        self.end_pause(origin)
+        for target in self._roster:
+            self.rearm(target)
+
+    def end_pause(self, origin: int) -> None:
+        if self._pause is None:
+            return
+        began, now = self._pause, time.monotonic_ns()
+        self._pause = None
+        self._paused_ns += now - began
+        # Only now: after the last word of a recorder that dies in a pause there is nothing to cut.
+        self._writer.append("pauses", began - origin, now - origin)
+
+    # ---- parts
+
+    def cut_pause(self, now: int, origin: int) -> None:
+        """One that goes on becomes two: what has been of it belongs to the part that ends."""
+        if self._pause is not None:
+            self._writer.append("pauses", self._pause - origin, now - origin)
+            self._paused_ns += now - self._pause
+            self._pause = now
+
+    def renew(self) -> None:
+        """A part begins, in which only the present rate has been."""
+        self.longest_period = self.period
+
+    # ---- what is captured, and how often
+
+    def set_rate(self, rate: int, origin: int) -> None:
+        """Samples per second of CPU time, of every target from now on."""
+        if rate == self.rate:
+            return
+        self._roster.tally.rate_changes(rate, time.monotonic_ns() - origin, self._roster)
+        self.rate = rate
+        self.longest_period = max(self.longest_period, self.period)
+        self._arming.period = self.period
+        before = {target: target.armed.baseline for target in self._roster if target.armed}
+        self._all_anew()
+        # What a thread had used when it was first armed still counts from there.
+        for target, baseline in before.items():
+            if target.armed is not None:
+                target.armed.baseline = baseline
+
+    def set_what(self, what: Container[str]) -> None:
+        """Captures this from now on; a sentence where it cannot be."""
+        wanted = frozenset(kind for kind in _BITS if kind in what)
+        if "locks" in wanted and "locks" not in self._began_with:
+            raise SondeError(
+                "locks cannot be switched on: the session began without them, and their hooks are "
+                "set when it begins; start it with --what cpu,locks"
+            )
+        samplers = {target.armed.sampler for target in self._roster if target.armed is not None}
+        if "waits" in wanted - self._began_with and (worse := samplers - {"perf"}):
+            raise SondeError(
+                "waits cannot be switched on: without perf signals (the sampler is "
+                f"{', '.join(sorted(worse))}) the session must begin with --what cpu,waits"
+            )
+        if "locks" in wanted and samplers == {"remote"}:
+            raise SondeError("locks cannot be recorded: no agent is in the target")
+        self.what = wanted
+        self._arming.captures(wanted)
+        self._all_anew()
+
+    def end(self) -> None:
+        """Agents that nobody steers leave by themselves, soon after this."""
+        for target in self._roster:
+            target.order(shm.WHAT_NO_MORE, self.period)
+
+    def _all_anew(self) -> None:
+        # Close, order, open: an agent reckons by the period, and no tick may come by the old one
+        # after it knows the new. Inherited events cannot be changed in place.
+        if self.paused:
+            return
+        for target in self._roster:
+            if target.armed is not None:
+                target.armed.close()
+            self.rearm(target)

@@ -1,0 +1,58 @@
+"""How a process that is not our child ended."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import struct
+
+# linux/pidfd.h, 6.15: what a pidfd tells about a process that was reaped.
+_GET_INFO = 0xC040FF0B
+_INFO = struct.Struct("<QQ 11I i")
+_INFO_EXIT = 1 << 3
+
+
+def describe(status: int) -> str:
+    """A wait status in words."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        try:
+            return f"killed by {signal.Signals(number).name}"
+        except ValueError:
+            return f"killed by signal {number}"
+    return f"exit code {os.waitstatus_to_exitcode(status)}"
+
+
+def of(pid: int, pidfd: int) -> str | None:
+    """In words; None where the kernel does not tell.
+
+    Until its parent has looked at it, it is found in /proc; from then on only the pidfd knows.
+    """
+    status = _of_zombie(pid)
+    if status is None:
+        status = _of_reaped(pidfd)
+    with contextlib.suppress(ValueError):
+        return None if status is None else describe(status)
+    return None
+
+
+def _of_zombie(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            stat = f.read()
+    except OSError:
+        return None
+    fields = stat[stat.rfind(b")") + 2 :].split()
+    # Who may not look into it is told 0.
+    return int(fields[49]) if fields[0] == b"Z" and len(fields) > 49 else None
+
+
+def _of_reaped(pidfd: int) -> int | None:
+    try:
+        answer = fcntl.ioctl(pidfd, _GET_INFO, _INFO.pack(_INFO_EXIT, *[0] * 13))
+    except OSError:
+        return None
+    told = _INFO.unpack(answer)
+    return int(told[-1]) if told[0] & _INFO_EXIT else None

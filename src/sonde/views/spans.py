@@ -1,0 +1,144 @@
+"""What did each named part of the work take: wall, CPU and waiting time?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sonde.model.contention import summed
+from sonde.model.context_tree import ContextTree, sums
+from sonde.recording.tables import RUNNING
+from sonde.views.contended import contended
+from sonde.views.in_spans import within
+from sonde.views.selection import Selection, chosen, threads_of
+from sonde.views.span import duration_ns, pauses
+from sonde.views.waiting import waiting_in_spans
+
+if TYPE_CHECKING:
+    from sonde.model.context_tree import Ints
+    from sonde.recording.tables import Recording
+
+
+@dataclass(frozen=True)
+class SpanRow:
+    """All spans of one name; times in nanoseconds.
+
+    CPU and waiting time include those of spans entered inside. Recursion counts once.
+    """
+
+    name: str
+    count: int
+    """How often it was entered and left."""
+    open: int
+    """Not left before the recording ended; in no figure of wall time."""
+    wall_ns: int
+    mean_ns: int
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+    cpu_ns: int
+    wait_ns: dict[str, int]
+    """By kind, as in the view of threads."""
+    lock_wait_ns: int
+    """For locks and the GIL, while another thread had them."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Names by wall time, descending."""
+
+    rows: list[SpanRow]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rows": [row.to_json() for row in self.rows]}
+
+
+def spans(
+    recording: Recording, selection: Selection | None = None, *, top: int | None = None
+) -> Spans:
+    selection = selection or Selection()
+    table = recording.spans
+    if not len(table):
+        return Spans([])
+    start, end, keep = _life(recording, selection)
+    names: dict[str, int] = {}
+    code = np.array([names.setdefault(name, len(names)) for name in table.name], dtype=np.int64)
+    tree = ContextTree(table.parent)
+    outer = tree.outermost(code)
+
+    def by_name(own: Ints) -> list[int]:
+        total = tree.totals(own)
+        summed_up: list[int] = summed(code[outer], total[outer], len(names)).tolist()
+        return summed_up
+
+    samples = recording.samples
+    picked, weight = chosen(recording, selection.with_time("running"))
+    mine = (samples.span[picked] >= 0) & (samples.state[picked] == RUNNING)
+    cpu = by_name(sums(samples.span[picked][mine], weight[mine], len(table)))
+    waits = {
+        kind: by_name(ns) for kind, ns in waiting_in_spans(recording, selection).items() if ns.any()
+    }
+    lock_wait = by_name(_lock_wait(recording, selection))
+    left = keep & (table.end_ns >= 0)
+    length = np.maximum(end - start, 0)
+    for begin, over in pauses(recording):
+        length -= np.maximum(np.minimum(end, over) - np.maximum(start, begin), 0)
+    rows = []
+    for name, i in names.items():
+        of_name = keep & (code == i)
+        if not of_name.any():
+            continue
+        lengths = np.sort(length[of_name & left])
+        rows.append(
+            SpanRow(
+                name=name,
+                count=len(lengths),
+                open=int(of_name.sum()) - len(lengths),
+                wall_ns=int(lengths.sum()),
+                mean_ns=int(lengths.mean()) if len(lengths) else 0,
+                p50_ns=_quantile(lengths, 0.5),
+                p99_ns=_quantile(lengths, 0.99),
+                max_ns=_quantile(lengths, 1.0),
+                cpu_ns=cpu[i],
+                wait_ns={kind: ns[i] for kind, ns in waits.items() if ns[i]},
+                lock_wait_ns=lock_wait[i],
+            )
+        )
+    rows.sort(key=lambda row: (-row.wall_ns, -row.cpu_ns))
+    return Spans(rows[:top])
+
+
+def _life(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Any]:
+    """When each span began and ended within the selected time, and which are meant."""
+    table = recording.spans
+    start = table.start_ns
+    end = np.where(table.end_ns < 0, duration_ns(recording), table.end_ns)
+    keep = threads_of(recording, selection)[table.thread]
+    if selection.span is not None:
+        keep &= within(recording, selection.span)[:-1]
+    if selection.start_ns is not None:
+        keep &= end > selection.start_ns
+        start = np.maximum(start, selection.start_ns)
+    if selection.end_ns is not None:
+        keep &= start < selection.end_ns
+        end = np.minimum(end, selection.end_ns)
+    return start, end, keep
+
+
+def _lock_wait(recording: Recording, selection: Selection) -> Ints:
+    everything = contended(recording)
+    found, rows = everything.rows(selection)
+    rows = rows[(everything.span[rows] >= 0) & ~everything.signalling[rows]]
+    return summed(everything.span[rows], found.length[rows], len(recording.spans))
+
+
+def _quantile(ordered: Ints, share: float) -> int:
+    """The smallest one that at least this share of all does not exceed."""
+    if not len(ordered):
+        return 0
+    return int(ordered[max(int(np.ceil(share * len(ordered))) - 1, 0)])

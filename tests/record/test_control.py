@@ -1,0 +1,411 @@
+"""Sessions steered while they run: by `sonde run`, `sonde attach` and by the program itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+from attaching import attach, begun, has_agent, until
+from environments import Environment, environment_of
+from launching import PATIENCE_S, SONDE, TARGETS, TESTS, Interpreter, clean_environment, sonde
+from sonde.errors import SondeError, UsageError
+from sonde.record import sessions
+from sonde.record.orders import Orders, socket_of
+from sonde.recording.reader import read
+from sonde.recording.tables import Recording
+from sonde.views.contended import contended
+from sonde.views.threads import threads
+from truth.stacks import Stacks
+
+SOURCE = TESTS.parent / "src"
+WHAT = "cpu,locks"
+
+
+class Steered:
+    """tests/targets/steered.py, recorded one way or another, and its session's socket."""
+
+    def __init__(self, environment: Environment, path: Path, way: str, what: str = WHAT) -> None:
+        self.path, self.way = path, way
+        script = str(TARGETS / "steered.py")
+        command = [environment.path, script]
+        if way == "run":
+            command = [*SONDE, "run", "-o", str(path), "--what", what, "--", *command]
+        elif way == "api":
+            command += [str(path), what]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment(PYTHONPATH=str(SOURCE)),
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.input, self.output = self.process.stdin, self.process.stdout
+        first = self.output.readline()
+        assert first, self.process.communicate()[1]
+        self.pid = int(first)
+        self.attached = attach(self.pid, path, "--what", what) if way == "attach" else None
+        until(lambda: sessions.find(self.pid), "a session", by=self.attached)
+        self.orders = Orders(socket_of(str(self.pid)))
+
+    def __enter__(self) -> Steered:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.orders.__exit__(kind, error, trace)
+        for process in (self.process, self.attached):
+            if process is not None:
+                if process.poll() is None:
+                    process.kill()
+                process.communicate()
+
+    def do(self, line: str) -> None:
+        self.input.write(line + "\n")
+        self.input.flush()
+        assert self.output.readline() == "done\n", self.process.communicate()[1]
+
+    def give(self, do: str, **more: Any) -> dict[str, Any]:
+        return self.orders.give({"do": do, **more})
+
+    def end(self) -> Recording:
+        """The program ends, and with it the session."""
+        if self.way == "api":
+            self.do("end")
+        if self.attached is not None:
+            self.attached.send_signal(signal.SIGINT)
+            _, said = self.attached.communicate(timeout=PATIENCE_S)
+            assert self.attached.returncode == 0, said
+        _, said = self.process.communicate(timeout=PATIENCE_S)
+        assert self.process.returncode == 0, said
+        assert "Traceback" not in said
+        recording = read(self.path)
+        assert recording.warnings == []
+        return recording
+
+
+Make = Callable[..., Steered]
+
+
+def _making(environment: Environment, folder: Path) -> Iterator[Make]:
+    made: list[Steered] = []
+
+    def make(way: str, what: str = WHAT) -> Steered:
+        made.append(Steered(environment, folder / f"{way}.sonde", way, what))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.__exit__(None, None, None)
+
+
+@pytest.fixture
+def steered(environment: Environment, tmp_path: Path) -> Iterator[Make]:
+    yield from _making(environment, tmp_path)
+
+
+@pytest.fixture
+def steered_once(any_python: Interpreter, tmp_path: Path) -> Iterator[Make]:
+    """For what does not depend on the interpreter."""
+    yield from _making(environment_of(any_python), tmp_path)
+
+
+def spent(recording: Recording, *names: str) -> dict[str, int]:
+    """Sampled milliseconds within functions of these names, and how many samples they were."""
+    stacks = Stacks(recording)
+    found = {}
+    for name in names:
+        inside = stacks.below(lambda frame, name=name: frame.code.name == name)
+        mine = (recording.samples.context >= 0) & inside[recording.samples.context]
+        mine &= recording.samples.state == 0
+        found[name] = round(int(recording.samples.weight[mine].sum()) / 1e6)
+        found[f"{name} samples"] = int(mine.sum())
+    return found
+
+
+@pytest.mark.parametrize("way", ["run", "attach", "api"])
+def test_rates_and_pauses_leave_the_figures_right(steered: Make, way: str) -> None:
+    it = steered(way)
+    it.do("burn first 100")
+    it.give("rate", hz=200)
+    it.do("burn second 200")
+    it.give("stop")
+    it.do("burn paused 100")
+    assert it.give("status")["state"] == "paused"
+    it.give("start")
+    it.give("rate", hz=4000)
+    it.do("burn third 100")
+    status = it.give("status")
+    assert (status["state"], status["rate"], status["what"]) == (
+        "recording",
+        4000,
+        ["cpu", "locks"],
+    )
+    recording = it.end()
+    found = spent(recording, "first", "second", "paused", "third")
+    # A sample stands for the CPU time since the last, so a part may have one period more or less:
+    # of its own, or of the part before.
+    assert abs(found["first"] - 100) <= 4
+    assert abs(found["second"] - 200) <= 12
+    assert found["paused"] == 0
+    assert abs(found["third"] - 100) <= 7
+    assert found["first samples"] >= 70
+    assert 30 <= found["second samples"] <= 45
+    assert found["third samples"] >= 250
+    quality = recording.quality
+    assert [rate for _, rate in quality["rates"]] == [1000, 200, 4000]
+    assert quality["paused_ns"] == int((recording.pauses.end_ns - recording.pauses.start_ns).sum())
+    assert quality["lost"] == 0
+    # What was not captured counts for nobody: neither as a thread's time nor as time unseen.
+    assert not any(name.startswith("[") for name in recording.threads.name)
+    (main,) = [row for row in threads(recording).rows if row.name == "MainThread"]
+    assert main.wall_ns <= recording.target["duration_ns"] - quality["paused_ns"] + 20_000_000
+    assert main.cpu_ns <= (found["first"] + found["second"] + found["third"]) * 1e6 + 150e6
+
+
+@pytest.mark.parametrize("way", ["run", "attach"])
+def test_what_is_captured_changes(steered: Make, way: str) -> None:
+    it = steered(way)
+    it.do("fight 100")
+    it.give("what", list=["cpu"])
+    it.do("fight 100")
+    it.do("burn first 60")
+    it.give("what", list=["locks"])
+    it.do("burn second 60")
+    it.do("fight 100")
+    it.give("what", list=["cpu", "waits"])
+    it.do("burn third 60")
+    it.do("fight 100")
+    it.give("what", list=["cpu", "locks"])
+    it.do("burn fourth 60")
+    recording = it.end()
+    found = spent(recording, "first", "second", "third", "fourth")
+    assert found["second samples"] == 0
+    for name in ("first", "third", "fourth"):
+        assert abs(found[name] - 60) <= 4, name
+    stacks = Stacks(recording)
+    inside = stacks.below(lambda frame: frame.code.name == "fight")
+    # Another thread has the lock for 100 ms; the waiter may come late to it. Waits for that thread
+    # to start and to end are signals, and as long as the machine is busy.
+    everything = contended(recording)
+    found_waits = everything.found
+    long = (found_waits.length > 50e6) & ~everything.signalling & (found_waits.context >= 0)
+    fights = found_waits.length[long & inside[found_waits.context]].tolist()
+    assert len(fights) == 2, fights
+    waited = (recording.samples.state == 1) & (recording.samples.context >= 0)
+    waited &= inside[recording.samples.context]
+    assert 50e6 <= int(recording.samples.weight[waited].sum()) < 400e6
+
+
+def test_what_cannot_be_switched_on_is_said(steered_once: Make) -> None:
+    it = steered_once("run", "cpu")
+    with pytest.raises(SondeError, match="locks cannot be switched on"):
+        it.give("what", list=["cpu", "locks"])
+    with pytest.raises(SondeError, match="no wrap buffer"):
+        it.give("dump", file="x.sonde")
+    for wrong in (
+        {"do": "rate", "hz": 0},
+        {"do": "rate", "hz": "fast"},
+        {"do": "what", "list": ["dreams"]},
+        {"do": "what", "list": []},
+        {"do": "mark"},
+        {"do": "sing"},
+        {},
+    ):
+        with pytest.raises(UsageError):
+            it.orders.give(wrong)
+    it.give("mark", text="still here")
+    it.do("burn first 30")
+    assert it.give("flush")["size"] == os.stat(it.path).st_size
+    assert read(it.path).marks.text == ["still here"]
+    assert spent(it.end(), "first")["first"] >= 25
+
+
+def test_a_wait_counts_without_the_pause_in_it(steered: Make) -> None:
+    it = steered("run")
+    it.input.write("fight 300\n")
+    it.input.flush()
+    until(lambda: it.give("flush") and len(read(it.path).lock_events), "the wait began")
+    it.give("stop")
+    until(lambda: it.give("status")["paused_ns"] > 100_000_000, "a pause")
+    it.give("start")
+    assert it.output.readline() == "done\n"
+    recording = it.end()
+    paused = recording.quality["paused_ns"]
+    waits = contended(recording).found
+    assert paused >= 100_000_000
+    longest = {}
+    for wait, ns in zip(waits.wait.tolist(), waits.length.tolist(), strict=True):
+        longest[wait] = longest.get(wait, 0) + ns
+    assert abs(max(longest.values()) - (300_000_000 - paused)) < 60_000_000
+
+
+@pytest.mark.parametrize("way", ["run", "attach", "api"])
+def test_detaching_leaves_the_program_alone(steered: Make, way: str) -> None:
+    it = steered(way)
+    it.do("burn first 60")
+    told = it.give("detach")
+    assert told["path"] == str(it.path)
+    assert told["size"] == os.stat(it.path).st_size
+    recording = read(it.path)
+    assert recording.warnings == []
+    assert recording.target["note"] == "detached"
+    it.do("burn second 30")
+    it.do("fight 20")
+    it.do("open")  # an audit event, at which an agent that nobody steers leaves
+    assert not has_agent(it.pid)
+    assert "memfd:sonde" not in Path(f"/proc/{it.pid}/maps").read_text()
+    with pytest.raises(SondeError, match="over"):
+        it.give("status")
+    with pytest.raises(SondeError, match="not being recorded"):
+        socket_of(str(it.pid))
+    found = spent(it.end(), "first", "second")
+    assert found["first"] >= 55
+    assert found["second"] == 0
+
+
+# ---- the command line
+
+
+def test_the_command_line(steered_once: Make, tmp_path: Path) -> None:
+    it = steered_once("run")
+    pid = str(it.pid)
+    status = sonde("ctl", pid, "status")
+    assert status.returncode == 0
+    assert f"Processes  {pid}" in status.stdout
+    assert json.loads(sonde("ctl", pid, "status", "--json").stdout)["state"] == "recording"
+    assert sonde("ctl", pid, "mark", "half", "way").stdout == "marked\n"
+    path = socket_of(pid)
+    assert "500 samples" in sonde("ctl", path, "rate", "500").stdout
+    typed = "status\nwhat cpu\nsing\nwhat dreams\n\nhelp\nmark typed\nquit\n"
+    prompt = sonde("ctl", pid, text=typed)
+    assert prompt.returncode == 0
+    assert "captured from now on: cpu" in prompt.stdout
+    assert "there is no command 'sing'" in prompt.stderr
+    assert "cannot record 'dreams'" in prompt.stderr
+    assert read_marks(it) == ["half way", "typed"]
+    for words, code, said in (
+        (["ctl", pid, "sing"], 2, "there is no command 'sing'"),
+        (["ctl", pid, "rate", "fast"], 2, "whole number"),
+        (["ctl", pid, "rate"], 2, "takes a HZ"),
+        (["ctl", pid, "stop", "now"], 2, "takes nothing"),
+        (["ctl", pid, "rate", "0"], 2, "must be between"),
+        (["ctl", pid, "dump", "x"], 1, "no wrap buffer"),
+        (["ctl", str(os.getpid()), "status"], 1, "is not being recorded"),
+        (["ctl", "999999999", "status"], 1, "no process"),
+        (["ctl", str(tmp_path / "nothing"), "status"], 1, "no session"),
+    ):
+        done = sonde(*words)
+        assert done.returncode == code, done.stderr
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+    ended = sonde("ctl", pid, "detach")
+    assert "sonde report" in ended.stdout
+    dead = sonde("ctl", path, "status")
+    assert dead.returncode == 1
+    assert "no session" in dead.stderr
+    it.end()
+
+
+def read_marks(it: Steered) -> list[str]:
+    it.give("flush")
+    return read(it.path).marks.text
+
+
+# ---- who may
+
+
+ASK = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+try:
+    s.connect(sys.argv[1])
+except PermissionError:
+    sys.exit("no permission")
+try:
+    s.sendall(b'{"do": "detach"}\\n')
+    answer = s.recv(99)
+except OSError:
+    answer = b""
+sys.exit(str(answer) if answer else "nothing")
+"""
+
+
+def as_nobody(path: Path) -> str:
+    """What another user gets who asks for the session's end."""
+    done = subprocess.run(
+        ["/usr/bin/env", "python3", "-c", ASK, str(path)],
+        capture_output=True,
+        text=True,
+        user=65534,
+        group=65534,
+        extra_groups=[],
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    return done.stderr.strip()
+
+
+def test_only_the_owner_can_open_the_socket(steered_once: Make) -> None:
+    it = steered_once("run")
+    path = Path(socket_of(str(it.pid)))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    if os.getuid() != 0:
+        pytest.skip("only root can try as another user")
+    assert as_nobody(path) == "no permission"
+    # Even one who is let in by the file system is not listened to.
+    os.chmod(path.parent, 0o755)
+    os.chmod(path, 0o666)
+    assert as_nobody(path) == "nothing"
+    assert it.give("status")["state"] == "recording"
+
+
+def test_nonsense_on_the_socket_harms_nobody(steered_once: Make) -> None:
+    it = steered_once("run")
+    path = socket_of(str(it.pid))
+    for nonsense in (
+        b"\n",
+        b"\xff\n",
+        b"[]\n",
+        b"{" * 100_000 + b"\n",
+        b"x" * 200_000,
+        b"1\n" * 5000,
+    ):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(PATIENCE_S)
+            s.connect(path)
+            try:
+                s.sendall(nonsense)
+                s.shutdown(socket.SHUT_WR)
+                answer = s.recv(1 << 20)
+            except OSError:
+                answer = b""
+            assert not answer or b'"error"' in answer
+    it.do("burn first 50")
+    assert spent(it.end(), "first")["first"] >= 45
+
+
+def test_a_session_is_announced_only_while_it_lasts(steered_once: Make) -> None:
+    it = steered_once("run")
+    folder = Path(socket_of(str(it.pid))).parent
+    it.end()
+    assert not folder.exists()
+    assert sessions.find(it.pid) is None
+    assert begun(it.path) or it.path.exists()
