@@ -36,6 +36,29 @@ static uint64_t word_of(sonde_thread *thread, const sonde_java_frame *frame)
     return id << SONDE_INSTR_BITS | (id ? index & SONDE_INSTR_MASK : 0);
 }
 
+enum { UNKNOWN_JAVA = -5, NOT_WALKABLE_JAVA = -6 };
+
+// While a method of compiled code makes its frame or leaves it, some instructions long, the walker
+// cannot tell where the caller's begins. There the return address is what lies on top of the stack,
+// or next below the caller's frame pointer. The stack is then told as the caller has it, which has
+// not yet lost control, or just got it back.
+static void walk_from_caller(sonde_java_trace *trace, const ucontext_t *context)
+{
+    jint reason = trace->count;
+    for (int saved = 0; saved <= 1 && trace->count <= 0; saved++) {
+        ucontext_t caller = *context;
+        greg_t *registers = caller.uc_mcontext.gregs;
+        const uintptr_t *stack = (const uintptr_t *)sonde_context_sp(context);
+        if (saved)
+            registers[REG_RBP] = (greg_t)stack[0];
+        registers[REG_RIP] = (greg_t)stack[saved];
+        registers[REG_RSP] = (greg_t)(stack + saved + 1);
+        sonde_vm.call_trace(trace, MOST_FRAMES, &caller);
+    }
+    if (trace->count <= 0)
+        trace->count = reason;
+}
+
 uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event)
 {
     const void *record;
@@ -52,6 +75,8 @@ uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context, son
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
     if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
         sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
+    if ((trace.count == UNKNOWN_JAVA || trace.count == NOT_WALKABLE_JAVA) && !native)
+        walk_from_caller(&trace, context);
     if (trace.count <= 0) {
         // A thread of the VM's own that is a Java thread by its record, as compilers are, has no
         // frame to begin with, which is called unknown.
