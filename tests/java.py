@@ -8,7 +8,6 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-
 import jdks
 from launching import PATIENCE_S, clean_environment
 

@@ -2,6 +2,7 @@
 #include "methods.h"
 
 #include "../core/clock.h"
+#include "../core/hot.h"
 #include "describe.h"
 #include "natives.h"
 #include "vm.h"
@@ -56,7 +57,7 @@ static const void *key_of(jmethodID method)
     return (const void *)(value >> 32 ? value : value << 3);
 }
 
-uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
+SONDE_HOT uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
 {
     const void *key = key_of(method);
     sonde_known *known = sonde_known_place(thread, key);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "walk.h"
 
+#include "../core/hot.h"
 #include "../core/names.h"
 #include "methods.h"
 #include "natives.h"
@@ -59,7 +60,8 @@ static void walk_from_caller(sonde_java_trace *trace, const ucontext_t *context)
         trace->count = reason;
 }
 
-uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event)
+SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context,
+                                      sonde_event *event)
 {
     const void *record;
     JNIEnv *env = sonde_vm_thread(&record);
