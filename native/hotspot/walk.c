@@ -37,10 +37,33 @@ static uint64_t word_of(sonde_thread *thread, const sonde_java_frame *frame)
     return id << SONDE_INSTR_BITS | (id ? index & SONDE_INSTR_MASK : 0);
 }
 
-enum { UNKNOWN_JAVA = -5, NOT_WALKABLE_JAVA = -6 };
+enum {
+    UNKNOWN_NOT_JAVA = -3,
+    UNKNOWN_JAVA = -5,
+    NOT_WALKABLE_JAVA = -6,
+    THREAD_EXIT = -8,
+    DEOPTIMIZATION = -9,
+};
+
+// What a thread without a stack does for itself, if that is known.
+static uint64_t own_work(sonde_thread *thread, jint reason, bool is_java)
+{
+    static const uint64_t ends, deoptimizes;
+    if (reason == 0)
+        return sonde_role(thread, is_java);
+    if (reason == THREAD_EXIT)
+        return sonde_describe_native(thread, &ends, NULL, "[thread ends]") << SONDE_INSTR_BITS;
+    if (reason == DEOPTIMIZATION)
+        return sonde_describe_native(thread, &deoptimizes, NULL, "[deoptimization]")
+               << SONDE_INSTR_BITS;
+    // A thread of the VM's own that is a Java thread by its record, as compilers are, has no frame
+    // to begin with, which is called unknown.
+    return sonde_role_of_vm(thread);
+}
 
 // While a method of compiled code makes its frame or leaves it, some instructions long, the walker
-// cannot tell where the caller's begins. There the return address is what lies on top of the stack,
+// cannot tell where the caller's begins; nor while it runs a small function of the VM's that needs
+// no frame for itself. There the return address is what lies on top of the stack,
 // or next below the caller's frame pointer. The stack is then told as the caller has it, which has
 // not yet lost control, or just got it back.
 static void walk_from_caller(sonde_java_trace *trace, const ucontext_t *context)
@@ -77,12 +100,12 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
     if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
         sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
-    if ((trace.count == UNKNOWN_JAVA || trace.count == NOT_WALKABLE_JAVA) && !native)
+    if (trace.count == UNKNOWN_NOT_JAVA && sonde_vm_make_walkable(record))
+        sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
+    if (trace.count == UNKNOWN_JAVA || trace.count == NOT_WALKABLE_JAVA)
         walk_from_caller(&trace, context);
     if (trace.count <= 0) {
-        // A thread of the VM's own that is a Java thread by its record, as compilers are, has no
-        // frame to begin with, which is called unknown.
-        uint64_t role = trace.count ? sonde_role_of_vm(thread) : sonde_role(thread, env);
+        uint64_t role = own_work(thread, trace.count, env);
         if (!role)
             return unwalked(event, trace.count);
         out[depth++] = role;
