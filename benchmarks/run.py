@@ -4,7 +4,7 @@
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
-                                        recorder page attach top cycles
+                                        recorder page attach top cycles hotspot
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -23,6 +23,7 @@ import accuracy
 import attach
 import cycles
 import evaluation
+import hotspot
 import interpreters
 import locks
 import machine
@@ -49,6 +50,7 @@ PARTS = (
     "attach",
     "top",
     "cycles",
+    "hotspot",
 )
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
@@ -141,6 +143,9 @@ class Bench:
 
     def cycles(self, section: Section) -> None:
         cycles.report(section, list(self.envs.values()), self.quick)
+
+    def hotspot(self, section: Section) -> None:
+        hotspot.report(section, self.quick)
 
 
 def options() -> argparse.Namespace:

@@ -44,9 +44,6 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     sonde_arm arm;
     if (!error)
         error = sonde_join(path, reason, &facts, &arm);
-    // Another thread's Java frames cannot be read from outside: there is no other sampler.
-    if (!error && arm.sampler != SONDE_SAMPLER_PERF)
-        atomic_store(&sonde.header->reader_mode, SONDE_SAMPLER_NONE);
     if (!error && (error = sonde_methods_start()))
         sonde_part();
     if (error) {

@@ -115,7 +115,6 @@ static void *body(void *unused)
     (void)unused;
     sonde_leave_me_out();
     while (!atomic_load(&stopping)) {
-        sonde_natives_look();
         if (next()) {
             // Attached only as long as there is something to describe: System.exit waits 300 ms for
             // a thread that is attached and in native code, and thread dumps show it.
@@ -127,6 +126,7 @@ static void *body(void *unused)
             struct timespec pause = {0, PAUSE_NS};
             nanosleep(&pause, NULL);
         } else {
+            sonde_natives_look();
             atomic_store(&asleep, 1);
             if (!next() && !atomic_load(&stopping))
                 sleep_for(LOOK_NS);

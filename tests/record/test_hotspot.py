@@ -147,7 +147,18 @@ def test_a_jvm_killed_leaves_a_readable_recording(jdk: Jdk, java_targets: Path, 
             process.communicate(timeout=PATIENCE_S)
         recording = read(path)
         assert not recording.warnings
-        assert "Attached.work" in names(recording)
+        assert len(recording.samples)
+        assert {"spinner 0", "spinner 1"} & set(recording.threads.name)
+
+
+def test_without_perf_it_says_so_and_the_program_runs(
+    jdk: Jdk, java_targets: Path, keep: Keep
+) -> None:
+    command = [jdk.java, "-cp", java_targets, "Family"]
+    run = run_command(keep("refused"), command, "--sampler", "reader")
+    assert (run.code, run.out) == (0, "java true\n")
+    assert "Java threads are sampled by perf events only" in run.err
+    assert len(run.err.splitlines()) == 1
 
 
 # ---- attach

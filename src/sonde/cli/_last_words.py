@@ -14,8 +14,8 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "") -> str:
         path = str(done["path"])
     if not os.path.exists(path):
         why = done.get("trouble") or (
-            "no CPython 3.11 to 3.15 was seen; "
-            "`sonde doctor` tells which interpreters can be recorded"
+            "no CPython 3.11 to 3.15 and no JVM from 17 on was seen; "
+            "`sonde doctor` tells what can be recorded"
         )
         return f"nothing was recorded: {why}"
     if not quality.get("taken"):
