@@ -40,8 +40,16 @@ class Running:
     def __init__(self, java: Path, classes: Path, program: str) -> None:
         self._process = subprocess.Popen(
             # As a program that expects agents: attaching then takes the JVM's own way.
-            [java, "-XX:+EnableDynamicAgentLoading", "-Xmx256m", "-cp", classes, "Paced", program]
-            + ["1"],
+            [
+                java,
+                "-XX:+EnableDynamicAgentLoading",
+                "-Xmx256m",
+                "-cp",
+                classes,
+                "Paced",
+                program,
+                "1",
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -92,8 +100,19 @@ class Cost:
 @contextmanager
 def sonde(pid: int, rate: int, path: Path) -> Iterator[None]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "sonde", "attach", str(pid), "--what", "cpu", "--rate", str(rate)]
-        + ["-o", str(path)],
+        [
+            sys.executable,
+            "-m",
+            "sonde",
+            "attach",
+            str(pid),
+            "--what",
+            "cpu",
+            "--rate",
+            str(rate),
+            "-o",
+            str(path),
+        ],
         stderr=subprocess.PIPE,
         text=True,
     )
