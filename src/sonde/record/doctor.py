@@ -86,7 +86,7 @@ class Diagnosis:
 
     @property
     def can_record(self) -> bool:
-        return any(v.ok for v in self.verdicts) or any(v.ok for v in self.jvms)
+        return any(verdict.ok for verdict in self.verdicts)
 
     def to_json(self) -> dict[str, Any]:
         return {
