@@ -42,6 +42,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     error = sonde_events_start(env);
     sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk};
     sonde_arm arm;
+    sonde_methods_forget();
     if (!error)
         error = sonde_join(path, reason, &facts, &arm);
     if (!error && (error = sonde_methods_start()))

@@ -137,10 +137,14 @@ static void *body(void *unused)
     return NULL;
 }
 
-int sonde_methods_start(void)
+void sonde_methods_forget(void)
 {
     while (next())
         take();
+}
+
+int sonde_methods_start(void)
+{
     atomic_store(&stopping, false);
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
