@@ -157,7 +157,9 @@ def test_every_thread_gets_its_time_and_its_name(truth: Get) -> None:
         # Where the walker fails, and where the machine compiles or deoptimizes for the thread.
         without = int(weight[~inside[context]].sum())
         sampled = int(weight[inside[context]].sum())
-        assert spent - without - slack < sampled < spent + slack, number
+        # The first sample inside also counts for the time before it.
+        before = int(weight[inside[context].argmax()])
+        assert spent - without - slack < sampled < spent + before + slack, number
         names = {it.stacks.path(c)[0].code.name for c in set(context.tolist()) if c >= 0}
         assert names <= {"java.lang.Thread.run", "java.lang.Thread.exit", *OWN_WORK}, number
 
