@@ -37,7 +37,9 @@ HOFER = "Hofer's stack fragment sampling: 1 % at 10 ms, 2.1 % at 1 ms, 9.7 % at 
 
 
 class Running:
-    def __init__(self, java: Path, classes: Path, program: str) -> None:
+    def __init__(
+        self, java: Path, classes: Path, program: str, main: str = "Paced", threads: int = 1
+    ) -> None:
         self._process = subprocess.Popen(
             # As a program that expects agents: attaching then takes the JVM's own way.
             [
@@ -46,9 +48,9 @@ class Running:
                 "-Xmx256m",
                 "-cp",
                 classes,
-                "Paced",
+                main,
                 program,
-                "1",
+                str(threads),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -78,8 +80,10 @@ class Running:
 
 
 @contextmanager
-def running(java: Path, classes: Path, program: str) -> Iterator[Running]:
-    started = Running(java, classes, program)
+def running(
+    java: Path, classes: Path, program: str, main: str = "Paced", threads: int = 1
+) -> Iterator[Running]:
+    started = Running(java, classes, program, main, threads)
     try:
         yield started
     finally:
@@ -98,7 +102,7 @@ class Cost:
 
 
 @contextmanager
-def sonde(pid: int, rate: int, path: Path) -> Iterator[None]:
+def sonde(pid: int, rate: int, path: Path, what: str = "cpu") -> Iterator[None]:
     process = subprocess.Popen(
         [
             sys.executable,
@@ -107,7 +111,7 @@ def sonde(pid: int, rate: int, path: Path) -> Iterator[None]:
             "attach",
             str(pid),
             "--what",
-            "cpu",
+            what,
             "--rate",
             str(rate),
             "-o",

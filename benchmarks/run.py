@@ -4,7 +4,7 @@
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
-                                        recorder page attach top cycles hotspot
+                                        recorder page attach top cycles hotspot hotspot-locks
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -24,6 +24,7 @@ import attach
 import cycles
 import evaluation
 import hotspot
+import hotspot_locks
 import interpreters
 import locks
 import machine
@@ -51,6 +52,7 @@ PARTS = (
     "top",
     "cycles",
     "hotspot",
+    "hotspot-locks",
 )
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
@@ -147,6 +149,9 @@ class Bench:
     def hotspot(self, section: Section) -> None:
         hotspot.report(section, self.quick)
 
+    def hotspot_locks(self, section: Section) -> None:
+        hotspot_locks.report(section, self.quick)
+
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
@@ -179,7 +184,7 @@ def main() -> None:
             about += " A short run of few programs (`--quick`)."
         print(about, end="\n\n")
         for name in chosen.only or PARTS:
-            part: Callable[[Section], None] = getattr(bench, name)
+            part: Callable[[Section], None] = getattr(bench, name.replace("-", "_"))
             section = Section(name)
             part(section)
             print(f"## {name}\n\n{section.text()}", flush=True)

@@ -5,8 +5,10 @@
 #include "../core/session.h"
 #include "../core/steer.h"
 #include "events.h"
+#include "locks.h"
 #include "methods.h"
 #include "natives.h"
+#include "objects.h"
 #include "vm.h"
 #include "walk.h"
 
@@ -27,6 +29,7 @@ static void forked_child(void)
     int saved = errno;
     sonde_session_forked();
     sonde_methods_forked();
+    sonde_locks_forked();
     sonde_steer_forked();
     errno = saved;
 }
@@ -52,6 +55,11 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         return error;
     }
     sonde_events_tell_names(env);
+    // Without them the rest is recorded all the same.
+    if (sonde.config.what & SONDE_WHAT_LOCKS)
+        sonde_locks_start(env);
+    if (sonde.config.what & SONDE_WHAT_OBJECTS)
+        sonde_objects_start();
     return 0;
 }
 
@@ -60,8 +68,12 @@ static void end(void)
     if (!atomic_load(&sonde.generation))
         return;
     JNIEnv *attached = sonde_vm_attach();
-    if (attached)
+    if (sonde.config.what & SONDE_WHAT_LOCKS)
+        sonde_locks_stop(attached);
+    if (attached) {
+        sonde_objects_stop();
         sonde_events_stop();
+    }
     sonde_methods_stop();
     if (attached)
         sonde_methods_describe(attached); // what was seen last

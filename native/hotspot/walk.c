@@ -25,7 +25,7 @@ static uint32_t unwalked(sonde_event *event, jint reason)
     return 0;
 }
 
-static uint64_t word_of(sonde_thread *thread, const sonde_java_frame *frame)
+uint64_t sonde_java_word(sonde_thread *thread, const sonde_java_frame *frame)
 {
     // The class was loaded, but its methods got no ids yet: see events.c.
     static const uint64_t without_id;
@@ -83,15 +83,27 @@ static void walk_from_caller(sonde_java_trace *trace, const ucontext_t *context)
         trace->count = reason;
 }
 
+static void is_thread(sonde_thread *thread, const JNIEnv *env, const void *record)
+{
+    if (thread->named)
+        return;
+    thread->slot->thread_object = env ? (uint64_t)(uintptr_t)record : 1;
+    thread->named = true;
+}
+
+void sonde_hotspot_is(sonde_thread *thread)
+{
+    const void *record;
+    const JNIEnv *env = sonde_vm_thread(&record);
+    is_thread(thread, env, record);
+}
+
 SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context,
                                       sonde_event *event)
 {
     const void *record;
     JNIEnv *env = sonde_vm_thread(&record);
-    if (!thread->named) {
-        thread->slot->thread_object = env ? (uint64_t)(uintptr_t)record : 1;
-        thread->named = true;
-    }
+    is_thread(thread, env, record);
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;
     uint64_t native = sonde_native_at(thread, sonde_context_pc(context));
@@ -113,7 +125,7 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     }
     sonde_known_refresh(thread);
     for (jint i = 0; i < trace.count; i++)
-        if (!(out[depth++] = word_of(thread, &trace.frames[i])))
+        if (!(out[depth++] = sonde_java_word(thread, &trace.frames[i])))
             return unwalked(event, 0); // no room to tell what it is
     if (trace.count == MOST_FRAMES)
         event->flags |= SONDE_TRUNCATED;

@@ -23,4 +23,6 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "") -> str:
         return f"{path} has no samples: {why}"
     lost = quality.get("events_lost", 0)
     words = f"{quality['taken']:,} samples{of}" + (f", {lost:,} lost" if lost else "")
+    if quality.get("without_objects"):
+        words += ", but no objects: those of CPython programs are not seen yet"
     return f"recorded {words}; read it with: sonde report {path}"

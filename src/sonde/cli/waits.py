@@ -64,13 +64,10 @@ def _look_at(pid: int) -> Recording:
     """A recording of a moment."""
     from sonde.record.attach import Attach
     from sonde.record.handle import Options
-    from sonde.record.jvm import Jvm
     from sonde.record.process import look_at
     from sonde.recording.reader import read
 
     process = look_at(pid)
-    if isinstance(process.runtime, Jvm):
-        raise SondeError(f"process {pid} is a JVM, whose locks sonde does not record yet")
     with tempfile.TemporaryDirectory(prefix="sonde-waits-") as folder:
         options = Options(
             path=os.path.join(folder, "moment.sonde"),

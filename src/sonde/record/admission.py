@@ -144,6 +144,8 @@ class Admission:
         self._roster.add(target)
         conduct = self.conduct
         conduct.order(target)
+        if "objects" in conduct.what and runtime == "cpython":
+            self._roster.tally.without_objects = True
         follow = int(self._config.get("children", True))
         socket.send_fds(
             connection,

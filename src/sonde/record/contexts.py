@@ -25,6 +25,7 @@ class Contexts:
         self._writer = writer
         self._functions: dict[tuple[str, str, int, str], int] = {}
         self._contexts: dict[tuple[int, int, int], int] = {}
+        self._types: dict[tuple[str, str], int] = {}
         self.shared_locks: dict[int, int] = {}
         """Rows of the locks between processes, by the inode of the memory they lie in."""
 
@@ -40,6 +41,13 @@ class Contexts:
         row = self._contexts.get(key)
         if row is None:
             row = self._contexts[key] = self._writer.append("contexts", parent, function, line)
+        return row
+
+    def type(self, name: str, runtime: str) -> int:
+        key = (name, runtime)
+        row = self._types.get(key)
+        if row is None:
+            row = self._types[key] = self._writer.append("types", *key)
         return row
 
     def standing_for(self, what: str, runtime: str) -> int:

@@ -17,7 +17,7 @@ from sonde.errors import SondeError, UsageError
 
 DEFAULT_RATE = 1000
 HIGHEST_RATE = 20_000
-KINDS = ("cpu", "locks", "waits", "threads")
+KINDS = ("cpu", "locks", "waits", "threads", "objects")
 DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096

@@ -38,6 +38,10 @@ class _BrokenStackError(Exception):
     """A stack record continues one that never came."""
 
 
+class UnknownTypeError(KeyError):
+    """A record speaks of a type whose name has not come yet."""
+
+
 class Slot:
     """One slot's thread, as the recorder knows it."""
 
@@ -105,6 +109,10 @@ class Slot:
                     self._mark(at)
                 elif kind == shm.REC_NOTE:
                     self._note(at, state)
+                elif kind == shm.REC_TYPE:
+                    self._type(at)
+                elif kind == shm.REC_OBJECT:
+                    self._object(at, flags)
             except (KeyError, UnknownSpanError) as missing:
                 now = time.monotonic_ns()
                 self.stalled_since = self.stalled_since or now
@@ -114,7 +122,10 @@ class Slot:
                 if isinstance(missing, UnknownSpanError):
                     process.spans.given_up(missing.args[0])
                     continue
-                process.codes.add_native(missing.args[0], UNKNOWN)
+                if isinstance(missing, UnknownTypeError):
+                    process.types[missing.args[0]] = ""
+                else:
+                    process.codes.add_native(missing.args[0], UNKNOWN)
                 process.undescribed += 1
                 continue
             except _BrokenStackError:
@@ -177,24 +188,31 @@ class Slot:
         (_, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind, _,
          holder, number, _) = shm.LOCK.unpack_from(process.memory, at)  # fmt: skip
         span = process.spans.row(number)
+        of_type = started if type_ == shm.LOCK_ENTER else 0
+        if of_type not in process.types:  # before the stack, which is taken once only
+            raise UnknownTypeError(of_type)
         if type_ == shm.LOCK_ENTERED or type_ == shm.LOCK_GAVE_UP:
             context, interp = -1, self._interpreter
         else:
             context = self._stack_of(at, keep, count, flags, shm.LOCK.size)
             self._interpreter = interp
-        lock_row = process.lock_row(lock, kind)
+        lock_row = process.lock_row(lock, kind, process.types[of_type])
         append, origin = process.writer.append, process.origin
         if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
             if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
                 now = origin
-            holder = process.tids.ours(holder)
-            time_ = process.time_of(holder, birth_of(process.pid, holder) or now)
-            time_.is_thread(started, now)
-            row = time_.row(interp)
+            if holder & shm.VIRTUAL:
+                row = process.virtual_row(holder, now)
+            else:
+                holder = process.tids.ours(holder)
+                time_ = process.time_of(holder, birth_of(process.pid, holder) or now)
+                time_.is_thread(started, now)
+                row = time_.row(interp)
             found = ENTER if started_sequence else FOUND
             type_ = HELD if type_ == shm.LOCK_HELD else found
         else:
-            row = self.time.row(interp)
+            virtual = holder & shm.VIRTUAL
+            row = process.virtual_row(holder, now) if virtual else self.time.row(interp)
             if type_ == shm.LOCK_WAITED:
                 append(
                     "lock_events", row, started - origin, lock_row, started_sequence, ENTER,
@@ -224,7 +242,9 @@ class Slot:
         _, _, _, _, address, _, name_len, low, high = shm.CODE.unpack_from(self.process.memory, at)
         at += shm.CODE.size
         name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
-        insort(self.process.names.setdefault(address, []), (high << 32 | low, name))
+        names = self.process.names.setdefault(address, [])
+        if not (names and address & shm.VIRTUAL):  # told with each event, and never changed
+            insort(names, (high << 32 | low, name))
 
     def _mark(self, at: int) -> None:
         process = self.process
@@ -249,6 +269,26 @@ class Slot:
             process.spans.begin(span, parent, row, now, text)
         elif type_ == shm.NOTE_MARK:
             process.writer.append("marks", now, row, text)
+
+    def _type(self, at: int) -> None:
+        _, _, _, _, type_, _, name_len, _, _ = shm.CODE.unpack_from(self.process.memory, at)
+        at += shm.CODE.size
+        name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
+        self.process.types[type_] = name
+
+    def _object(self, at: int, flags: int) -> None:
+        process = self.process
+        _, _, _, _, now, size, type_, every, keep, count = shm.OBJECT.unpack_from(
+            process.memory, at
+        )
+        if type_ not in process.types:
+            raise UnknownTypeError(type_)
+        context = self._stack_of(at, keep, count, flags, shm.OBJECT.size)
+        name = process.types[type_]
+        row = process.contexts.type(name, process.runtime) if name else -1
+        process.writer.append(
+            "objects", self.time.row(0), now - process.origin, context, row, size, every
+        )
 
     def _open_wait(self, at: int) -> None:
         _, _, _, flags, now, cpu, keep, count, interpreter, tid, thread_object, number, _ = (

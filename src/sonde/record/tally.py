@@ -35,6 +35,8 @@ class Tally:
         self.why_not_better: str | None = None
         self.not_entered: dict[str, str] = {}
         """Processes that belong to the session and are not in the recording, and why."""
+        self.without_objects = False
+        """Objects were asked for of a runtime whose agent does not see them."""
 
     def armed(self, armed: Armed) -> None:
         """One more target is sampled; the session is called by the worst of their samplers."""
@@ -81,6 +83,7 @@ class Tally:
             "recorder_cpu_ns": int((usage.ru_utime + usage.ru_stime) * 1e9),
             "steal_ns": _steal_ns() - self._steal,
             "not_entered": self.not_entered,
+            **({"without_objects": 1} if self.without_objects else {}),
             **total,
         }
 
