@@ -12,7 +12,7 @@ NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)
 TESTS  ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons build page page-test native-asan lint format test demo pictures bench wheel clean
+.PHONY: help dev pythons jdks build page page-test native-asan lint format test demo pictures bench wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,7 +25,10 @@ $(VENV)/ready: pyproject.toml scripts/dev.py
 pythons: dev ## CPython 3.11 to 3.15: find them, fetch the missing ones into a shared cache
 	@$(BIN)/python scripts/pythons.py
 
-build: pythons ## the agents, into src/sonde/agents: the source tree then runs as it is
+jdks: dev ## JDKs from 17 on: find them, install Debian's where there is none
+	@$(BIN)/python scripts/jdks.py
+
+build: pythons jdks ## the agents, into src/sonde/agents: the source tree then runs as it is
 	@$(BIN)/python scripts/build.py build
 
 page: dev ## the web page, into src/sonde/web; needs Node.js, or fetches it
@@ -34,7 +37,7 @@ page: dev ## the web page, into src/sonde/web; needs Node.js, or fetches it
 page-test: build page ## the page's types, form and logic, and itself in chromium
 	@$(BIN)/python scripts/page.py test
 
-native-asan: pythons ## native code and its unit tests under AddressSanitizer and UBSan
+native-asan: pythons jdks ## native code and its unit tests under AddressSanitizer and UBSan
 	@$(BIN)/python scripts/build.py build-asan --sanitize
 	$(BIN)/meson test -C build-asan --print-errorlogs
 
@@ -69,7 +72,7 @@ $(VENV)/bench-ready: $(VENV)/ready
 	$(PYTHON) scripts/dev.py bench
 	@touch $@
 
-wheel: pythons page ## dist/*.whl with an agent for every interpreter found
+wheel: pythons jdks page ## dist/*.whl with an agent for every interpreter found
 	@$(BIN)/python scripts/wheel.py
 
 clean: ## everything that was built; keeps .venv and the interpreters

@@ -4,7 +4,8 @@
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
-                                        recorder page attach top cycles continuous
+                                        recorder page attach top cycles hotspot hotspot-locks
+                                        continuous
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -24,6 +25,8 @@ import attach
 import continuous
 import cycles
 import evaluation
+import hotspot
+import hotspot_locks
 import interpreters
 import locks
 import machine
@@ -50,6 +53,8 @@ PARTS = (
     "attach",
     "top",
     "cycles",
+    "hotspot",
+    "hotspot-locks",
     "continuous",
 )
 MAIN_VERSION = "3.12"
@@ -144,6 +149,12 @@ class Bench:
     def cycles(self, section: Section) -> None:
         cycles.report(section, list(self.envs.values()), self.quick)
 
+    def hotspot(self, section: Section) -> None:
+        hotspot.report(section, self.quick)
+
+    def hotspot_locks(self, section: Section) -> None:
+        hotspot_locks.report(section, self.quick)
+
     def continuous(self, section: Section) -> None:
         continuous.report(section, self.main, 30 if self.quick else 1200, self.scratch)
 
@@ -179,7 +190,7 @@ def main() -> None:
             about += " A short run of few programs (`--quick`)."
         print(about, end="\n\n")
         for name in chosen.only or PARTS:
-            part: Callable[[Section], None] = getattr(bench, name)
+            part: Callable[[Section], None] = getattr(bench, name.replace("-", "_"))
             section = Section(name)
             part(section)
             print(f"## {name}\n\n{section.text()}", flush=True)

@@ -10,7 +10,8 @@ import pytest
 
 import pythons
 from environments import Environment, environment_of
-from launching import Interpreter
+from java import Jdk, all_jdks, compiled
+from launching import TARGETS, Interpreter
 
 _asked: set[str] = set()
 
@@ -42,6 +43,21 @@ def any_python() -> Interpreter:
 def environment(python: Interpreter) -> Environment:
     """The interpreter with sonde importable, as after `pip install sonde`."""
     return environment_of(python)
+
+
+@pytest.fixture(scope="session", params=all_jdks() or [None], ids=str)
+def jdk(request: pytest.FixtureRequest) -> Jdk:
+    """Each JDK of this machine in turn."""
+    if request.param is None:
+        pytest.skip("no JDK is on this machine; `make jdks` installs one")
+    found: Jdk = request.param
+    return found
+
+
+@pytest.fixture(scope="session")
+def java_targets(jdk: Jdk, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The class path of the Java programs that tests run."""
+    return compiled(TARGETS / "java", tmp_path_factory.getbasetemp() / "java-targets")
 
 
 @pytest.fixture(scope="session")

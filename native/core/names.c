@@ -43,6 +43,11 @@ bool sonde_write_thread(sonde_ring *ring, uint64_t object, const char *name, uin
     return write_named(ring, SONDE_REC_THREAD, object, NULL, name, since);
 }
 
+bool sonde_write_type(sonde_ring *ring, uint64_t id, const char *name)
+{
+    return write_named(ring, SONDE_REC_TYPE, id, NULL, name, 0);
+}
+
 void sonde_write_mark(sonde_thread *thread, const char *name, uint64_t time, uint64_t duration_ns)
 {
     size_t name_len = strnlen(name, SONDE_NAME_MAX);

@@ -16,6 +16,9 @@ uint64_t sonde_describe_native(sonde_thread *thread, const void *key, const char
 // Tells that the thread known as `object` is called `name` since a time.
 bool sonde_write_thread(sonde_ring *ring, uint64_t object, const char *name, uint64_t since);
 
+// Tells what the type known as `id` is called.
+bool sonde_write_type(sonde_ring *ring, uint64_t id, const char *name);
+
 // Tells that something named so took from `time` on that long. Counts it as lost where it must.
 void sonde_write_mark(sonde_thread *thread, const char *name, uint64_t time, uint64_t duration_ns);
 

@@ -358,3 +358,22 @@ void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_eve
     sonde_ring_commit(&thread->ring, size);
     thread->slot->lock_events++;
 }
+
+void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object)
+{
+    uint32_t keep = kept(thread, depth), count = depth - keep;
+    size_t size = sizeof *object + count * sizeof(uint64_t);
+    sonde_rec_object *out = sonde_ring_reserve(&thread->ring, size);
+    if (!out) {
+        thread->slot->events_lost++;
+        return;
+    }
+    *out = *object;
+    out->rec.size = (uint32_t)size;
+    out->rec.kind = SONDE_REC_OBJECT;
+    out->keep = keep;
+    out->count = count;
+    memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
+    remember(thread, depth);
+    sonde_ring_commit(&thread->ring, size);
+}

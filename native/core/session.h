@@ -131,11 +131,15 @@ typedef struct {
     uint64_t time, lock, sequence;
     uint64_t started, started_sequence; // as in sonde_rec_lock
     uint32_t interpreter, kind;
-    uint32_t holder, span;
+    uint64_t holder;
+    uint32_t span;
     uint8_t type, flags;
 } sonde_lock_event;
 
 // Writes an event of a lock, with the stack in sonde_stack for the types that have one.
 void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event);
+
+// Writes that an object of that type and size was made by the stack in sonde_stack.
+void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object);
 
 #endif

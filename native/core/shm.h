@@ -32,6 +32,7 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_WAITS = 2,
     SONDE_WHAT_LOCKS = 4,
     SONDE_WHAT_NO_MORE = 8, // only in the header: the recording is over, leave when you can
+    SONDE_WHAT_OBJECTS = 16,
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -103,6 +104,8 @@ enum { // kinds of records in a ring
     SONDE_REC_THREAD = 5,
     SONDE_REC_MARK = 7,
     SONDE_REC_NOTE = 8, // what the program says itself
+    SONDE_REC_TYPE = 9, // id: a class, name: what it is called
+    SONDE_REC_OBJECT = 10,
 };
 
 enum { // sonde_rec_sample.state, as in the recording
@@ -177,22 +180,40 @@ enum { // sonde_rec_lock.kind: what the lock is made of
     SONDE_KIND_SEMAPHORE = 2, // a PyThread lock up to 3.14
     SONDE_KIND_PARKED = 3,    // PyMutex and PyEvent, from 3.13: a word in memory
     SONDE_KIND_SHARED = 4,    // a semaphore between processes
+    // HotSpot's, by the identity hash of a Java object
+    SONDE_KIND_MONITOR = 5,
+    SONDE_KIND_MONITOR_WAIT = 6, // Object.wait
+    SONDE_KIND_PARK = 7,         // LockSupport.park
 };
 
 typedef struct {
     sonde_rec rec;
     uint64_t time, lock, sequence;
-    // when and as which event a WAITED began; in HELD and FOUND the holder's thread object
+    // when and as which event a WAITED began; in HELD and FOUND the holder's thread object; in
+    // ENTER `started` is the id of the type that the lock is of, 0 if it has none
     uint64_t started, started_sequence;
     uint32_t keep, count;
     uint32_t interpreter;
     uint16_t kind;
     uint16_t pad;
-    uint64_t holder; // thread id, only in HELD and FOUND
-    uint32_t span;   // in which a wait began; 0: none
+    // thread id, only in HELD and FOUND; of a thread that the kernel does not know (a virtual one
+    // of Java) its own number, with SONDE_VIRTUAL, in all of them
+    uint64_t holder;
+    uint32_t span; // in which a wait began; 0: none
     uint32_t pad1;
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_lock;
+
+#define SONDE_VIRTUAL ((uint64_t)1 << 63)
+
+typedef struct { // an object was made
+    sonde_rec rec;
+    uint64_t time, size;
+    uint64_t type;  // as told by SONDE_REC_TYPE
+    uint64_t every; // bytes between two samples, on average
+    uint32_t keep, count;
+    uint64_t frames[]; // as in sonde_rec_sample
+} sonde_rec_object;
 
 enum { // sonde_rec.state of a SONDE_REC_NOTE
     SONDE_NOTE_BEGIN = 1,

@@ -5,8 +5,10 @@
 #include "../core/session.h"
 #include "../core/steer.h"
 #include "events.h"
+#include "locks.h"
 #include "methods.h"
 #include "natives.h"
+#include "objects.h"
 #include "vm.h"
 #include "walk.h"
 
@@ -27,6 +29,7 @@ static void forked_child(void)
     int saved = errno;
     sonde_session_forked();
     sonde_methods_forked();
+    sonde_locks_forked();
     sonde_steer_forked();
     errno = saved;
 }
@@ -42,11 +45,9 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     error = sonde_events_start(env);
     sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk};
     sonde_arm arm;
+    sonde_methods_forget();
     if (!error)
         error = sonde_join(path, reason, &facts, &arm);
-    // Another thread's Java frames cannot be read from outside: there is no other sampler.
-    if (!error && arm.sampler != SONDE_SAMPLER_PERF)
-        atomic_store(&sonde.header->reader_mode, SONDE_SAMPLER_NONE);
     if (!error && (error = sonde_methods_start()))
         sonde_part();
     if (error) {
@@ -54,6 +55,11 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         return error;
     }
     sonde_events_tell_names(env);
+    // Without them the rest is recorded all the same.
+    if (sonde.config.what & SONDE_WHAT_LOCKS)
+        sonde_locks_start(env);
+    if (sonde.config.what & SONDE_WHAT_OBJECTS)
+        sonde_objects_start();
     return 0;
 }
 
@@ -62,8 +68,12 @@ static void end(void)
     if (!atomic_load(&sonde.generation))
         return;
     JNIEnv *attached = sonde_vm_attach();
-    if (attached)
+    if (sonde.config.what & SONDE_WHAT_LOCKS)
+        sonde_locks_stop(attached);
+    if (attached) {
+        sonde_objects_stop();
         sonde_events_stop();
+    }
     sonde_methods_stop();
     if (attached)
         sonde_methods_describe(attached); // what was seen last

@@ -1,4 +1,4 @@
-#include "describe.h"
+#include "readable.h"
 
 #include <string.h>
 

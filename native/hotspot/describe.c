@@ -2,6 +2,7 @@
 #include "describe.h"
 
 #include "../core/names.h"
+#include "readable.h"
 #include "vm.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "methods.h"
 
 #include "../core/clock.h"
+#include "../core/hot.h"
 #include "describe.h"
 #include "natives.h"
 #include "vm.h"
@@ -56,7 +57,7 @@ static const void *key_of(jmethodID method)
     return (const void *)(value >> 32 ? value : value << 3);
 }
 
-uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
+SONDE_HOT uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
 {
     const void *key = key_of(method);
     sonde_known *known = sonde_known_place(thread, key);
@@ -114,7 +115,6 @@ static void *body(void *unused)
     (void)unused;
     sonde_leave_me_out();
     while (!atomic_load(&stopping)) {
-        sonde_natives_look();
         if (next()) {
             // Attached only as long as there is something to describe: System.exit waits 300 ms for
             // a thread that is attached and in native code, and thread dumps show it.
@@ -126,6 +126,7 @@ static void *body(void *unused)
             struct timespec pause = {0, PAUSE_NS};
             nanosleep(&pause, NULL);
         } else {
+            sonde_natives_look();
             atomic_store(&asleep, 1);
             if (!next() && !atomic_load(&stopping))
                 sleep_for(LOOK_NS);
@@ -136,10 +137,14 @@ static void *body(void *unused)
     return NULL;
 }
 
-int sonde_methods_start(void)
+void sonde_methods_forget(void)
 {
     while (next())
         take();
+}
+
+int sonde_methods_start(void)
+{
     atomic_store(&stopping, false);
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);

@@ -15,6 +15,9 @@
 // In a handler: the id of a method, 0 if there is no room for it.
 uint64_t sonde_method_id(sonde_thread *thread, jmethodID method);
 
+// Empties the queue of what an earlier session left; before this one's handlers put something in.
+void sonde_methods_forget(void);
+
 // Starts the thread that describes them. 0 or an errno.
 int sonde_methods_start(void);
 void sonde_methods_stop(void);

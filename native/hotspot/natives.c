@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "natives.h"
 
+#include "../core/hot.h"
 #include "../core/names.h"
 #include "readable.h"
 
@@ -235,7 +236,7 @@ static const function_t *function_at(const library_t *l, uint64_t at)
     return NULL;
 }
 
-uint64_t sonde_native_at(sonde_thread *thread, uintptr_t pc)
+SONDE_HOT uint64_t sonde_native_at(sonde_thread *thread, uintptr_t pc)
 {
     const library_t *l = library_at(pc);
     if (!l)

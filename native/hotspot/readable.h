@@ -1,4 +1,4 @@
-// Symbols as people would write them. May be called in a signal handler.
+// Symbols and classes as people would write them. May be called in a signal handler.
 #ifndef SONDE_READABLE_H
 #define SONDE_READABLE_H
 
@@ -8,5 +8,9 @@
 // arguments; what is more complicated than that, or no C++, stays as it is. Returns the length
 // written to `to`, which is not ended by a zero.
 size_t sonde_readable(const char *symbol, char *to, size_t room);
+
+// A class, from its signature in the VM: `Lorg/app/Main$$Lambda$14.0x00c032;` (a hidden class: its
+// address follows) becomes `org.app.Main$$Lambda`.
+size_t sonde_class_name(const char *signature, char *to, size_t room);
 
 #endif

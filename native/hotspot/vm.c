@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "vm.h"
 
+#include "structs.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -22,6 +24,9 @@ static ptrdiff_t env_at;
 static const void *functions;
 static jfieldID record_field;
 
+// Where a thread notes from where it left Java code; -1: not told.
+static int64_t last_sp_at, last_pc_at;
+
 #define MOST_OF_A_RECORD 8192
 
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
@@ -33,7 +38,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-static void *library(void)
+void *sonde_vm_library(void)
 {
     void *handle = NULL;
     dl_iterate_phdr(visit, &handle);
@@ -43,7 +48,7 @@ static void *library(void)
 JavaVM *sonde_vm_here(void)
 {
     jint (*created)(JavaVM **, jsize, jsize *) =
-        (jint (*)(JavaVM **, jsize, jsize *))dlsym(library(), "JNI_GetCreatedJavaVMs");
+        (jint (*)(JavaVM **, jsize, jsize *))dlsym(sonde_vm_library(), "JNI_GetCreatedJavaVMs");
     JavaVM *vm = NULL;
     jsize count = 0;
     return created && created(&vm, 1, &count) == JNI_OK && count ? vm : NULL;
@@ -77,22 +82,34 @@ static uint32_t version(jvmtiEnv *jvmti)
 {
     char *text = NULL;
     unsigned part[3] = {0, 0, 0};
-    if ((*jvmti)->GetSystemProperty(jvmti, "java.version", &text) || !text)
+    if ((*jvmti)->GetSystemProperty(jvmti, "java.vm.version", &text) || !text)
         return 0;
     sscanf(text, "%u.%u.%u", &part[0], &part[1], &part[2]);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)text);
     return part[0] << 24 | (part[1] & 255) << 16 | (part[2] & 255) << 8;
 }
 
+static void find_anchor(void)
+{
+    void *from = sonde_vm_library();
+    int64_t anchor = sonde_field_offset(from, "JavaThread", "_anchor");
+    int64_t sp = sonde_field_offset(from, "JavaFrameAnchor", "_last_Java_sp");
+    int64_t pc = sonde_field_offset(from, "JavaFrameAnchor", "_last_Java_pc");
+    bool whole = anchor >= 0 && sp >= 0 && pc >= 0;
+    last_sp_at = whole ? anchor + sp : -1;
+    last_pc_at = whole ? anchor + pc : -1;
+}
+
 int sonde_vm_open(JavaVM *vm, JNIEnv *env)
 {
     sonde_vm.vm = vm;
-    *(void **)&sonde_vm.call_trace = dlsym(library(), "AsyncGetCallTrace");
+    *(void **)&sonde_vm.call_trace = dlsym(sonde_vm_library(), "AsyncGetCallTrace");
     if (!sonde_vm.call_trace)
         return ENOSYS; // no HotSpot
     if ((*vm)->GetEnv(vm, (void **)&sonde_vm.jvmti, JVMTI_VERSION_11) != JNI_OK)
         return ENOTSUP;
     sonde_vm.version_hex = version(sonde_vm.jvmti);
+    find_anchor();
     if (find_record(env))
         return 0;
     sonde_vm_close();
@@ -114,6 +131,20 @@ JNIEnv *sonde_vm_thread(const void **java_thread)
         return NULL;
     JNIEnv *env = (JNIEnv *)(record + env_at);
     return *(const void *const *)env == functions ? env : NULL;
+}
+
+// The interpreter leaves the pc out when it calls the VM, because it lies on the stack just below
+// (make_walkable in frame_x86.cpp puts it in as we do, and it is cleared with the rest: 17 to 25).
+bool sonde_vm_make_walkable(const void *java_thread)
+{
+    if (last_sp_at < 0)
+        return false;
+    const uintptr_t *sp = *(const uintptr_t *const *)((const char *)java_thread + last_sp_at);
+    uintptr_t *pc = (uintptr_t *)((char *)(uintptr_t)java_thread + last_pc_at);
+    if (!sp || ((uintptr_t)sp & 7) || *pc)
+        return false;
+    *pc = sp[-1];
+    return true;
 }
 
 uint64_t sonde_vm_thread_of(JNIEnv *env, jthread thread)

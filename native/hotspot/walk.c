@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "walk.h"
 
+#include "../core/hot.h"
 #include "../core/names.h"
 #include "methods.h"
 #include "natives.h"
@@ -24,7 +25,7 @@ static uint32_t unwalked(sonde_event *event, jint reason)
     return 0;
 }
 
-static uint64_t word_of(sonde_thread *thread, const sonde_java_frame *frame)
+uint64_t sonde_java_word(sonde_thread *thread, const sonde_java_frame *frame)
 {
     // The class was loaded, but its methods got no ids yet: see events.c.
     static const uint64_t without_id;
@@ -36,14 +37,73 @@ static uint64_t word_of(sonde_thread *thread, const sonde_java_frame *frame)
     return id << SONDE_INSTR_BITS | (id ? index & SONDE_INSTR_MASK : 0);
 }
 
-uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event)
+enum {
+    UNKNOWN_NOT_JAVA = -3,
+    UNKNOWN_JAVA = -5,
+    NOT_WALKABLE_JAVA = -6,
+    THREAD_EXIT = -8,
+    DEOPTIMIZATION = -9,
+};
+
+// What a thread without a stack does for itself, if that is known.
+static uint64_t own_work(sonde_thread *thread, jint reason, bool is_java)
+{
+    static const uint64_t ends, deoptimizes;
+    if (reason == 0)
+        return sonde_role(thread, is_java);
+    if (reason == THREAD_EXIT)
+        return sonde_describe_native(thread, &ends, NULL, "[thread ends]") << SONDE_INSTR_BITS;
+    if (reason == DEOPTIMIZATION)
+        return sonde_describe_native(thread, &deoptimizes, NULL, "[deoptimization]")
+               << SONDE_INSTR_BITS;
+    // A thread of the VM's own that is a Java thread by its record, as compilers are, has no frame
+    // to begin with, which is called unknown.
+    return sonde_role_of_vm(thread);
+}
+
+// While a method of compiled code makes its frame or leaves it, some instructions long, the walker
+// cannot tell where the caller's begins; nor while it runs a small function of the VM's that needs
+// no frame for itself. There the return address is what lies on top of the stack,
+// or next below the caller's frame pointer. The stack is then told as the caller has it, which has
+// not yet lost control, or just got it back.
+static void walk_from_caller(sonde_java_trace *trace, const ucontext_t *context)
+{
+    jint reason = trace->count;
+    for (int saved = 0; saved <= 1 && trace->count <= 0; saved++) {
+        ucontext_t caller = *context;
+        greg_t *registers = caller.uc_mcontext.gregs;
+        const uintptr_t *stack = (const uintptr_t *)sonde_context_sp(context);
+        if (saved)
+            registers[REG_RBP] = (greg_t)stack[0];
+        registers[REG_RIP] = (greg_t)stack[saved];
+        registers[REG_RSP] = (greg_t)(stack + saved + 1);
+        sonde_vm.call_trace(trace, MOST_FRAMES, &caller);
+    }
+    if (trace->count <= 0)
+        trace->count = reason;
+}
+
+static void is_thread(sonde_thread *thread, const JNIEnv *env, const void *record)
+{
+    if (thread->named)
+        return;
+    thread->slot->thread_object = env ? (uint64_t)(uintptr_t)record : 1;
+    thread->named = true;
+}
+
+void sonde_hotspot_is(sonde_thread *thread)
+{
+    const void *record;
+    const JNIEnv *env = sonde_vm_thread(&record);
+    is_thread(thread, env, record);
+}
+
+SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context,
+                                      sonde_event *event)
 {
     const void *record;
     JNIEnv *env = sonde_vm_thread(&record);
-    if (!thread->named) {
-        thread->slot->thread_object = env ? (uint64_t)(uintptr_t)record : 1;
-        thread->named = true;
-    }
+    is_thread(thread, env, record);
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;
     uint64_t native = sonde_native_at(thread, sonde_context_pc(context));
@@ -52,10 +112,12 @@ uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context, son
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
     if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
         sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
+    if (trace.count == UNKNOWN_NOT_JAVA && sonde_vm_make_walkable(record))
+        sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
+    if (trace.count == UNKNOWN_JAVA || trace.count == NOT_WALKABLE_JAVA)
+        walk_from_caller(&trace, context);
     if (trace.count <= 0) {
-        // A thread of the VM's own that is a Java thread by its record, as compilers are, has no
-        // frame to begin with, which is called unknown.
-        uint64_t role = trace.count ? sonde_role_of_vm(thread) : sonde_role(thread, env);
+        uint64_t role = own_work(thread, trace.count, env);
         if (!role)
             return unwalked(event, trace.count);
         out[depth++] = role;
@@ -63,7 +125,7 @@ uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context, son
     }
     sonde_known_refresh(thread);
     for (jint i = 0; i < trace.count; i++)
-        if (!(out[depth++] = word_of(thread, &trace.frames[i])))
+        if (!(out[depth++] = sonde_java_word(thread, &trace.frames[i])))
             return unwalked(event, 0); // no room to tell what it is
     if (trace.count == MOST_FRAMES)
         event->flags |= SONDE_TRUNCATED;

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sonde.views.lines import Lines
     from sonde.views.lock_table import LockTable
     from sonde.views.locks import Locks
+    from sonde.views.objects import Objects
     from sonde.views.quality import Quality
     from sonde.views.spans import Spans
     from sonde.views.summary import Summary
@@ -108,6 +109,22 @@ class OpenedRecording:
         from sonde.views.threads import threads
 
         return threads(self.tables, select("wall", thread, process, start, end, span), top=top)
+
+    def objects(
+        self,
+        *,
+        by: str = "class",
+        top: int | None = None,
+        thread: str | int | None = None,
+        process: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+    ) -> Objects:
+        """`by` is "class", "site" or "context"."""
+        from sonde.views.objects import objects
+
+        chosen = select("running", thread, process, start, end)
+        return objects(self.tables, chosen, by=by, top=top)
 
     def locks(
         self,

@@ -82,7 +82,7 @@ def test_waiting_is_in_the_summary(run: Any, file: str) -> None:
         (("locks", "--by", "colour"), "owner_chain"),
         (("locks", "--by", ""), "at least one"),
         (("locks", "--by", "kind,kind"), "only once"),
-        (("tree", "--by", "kind"), "--by is for the view locks"),
+        (("tree", "--by", "kind"), "--by is for the views locks"),
         (("locks", "--at", "1"), "--at is for the view waits"),
         (("waits", "--at", "soon"), "seconds"),
         (("waits", "--at", "-1"), "--at"),

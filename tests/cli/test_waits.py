@@ -108,7 +108,7 @@ def test_a_process_that_is_no_python() -> None:
         process.kill()
         process.wait()
     assert (answer.returncode, answer.stdout) == (1, "")
-    assert "is not a CPython 3.11 to 3.15" in answer.stderr
+    assert "is not a CPython 3.11 to 3.15 or a JVM" in answer.stderr
 
 
 @pytest.mark.parametrize(

@@ -51,10 +51,12 @@ def compare(
     weights: NDArray[np.int64],
     *,
     regular: bool = True,
+    unseen: float = 0.0,
 ) -> list[str]:
     """The parts whose share is wrong. `truth` is what a program told: time and visits per part.
 
-    `regular`: samples come at a fixed step of CPU time.
+    `regular`: samples come at a fixed step of CPU time. `unseen`: the share of samples that have no
+    stack, all of which may be of one part.
     """
     spent, visits = truth["spent"], truth["visits"]
     total, sampled = sum(spent.values()), sum(measured.get(part, 0) for part in spent)
@@ -64,7 +66,7 @@ def compare(
     wrong = []
     for part, ns in spent.items():
         true, seen = ns / total, measured.get(part, 0) / sampled
-        allowed = bound(true, visits[part] if regular else math.inf, count)
+        allowed = bound(true, visits[part] if regular else math.inf, count) + unseen
         if abs(true - seen) > allowed:
             wrong.append(f"{part}: true {true:.2%}, sampled {seen:.2%}, allowed ±{allowed:.2%}")
     return wrong

@@ -192,7 +192,7 @@ def impossible(stacks: Stacks, known: Trace, is_program: Callable[[str], bool]) 
     return found
 
 
-def marked_lines(program: Path) -> dict[int, str]:
+def marked_lines(program: Path, mark: str = "# line: ") -> dict[int, str]:
     """Lines of a program by their comment `# line: NAME`."""
     lines = enumerate(program.read_text().splitlines(), 1)
-    return {number: text.split("# line: ")[1] for number, text in lines if "# line: " in text}
+    return {number: text.split(mark)[1] for number, text in lines if mark in text}

@@ -38,6 +38,7 @@ def test_json_is_as_agreed() -> None:
         "top",
         "findings",
         "quality",
+        "spans",
     ]
     assert found["target"]["program"] == "app.py"
     assert found["duration_ns"] == 1_000 * MS

@@ -47,6 +47,8 @@ def test_json_has_every_key() -> None:
                 "start_ns": 100,
                 "wall_ns": 900,
                 "cpu_ns": 400,
+                "corrected_cpu_ns": None,
+                "taken_ns": None,
                 "run_delay_ns": None,
                 "steal_ns": None,
                 "wait_ns": {"preempted": 50},

@@ -14,8 +14,8 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "") -> str:
     path = _shown(str(done["path"]))
     if not os.path.exists(path):
         why = done.get("trouble") or (
-            "no CPython 3.11 to 3.15 was seen; "
-            "`sonde doctor` tells which interpreters can be recorded"
+            "no CPython 3.11 to 3.15 and no JVM from 17 on was seen; "
+            "`sonde doctor` tells what can be recorded"
         )
         return f"nothing was recorded: {why}"
     if not quality.get("taken"):
@@ -23,6 +23,8 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "") -> str:
         return f"{path} has no samples: {why}"
     lost = quality.get("events_lost", 0)
     words = f"{quality['taken']:,} samples{of}" + (f", {lost:,} lost" if lost else "")
+    if quality.get("without_objects"):
+        words += ", but no objects: those of CPython programs are not seen yet"
     every = all_of(done["mode"]["name"], path)
     return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {every}"
 

@@ -20,7 +20,7 @@ Rate = Annotated[
 ]
 What = Annotated[
     str,
-    typer.Option(metavar="LIST", help="What to record, of: cpu, locks, waits, threads."),
+    typer.Option(metavar="LIST", help="What to record, of: cpu, locks, waits, threads, objects."),
 ]
 Sampler = Annotated[
     str,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def attach(
     pid: Annotated[
-        str | None, typer.Argument(metavar="[PID]", help="A running CPython process.")
+        str | None, typer.Argument(metavar="[PID]", help="A running CPython or Java process.")
     ] = None,
     tree: Annotated[
         str | None,

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from sonde.views.selection import Selection
 
 VIEWS = (
-    "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "threads", "spans",
+    "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "threads",
+    "spans",
     "quality",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
@@ -72,7 +73,8 @@ def report(
             "--by",
             metavar="ASPECTS",
             help="Of locks: split the waiting by these, in this order: kind, lock, waiter_thread, "
-            "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain.",
+            "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain. "
+            "Of objects: class, site or context.",
         ),
     ] = None,
     at: Annotated[
@@ -92,6 +94,7 @@ def report(
       sonde report app.sonde waits --at 2.5
       sonde report app.sonde locks --span checkout
       sonde report app.sonde flat --taken queue
+      sonde report app.sonde objects --by site
       sonde report 'app.*.sonde' flat
     """
     files, view = _files_and_view(files)
@@ -101,8 +104,8 @@ def report(
         raise UsageError(f"--{time} is for the views {', '.join(OF_TIME)}, not for {view}")
     if merge_lines and view != "tree":
         raise UsageError(f"--merge-lines is for the view tree, not for {view}")
-    if by is not None and view != "locks":
-        raise UsageError(f"--by is for the view locks, not for {view}")
+    if by is not None and view not in ("locks", "objects"):
+        raise UsageError(f"--by is for the views locks and objects, not for {view}")
     if at is not None and view != "waits":
         raise UsageError(f"--at is for the view waits, not for {view}")
     moment = seconds("--at", at)
@@ -169,6 +172,10 @@ def _view(
         from sonde.views.waits import waits
 
         return waits(recording, selection, at_ns=None if at is None else round(at * 1e9))
+    if view == "objects":
+        from sonde.views.objects import objects
+
+        return objects(recording, selection, by=by or "class", top=top)
     if view == "threads":
         from sonde.views.threads import threads
 
@@ -202,10 +209,13 @@ def _print(
     if view in OF_LOCKS and not len(recording.lock_events) and "locks" not in _what(recording):
         line(out, "No locks were recorded; record them with: sonde run --what cpu,locks …")
         return
+    if view == "objects" and not len(recording.objects):
+        line(out, _no_objects(recording))
+        return
     options: dict[str, Any] = {}
     if view == "summary":
         options["path"] = recording.path
-    elif view in ("flat", "lines", "threads", "spans", *OF_LOCKS):
+    elif view in ("flat", "lines", "threads", "spans", "objects", *OF_LOCKS):
         options["top"] = top
     if view == "lines":
         options["recorded"] = recording.target.get("started")
@@ -216,6 +226,14 @@ def _print(
 def _what(recording: Recording) -> list[str]:
     what = recording.target.get("what")
     return what if isinstance(what, list) else []
+
+
+def _no_objects(recording: Recording) -> str:
+    if "objects" not in _what(recording):
+        return "No objects were recorded; record them with: sonde run --what cpu,objects …"
+    if not any(process.runtime == "hotspot" for process in recording.processes):
+        return "No objects were recorded: those of CPython programs are not seen yet."
+    return "No object was seen being made."
 
 
 def _nothing(recording: Recording, selection: Selection) -> str:

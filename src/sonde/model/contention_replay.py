@@ -35,7 +35,13 @@ ENTER, EXIT, HELD, FOUND = 1, 4, 5, 6
 LOOSE = 1 << 62
 """A number with this bit orders events, but says nothing of lost ones."""
 
-GIL, SHARED, PARKED = "gil", "shared", "parked"
+GIL, SHARED = "gil", "shared"
+MONITOR = "monitor"
+OWNED = frozenset({GIL, MONITOR})
+"""Wherever a wait for these is, it is for who has them."""
+PARK = "park"
+LIES_DOWN_AGAIN = frozenset({"parked", PARK})
+"""Who is woken does not have these yet, and may find them taken again."""
 
 PATIENCE_NS = 2_000_000_000
 """Events of locks without numbers of their own are put into order within this time."""
@@ -79,6 +85,8 @@ class _Lock:
     """Something was lost since the last release ..."""
     torn: bool = False
     """... or at any time."""
+    released: bool = False
+    """Somebody let go since the last one got it."""
     owner: tuple[int, int] | None = None
     """Who surely has it, as somebody waits who would have seen it let go."""
     woken: dict[int, tuple[int, int, int]] = field(default_factory=dict)
@@ -237,6 +245,7 @@ class Replay:
                 gaps.append(state.gap)
                 state.gap = False
                 state.owner = None
+                state.released = True
                 if woken:
                     woken.pop(thread, None)
                 silent = next((waiter for waiter, wait in waits.items() if wait.found), None)
@@ -252,9 +261,18 @@ class Replay:
                 first = state.base + len(untils)
                 # A release that came while the waiter was on its way to say so is its as well.
                 early = bool(untils) and untils[-1] > time
-                again_of = self._lies_down_again(state, thread, context, time) if woken else None
+                start, clean = time, state.gap and not early
+                again_of = None
+                if woken and (before_it := self._lies_down_again(state, thread, context, time)):
+                    again_of, woken_at = before_it
+                    if made_of == PARK:
+                        # Until it has run it does not know that it was overtaken.
+                        start, clean = woken_at, False
+                        while first > state.base and untils[first - 1 - state.base] > start:
+                            first -= 1
+                        early = False
                 waits[thread] = _Wait(
-                    time, context, first - early, state.gap and not early, again_of,
+                    start, context, first - early, clean, again_of,
                     before=time <= 0, found=type_ == FOUND,
                 )  # fmt: skip
             elif type_ == HELD:
@@ -262,6 +280,8 @@ class Replay:
                 if waits and not stale:
                     state.owner = (thread, context)
             else:
+                if made_of == MONITOR and type_ == ENTERED:
+                    self._let_go_unseen(state, thread, time)
                 wait = waits.pop(thread, None) or self._from_before(state, thread, time)
                 if wait is not None:
                     self._ended(lock, state, thread, wait, type_, time)
@@ -273,8 +293,31 @@ class Replay:
             state.last = max(state.last, time)
 
     @staticmethod
-    def _lies_down_again(state: _Lock, thread: int, context: int, time: int) -> int | None:
-        """The contention this one goes on with, if the thread did not have the lock in between.
+    def _let_go_unseen(state: _Lock, thread: int, time: int) -> None:
+        """Who gets a monitor gets it from another, who may not have told: it does so only if it has
+        to wake a thread of the kernel's."""
+        told, state.released = state.released, False
+        if told:
+            return
+        owner, state.owner = state.owner, None
+        if owner is None or owner[0] == thread:
+            owner, state.gap = (thread, NOBODY), True
+        before = state.until[-1] if state.until else 0
+        until = max(time, before)
+        oldest = next(iter(state.open.values()), None)
+        state.since.append(until if oldest is None else min(max(before, oldest.start), until))
+        state.until.append(until)
+        state.thread.append(owner[0])
+        state.context.append(owner[1])
+        state.gaps.append(state.gap)
+        state.gap = False
+
+    @staticmethod
+    def _lies_down_again(
+        state: _Lock, thread: int, context: int, time: int
+    ) -> tuple[int, int] | None:
+        """The contention this one goes on with, and when that ended, if the thread did not have the
+        lock in between.
 
         It surely did not if it let nothing go while others waited all the time, who would have
         made it tell.
@@ -283,7 +326,8 @@ class Replay:
         if woken is None or woken[1] != context:
             return None
         alone_since = state.alone >= woken[2] or not state.open
-        return woken[0] if not alone_since or time - woken[2] <= AGAIN_NS else None
+        surely = not alone_since or time - woken[2] <= AGAIN_NS
+        return (woken[0], woken[2]) if surely else None
 
     def _from_before(self, state: _Lock, thread: int, time: int) -> _Wait | None:
         """The wait that ends here without having begun: it began before the recording did."""
@@ -296,7 +340,8 @@ class Replay:
         self, lock: int, state: _Lock, thread: int, wait: _Wait, outcome: int, end: int
     ) -> None:
         held = state.base + len(state.until) - wait.first
-        whole = self._whole is not None and self._whole[wait.context] and self._made_of[lock] != GIL
+        signalled = self._whole is not None and self._whole[wait.context]
+        whole = signalled and self._made_of[lock] not in OWNED
         owner = None
         if outcome == ENTERED and held and not state.gap:
             # The time until the waiter runs again is the releaser's, too.
@@ -306,7 +351,7 @@ class Replay:
         tail = (NOBODY, NOBODY) if owner is None else owner
         number = self._taken + len(self._done)
         began = number if wait.again_of is None else wait.again_of
-        if outcome == ENTERED and not whole and self._made_of[lock] == PARKED:
+        if outcome == ENTERED and not whole and self._made_of[lock] in LIES_DOWN_AGAIN:
             state.woken[thread] = (began, wait.context, end)
         self._done.append(
             (thread, wait.context, lock, wait.start, max(end, wait.start), outcome, wait.before,

@@ -2,12 +2,14 @@
 
 To the interpreter nearly everything is one lock. That it was the lock of a queue, or the one on
 which a Condition lets its waiters sleep, shows in the frames between the program and the lock: the
-machinery of the standard library (CPython 3.11 to 3.15).
+machinery of the standard library (CPython 3.11 to 3.15; of Java see java_locks).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+
+from sonde.model import java_locks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,11 +20,12 @@ if TYPE_CHECKING:
 
 KINDS = (
     "gil", "lock", "rlock", "semaphore", "condition", "event", "barrier", "queue", "join", "future",
-    "import", "io", "process", "object",
+    "import", "io", "process", "object", "monitor", "rwlock", "park",
 )  # fmt: skip
-"""`process` is a lock between processes, `object` one inside an object of a C module."""
+"""`process` is a lock between processes, `object` one inside an object of a C module; `monitor` is
+Java's `synchronized`, `park` what a Java thread waits for in no way that is known here."""
 
-SIGNALS = frozenset({"condition", "event", "barrier", "queue", "join", "future"})
+SIGNALS = frozenset({"condition", "event", "barrier", "queue", "join", "future", "park"})
 """Kinds that are for waiting until another thread has done something."""
 
 BUILT_IN = "<built-in>"
@@ -87,7 +90,9 @@ class LockKinds:
         function: NDArray[np.int32] | Sequence[int],
         names: Sequence[str],
         files: Sequence[str],
+        runtimes: Sequence[str] | None = None,
     ) -> None:
+        self._runtimes = runtimes
         self._parent = parent
         self._function = function
         self._names = names
@@ -120,6 +125,8 @@ class LockKinds:
     def _site(self, context: int) -> Site:
         if context < 0:
             return Site("", -1, -1, False, False)
+        if self._is_java(int(self._function[context])):
+            return self._java_site(context)
         kind, sleeps, taken_back = "", False, False
         node = context
         # First the C function that waits, where it shows ...
@@ -151,6 +158,29 @@ class LockKinds:
         # Who gives a semaphore back held it: an owner, though the waiter sleeps for a signal.
         return Site(kind, site, self._own(site), sleeps and kind != "semaphore", sleeps)
 
+    def _is_java(self, function: int) -> bool:
+        return self._runtimes is not None and self._runtimes[function] == "hotspot"
+
+    def _java_site(self, context: int) -> Site:
+        kind, sleeps, inner = "", False, ""
+        node = site = context
+        while node >= 0:
+            name = self._names[int(self._function[node])]
+            found = java_locks.role(name)
+            site = node
+            if found is None:
+                break
+            if found.kind:
+                # What is innermost says whether it sleeps; whose lock it is the outermost.
+                if not kind:
+                    sleeps = found.waits and not java_locks.is_taken_back(inner, name)
+                kind = found.kind
+            inner = name
+            node = int(self._parent[node])
+        if not kind and inner:
+            kind, sleeps = "park", True
+        return Site(kind, site, self._own(site), sleeps and kind != "semaphore", sleeps)
+
     def _own(self, context: int) -> int:
         node = context
         while node >= 0:
@@ -162,12 +192,20 @@ class LockKinds:
 
 def is_library(file: str) -> bool:
     """Whether a file is of the standard library or of an installed package, not of the program."""
-    if not file or file.startswith("<"):
+    if not file or file.startswith("<") or java_locks.is_library(file):
         return True
     folders = file.split("/")[:-1]
     return any(
         folder in ("site-packages", "dist-packages") or _is_python(folder) for folder in folders
     )
+
+
+def is_machinery(name: str, file: str) -> bool:
+    """Whether a function lies between a program and what it waits for or lets go."""
+    if file == BUILT_IN:
+        return True
+    found = java_locks.role(name) if java_locks.is_library(file) else role(name, file)
+    return found is not None
 
 
 def role(name: str, file: str) -> Role | None:

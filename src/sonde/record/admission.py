@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .roster import Roster
 
 ANSWER_S = 1.0
+# Runtimes whose threads can only walk their own stacks.
+PERF_ONLY = frozenset({"hotspot"})
 # No execve takes longer to replace the old program.
 EXEC_NS = 1_000_000_000
 # A target without an agent after this long will not get one.
@@ -155,6 +157,8 @@ class Admission:
         self._roster.add(target)
         conduct = self.conduct
         conduct.order(target)
+        if "objects" in conduct.what and runtime == "cpython":
+            self._roster.tally.without_objects = True
         follow = int(self._config.get("children", True))
         socket.send_fds(
             connection,
@@ -179,9 +183,15 @@ class Admission:
         except OSError:
             self._roster.drop(target, None)
             return
+        armed = target.armed
+        if runtime in PERF_ONLY and armed.code != shm.SAMPLER_PERF:
+            why = armed.why_not_better or f"--sampler {armed.sampler} was asked for"
+            self.trouble = f"Java threads are sampled by perf events only, and {why}"
+            self._roster.drop(target, self.trouble)
+            self._tell({"refused": self.trouble, "pid": pid})
+            return
         self._roster.watch(pid)
         target.metrics = Metrics(target) if "threads" in conduct.what else None
-        armed = target.armed
         target.polls_waits = "waits" in conduct.what and not armed.wait_signals
         self._roster.tally.armed(armed)
         exact = int(armed.sampler == "perf-user")

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from .target import TargetProcess
 
 # Of threads the kernel tells, not the agent.
-_BITS = {"cpu": shm.WHAT_CPU, "waits": shm.WHAT_WAITS, "locks": shm.WHAT_LOCKS, "threads": 0}
+_BITS = {
+    "cpu": shm.WHAT_CPU,
+    "waits": shm.WHAT_WAITS,
+    "locks": shm.WHAT_LOCKS,
+    "objects": shm.WHAT_OBJECTS,
+    "threads": 0,
+}
 
 
 class Conduct:

@@ -33,6 +33,7 @@ class Contexts:
         # The same by row.
         self._function_of: list[tuple[str, str, int, str]] = []
         self._context_of: list[tuple[int, int, int]] = []
+        self._types: dict[tuple[str, str], int] = {}
         self.shared_locks: dict[int, int] = {}
         """Rows of the locks between processes, by the inode of the memory they lie in."""
 
@@ -50,6 +51,13 @@ class Contexts:
         if row is None:
             row = self._contexts[key] = self._writer.append("contexts", parent, function, line)
             self._context_of.append(key)
+        return row
+
+    def type(self, name: str, runtime: str) -> int:
+        key = (name, runtime)
+        row = self._types.get(key)
+        if row is None:
+            row = self._types[key] = self._writer.append("types", *key)
         return row
 
     def standing_for(self, what: str, runtime: str) -> int:

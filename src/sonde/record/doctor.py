@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
 from sonde.errors import SondeError
 
-from . import interpreters, machine, trial
+from . import interpreters, jvms, machine, trial
 from .interpreters import Interpreter
+from .jvms import JavaHome
 from .machine import Machine
 
 USE_ANOTHER = "run the program with CPython 3.11 or newer"
 BUILD_HERE = "build sonde on this machine, so that it fits this machine's C library"
+MEND_JAVA = "mend what is marked ✗ above; Java is sampled by perf only"
 MEND_ABOVE = "mend what is marked ✗ above; a statically linked Python cannot be entered"
 
 
@@ -49,10 +52,35 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class JvmVerdict:
+    """On one Java virtual machine."""
+
+    home: JavaHome
+    samples: int
+    problem: str | None
+    advice: str | None
+
+    @property
+    def ok(self) -> bool:
+        return self.samples > 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "path": self.home.path,
+            "version": self.home.version,
+            "ok": self.ok,
+            "samples": self.samples,
+            "problem": self.problem,
+            "advice": self.advice,
+        }
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     version: str
     machine: Machine
     verdicts: list[Verdict]
+    jvms: list[JvmVerdict]
     trouble: str | None
     """Why no trial recording could be made at all."""
 
@@ -73,6 +101,7 @@ class Diagnosis:
                 for c in self.machine.checks
             ],
             "interpreters": [verdict.to_json() for verdict in self.verdicts],
+            "jvms": [verdict.to_json() for verdict in self.jvms],
         }
 
 
@@ -94,7 +123,29 @@ def diagnose() -> Diagnosis:
     except SondeError as error:
         trouble = str(error)
     verdicts = [_verdict(i, agents.get(i.path), lacks, trials.get(i.path)) for i in found]
-    return Diagnosis(sonde.__version__, machine.examine(), verdicts, trouble)
+    return Diagnosis(sonde.__version__, machine.examine(), verdicts, _jvms(), trouble)
+
+
+def _jvms() -> list[JvmVerdict]:
+    lacks: dict[str, str] = {}
+    homes = jvms.found()
+    for home in homes:
+        try:
+            home.agent()
+        except SondeError as error:
+            lacks[home.path] = str(error)
+    trials: dict[str, trial.Trial] = {}
+    with contextlib.suppress(SondeError):  # told once, for the interpreters
+        trials = trial.record_jvms([home for home in homes if home.path not in lacks])
+    verdicts = []
+    for home in homes:
+        problem, _, advice = lacks.get(home.path, "it was not tried").partition("; ")
+        tried = trials.get(home.path)
+        if tried is not None:
+            problem, advice = tried.problem or "", MEND_JAVA if tried.problem else ""
+        samples = tried.samples if tried else 0
+        verdicts.append(JvmVerdict(home, samples, problem or None, advice or None))
+    return verdicts
 
 
 def _verdict(

@@ -19,7 +19,7 @@ from .modes import Mode
 
 DEFAULT_RATE = 1000
 HIGHEST_RATE = 20_000
-KINDS = ("cpu", "locks", "waits", "threads")
+KINDS = ("cpu", "locks", "waits", "threads", "objects")
 DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from . import shm
+
 if TYPE_CHECKING:
     from .target import TargetProcess
 
@@ -16,10 +18,13 @@ class LockEvent(NamedTuple):
     """As it was written, but by what lasts longer than a part's rows."""
 
     tid: int
+    """Or the number of a thread that the kernel does not know."""
     interpreter: int
     time: int
     lock: int
     kind: int
+    class_: str
+    """Of what is waited for, "" where it has none."""
     sequence: int
     type: int
     context: int
@@ -91,6 +96,11 @@ class OpenLocks:
         if event is not None:
             self._told_of.discard((tid, event.time))
 
+    def virtual(self) -> set[int]:
+        """The threads in here that the kernel does not know."""
+        events = (*self._waiting.values(), *self._holders.values())
+        return {event.tid for event in events if event.tid & shm.VIRTUAL}
+
     def repeat(self, carried: Callable[[int], int]) -> None:
         """Says again in a new part who waits and who holds; joined to the old one it is known."""
         for key, event in self._waiting.items():
@@ -104,11 +114,15 @@ class OpenLocks:
     def _again(self, event: LockEvent, carried: Callable[[int], int]) -> LockEvent:
         process = self._process
         event = event._replace(context=carried(event.context))
+        if event.tid & shm.VIRTUAL:
+            row = process.virtual_row(event.tid, event.time)
+        else:
+            row = process.time_of(event.tid, event.time).row(event.interpreter)
         process.writer.append(
             "lock_events",
-            process.time_of(event.tid, event.time).row(event.interpreter),
+            row,
             event.time - process.origin,
-            process.lock_row(event.lock, event.kind),
+            process.lock_row(event.lock, event.kind, event.class_),
             event.sequence,
             event.type,
             event.context,

@@ -17,12 +17,12 @@ NOTES_TID = 0xFFFFFFFF
 
 SLOT_FREE, SLOT_USED = 0, 1
 
-WHAT_CPU, WHAT_WAITS, WHAT_LOCKS, WHAT_NO_MORE = 1, 2, 4, 8
+WHAT_CPU, WHAT_WAITS, WHAT_LOCKS, WHAT_NO_MORE, WHAT_OBJECTS = 1, 2, 4, 8, 16
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
-REC_MARK, REC_NOTE = 7, 8
+REC_MARK, REC_NOTE, REC_TYPE, REC_OBJECT = 7, 8, 9, 10
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK = 1, 2, 3
 
@@ -79,7 +79,10 @@ LOCK = struct.Struct("<IHBB QQQ QQ II IHH Q II")
 LOCK_ENTER, LOCK_ENTERED, LOCK_GAVE_UP, LOCK_EXIT, LOCK_WAITED, LOCK_HELD = 1, 2, 3, 4, 5, 6
 LOCK_FOUND = 7
 # what a lock is made of, by number
-MADE_OF = ("", "gil", "semaphore", "parked", "shared")
+MADE_OF = ("", "gil", "semaphore", "parked", "shared", "monitor", "monitor-wait", "park")
+KIND_MONITOR = 5
+# in the place of a holder: a thread that the kernel does not know
+VIRTUAL = 1 << 63
 # size kind state flags | id | first_line name_len file_len table_len
 CODE = struct.Struct("<IHBB Q IIII")
 
@@ -87,6 +90,9 @@ CODE = struct.Struct("<IHBB Q IIII")
 MARK = struct.Struct("<IHBB QQ II")
 # size kind type flags | time | span parent | interpreter text_len
 NOTE = struct.Struct("<IHBB Q II II")
+
+# size kind state flags | time size | type every | keep count
+OBJECT = struct.Struct("<IHBB QQ QQ II")
 
 HELLO = struct.Struct("<II III I II")
 CONFIG = struct.Struct("<II QQ II II")

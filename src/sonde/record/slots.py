@@ -41,6 +41,10 @@ class _BrokenStackError(Exception):
     """A stack record continues one that never came."""
 
 
+class UnknownTypeError(KeyError):
+    """A record speaks of a type whose name has not come yet."""
+
+
 class Slot:
     """One slot's thread, as the recorder knows it."""
 
@@ -112,6 +116,10 @@ class Slot:
                     self._mark(at)
                 elif kind == shm.REC_NOTE:
                     self._note(at, state)
+                elif kind == shm.REC_TYPE:
+                    self._type(at)
+                elif kind == shm.REC_OBJECT:
+                    self._object(at, flags)
             except (KeyError, UnknownSpanError) as missing:
                 now = time.monotonic_ns()
                 self.stalled_since = self.stalled_since or now
@@ -121,7 +129,10 @@ class Slot:
                 if isinstance(missing, UnknownSpanError):
                     process.spans.given_up(missing.args[0])
                     continue
-                process.codes.add_native(missing.args[0], UNKNOWN)
+                if isinstance(missing, UnknownTypeError):
+                    process.types[missing.args[0]] = ""
+                else:
+                    process.codes.add_native(missing.args[0], UNKNOWN)
                 process.undescribed += 1
                 continue
             except _BrokenStackError:
@@ -184,42 +195,55 @@ class Slot:
         (_, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind, _,
          holder, number, _) = shm.LOCK.unpack_from(process.memory, at)  # fmt: skip
         process.spans.check(number)
+        of_type = started if type_ == shm.LOCK_ENTER else 0
+        if of_type not in process.types:  # before the stack, which is taken once only
+            raise UnknownTypeError(of_type)
         if type_ == shm.LOCK_ENTERED or type_ == shm.LOCK_GAVE_UP:
             context, interp = -1, self._interpreter
         else:
             context = self._stack_of(at, keep, count, flags, shm.LOCK.size)
             self._interpreter = interp
-        lock_row = process.lock_row(lock, kind)
+        class_ = process.types[of_type]
+        lock_row = process.lock_row(lock, kind, class_)
         append, origin, open_locks = process.writer.append, process.origin, process.open_locks
-        tid, span = self.tid, process.spans.row(number)
+        span = process.spans.row(number)
+        whose = holder if holder & shm.VIRTUAL else self.tid
         if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
             if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
                 now = origin
-            tid = process.tids.ours(holder)
-            time_ = process.time_of(tid, birth_of(process.pid, tid) or now)
-            time_.is_thread(started, now)
-            row = time_.row(interp)
+            if holder & shm.VIRTUAL:
+                row = process.virtual_row(holder, now)
+            else:
+                whose = process.tids.ours(holder)
+                time_ = process.time_of(whose, birth_of(process.pid, whose) or now)
+                time_.is_thread(started, now)
+                row = time_.row(interp)
             found = ENTER if started_sequence else FOUND
             type_ = HELD if type_ == shm.LOCK_HELD else found
-            event = LockEvent(tid, interp, now, lock, kind, sequence, type_, context, number)
+            event = LockEvent(
+                whose, interp, now, lock, kind, class_, sequence, type_, context, number
+            )
             (open_locks.holds if type_ == HELD else open_locks.waits)(event)
         else:
-            row = self.time.row(interp)
+            virtual = holder & shm.VIRTUAL
+            row = process.virtual_row(holder, now) if virtual else self.time.row(interp)
             if type_ == shm.LOCK_WAITED:
                 append(
                     "lock_events", row, started - origin, lock_row, started_sequence, ENTER,
                     context, span,
                 )  # fmt: skip
-                open_locks.waited(tid, kind, context, started, now)
+                open_locks.waited(whose, kind, context, started, now)
                 type_, context = shm.LOCK_ENTERED, -1
             elif type_ == shm.LOCK_ENTER:
                 open_locks.waits(
-                    LockEvent(tid, interp, now, lock, kind, sequence, type_, context, number)
+                    LockEvent(
+                        whose, interp, now, lock, kind, class_, sequence, type_, context, number
+                    )
                 )
             elif type_ == shm.LOCK_EXIT:
                 open_locks.let_go(lock, kind)
             else:
-                open_locks.ended(tid, lock, kind, now)
+                open_locks.ended(whose, lock, kind, now)
         append("lock_events", row, now - origin, lock_row, sequence, type_, context, span)
 
     def _code(self, at: int, kind: int) -> None:
@@ -243,7 +267,9 @@ class Slot:
         _, _, _, _, address, _, name_len, low, high = shm.CODE.unpack_from(self.process.memory, at)
         at += shm.CODE.size
         name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
-        insort(self.process.names.setdefault(address, []), (high << 32 | low, name))
+        names = self.process.names.setdefault(address, [])
+        if not (names and address & shm.VIRTUAL):  # told with each event, and never changed
+            insort(names, (high << 32 | low, name))
 
     def _mark(self, at: int) -> None:
         process = self.process
@@ -267,6 +293,26 @@ class Slot:
         elif type_ == shm.NOTE_MARK:
             row = self.time.row(interpreter)
             process.writer.append("marks", now - process.origin, row, text)
+
+    def _type(self, at: int) -> None:
+        _, _, _, _, type_, _, name_len, _, _ = shm.CODE.unpack_from(self.process.memory, at)
+        at += shm.CODE.size
+        name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
+        self.process.types[type_] = name
+
+    def _object(self, at: int, flags: int) -> None:
+        process = self.process
+        _, _, _, _, now, size, type_, every, keep, count = shm.OBJECT.unpack_from(
+            process.memory, at
+        )
+        if type_ not in process.types:
+            raise UnknownTypeError(type_)
+        context = self._stack_of(at, keep, count, flags, shm.OBJECT.size)
+        name = process.types[type_]
+        row = process.contexts.type(name, process.runtime) if name else -1
+        process.writer.append(
+            "objects", self.time.row(0), now - process.origin, context, row, size, every
+        )
 
     def _open_wait(self, at: int) -> None:
         _, _, _, flags, now, cpu, keep, count, interpreter, tid, thread_object, number, _ = (

@@ -34,6 +34,8 @@ class Tally:
         self.why_not_better: str | None = None
         self.not_entered: dict[str, str] = {}
         """Processes that belong to the session and are not in the recording, and why."""
+        self.without_objects = False
+        """Objects were asked for of a runtime whose agent does not see them."""
         # All counts are of the session; a part tells what came since the one before it was written.
         self._counted: dict[str, int] = {}
         self._written: dict[str, int] = {}
@@ -103,6 +105,7 @@ class Tally:
             "running_samples": running,
             "clock": "CLOCK_MONOTONIC",
             "not_entered": self.not_entered,
+            **({"without_objects": 1} if self.without_objects else {}),
             **total,
         }
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
 # one not seen for longer had ended.
 LOOK_NS = 100_000_000
+VIRTUAL_TID = 1 << 31
 
 
 # A name may be told this long before its thread is first seen.
@@ -75,6 +76,11 @@ class TargetProcess:
         self._lock_rows: dict[tuple[int, int], int] = {}
         self._counted: Container[str] | None = ()
         """What is captured at the moment; None: nothing, this is a pause."""
+        self._untyped: set[tuple[int, int]] = set()
+        """Locks of which nobody has told the type yet."""
+        self._virtual_rows: dict[int, int] = {}
+        self.types: dict[int, str] = {0: ""}
+        """What classes are called, by the number the agent gave them."""
         self.armed: Armed | None = None
         self.metrics: Metrics | None = None
         self.ended = False
@@ -229,18 +235,40 @@ class TargetProcess:
     def standing_for(self, what: str) -> int:
         return self.contexts.standing_for(what, self.runtime)
 
-    # ---- locks
+    def virtual_row(self, number: int, now: int) -> int:
+        """The row of a thread that the kernel does not know, by the number its runtime gave it.
 
-    def lock_row(self, address: int, kind: int) -> int:
-        row = self._lock_rows.get((address, kind))
+        In the place of a thread id it has that number, above all that the kernel gives.
+        """
+        row = self._virtual_rows.get(number)
         if row is None:
-            row = self._lock_rows[address, kind] = self._new_lock(address, kind)
+            names = self.names.get(number)
+            row = self._virtual_rows[number] = self.writer.append(
+                "threads", self.row, VIRTUAL_TID | number & (VIRTUAL_TID - 1),
+                names[-1][1] if names else "", 0, max(now - self.origin, 0), -1, -1, number,
+            )  # fmt: skip
         return row
 
-    def _new_lock(self, address: int, kind: int) -> int:
+    # ---- locks
+
+    def lock_row(self, address: int, kind: int, type_: str = "") -> int:
+        key = (address, kind)
+        row = self._lock_rows.get(key)
+        if row is None:
+            row = self._lock_rows[key] = self._new_lock(address, kind, type_)
+            if not type_:
+                self._untyped.add(key)
+        elif type_ and key in self._untyped:  # who let it go was drained before who waited
+            self._untyped.remove(key)
+            self.writer.update("locks", row, type=type_)
+        return row
+
+    def _new_lock(self, address: int, kind: int, type_: str) -> int:
         made_of = shm.MADE_OF[kind] if kind < len(shm.MADE_OF) else ""
+        if kind >= shm.KIND_MONITOR:
+            address &= 0xFFFFFFFF  # the identity hash; above it is what tells uses of it apart
         if made_of != "shared":
-            return self.writer.append("locks", self.row, address, made_of)
+            return self.writer.append("locks", self.row, address, made_of, type_)
         # Each process has it mapped elsewhere; the file behind it is the same.
         inode = inode_at(self.pid, address) or address
         row = self.contexts.shared_locks.get(inode)
@@ -325,6 +353,8 @@ class TargetProcess:
         self._cpu_before = self._turned_cpu - reader_ns
         self.codes.renew()
         self._lock_rows.clear()
+        self._untyped.clear()
+        self._virtual_rows.clear()
         self._forget_names(now)
         self.row = self._process_row()
         for slot in self._slots.values():
@@ -341,6 +371,7 @@ class TargetProcess:
         """Of threads that are over, told so long ago that no ring speaks of them any more."""
         known = {slot.thread_object() for slot in self._slots.values()}
         known |= {time_.thread_object for time_ in self._times.values()}
+        known |= self.open_locks.virtual()
         for address, names in list(self.names.items()):
             if address not in known and now - names[-1][0] > NAME_NS:
                 del self.names[address]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sonde.errors import UsageError
 from sonde.model.lock_kinds import LockKinds
 
+from . import shm
 from .open_locks import GIL
 from .quantities import parse_time
 
@@ -54,7 +55,8 @@ class Thresholds:
         limit = self._limits.get(subject)
         if limit is None or wait.ns <= limit:
             return
-        if subject == LOCK_WAIT and self._is_for_a_signal(wait.context):
+        owned = subject == GIL_WAIT or wait.kind == shm.KIND_MONITOR
+        if not owned and self._is_for_a_signal(wait.context):
             return  # an idle worker waits for its queue all day
         self._exceeded = f"{subject} of {wait.ns / 1e6:,.0f} ms"
 
@@ -69,5 +71,6 @@ class Thresholds:
             range(len(chain)),
             [name for name, *_ in chain],
             [file for _, file, *_ in chain],
+            [runtime for *_, runtime in chain],
         )
         return kinds.site(len(chain) - 1).signalling

@@ -14,6 +14,7 @@ from sonde.errors import SondeError
 from . import agents
 from .handle import Options, RecorderHandle
 from .interpreters import Interpreter
+from .jvms import JavaHome
 
 _PATIENCE_S = 20
 
@@ -35,27 +36,45 @@ class Trial:
 def record(interpreters: list[Interpreter]) -> dict[str, Trial]:
     """A trial of each, by path. A SondeError if no recorder can be started at all."""
     preload = agents.preload()
+    commands = {i.path: [i.path, "-I", "-S", "-c", _PROGRAM] for i in interpreters}
+    samples = _samples_of(commands, preload)
+    return {i.path: _judge(i, preload, samples[i.path]) for i in interpreters}
+
+
+def record_jvms(homes: list[JavaHome]) -> dict[str, Trial]:
+    """The same for JVMs; telling their settings keeps them busy for some milliseconds."""
+    preload = agents.preload()
+    commands = {home.path: [home.java, "-XshowSettings:all", "-version"] for home in homes}
+    trials: dict[str, Trial] = {}
+    for path, count in _samples_of(commands, preload).items():
+        problem = None
+        if not count:
+            said = _complaint(commands[path], {"LD_PRELOAD": str(preload)}, only_failure=True)
+            problem = f"it does not run: {said}" if said else NOTHING_CAME
+        trials[path] = Trial(count, problem)
+    return trials
+
+
+def _samples_of(commands: dict[str, list[str]], preload: Path) -> dict[str, int]:
+    """How many samples each command got, run one after the other into one recording."""
     with tempfile.TemporaryDirectory(prefix="sonde-doctor-") as folder:
         path = os.path.join(folder, "trial.sonde")
         recorder = RecorderHandle(Options(path, "doctor", ["sonde", "doctor"], os.getpid()))
         pids: dict[str, int] = {}
         try:
-            for interpreter in interpreters:
-                pids[interpreter.path] = _run(interpreter, preload, recorder.socket_path)
+            for path_, command in commands.items():
+                pids[path_] = _run(command, preload, recorder.socket_path)
         finally:
             recorder.say({"stop": True})
             recorder.finished()
         samples = _samples_by_pid(path)
-    return {
-        interpreter.path: _judge(interpreter, preload, samples.get(pids[interpreter.path], 0))
-        for interpreter in interpreters
-    }
+    return {path_: samples.get(pid, 0) for path_, pid in pids.items()}
 
 
-def _run(interpreter: Interpreter, preload: Path, socket_path: str) -> int:
+def _run(command: list[str], preload: Path, socket_path: str) -> int:
     environment = dict(os.environ) | {"LD_PRELOAD": str(preload), "SONDE_SOCKET": socket_path}
     process = subprocess.Popen(
-        [interpreter.path, "-I", "-S", "-c", _PROGRAM],
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -97,7 +116,7 @@ def _why_not(interpreter: Interpreter, preload: Path) -> str:
     return NOTHING_CAME
 
 
-def _complaint(command: list[str], more: dict[str, str]) -> str:
+def _complaint(command: list[str], more: dict[str, str], only_failure: bool = False) -> str:
     """The last line a command said on stderr, or how it died; empty if it did well."""
     try:
         done = subprocess.run(
@@ -112,6 +131,8 @@ def _complaint(command: list[str], more: dict[str, str]) -> str:
         )
     except subprocess.TimeoutExpired:
         return "it does not end"
+    if only_failure and not done.returncode:
+        return ""
     lines = done.stderr.strip().splitlines()
     if not lines and done.returncode:
         return f"it ends with code {done.returncode}"

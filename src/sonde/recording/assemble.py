@@ -33,12 +33,14 @@ from sonde.recording.tables import (
     Machine,
     Marks,
     Metrics,
+    Objects,
     Pauses,
     Process,
     Recording,
     Samples,
     Spans,
     Threads,
+    Types,
 )
 
 # What a file may expand to. A block's rows are limited, so an honest table of up to 17
@@ -309,6 +311,8 @@ def put_together(
         machine=Machine(**tables["machine"]),
         pauses=Pauses(**tables["pauses"]),
         spans=_spans(tables["spans"], tables["span_ends"]),
+        types=Types(**tables["types"]),
+        objects=Objects(**tables["objects"]),
         quality=quality,
         warnings=warnings,
     )
@@ -348,6 +352,7 @@ def _last_moment(tables: dict[str, Columns]) -> int:
             ("spans", "start_ns"),
             ("span_ends", "time"),
             ("lock_events", "time"),
+            ("objects", "time"),
             ("threads", "start_ns"),
             ("threads", "end_ns"),
             ("processes", "start_ns"),

@@ -13,7 +13,6 @@ Some things at a seam make the difference between a part alone and one that foll
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from sonde.recording import span_join
 from sonde.recording.format import RecordingError
+from sonde.recording.quality_join import joined_quality
 from sonde.recording.span_join import SpanJoin
 from sonde.recording.tables import (
     RUNNING,
@@ -34,20 +34,19 @@ from sonde.recording.tables import (
     Machine,
     Marks,
     Metrics,
+    Objects,
     Pauses,
     Process,
     Recording,
     Samples,
     Threads,
+    Types,
 )
 
 BEFORE = -1
 """The time of a row that holds the share of the next one that lies before the part."""
 
 Ints = NDArray[np.int64]
-
-# Everything else that is a number in quality is a count, and counts add up.
-_NO_COUNTS = frozenset({"rate_asked", "rate_achieved"})
 
 
 def alone(part: Recording) -> Recording:
@@ -68,6 +67,7 @@ def alone(part: Recording) -> Recording:
         lock_events=events,
         threads=replace(threads, start_ns=np.maximum(threads.start_ns, 0)),
         marks=replace(part.marks, time=np.maximum(part.marks.time, 0)),
+        objects=replace(part.objects, time=np.maximum(part.objects.time, 0)),
         spans=span_join.alone(part.spans),
         pauses=Pauses(np.maximum(pauses.start_ns, 0), np.maximum(pauses.end_ns, 0)),
     )
@@ -98,10 +98,8 @@ def join(parts: Sequence[Recording], path: str) -> Recording:
     last = int(parts[-1].target.get("duration_ns", 0))
     target["duration_ns"] = _clock(parts[-1]) - _clock(parts[0]) + last
     target["parts"] = len(parts)
-    quality = _quality([part.quality for part in parts])
-    quality.pop("rates", None)
-    if rates := _rates(parts):
-        quality["rates"] = rates
+    starts = [_clock(part) - _clock(parts[0]) for part in parts]
+    quality = joined_quality([part.quality for part in parts], starts)
     gap = _between(parts)
     if gap:
         quality["gap_ns"] = gap
@@ -163,51 +161,6 @@ def _between(parts: Sequence[Recording]) -> int:
     return gap
 
 
-def _quality(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    joined: dict[str, Any] = {}
-    for quality in parts:
-        for key, value in quality.items():
-            known = joined.get(key)
-            if _is_count(key, value) and _is_count(key, known):
-                joined[key] = known + value
-            elif key == "refused" and isinstance(known, dict):
-                joined[key] = {k: known.get(k, 0) + value.get(k, 0) for k in {*known, *value}}
-            elif value is not None or key not in joined:
-                joined[key] = value
-    # Means, by the CPU time of each part.
-    ran = [_positive(quality.get("running_samples")) for quality in parts]
-    rates = [_positive(quality.get("rate_achieved")) for quality in parts]
-    cpu = [n / rate if rate else 0.0 for n, rate in zip(ran, rates, strict=True)]
-    if 0 < (total := sum(cpu)) < math.inf:
-        asked = [_positive(quality.get("rate_asked")) for quality in parts]
-        joined["rate_achieved"] = round(sum(ran) / total, 1)
-        joined["rate_asked"] = round(sum(a * (c / total) for a, c in zip(asked, cpu, strict=True)))
-    return joined
-
-
-def _positive(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and value > 0 else 0.0
-
-
-def _rates(parts: Sequence[Recording]) -> list[list[int]]:
-    """When the rate was changed and to what, if it ever was; the first one comes first."""
-    found: list[list[int]] = []
-    for part in parts:
-        start = _clock(part) - _clock(parts[0])
-        told = part.quality.get("rates")
-        if not isinstance(told, list):
-            told = [[0, part.quality.get("rate_asked")]]
-        for change in told:
-            match change:
-                case [int(at), int(rate)] if not found or found[-1][1] != rate:
-                    found.append([at + start, rate])
-    return found if len(found) > 1 else []
-
-
-def _is_count(key: str, value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and key not in _NO_COUNTS
-
-
 def _renumbered(events: LockEvents) -> NDArray[np.uint64]:
     """Sequence numbers of a part alone: events repeated in it come just before its own.
 
@@ -250,7 +203,10 @@ class _Joined:
     def __init__(self) -> None:
         self._processes: list[Process] = []
         self._process_rows, self._thread_rows = _Rows(), _Rows()
-        self._functions, self._contexts, self._locks = _Rows(), _Rows(), _Rows()
+        self._functions, self._contexts = _Rows(), _Rows()
+        self._locks, self._types = _Rows(), _Rows()
+        self._lock_types: list[str] = []
+        self._objects: list[Objects] = []
         self._threads: list[dict[str, int]] = []
         self._names: list[str] = []
         self._samples: list[Samples] = []
@@ -269,20 +225,11 @@ class _Joined:
         process = self._add_processes(part, start)
         thread = self._add_threads(part, start, process)
         context = self._add_contexts(part)
-        lock = self._locks.places(
-            [
-                (int(process[owner]), address, made_of)
-                for owner, address, made_of in zip(
-                    part.locks.process.tolist(),
-                    part.locks.address.tolist(),
-                    part.locks.made_of,
-                    strict=True,
-                )
-            ]
-        )
+        lock = self._add_locks(part, process)
         # Whatever is missing between two parts, a span that goes on is the same.
         span = self._spans.add(spans, start, length, thread)
         self._add_pauses(part.pauses, start)
+        self._add_objects(part, start, thread, context)
         self._add_samples(part.samples, start, thread, context, span)
         events = part.lock_events
         if before is not None and (events.time < 0).any():
@@ -348,6 +295,33 @@ class _Joined:
             self._names[place] = name or self._names[place]
         return places
 
+    def _add_locks(self, part: Recording, process: Ints) -> Ints:
+        table = part.locks
+        owners = process[table.process].tolist()
+        keys = zip(owners, table.address.tolist(), table.made_of, strict=True)
+        places = self._locks.places(list(keys))
+        types = table.type or [""] * len(table)
+        for place, type_ in zip(places.tolist(), types, strict=True):
+            if place == len(self._lock_types):
+                self._lock_types.append(type_)
+            # A part that has seen only how it was let go does not know what it is.
+            self._lock_types[place] = self._lock_types[place] or type_
+        return places
+
+    def _add_objects(self, part: Recording, start: int, thread: Ints, context: Ints) -> None:
+        keys = list(zip(part.types.name, part.types.runtime, strict=True))
+        type_ = np.append(self._types.places(keys), -1)
+        table = part.objects
+        self._objects.append(
+            replace(
+                table,
+                thread=thread[table.thread].astype(np.uint32),
+                time=table.time + start,
+                context=context[table.context].astype(np.int32),
+                type=type_[table.type].astype(np.int32),
+            )
+        )
+
     def _add_contexts(self, part: Recording) -> Ints:
         """Places by row, and last for none."""
         functions, contexts = part.functions, part.contexts
@@ -404,7 +378,7 @@ class _Joined:
     ) -> Recording:
         functions = list(self._functions.number)
         contexts = np.array(list(self._contexts.number), dtype=np.int64).reshape(-1, 3)
-        locks = list(self._locks.number)
+        locks, types = list(self._locks.number), list(self._types.number)
 
         def threads(name: str, dtype: Any) -> Any:
             return np.array([row[name] for row in self._threads], dtype=dtype)
@@ -442,12 +416,15 @@ class _Joined:
                 np.array([process for process, _, _ in locks], dtype=np.uint32),
                 np.array([address for _, address, _ in locks], dtype=np.uint64),
                 [made_of for _, _, made_of in locks],
+                self._lock_types,
             ),
             lock_events=_concatenated(self._events),
             metrics=_concatenated(self._metrics),
             machine=_concatenated(self._machine),
             pauses=Pauses(*np.array(self._pauses, dtype=np.int64).reshape(-1, 2).T),
             spans=self._spans.table(),
+            types=Types([name for name, _ in types], [runtime for _, runtime in types]),
+            objects=_concatenated(self._objects),
         )
 
 

@@ -139,6 +139,7 @@ TABLES: tuple[Table, ...] = (
             Column("process", "u32", refers="processes"),
             Column("address", "u64"),
             Column("made_of", TEXT),
+            Column("type", TEXT, default=""),
         ),
     ),
     Table(
@@ -192,6 +193,24 @@ TABLES: tuple[Table, ...] = (
             _time("idle_ns"),
             _time("steal_ns"),
             _time("throttled_ns"),
+        ),
+    ),
+    Table(
+        "types",
+        (
+            Column("name", TEXT),
+            Column("runtime", TEXT),
+        ),
+    ),
+    Table(
+        "objects",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("context", "i32", refers="contexts"),
+            Column("type", "i32", refers="types"),
+            Column("size", "i64", low=0, high=2**56),
+            Column("every", "i64", low=0, high=2**56),
         ),
     ),
 )

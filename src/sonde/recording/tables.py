@@ -154,8 +154,10 @@ def no_pauses() -> Pauses:
 
 
 GIL, SEMAPHORE, PARKED, SHARED = "gil", "semaphore", "parked", "shared"
+MONITOR, MONITOR_WAIT, PARK = "monitor", "monitor-wait", "park"
 """What a lock is made of: the GIL, a semaphore of the process, a word in memory whose waiters are
-parked elsewhere (PyMutex), a semaphore between processes."""
+parked elsewhere (PyMutex), a semaphore between processes; of Java an object's monitor, what waits
+for its notify, and what LockSupport.park was called for."""
 
 ENTER, ENTERED, GAVE_UP, EXIT, HELD, FOUND = 1, 2, 3, 4, 5, 6
 """What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
@@ -172,7 +174,10 @@ class Locks:
 
     process: NDArray[np.uint32]
     address: NDArray[np.uint64]
+    """Of an object of Java, which moves, its identity hash."""
     made_of: list[str]
+    type: list[str] = field(default_factory=list)
+    """The class of what is waited for, "" where it has none; no list at all: nowhere."""
 
     def __len__(self) -> int:
         return len(self.made_of)
@@ -252,6 +257,51 @@ def no_locks() -> Locks:
     return Locks(np.zeros(0, np.uint32), np.zeros(0, np.uint64), [])
 
 
+@dataclass(frozen=True)
+class Types:
+    """Classes of objects that were sampled."""
+
+    name: list[str]
+    runtime: list[str]
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Objects that were sampled when they were made."""
+
+    thread: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    context: NDArray[np.int32]
+    """-1: its stack could not be decoded."""
+    type: NDArray[np.int32]
+    """-1: unknown."""
+    size: NDArray[np.int64]
+    every: NDArray[np.int64]
+    """Bytes between two samples, on average: an object of n bytes was sampled with probability
+    1 - exp(-n / every)."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+def no_types() -> Types:
+    return Types([], [])
+
+
+def no_objects() -> Objects:
+    return Objects(
+        thread=np.zeros(0, np.uint32),
+        time=np.zeros(0, np.int64),
+        context=np.zeros(0, np.int32),
+        type=np.zeros(0, np.int32),
+        size=np.zeros(0, np.int64),
+        every=np.zeros(0, np.int64),
+    )
+
+
 def no_lock_events() -> LockEvents:
     return LockEvents(
         thread=np.zeros(0, np.uint32),
@@ -284,3 +334,5 @@ class Recording:
     spans: Spans = field(default_factory=no_spans)
     metrics: Metrics = field(default_factory=no_metrics)
     machine: Machine = field(default_factory=no_machine)
+    types: Types = field(default_factory=no_types)
+    objects: Objects = field(default_factory=no_objects)

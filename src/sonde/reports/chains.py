@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from sonde.model.lock_kinds import BUILT_IN, WRAPPERS, is_library, role
+from sonde.model.lock_kinds import WRAPPERS, is_library, is_machinery
 from sonde.reports.names import ELLIPSIS, NAMELESS, clipped, printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CALLED_BY = " < "
-BEGINNINGS = ("Thread._bootstrap", "Thread._bootstrap_inner", "_contextvars.Context.run")
+BEGINNINGS = (
+    "Thread._bootstrap", "Thread._bootstrap_inner", "_contextvars.Context.run",
+    "java.lang.Thread.run", "java.lang.Thread.runWith",
+)  # fmt: skip
 """What every thread begins with, and nobody wants to read."""
 
 
@@ -25,7 +28,7 @@ def program(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     beginning of a thread. If nothing is left, everything is.
     """
     kept = list(frames)
-    while len(kept) > 1 and _is_machinery(kept[-1]):
+    while len(kept) > 1 and is_machinery(kept[-1]["name"], kept[-1]["file"]):
         kept.pop()
     if len(kept) > 1 and len(kept) < len(frames) and _is_wrapper(kept[-1]):
         kept.pop()
@@ -69,10 +72,6 @@ def spot(frame: dict[str, Any]) -> str:
     if short in NAMELESS and path.parent.name:
         short = f"{path.parent.name}/{short}"
     return f"{name} ({printable(short)}:{frame['line']})"
-
-
-def _is_machinery(frame: dict[str, Any]) -> bool:
-    return frame["file"] == BUILT_IN or role(frame["name"], frame["file"]) is not None
 
 
 def _is_wrapper(frame: dict[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from sonde.views.words import count
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.record.doctor import Diagnosis, Verdict
+    from sonde.record.doctor import Diagnosis, JvmVerdict, Verdict
     from sonde.record.machine import Machine
 
 _LABEL = 17
@@ -48,6 +48,10 @@ def render(result: Diagnosis, out: Console) -> None:
             alike.setdefault((verdict.problem, verdict.advice), []).append(verdict)
     for (problem, advice), verdicts in alike.items():
         _alike(out, verdicts, problem or "", advice)
+    if result.jvms:
+        heading(out, "Java virtual machines")
+    for jvm in result.jvms:
+        _jvm(out, jvm)
 
 
 def _facts(result: Diagnosis) -> list[str]:
@@ -125,6 +129,17 @@ def _interpreter(out: Console, verdict: Verdict) -> None:
     line(
         out, _mark(verdict.ok), (f"{interpreter.version:<{_VERSION}}", "bold"), path, (note, "dim")
     )
+
+
+def _jvm(out: Console, verdict: JvmVerdict) -> None:
+    note = f"  {count(verdict.samples, 'sample')}" if verdict.ok else ""
+    path = shortened(printable(verdict.home.path), out.width - _VERSION - 2 - len(note))
+    version = verdict.home.version or "unknown"
+    line(out, _mark(verdict.ok), (f"{version:<{_VERSION}}", "bold"), path, (note, "dim"))
+    if verdict.problem:
+        paragraph(out, printable(verdict.problem), indent=_VERSION + 2)
+    if verdict.advice:
+        _advise(out, verdict.advice, _VERSION + 2)
 
 
 def _wrapped(text: str, width: int) -> list[str]:

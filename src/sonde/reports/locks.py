@@ -25,7 +25,7 @@ _NUMBERS = 8 + 1 + BAR + 8 + 9 + 2
 
 KINDS = {
     "gil": "the GIL",
-    "rlock": "reentrant locks (RLock)",
+    "rlock": "reentrant locks",
     "lock": "locks",
     "semaphore": "semaphores",
     "condition": "conditions",
@@ -38,6 +38,9 @@ KINDS = {
     "io": "files and streams (their buffers' locks)",
     "process": "locks between processes",
     "object": "locks inside objects",
+    "monitor": "monitors (synchronized)",
+    "rwlock": "read-write locks",
+    "park": "being unparked",
 }
 
 

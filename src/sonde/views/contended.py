@@ -80,14 +80,7 @@ class Contended:
 
     @cached_property
     def chains(self) -> Chains:
-        recording = self.recording
-        contexts = recording.contexts
-        functions, identity = identities(recording)
-        line = np.maximum(contexts.line, 0).astype(np.int64)
-        span = int(line.max()) + 1 if len(line) else 1
-        merged = ContextTree(contexts.parent).merged(identity[contexts.function] * span + line)
-        node = np.append(merged.node, NOBODY)
-        return Chains(merged.tree, functions, merged.key // span, merged.key % span, node)
+        return chains_of(self.recording)
 
     @cached_property
     def function(self) -> Ints:
@@ -140,6 +133,17 @@ class Contended:
         return self.found.within(selection.start_ns, selection.end_ns), np.flatnonzero(keep)
 
 
+def chains_of(recording: Recording) -> Chains:
+    """The call chains of a recording."""
+    contexts = recording.contexts
+    functions, identity = identities(recording)
+    line = np.maximum(contexts.line, 0).astype(np.int64)
+    span = int(line.max()) + 1 if len(line) else 1
+    merged = ContextTree(contexts.parent).merged(identity[contexts.function] * span + line)
+    node = np.append(merged.node, NOBODY)
+    return Chains(merged.tree, functions, merged.key // span, merged.key % span, node)
+
+
 def contended(recording: Recording) -> Contended:
     """The waits of a recording, kept with it."""
     kept = vars(recording)
@@ -151,7 +155,9 @@ def contended(recording: Recording) -> Contended:
 
 def _contended(recording: Recording) -> Contended:
     events, contexts, functions = recording.lock_events, recording.contexts, recording.functions
-    kinds = LockKinds(contexts.parent, contexts.function, functions.name, functions.file)
+    kinds = LockKinds(
+        contexts.parent, contexts.function, functions.name, functions.file, functions.runtime
+    )
     waited_in = np.unique(events.context[events.context >= 0]).tolist()
     first = np.full(len(recording.locks), np.iinfo(np.int64).max)
     np.minimum.at(first, events.lock, events.sequence.astype(np.int64))

@@ -10,7 +10,7 @@ import numpy as np
 
 from sonde.model.contention import NOBODY, Contentions, Flags, Ints, summed
 from sonde.model.lock_kinds import KINDS, LockKinds
-from sonde.recording.tables import GIL, Recording
+from sonde.recording.tables import GIL, MONITOR, Recording
 from sonde.views.lock_names import Place, named
 from sonde.views.sources import Sources
 
@@ -58,10 +58,10 @@ def kinds_of(recording: Recording, found: Contentions, kinds: LockKinds) -> tupl
         site = kinds.site(context)
         table[context] = NUMBER.get(site.kind, UNKNOWN)
         signals[context] = site.signalling
-    is_gil = np.array([made_of == GIL for made_of in recording.locks.made_of], dtype=bool)
-    gil = is_gil[found.lock] if len(found) else np.zeros(0, dtype=bool)
+    gil, monitor = _made_of(recording, found, GIL), _made_of(recording, found, MONITOR)
     kind = np.where(gil, NUMBER["gil"], table[found.context])
-    signalling = signals[found.context] & ~gil
+    kind = np.where(monitor, NUMBER["monitor"], kind)
+    signalling = signals[found.context] & ~gil & ~monitor
 
     # Up to 3.13 `with lock` shows no C function; which lock it was shows where it was let go.
     released = np.full(len(recording.contexts) + 1, UNKNOWN, dtype=np.int64)
@@ -72,6 +72,12 @@ def kinds_of(recording: Recording, found: Contentions, kinds: LockKinds) -> tupl
     _as_the_neighbours(found, kind)
     kind[kind == UNKNOWN] = NUMBER["lock"]
     return kind, signalling
+
+
+def _made_of(recording: Recording, found: Contentions, what: str) -> Flags:
+    """Which waits were for locks that are made of `what`."""
+    table = np.array([made_of == what for made_of in recording.locks.made_of], dtype=bool)
+    return table[found.lock] if len(found) else np.zeros(0, dtype=bool)
 
 
 def _as_the_neighbours(found: Contentions, kind: Ints) -> None:
@@ -108,7 +114,9 @@ def locks_of(
         context, row, what = int(found.context[at]), int(found.lock[at]), int(kind[at])
         place = _place(recording, kinds.site(context).context)
         process = int(recording.locks.process[row])
-        if not found.whole[at] or _is_simple_queue(recording, context):
+        # Of a thread one waits for the end of, the name says more than that it is a thread.
+        lasting = what != NUMBER["join"] and _is_object(recording, context, row)
+        if not found.whole[at] or lasting:
             key = _Key(what, process, row)
         else:
             key = _Key(what, process, NOBODY, *place)
@@ -128,8 +136,10 @@ def _place(recording: Recording, context: int) -> tuple[int, int]:
     return int(recording.contexts.function[context]), int(recording.contexts.line[context])
 
 
-def _is_simple_queue(recording: Recording, context: int) -> bool:
-    """Its threads sleep on the queue itself, not on something made for one sleep."""
+def _is_object(recording: Recording, context: int, row: int) -> bool:
+    """Its threads sleep on the thing itself, not on something made for one sleep."""
+    if recording.locks.type and recording.locks.type[row]:
+        return True
     function = int(recording.contexts.function[context])
     return recording.functions.name[function].startswith("_queue.SimpleQueue.")
 
@@ -155,7 +165,15 @@ def _named(
             line,
         )
         text, short = named(place, sources, len(places) - 1)
+        type_ = recording.locks.type[key.row] if recording.locks.type and address else ""
+        if type_:
+            text, short = f"{type_}: {text}", f"{_simple(type_)} ({place.short})"
     return Lock(text, short, kind, address, key.process)
+
+
+def _simple(type_: str) -> str:
+    """A class without its package."""
+    return type_.rpartition(".")[2]
 
 
 def _gil(recording: Recording, found: Contentions, key: _Key) -> str:

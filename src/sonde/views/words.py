@@ -39,6 +39,15 @@ def brief(ns: float) -> str:
     return f"{minutes:.0f} min" if minutes < 600 else f"{minutes / 60:.0f} h"
 
 
+def amount(size: float) -> str:
+    """Three digits of bytes and a unit: 12.3 MiB, 450 B."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} B" if unit == "B" else f"{_three_digits(size)} {unit}"
+        size /= 1024
+    return f"{_three_digits(size)} TiB"
+
+
 def percent(share: float, digits: int = 0) -> str:
     """0.423 is 42 %; what is there but rounds to nothing is said to be less."""
     least = 10.0**-digits

@@ -78,11 +78,16 @@ class Bundle:
                 for lock in everything.locks
             ],
             "marks": [
-                {"time": time, "thread": thread, "text": text}
-                for time, thread, text in zip(
+                {
+                    "time": time,
+                    "thread": thread,
+                    "text": f"{text}, {duration / 1e6:.1f} ms" if duration else text,
+                }
+                for time, thread, text, duration in zip(
                     recording.marks.time.tolist(),
                     recording.marks.thread.tolist(),
                     recording.marks.text,
+                    recording.marks.duration_ns.tolist(),
                     strict=True,
                 )
             ],

@@ -96,8 +96,10 @@ class Books:
             alone=scenario.get("alone", True),
         )
 
-    def compare(self, name: str) -> list[str]:
-        """What is wrong about a scenario."""
+    def compare(
+        self, name: str, at_least: float = RECORDED, to_the_right: float = CHARGED
+    ) -> list[str]:
+        """What is wrong about a scenario; bounds are shares of the time that was waited."""
         truth = self.truth(name)
         mine = [part for part in self.parts if truth.waiter in part.waiter]
         recorded = sum(part.ns for part in mine)
@@ -117,9 +119,9 @@ class Books:
         wrong = []
         if recorded > truth.wall and truth.alone:
             wrong.append(f"{recorded} ns recorded, but it took {truth.wall} ns only")
-        if recorded < RECORDED * truth.slept:
+        if recorded < at_least * truth.slept:
             wrong.append(f"{recorded} ns recorded of {truth.slept} ns")
-        if right < CHARGED * (truth.slept - gil):
+        if right < to_the_right * (truth.slept - gil):
             wrong.append(f"{right} ns charged to {truth.owners} of {truth.slept - gil} ns")
         return [*wrong, *map(str, mine)] if wrong else []
 

@@ -17,6 +17,8 @@ const BEGINNINGS = new Set([
   "Thread._bootstrap",
   "Thread._bootstrap_inner",
   "_contextvars.Context.run",
+  "java.lang.Thread.run",
+  "java.lang.Thread.runWith",
 ]);
 
 /** The frames of a context, innermost first; `site` is the function that waits or holds. */
@@ -90,6 +92,8 @@ export function shortFile(file: string): string {
 /** Whether a file is of the standard library or of an installed package, not of the program. */
 export function isLibrary(file: string): boolean {
   if (!file || file.startsWith("<")) return true;
+  // A Java class tells its package, but no folder.
+  if (/^(java|javax|jdk|sun|com\/sun)\/.*\.java$/.test(file)) return true;
   return file
     .split("/")
     .slice(0, -1)

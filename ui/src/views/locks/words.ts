@@ -6,7 +6,7 @@ import type { Group } from "./regroup";
 
 export const KINDS: Record<string, string> = {
   gil: "the GIL",
-  rlock: "reentrant locks (RLock)",
+  rlock: "reentrant locks",
   lock: "locks",
   semaphore: "semaphores",
   condition: "conditions",
@@ -19,6 +19,9 @@ export const KINDS: Record<string, string> = {
   io: "files and streams (their buffers' locks)",
   process: "locks between processes",
   object: "locks inside objects",
+  monitor: "monitors (synchronized)",
+  rwlock: "read-write locks",
+  park: "being unparked",
 };
 
 export const TITLES: Record<Aspect, string> = {

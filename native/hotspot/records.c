@@ -1,0 +1,102 @@
+#define _GNU_SOURCE
+#include "records.h"
+
+#include "../core/guard.h"
+#include "structs.h"
+#include "vm.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// In the order of the names below: 17 keeps the first, 25 the second.
+enum { OS_THREAD_17, OS_THREAD, THREAD_ID, PENDING, NOTIFIED, OBJECT, FIELDS };
+static const struct {
+    const char *type, *field;
+} names[FIELDS] = {
+    {"JavaThread", "_osthread"},
+    {"Thread", "_osthread"},
+    {"OSThread", "_thread_id"},
+    {"JavaThread", "_current_pending_monitor"},
+    {"JavaThread", "_current_waiting_monitor"},
+    {"ObjectMonitor", "_object"},
+};
+static int64_t offsets[FIELDS];
+static bool known;
+
+static int open_vm(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    if (!strstr(info->dlpi_name, "/libjvm.so"))
+        return 0;
+    *(void **)arg = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    return 1;
+}
+
+typedef struct {
+    uint64_t from, value;
+    int path[2]; // fields to follow
+} read_job;
+
+static void read_body(void *arg)
+{
+    read_job *job = arg;
+    uint64_t at = job->from;
+    for (int i = 0; i < 2 && at; i++)
+        at = *(const uint64_t *)(uintptr_t)(at + (uint64_t)offsets[job->path[i]]);
+    job->value = at;
+}
+
+static uint64_t follow(uint64_t record, int first, int second)
+{
+    read_job job = {record, 0, {first, second}};
+    return record && sonde_guard_run(read_body, &job) ? job.value : 0;
+}
+
+static uint32_t tid_of(uint64_t record)
+{
+    int os_thread = offsets[OS_THREAD] >= 0 ? OS_THREAD : OS_THREAD_17;
+    return (uint32_t)follow(record, os_thread, THREAD_ID); // its lower half
+}
+
+void sonde_records_prepare(void)
+{
+    void *vm = NULL;
+    const void *me;
+    if (known)
+        return;
+    dl_iterate_phdr(open_vm, &vm);
+    if (!vm)
+        return;
+    for (int i = 0; i < FIELDS; i++)
+        offsets[i] = sonde_field_offset(vm, names[i].type, names[i].field);
+    for (int i = OS_THREAD + 1; i < FIELDS; i++)
+        if (offsets[i] < 0)
+            return;
+    // What is right for this thread is right for all.
+    known = (offsets[OS_THREAD] >= 0 || offsets[OS_THREAD_17] >= 0) && sonde_vm_thread(&me) &&
+            tid_of((uint64_t)(uintptr_t)me) == (uint32_t)syscall(SYS_gettid);
+}
+
+uint32_t sonde_record_tid(uint64_t record)
+{
+    uint32_t tid = known ? tid_of(record) : 0;
+    return tid && syscall(SYS_tgkill, getpid(), tid, 0) == 0 ? tid : 0;
+}
+
+// A monitor refers to its object by a weak handle: the address of a place that the collector knows,
+// which is just what a weak global reference of JNI is, but for that one's lowest bit (17 to 25).
+#define WEAK 1u
+
+jobject sonde_record_monitor(JNIEnv *env, uint64_t record, bool notified)
+{
+    int which = notified ? NOTIFIED : PENDING;
+    uint64_t place = known ? follow(record, which, OBJECT) : 0;
+    // As long as the thread waits for it, the monitor stays.
+    if (!place || place & 7 || follow(record, which, OBJECT) != place)
+        return NULL;
+    return (*env)->NewLocalRef(env, (jobject)(uintptr_t)(place | WEAK));
+}

@@ -1,0 +1,134 @@
+#define _GNU_SOURCE
+#include "stacks.h"
+
+#include "../core/guard.h"
+#include "../core/names.h"
+#include "../core/trap.h"
+#include "methods.h"
+#include "vm.h"
+#include "walk.h"
+
+#include <link.h>
+#include <string.h>
+
+#define MOST_FRAMES (SONDE_MAX_DEPTH - 2)
+_Static_assert(sizeof((sonde_thread *)0)->scratch >= MOST_FRAMES * sizeof(jvmtiFrameInfo),
+               "frames are put there: a Java thread's stack may be nearly used up");
+
+// ---- where the VM's own code lies
+
+static uintptr_t vm_from, vm_to;
+
+static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    if (!strstr(info->dlpi_name, "/libjvm.so"))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+            continue;
+        vm_from = info->dlpi_addr + p->p_vaddr;
+        vm_to = vm_from + p->p_memsz;
+    }
+    return 1;
+}
+
+void sonde_stacks_prepare(void) { dl_iterate_phdr(find_text, NULL); }
+
+// ---- by JVMTI
+
+uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde_event *event)
+{
+    jvmtiFrameInfo *frames = (jvmtiFrameInfo *)to->scratch;
+    jint count = 0;
+    if ((*jvmti)->GetStackTrace(jvmti, thread, 0, MOST_FRAMES, frames, &count))
+        count = -1;
+    uint64_t *out = sonde_stack(to);
+    sonde_known_refresh(to);
+    for (jint i = 0; i < count; i++) {
+        uint64_t id = sonde_method_id(to, frames[i].method);
+        uint64_t index = frames[i].location < 0 ? 0 : (uint64_t)frames[i].location + 1;
+        out[i] = id << SONDE_INSTR_BITS | (index & SONDE_INSTR_MASK);
+        if (!id)
+            count = -1;
+    }
+    if (count <= 0)
+        event->flags |= SONDE_UNDECODABLE;
+    else if (count == MOST_FRAMES)
+        event->flags |= SONDE_TRUNCATED;
+    return count < 0 ? 0 : (uint32_t)count;
+}
+
+// ---- from inside of the VM
+
+// Compiled code calls the slow path of leaving a monitor as a leaf (SharedRuntime and
+// InterpreterRuntime, 17 to 25): the thread is still in Java by its state, and has put down nowhere
+// where its last Java frame is. HotSpot is compiled with frame pointers, so the frames of the VM
+// lead there; its walker then begins as if a signal had come right after the call.
+#define MOST_VM_FRAMES 64
+#define LARGEST_VM_FRAME 65536
+
+typedef struct {
+    sonde_thread *to;
+    const uintptr_t *frame;
+    uint32_t depth;
+} below_job;
+
+enum { THREAD_EXIT = -8 }; // forte.cpp, 17 to 25
+
+static uint32_t walk(sonde_thread *to, ucontext_t *context)
+{
+    // Who joins it is woken when it has no frames any more.
+    static const uint64_t thread_ends;
+    const void *record;
+    sonde_java_frame *frames = (sonde_java_frame *)to->scratch;
+    sonde_java_trace trace = {sonde_vm_thread(&record), 0, frames};
+    if (trace.env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
+        sonde_vm.call_trace(&trace, MOST_FRAMES, context);
+    uint64_t *out = sonde_stack(to);
+    if (trace.count == THREAD_EXIT) {
+        out[0] = sonde_describe_native(to, &thread_ends, NULL, "[end of the thread]")
+                 << SONDE_INSTR_BITS;
+        return out[0] != 0;
+    }
+    sonde_known_refresh(to);
+    for (jint i = 0; i < trace.count; i++)
+        if (!(out[i] = sonde_java_word(to, &frames[i])))
+            return 0;
+    return trace.count < 0 ? 0 : (uint32_t)trace.count;
+}
+
+static void below_body(void *arg)
+{
+    below_job *job = arg;
+    const uintptr_t *frame = job->frame;
+    for (int i = 0; i < MOST_VM_FRAMES; i++) {
+        uintptr_t caller = frame[1], next = frame[0];
+        if (caller - vm_from >= vm_to - vm_from) {
+            ucontext_t context;
+            memset(&context, 0, sizeof context);
+            context.uc_mcontext.gregs[REG_RIP] = (greg_t)caller;
+            context.uc_mcontext.gregs[REG_RSP] = (greg_t)(frame + 2);
+            context.uc_mcontext.gregs[REG_RBP] = (greg_t)next;
+            job->depth = walk(job->to, &context);
+            return;
+        }
+        if (next - (uintptr_t)frame - 1 >= LARGEST_VM_FRAME || next & 7)
+            break;
+        frame = (const uintptr_t *)next;
+    }
+}
+
+uint32_t sonde_stack_below(sonde_thread *to, const void *frame, sonde_event *event)
+{
+    below_job job = {to, frame, 0};
+    if (!vm_to || !sonde_guard_run_unasked(below_body, &job))
+        job.depth = 0;
+    if (!job.depth)
+        event->flags |= SONDE_UNDECODABLE;
+    else if (job.depth == MOST_FRAMES)
+        event->flags |= SONDE_TRUNCATED;
+    return job.depth;
+}

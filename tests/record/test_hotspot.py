@@ -1,0 +1,205 @@
+"""Java programs, run and attached to: what is recorded, and what they must not notice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from attaching import attach, attached, begun, has_agent, until
+from java import Jdk
+from launching import PATIENCE_S, Interpreter, Run, clean_environment, must_run, run_command
+from sonde.recording.reader import read
+from sonde.recording.tables import Recording
+
+Keep = Callable[[str], Path]
+
+# Ways in, by the options that make `sonde attach` choose them.
+PROTOCOL, PTRACE = "-XX:+EnableDynamicAgentLoading", "-XX:+DisableAttachMechanism"
+
+
+class Attached:
+    """tests/targets/java/Attached.java, running."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        self.pid = int(process.stdout.readline())
+
+    def turns(self) -> int:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def end(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, err
+
+
+@contextmanager
+def running(jdk: Jdk, classes: Path, *options: str, threads: int = 2) -> Iterator[Attached]:
+    process = subprocess.Popen(
+        [jdk.java, *options, "-cp", classes, "Attached", str(threads)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    )
+    try:
+        yield Attached(process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def names(recording: Recording) -> set[str]:
+    return set(recording.functions.name)
+
+
+def without(run: Run) -> str:
+    """What the target itself said on stderr."""
+    return "".join(line for line in run.err.splitlines(True) if not line.startswith("sonde: "))
+
+
+# ---- run
+
+
+@pytest.mark.parametrize("users", [{}, {"JAVA_TOOL_OPTIONS": "-Dmine=1"}], ids=["", "options"])
+def test_a_program_sees_nothing_of_it(
+    jdk: Jdk, java_targets: Path, keep: Keep, users: dict[str, str]
+) -> None:
+    command = [jdk.java, "-Xmx128m", "-cp", java_targets, "Behaviour"]
+    environment = clean_environment(**users)
+    alone = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    run = run_command(keep("behaviour"), command, "--rate", "5000", env=environment)
+    assert (run.code, run.out, without(run)) == (7, alone.stdout, alone.stderr)
+    recording = run.recording
+    (process,) = recording.processes
+    assert (process.runtime, process.version) == ("hotspot", jdk.version)
+    assert recording.target["runtime"] == "hotspot"
+    assert {"Behaviour.main", "Behaviour.down"} <= names(recording)
+    row = recording.functions.name.index("Behaviour.main")
+    assert recording.functions.file[row] == "Behaviour.java"
+    assert recording.functions.runtime[row] == "hotspot"
+
+
+def test_java_starts_python_and_python_java(
+    jdk: Jdk, any_python: Interpreter, java_targets: Path, keep: Keep
+) -> None:
+    java = [jdk.java, "-cp", str(java_targets), "Family"]
+    code = f"""
+import subprocess, sys, time
+def burn():
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end: sum(range(1000))
+burn()
+sys.exit(subprocess.run({java!r}).returncode)
+"""
+    python = [any_python.path, "-c", code]
+    run = must_run(keep("family"), [*java, *python])
+    assert run.out.split() == ["java", "true"]
+    recording = run.recording
+    runtimes = [process.runtime for process in recording.processes]
+    assert runtimes == ["hotspot", "cpython", "hotspot"]
+    _, second, third = recording.processes
+    assert third.ppid == second.pid
+    assert {"Family.burn", "burn"} <= names(recording)
+    by_process = {int(recording.threads.process[t]) for t in recording.samples.thread.tolist()}
+    assert by_process == {0, 1, 2}
+
+
+def test_javac_compiles_the_same(jdk: Jdk, java_targets: Path, keep: Keep, tmp_path: Path) -> None:
+    sources = sorted(Path(__file__).parents[1].glob("**/*.java"))
+    made = []
+    for folder in ("alone", "recorded"):
+        command = [jdk.home / "bin" / "javac", "-d", tmp_path / folder, *sources]
+        if folder == "alone":
+            subprocess.run(command, env=clean_environment(), check=True, timeout=PATIENCE_S)
+        else:
+            recording = must_run(keep("javac"), command).recording
+        classes = sorted((tmp_path / folder).glob("*.class"))
+        made.append([(path.name, path.read_bytes()) for path in classes])
+    assert made[0] == made[1]
+    assert any(name.startswith("com.sun.tools.javac.") for name in names(recording))
+    assert recording.quality["undecodable"] < 0.05 * recording.quality["taken"]
+
+
+def test_a_jvm_killed_leaves_a_readable_recording(jdk: Jdk, java_targets: Path, keep: Keep) -> None:
+    for number in range(3):
+        path = keep("killed")
+        with running(jdk, java_targets) as target:
+            process = attach(target.pid, path, "--rate", "5000")
+            until(lambda path=path: begun(path), "samples are written", process)
+            time.sleep(0.05 * number)
+            os.kill(target.pid, signal.SIGKILL)
+            process.communicate(timeout=PATIENCE_S)
+        recording = read(path)
+        assert not recording.warnings
+        assert len(recording.samples)
+        assert {"spinner 0", "spinner 1"} & set(recording.threads.name)
+
+
+def test_without_perf_it_says_so_and_the_program_runs(
+    jdk: Jdk, java_targets: Path, keep: Keep
+) -> None:
+    command = [jdk.java, "-cp", java_targets, "Family"]
+    run = run_command(keep("refused"), command, "--sampler", "reader")
+    assert (run.code, run.out) == (0, "java true\n")
+    assert "Java threads are sampled by perf events only" in run.err
+    assert len(run.err.splitlines()) == 1
+
+
+# ---- attach
+
+
+@pytest.mark.parametrize("option", [PROTOCOL, PTRACE])
+def test_a_running_jvm_is_entered_and_left(
+    jdk: Jdk, java_targets: Path, keep: Keep, option: str
+) -> None:
+    with running(jdk, java_targets, option) as target:
+        attached(target.pid, keep("first"), "--for", "0.3")  # what stays, stays from here on
+        before = len(os.listdir(f"/proc/{target.pid}/fd"))
+        recording = attached(target.pid, keep("second"), "--for", "0.7").recording
+        way = "ptrace" if option == PTRACE else "attach protocol"
+        assert recording.target["entered"]["by"] == way
+        assert {"spinner 0", "spinner 1"} <= set(recording.threads.name)
+        assert {"Attached.work", "Attached.spin"} <= names(recording)
+        assert not has_agent(target.pid)
+        assert len(os.listdir(f"/proc/{target.pid}/fd")) == before
+        turns = target.turns()
+        until(lambda: target.turns() > turns, "it goes on")
+        assert target.end() == (0, "over\n", "")
+    assert not [name for name in os.listdir("/tmp") if name.endswith(f"_pid{target.pid}")]
+
+
+def test_entered_without_a_word_in_its_output(jdk: Jdk, java_targets: Path, keep: Keep) -> None:
+    """From 21 on the JVM would warn of agents that come by its attach protocol."""
+    with running(jdk, java_targets) as target:
+        attached(target.pid, keep("silent"), "--for", "0.3")
+        assert target.end() == (0, "over\n", "")
+
+
+def test_again_and_again_under_load(jdk: Jdk, java_targets: Path, keep: Keep) -> None:
+    with running(jdk, java_targets, threads=3) as target:
+        for _ in range(6):
+            attached(target.pid, keep("cycle"), "--for", "0.05", "--rate", "10000")
+        assert not has_agent(target.pid)
+        assert target.end() == (0, "over\n", "")
+
+
+def test_waits_weigh_what_they_took(jdk: Jdk, java_targets: Path, keep: Keep) -> None:
+    with running(jdk, java_targets, threads=1) as target:
+        recording = attached(target.pid, keep("waits"), "--for", "0.7", "--what", "waits").recording
+    assert recording.quality["waits"] > 0

@@ -1,0 +1,120 @@
+"""Java programs that keep books of their waits, and of what they make, on every JDK found."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from java import Jdk, compiled
+from launching import Run, clean_environment, must_run, sonde
+
+from truth.locks.books import Books
+
+PROGRAMS = Path(__file__).resolve().parent / "hotspot"
+RECORDED = 0.97
+CHARGED = 0.95
+# A thread that sleeps for the first time loads what it needs for that.
+SIGNALLED = 0.90
+# Of sampled objects: standard errors that an estimate may be off.
+SIGMAS = 5
+
+Record = Callable[..., Run]
+
+
+@pytest.fixture(scope="session")
+def record(
+    jdk: Jdk, keep: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Record:
+    """The truth program of that name, recorded at the first call."""
+    classes = compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    done: dict[str, Run] = {}
+
+    def get(name: str, *options: str) -> Run:
+        if name not in done:
+            command = [jdk.java, "-Xmx256m", "-cp", classes, name]
+            done[name] = must_run(keep(f"{name}-{jdk}"), command, *options)
+        return done[name]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def books(record: Record) -> Books:
+    run = record("Contention", "--what", "cpu,locks")
+    return Books(run.recording, run.told)
+
+
+@pytest.mark.parametrize("scenario", ["monitor", "crowd", "lock", "read", "semaphore"])
+def test_owners_are_charged(books: Books, scenario: str) -> None:
+    assert not books.compare(scenario, RECORDED, CHARGED)
+
+
+@pytest.mark.parametrize("scenario", ["notify", "condition", "queue", "latch", "future"])
+def test_signals(books: Books, scenario: str) -> None:
+    assert not books.compare(scenario, SIGNALLED, SIGNALLED)
+    mine = [row for row in books.view["rows"] if row["key"]["kind"] == books.truth(scenario).kind]
+    assert mine
+    assert all(row["signalling"] for row in mine)
+
+
+def test_rows_add_up(books: Books) -> None:
+    assert books.view["total_ns"] == sum(part.ns for part in books.parts) > 0
+    assert books.view["undecided"] == 0
+    assert books.recording.quality["events_lost"] == 0
+
+
+def test_locks_have_their_class(books: Books) -> None:
+    locks = books.recording.locks
+    types = set(zip(locks.made_of, locks.type, strict=True))
+    assert ("monitor", "java.lang.Object") in types
+    assert ("park", "java.util.concurrent.locks.ReentrantLock$NonfairSync") in types
+
+
+def test_objects(record: Record) -> None:
+    from sonde.views.objects import objects
+
+    run = record("Allocates", "--what", "cpu,objects")
+    found = objects(run.recording, by="site")
+    for type_, made in run.told.items():
+        rows = [row for row in found.rows if row.type == type_]
+        site = max(rows, key=lambda row: row.estimated_bytes).site
+        assert site is not None
+        assert site[0].name.startswith("Allocates.make")
+        count, seen = sum(row.estimated_count for row in rows), sum(row.count for row in rows)
+        assert abs(count - made) < SIGMAS * made / seen**0.5, type_
+    assert found.estimated_bytes == pytest.approx(
+        sum(row.estimated_bytes for row in found.rows), abs=len(found.rows)
+    )
+
+
+def test_deadlocks_of_a_running_program(jdk: Jdk, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Of two monitors and of two ReentrantLocks, and the program's output stays its own."""
+    import json
+
+    classes = compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    with subprocess.Popen(
+        [jdk.java, "-cp", classes, "Deadlock", "60000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=clean_environment(),
+    ) as target:
+        try:
+            assert target.stdout is not None
+            assert target.stdout.readline() == "ready\n"
+            done = sonde("waits", str(target.pid), "--json")
+            assert done.returncode == 0, done.stderr
+        finally:
+            target.kill()
+        assert target.stdout.read() == ""
+    told = json.loads(done.stdout)
+    stuck = [{told["waits"][i]["thread"] for i in cycle} for cycle in told["deadlocks"]]
+    assert sorted(map(sorted, stuck)) == [
+        ["first-second", "second-first"],
+        ["left-right", "right-left"],
+    ]
+    owners = {wait["thread"]: wait["owner_chain"] for wait in told["waits"] if wait["owner_chain"]}
+    assert any(f["name"] == "Deadlock.secondThenFirst" for f in owners["first-second"])
+    assert any(f["name"] == "Deadlock.rightThenLeft" for f in owners["left-right"])
