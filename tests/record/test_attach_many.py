@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attaching import Target, attach, attach_to, has_agent, traced, until
+from attaching import Target, attach, attach_to, has_agent, recorder_of, traced, until
 from environments import servers
 from launching import PATIENCE_S, TARGETS, Interpreter, sonde
 from serving import Server
 from sonde.errors import SondeError
-from sonde.recording.reader import read
+from sonde.recording.format import MAGIC
+from sonde.recording.reader import read, read_bytes
 from sonde.recording.tables import Recording
 from truth.stacks import Stacks
 
@@ -80,6 +81,13 @@ def recorded(path: Path) -> set[int]:
         return {process.pid for process in read(path).processes}
     except (SondeError, OSError):
         return set()  # nothing was written yet
+
+
+def recorded_again(path: Path) -> set[int]:
+    """Processes with samples in the part that another recorder has begun in the same file."""
+    data = path.read_bytes()
+    second = data.rfind(MAGIC)
+    return set(in_function(read_bytes(data[second:]), "burn")) if second > 0 else set()
 
 
 def in_function(recording: Recording, name: str) -> dict[int, int]:
@@ -228,6 +236,26 @@ def test_one_that_cannot_be_entered_costs_the_others_nothing(
     assert in_function(recording, "burn")[children[1]] > 0
     text = sonde("report", path, "quality").stdout
     assert "1 process that belonged to it could not be entered" in text
+
+
+def test_a_recorder_of_many_that_is_killed_is_replaced(any_python: Interpreter, keep: Keep) -> None:
+    path = keep("replaced")
+    with Target(any_python, "-c", FAMILY, options=("-W", "ignore")) as target:
+        everybody = {target.pid, *(int(word) for word in target.first[1:])}
+        burning = everybody - {target.pid}
+        with recording_of(path, "--tree", str(target.pid)) as process:
+            until(lambda: recorded(path) >= everybody, "all are recorded", process)
+            os.kill(recorder_of(process), signal.SIGKILL)
+            until(lambda: recorded_again(path) >= burning, "all are entered again", process)
+        until(lambda: not any(map(has_agent, everybody)), "the agents leave")
+        assert target.end()[0] == 0
+    said = process.said  # type: ignore[attr-defined]
+    assert "another one takes its place" in said
+    assert "of 3 processes, by 2 recorders after one another" in said
+    recording = read(path)
+    assert recording.target["parts"] == 2
+    assert len(recording.processes) == len(everybody)
+    assert recording.quality["gap_ns"] > 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

@@ -34,12 +34,14 @@ WHAT = "cpu,locks"
 class Steered:
     """tests/targets/steered.py, recorded one way or another, and its session's socket."""
 
-    def __init__(self, environment: Environment, path: Path, way: str, what: str = WHAT) -> None:
+    def __init__(
+        self, environment: Environment, path: Path, way: str, what: str = WHAT, *options: str
+    ) -> None:
         self.path, self.way = path, way
         script = str(TARGETS / "steered.py")
         command = [environment.path, script]
         if way == "run":
-            command = [*SONDE, "run", "-o", str(path), "--what", what, "--", *command]
+            command = [*SONDE, "run", "-o", str(path), "--what", what, *options, "--", *command]
         elif way == "api":
             command += [str(path), what]
         self.process = subprocess.Popen(
@@ -56,7 +58,9 @@ class Steered:
         first = self.output.readline()
         assert first, self.process.communicate()[1]
         self.pid = int(first)
-        self.attached = attach(self.pid, path, "--what", what) if way == "attach" else None
+        self.attached = (
+            attach(self.pid, path, "--what", what, *options) if way == "attach" else None
+        )
         until(lambda: sessions.find(self.pid), "a session", by=self.attached)
         self.orders = Orders(socket_of(str(self.pid)))
 
@@ -84,8 +88,8 @@ class Steered:
     def give(self, do: str, **more: Any) -> dict[str, Any]:
         return self.orders.give({"do": do, **more})
 
-    def end(self) -> Recording:
-        """The program ends, and with it the session."""
+    def end(self, what: Path | None = None) -> Recording:
+        """The program ends, and with it the session, which is read from `what` or its file."""
         if self.way == "api":
             self.do("end")
         if self.attached is not None:
@@ -95,7 +99,7 @@ class Steered:
         _, said = self.process.communicate(timeout=PATIENCE_S)
         assert self.process.returncode == 0, said
         assert "Traceback" not in said
-        recording = read(self.path)
+        recording = read(what or self.path)
         assert recording.warnings == []
         return recording
 
@@ -106,8 +110,8 @@ Make = Callable[..., Steered]
 def _making(environment: Environment, folder: Path) -> Iterator[Make]:
     made: list[Steered] = []
 
-    def make(way: str, what: str = WHAT) -> Steered:
-        made.append(Steered(environment, folder / f"{way}.sonde", way, what))
+    def make(way: str, what: str = WHAT, *options: str) -> Steered:
+        made.append(Steered(environment, folder / f"{way}.sonde", way, what, *options))
         return made[-1]
 
     yield make
@@ -219,6 +223,8 @@ def test_what_cannot_be_switched_on_is_said(steered_once: Make) -> None:
         it.give("what", list=["cpu", "locks"])
     with pytest.raises(SondeError, match="no wrap buffer"):
         it.give("dump", file="x.sonde")
+    with pytest.raises(SondeError, match="not written in parts"):
+        it.give("rotate")
     for wrong in (
         {"do": "rate", "hz": 0},
         {"do": "rate", "hz": "fast"},
@@ -254,6 +260,78 @@ def test_a_wait_counts_without_the_pause_in_it(steered: Make) -> None:
     for wait, ns in zip(waits.wait.tolist(), waits.length.tolist(), strict=True):
         longest[wait] = longest.get(wait, 0) + ns
     assert abs(max(longest.values()) - (300_000_000 - paused)) < 60_000_000
+
+
+# ---- where it is kept
+
+
+@pytest.mark.parametrize("way", ["run", "attach"])
+def test_parts_are_begun_by_order_also_in_a_pause(
+    steered_once: Make, tmp_path: Path, way: str
+) -> None:
+    it = steered_once(way, "cpu,locks,threads", "--mode", "continuous")
+    it.do("burn first 100")
+    assert it.give("rotate")["path"] == str(tmp_path / f"{way}.0002.sonde")
+    it.do("burn second 60")
+    it.give("rate", hz=4000)
+    it.give("stop")
+    it.give("rotate")
+    it.do("burn paused 60")
+    assert it.give("flush")["size"] == os.stat(tmp_path / f"{way}.0003.sonde").st_size
+    it.give("rotate")
+    it.give("start")
+    it.do("burn third 60")
+    status = it.give("status")
+    assert (status["mode"], status["part"], status["rate"]) == ("continuous", 4, 4000)
+    assert status["quality"]["taken"] > 100
+    recording = it.end(tmp_path / f"{way}.*.sonde")
+    assert recording.target["parts"] == 4
+    assert not recording.quality.get("gap_ns")
+    found = spent(recording, "first", "second", "paused", "third")
+    assert abs(found["first"] - 100) <= 4
+    assert abs(found["second"] - 60) <= 4
+    assert abs(found["third"] - 60) <= 4
+    assert found["paused"] == 0
+    assert [rate for _, rate in recording.quality["rates"]] == [1000, 4000]
+    # Three parts have their shares of one pause.
+    assert len(recording.pauses) == 1
+    paused = int((recording.pauses.end_ns - recording.pauses.start_ns).sum())
+    assert recording.quality["paused_ns"] == paused
+    parts = [read(tmp_path / f"{way}.{n:04d}.sonde") for n in range(1, 5)]
+    assert [len(part.pauses) for part in parts] == [0, 1, 1, 1]
+    (main,) = [row for row in threads(recording).rows if row.name == "MainThread"]
+    assert main.wall_ns <= recording.target["duration_ns"] - paused + 20_000_000
+    assert main.cpu_ns <= (100 + 60 + 60) * 1e6 + 150e6
+    # What was used in the pause is in no step of the metrics, and every step in one part only.
+    mine = recording.threads.name.index("MainThread")
+    used = recording.metrics.cpu_ns[recording.metrics.thread == mine]
+    assert int(used.sum()) <= (100 + 60 + 60) * 1e6 + 150e6
+    assert int(used.sum()) >= (100 + 60 + 60) * 1e6 - 60e6
+    assert len(recording.metrics) == sum(len(part.metrics) for part in parts)
+
+
+def test_a_flight_recorder_is_read_out_by_order(steered_once: Make, tmp_path: Path) -> None:
+    it = steered_once("run", WHAT, "--mode", "wrap", "--seconds", "20")
+    it.do("burn first 60")
+    it.give("stop")
+    dumped = sonde("ctl", str(it.pid), "dump", "asked.sonde", cwd=tmp_path)
+    asked = tmp_path / "asked.sonde"
+    assert dumped.stdout == f"dumped to {asked}\n", dumped.stderr
+    it.give("start")
+    it.do("burn second 60")
+    status = sonde("ctl", str(it.pid), "status").stdout
+    assert "Memory " in status
+    assert it.give("flush")["size"] > 0
+    with pytest.raises(SondeError, match="nothing was dumped: cannot write"):
+        it.give("dump", file=str(tmp_path / "nowhere" / "x.sonde"))
+    assert sonde("top", str(it.pid), "--once").returncode == 1
+    found = spent(read(asked), "first", "second")
+    assert (found["first"] >= 55, found["second"]) == (True, 0)
+    # The pause it was dumped in is told as far as it had come.
+    assert len(read(asked).pauses) == 1
+    assert read(asked).target["dumped"] == "asked for"
+    found = spent(it.end(), "first", "second")
+    assert min(found["first"], found["second"]) >= 55
 
 
 @pytest.mark.parametrize("way", ["run", "attach", "api"])
@@ -307,6 +385,8 @@ def test_the_command_line(steered_once: Make, tmp_path: Path) -> None:
         (["ctl", pid, "stop", "now"], 2, "takes nothing"),
         (["ctl", pid, "rate", "0"], 2, "must be between"),
         (["ctl", pid, "dump", "x"], 1, "no wrap buffer"),
+        (["ctl", pid, "rotate"], 1, "not written in parts"),
+        (["ctl", pid, "rotate", "now"], 2, "takes nothing"),
         (["ctl", str(os.getpid()), "status"], 1, "is not being recorded"),
         (["ctl", "999999999", "status"], 1, "no process"),
         (["ctl", str(tmp_path / "nothing"), "status"], 1, "no session"),

@@ -13,15 +13,27 @@ from typing import Any
 import pytest
 
 from attaching import Target, attach, has_agent, recorder_of, until
-from environments import Environment
-from launching import TARGETS, Interpreter, clean_environment, must_run, run_command, sampled, sonde
+from environments import Environment, environment_of
+from launching import (
+    TARGETS,
+    Interpreter,
+    Run,
+    clean_environment,
+    must_run,
+    run_command,
+    sampled,
+    sonde,
+)
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from sonde.views.locks import locks
 from sonde.views.quality import quality
+from sonde.views.spans import spans
+from truth import test_spans as known_spans
 from truth.locks.books import Books
 from truth.locks.conftest import doze
 from truth.locks.test_waits import OWNERS
+from truth.stacks import PROGRAMS
 
 __all__ = ["doze"]
 
@@ -120,6 +132,30 @@ def test_waits_and_owners_are_right_across_seams(
     books = Books(read(tmp_path), run.told)
     wrong = {name: found for name in SCENARIOS[program] if (found := books.compare(name))}
     assert not wrong
+
+
+def test_spans_are_whole_across_seams(any_python: Interpreter, tmp_path: Path) -> None:
+    """The truth of spans, told in many parts."""
+    run = must_run(
+        tmp_path / "x.sonde",
+        [environment_of(any_python).path, PROGRAMS / "spans.py"],
+        *("--rate", "2000", "--what", "cpu,waits,locks", "--mode", "continuous"),
+        *("--rotate", "130ms"),
+        env=clean_environment(PYTHONPATH=str(SOURCE)),
+    )
+    files = parts_of(tmp_path)
+    assert len(files) > 5
+    recorded = Run(run.code, run.out, run.err, tmp_path)
+    rows = {row.name: row for row in spans(recorded.recording).rows}
+    known_spans.test_cpu_time_is_that_of_the_span(recorded, rows)
+    known_spans.test_other_tasks_are_in_no_span_of_this_one(recorded)
+    known_spans.test_nesting_counts_and_wall_time(recorded, rows)
+    known_spans.test_waits_and_locks_are_asked_for_by_span(recorded, rows)
+    known_spans.test_marks_and_pauses_of_the_program(recorded)
+    # A span that is open at a seam stands in both parts, and is one.
+    alone = [read(file).spans for file in files]
+    assert sum(map(len, alone)) > len(recorded.recording.spans)
+    assert all((table.start_ns >= 0).all() for table in alone)
 
 
 def rss_kib(pid: int) -> int:

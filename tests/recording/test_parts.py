@@ -21,6 +21,10 @@ from sonde.views.contended import contended
 ENTER, ENTERED, EXIT = 1, 2, 4
 SEAM = 100 * MS
 SESSION = "5e551011"
+TABLES = (
+    "threads", "samples", "marks", "locks", "lock_events", "spans", "pauses", "metrics", "machine",
+    "types", "objects",
+)  # fmt: skip
 
 
 def facts(part: int, clock: int, session: str = SESSION) -> dict[str, Any]:
@@ -37,27 +41,48 @@ def names(writer: Writer, *functions: str) -> list[int]:
     return contexts
 
 
-def people(writer: Writer, start: int, end: int, cpu: tuple[int, int]) -> None:
+def people(writer: Writer, start: int, end: int, cpu: tuple[int, int], type_: str = "") -> None:
     writer.append("processes", 1, 0, "cpython", "3.12.1", "", [], start, -1, "", 77)
     writer.append("threads", 0, 10, "owner", 0, start, end, cpu[0], 5)
     writer.append("threads", 0, 11, "waiter", 0, start, end, cpu[1], 6)
-    writer.append("locks", 0, 0xABC0, "semaphore")
+    writer.append("locks", 0, 0xABC0, "semaphore", type_)
+
+
+def used(writer: Writer, at: int, cpu: int) -> None:
+    """A step of the metrics."""
+    writer.append("metrics", 0, at, cpu, 1, 2, 3)
+    writer.append("machine", 0, at, cpu, 5, 6, 7)
 
 
 def whole() -> Recording:
-    """What happened: a sleep and a wait for a lock, both across the seam."""
+    """What happened: a sleep, a wait for a lock and spans, all across the seam."""
     writer = Writer(sink := MemorySink(), facts(1, 0))
-    people(writer, 0, 200 * MS, (150 * MS, 20 * MS))
+    people(writer, 0, 200 * MS, (150 * MS, 20 * MS), "Lock")
     main, work = names(writer, "main", "work")
     late = writer.append("contexts", main, writer.append("functions", "late", "f.py", 9), 9)
-    writer.append("samples", 0, 50 * MS, work, 50 * MS, 0)
-    writer.append("lock_events", 1, 60 * MS, 0, 1, ENTER, main)
+    outer = writer.append("spans", 0, 10 * MS, "outer")
+    short = writer.append("spans", 1, 20 * MS, "short")
+    writer.append("span_ends", short, 30 * MS)
+    inner = writer.append("spans", 0, 40 * MS, "inner", outer)
+    never = writer.append("spans", 1, 55 * MS, "never left")
+    writer.append("samples", 0, 50 * MS, work, 50 * MS, 0, inner)
+    writer.append("lock_events", 1, 60 * MS, 0, 1, ENTER, main, never)
     writer.append("marks", 70 * MS, 1, "before")
-    writer.append("samples", 0, 130 * MS, work, 80 * MS, 1)
-    writer.append("lock_events", 0, 140 * MS, 0, 2, EXIT, work)
+    writer.append("samples", 0, 130 * MS, work, 80 * MS, 1, inner)
+    writer.append("span_ends", inner, 135 * MS)
+    later = writer.append("spans", 0, 136 * MS, "later", outer)
+    writer.append("lock_events", 0, 140 * MS, 0, 2, EXIT, work, later)
     writer.append("lock_events", 1, 141 * MS, 0, 3, ENTERED, -1)
-    writer.append("samples", 1, 150 * MS, late, 9 * MS, 0)
+    writer.append("samples", 1, 150 * MS, late, 9 * MS, 0, short)
+    writer.append("span_ends", later, 160 * MS)
+    writer.append("span_ends", outer, 165 * MS)
     writer.append("marks", 170 * MS, -1, "after")
+    for at, cpu in ((90 * MS, 80), (SEAM, 9), (200 * MS, 70)):
+        used(writer, at, cpu)
+    one, two = (writer.append("types", name, "hotspot") for name in ("One", "Two"))
+    writer.append("objects", 0, 45 * MS, work, one, 16, 512)
+    writer.append("objects", 1, 145 * MS, late, two, 32, 512)
+    writer.append("objects", 1, 146 * MS, -1, one, 64, 512)
     writer.quality({"taken": 3, "lost": 3, "rate_asked": 1000, "sampler": "perf"})
     writer.close({"duration_ns": 200 * MS})
     return read_bytes(b"".join(sink.chunks))
@@ -67,24 +92,47 @@ def in_parts(writer: Writer, second: Any) -> None:
     """The same with a seam in the middle; `second` is where the second part goes."""
     people(writer, 0, SEAM, (60 * MS, 15 * MS))
     main, work = names(writer, "main", "work")
-    writer.append("samples", 0, 50 * MS, work, 50 * MS, 0)
-    writer.append("lock_events", 1, 60 * MS, 0, 1, ENTER, main)
+    outer = writer.append("spans", 0, 10 * MS, "outer")
+    short = writer.append("spans", 1, 20 * MS, "short")
+    writer.append("span_ends", short, 30 * MS)
+    inner = writer.append("spans", 0, 40 * MS, "inner", outer)
+    never = writer.append("spans", 1, 55 * MS, "never left")
+    writer.append("samples", 0, 50 * MS, work, 50 * MS, 0, inner)
+    writer.append("lock_events", 1, 60 * MS, 0, 1, ENTER, main, never)
     writer.append("marks", 70 * MS, 1, "before")
+    for at, cpu in ((90 * MS, 80), (SEAM, 9)):
+        used(writer, at, cpu)
+    one = writer.append("types", "One", "hotspot")
+    writer.append("objects", 0, 45 * MS, work, one, 16, 512)
     writer.quality({"taken": 1, "lost": 1, "rate_asked": 1000, "sampler": "perf"})
     writer.end_part({"duration_ns": SEAM})
     writer.begin(second, facts(2, SEAM))
-    people(writer, 0, SEAM, (90 * MS, 5 * MS))
+    people(writer, 0, SEAM, (90 * MS, 5 * MS), "Lock")
     # Other functions come first here: what is the same has other numbers.
     (main,) = names(writer, "main")
     late = writer.append("contexts", main, writer.append("functions", "late", "f.py", 9), 9)
     work = writer.append("contexts", main, writer.append("functions", "work", "f.py", 1), 2)
-    writer.append("lock_events", 1, -40 * MS, 0, 1, ENTER, main)
-    writer.append("samples", 0, -1, work, 50 * MS, 1)
-    writer.append("samples", 0, 30 * MS, work, 30 * MS, 1)
-    writer.append("lock_events", 0, 40 * MS, 0, 2, EXIT, work)
+    never = writer.append("spans", 1, -45 * MS, "never left")
+    outer = writer.append("spans", 0, -90 * MS, "outer")
+    inner = writer.append("spans", 0, -60 * MS, "inner", outer)
+    writer.append("lock_events", 1, -40 * MS, 0, 1, ENTER, main, never)
+    writer.append("samples", 0, -1, work, 50 * MS, 1, inner)
+    writer.append("samples", 0, 30 * MS, work, 30 * MS, 1, inner)
+    writer.append("span_ends", inner, 35 * MS)
+    later = writer.append("spans", 0, 36 * MS, "later", outer)
+    writer.append("lock_events", 0, 40 * MS, 0, 2, EXIT, work, later)
     writer.append("lock_events", 1, 41 * MS, 0, 3, ENTERED, -1)
-    writer.append("samples", 1, 50 * MS, late, 9 * MS, 0)
+    # One that had ended, and is needed once more.
+    short = writer.append("spans", 1, -80 * MS, "short")
+    writer.append("span_ends", short, 0)
+    writer.append("samples", 1, 50 * MS, late, 9 * MS, 0, short)
+    writer.append("span_ends", later, 60 * MS)
+    writer.append("span_ends", outer, 65 * MS)
     writer.append("marks", 70 * MS, -1, "after")
+    used(writer, SEAM, 70)
+    two, one = (writer.append("types", name, "hotspot") for name in ("Two", "One"))
+    writer.append("objects", 1, 45 * MS, late, two, 32, 512)
+    writer.append("objects", 1, 46 * MS, -1, one, 64, 512)
     writer.quality({"taken": 2, "lost": 2, "rate_asked": 1000, "sampler": "perf"})
     writer.close({"duration_ns": SEAM})
 
@@ -112,7 +160,7 @@ def chains(recording: Recording, contexts: Any) -> list[list[tuple[str, int]]]:
 
 def same(one: Recording, other: Recording) -> None:
     """All tables, with contexts by what they stand for."""
-    for name in ("threads", "samples", "marks", "locks", "lock_events"):
+    for name in TABLES:
         first, second = getattr(one, name), getattr(other, name)
         for column in fields(first):
             a, b = getattr(first, column.name), getattr(second, column.name)
@@ -158,6 +206,75 @@ def test_each_part_alone_has_its_own_share(parts: list[Path]) -> None:
     # The repeated beginning brings the waiter's chain along, and no gap in the numbers.
     assert chains(second, contended(second).found.context) == [[("main", 2)]]
     assert contended(second).found.tail_thread.tolist() == [0]
+
+
+def test_spans_of_a_part_alone_lie_in_it(parts: list[Path]) -> None:
+    first, second = (read(path).spans for path in parts)
+    assert first.end_ns.tolist() == [-1, 30 * MS, -1, -1]
+    assert second.name == ["never left", "outer", "inner", "later", "short"]
+    assert second.start_ns.tolist() == [0, 0, 0, 36 * MS, 0]
+    assert second.end_ns.tolist() == [-1, 65 * MS, 35 * MS, 60 * MS, 0]
+    assert second.parent.tolist() == [-1, -1, 1, 1, -1]
+
+
+def test_a_span_is_one_although_a_part_is_missing(tmp_path: Path) -> None:
+    for number, (start, end) in {1: (10 * MS, None), 3: (-190 * MS, 5 * MS)}.items():
+        writer = Writer(tmp_path / f"{number}.sonde", facts(number, (number - 1) * SEAM))
+        people(writer, 0, SEAM, (0, 0))
+        (main,) = names(writer, "main")
+        span = writer.append("spans", 0, start, "long")
+        # One of the missing part that had ended: nobody knows any more when it began.
+        if end is not None:
+            writer.append("span_ends", span, end)
+            other = writer.append("spans", 1, -50 * MS, "other")
+            writer.append("span_ends", other, 0)
+        writer.append("samples", 0, 2 * MS, main, 2 * MS, 0, span)
+        writer.close({"duration_ns": SEAM})
+    recording = read(tmp_path)
+    assert recording.spans.name == ["long", "other"]
+    assert recording.spans.start_ns.tolist() == [10 * MS, 2 * SEAM]
+    assert recording.spans.end_ns.tolist() == [2 * SEAM + 5 * MS, 2 * SEAM]
+    assert recording.samples.span.tolist() == [0, 0]
+
+
+def test_a_pause_and_the_rates_go_across_a_seam(tmp_path: Path) -> None:
+    told: list[tuple[list[tuple[int, int]], dict[str, Any]]] = [
+        (
+            [(10, 20), (80, 100)],
+            {"rate_asked": 1000, "rate_achieved": 1000, "running_samples": 900, "paused_ns": 30},
+        ),
+        (
+            [(0, 100)],
+            {"rate_asked": 1000, "rate_achieved": None, "running_samples": 0, "paused_ns": 100},
+        ),
+        (
+            [(0, 5), (50, 60)],
+            {
+                "rate_asked": 400,
+                "rate_achieved": 500,
+                "running_samples": 150,
+                "paused_ns": 15,
+                "rates": [[0, 1000], [30 * MS, 100]],
+            },
+        ),
+        ([], {"rate_asked": 100, "rate_achieved": None, "running_samples": 0, "paused_ns": 0}),
+    ]
+    for number, (pauses, quality) in enumerate(told):
+        writer = Writer(tmp_path / f"{number}.sonde", facts(number + 1, number * SEAM))
+        people(writer, 0, SEAM, (0, 0))
+        for start, end in pauses:
+            writer.append("pauses", start * MS, end * MS)
+        writer.quality(quality)
+        writer.close({"duration_ns": SEAM})
+    recording = read(tmp_path)
+    found = zip(recording.pauses.start_ns.tolist(), recording.pauses.end_ns.tolist(), strict=True)
+    assert [(a // MS, b // MS) for a, b in found] == [(10, 20), (80, 205), (250, 260)]
+    assert recording.quality["paused_ns"] == 145
+    assert recording.quality["rates"] == [[0, 1000], [230 * MS, 100]]
+    # By CPU time: 0.9 s at 1000 asked for, 0.3 s at 400.
+    assert recording.quality["rate_asked"] == 850
+    assert recording.quality["rate_achieved"] == 875.0
+    assert read(tmp_path / "1.sonde").pauses.end_ns.tolist() == [SEAM]
 
 
 def test_a_long_silence_does_not_look_like_lost_events(tmp_path: Path) -> None:

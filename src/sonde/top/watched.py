@@ -45,6 +45,11 @@ class Watched:
         self._grew = time.monotonic()
         session = sessions.find(pid)
         if session is not None:
+            if not session.path:
+                raise SondeError(
+                    f"process {pid} is recorded in mode wrap, into memory; end that recording to "
+                    "watch it"
+                )
             self.path = session.path
             self.what = session.what
             self._follower = Follower(session.path)
