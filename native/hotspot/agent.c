@@ -9,6 +9,7 @@
 #include "methods.h"
 #include "natives.h"
 #include "objects.h"
+#include "records.h"
 #include "vm.h"
 #include "walk.h"
 
@@ -54,6 +55,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         sonde_vm_close();
         return error;
     }
+    sonde_records_prepare();
     sonde_events_tell_names(env);
     // Without them the rest is recorded all the same.
     if (sonde.config.what & SONDE_WHAT_LOCKS)

@@ -64,15 +64,14 @@ static void JNICALL on_compiled(jvmtiEnv *jvmti, jmethodID method, jint size, co
 
 // ---- threads
 
-static void tell_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, sonde_thread *to,
-                      uint64_t since)
+static void tell_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, uint64_t object,
+                      sonde_thread *to, uint64_t since)
 {
     jvmtiThreadInfo info;
     memset(&info, 0, sizeof info);
-    uint64_t record = sonde_vm_thread_of(env, thread);
-    if (!record || (*jvmti)->GetThreadInfo(jvmti, thread, &info))
+    if (!object || (*jvmti)->GetThreadInfo(jvmti, thread, &info))
         return;
-    sonde_write_thread(&to->ring, record, info.name, since);
+    sonde_write_thread(&to->ring, object, info.name, since);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
     (*env)->DeleteLocalRef(env, info.thread_group);
     (*env)->DeleteLocalRef(env, info.context_class_loader);
@@ -83,9 +82,9 @@ static void JNICALL on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread
     sonde_thread *me = sonde_enter();
     if (!me)
         return;
-    me->slot->thread_object = sonde_vm_thread_of(env, thread);
+    me->slot->thread_object = sonde_vm_own_object();
     me->named = true;
-    tell_name(jvmti, env, thread, me, me->slot->claimed_ns);
+    tell_name(jvmti, env, thread, me->slot->thread_object, me, me->slot->claimed_ns);
     sonde_leave(me);
 }
 
@@ -99,7 +98,8 @@ void sonde_events_tell_names(JNIEnv *env)
         return;
     if ((*jvmti)->GetAllThreads(jvmti, &count, &threads) == 0) {
         for (jint i = 0; i < count; i++) {
-            tell_name(jvmti, env, threads[i], notes, sonde_now());
+            uint64_t object = sonde_vm_object_of(env, threads[i]);
+            tell_name(jvmti, env, threads[i], object, notes, sonde_now());
             (*env)->DeleteLocalRef(env, threads[i]);
         }
         (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);

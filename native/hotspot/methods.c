@@ -77,6 +77,11 @@ SONDE_HOT uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
     return id;
 }
 
+uint64_t sonde_method_known(jmethodID method)
+{
+    return sonde_seen_find(sonde.seen, key_of(method));
+}
+
 // ---- the describer
 
 static pthread_mutex_t describing = PTHREAD_MUTEX_INITIALIZER;

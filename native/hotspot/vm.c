@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "vm.h"
 
+#include "records.h"
 #include "structs.h"
 
 #include <dlfcn.h>
@@ -12,6 +13,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 sonde_vm_t sonde_vm;
 
@@ -52,6 +55,11 @@ JavaVM *sonde_vm_here(void)
     JavaVM *vm = NULL;
     jsize count = 0;
     return created && created(&vm, 1, &count) == JNI_OK && count ? vm : NULL;
+}
+
+uint64_t sonde_vm_thread_of(JNIEnv *env, jthread thread)
+{
+    return (uint64_t)(*env)->GetLongField(env, thread, record_field);
 }
 
 static bool find_record(JNIEnv *env)
@@ -147,9 +155,15 @@ bool sonde_vm_make_walkable(const void *java_thread)
     return true;
 }
 
-uint64_t sonde_vm_thread_of(JNIEnv *env, jthread thread)
+#define NUMBERED ((uint64_t)1 << 32)
+
+uint64_t sonde_vm_own_object(void) { return NUMBERED | (uint32_t)syscall(SYS_gettid); }
+
+uint64_t sonde_vm_object_of(JNIEnv *env, jthread thread)
 {
-    return (uint64_t)(*env)->GetLongField(env, thread, record_field);
+    uint64_t record = sonde_vm_thread_of(env, thread);
+    uint32_t number = record ? sonde_record_tid(record) : 0;
+    return number ? NUMBERED | number : 0;
 }
 
 JNIEnv *sonde_vm_attach(void)

@@ -66,10 +66,24 @@ static uint64_t own_work(sonde_thread *thread, jint reason, bool is_java)
 // no frame for itself. There the return address is what lies on top of the stack,
 // or next below the caller's frame pointer. The stack is then told as the caller has it, which has
 // not yet lost control, or just got it back.
-static void walk_from_caller(sonde_java_trace *trace, const ucontext_t *context)
+//
+// What was guessed wrong may end anywhere: it is believed only if it ends where the thread's last
+// stack did.
+static bool ends_like_the_last(sonde_thread *thread, const sonde_java_trace *trace)
+{
+    if (trace->count <= 0 || !thread->depth)
+        return false;
+    uint64_t last = thread->frames[thread->buffer][thread->depth - 1] >> SONDE_INSTR_BITS;
+    jmethodID root = trace->frames[trace->count - 1].method;
+    return root && sonde_method_known(root) == last;
+}
+
+static void walk_from_caller(sonde_thread *thread, sonde_java_trace *trace,
+                             const ucontext_t *context)
 {
     jint reason = trace->count;
-    for (int saved = 0; saved <= 1 && trace->count <= 0; saved++) {
+    bool found = false;
+    for (int saved = 0; saved <= 1 && !found; saved++) {
         ucontext_t caller = *context;
         greg_t *registers = caller.uc_mcontext.gregs;
         const uintptr_t *stack = (const uintptr_t *)sonde_context_sp(context);
@@ -78,24 +92,25 @@ static void walk_from_caller(sonde_java_trace *trace, const ucontext_t *context)
         registers[REG_RIP] = (greg_t)stack[saved];
         registers[REG_RSP] = (greg_t)(stack + saved + 1);
         sonde_vm.call_trace(trace, MOST_FRAMES, &caller);
+        found = ends_like_the_last(thread, trace);
     }
-    if (trace->count <= 0)
+    if (!found)
         trace->count = reason;
 }
 
-static void is_thread(sonde_thread *thread, const JNIEnv *env, const void *record)
+// A Java thread is none yet in its first steps: not before it is one it is known as such.
+static void is_thread(sonde_thread *thread, const JNIEnv *env)
 {
-    if (thread->named)
+    if (!env || thread->named)
         return;
-    thread->slot->thread_object = env ? (uint64_t)(uintptr_t)record : 1;
+    thread->slot->thread_object = sonde_vm_own_object();
     thread->named = true;
 }
 
 void sonde_hotspot_is(sonde_thread *thread)
 {
     const void *record;
-    const JNIEnv *env = sonde_vm_thread(&record);
-    is_thread(thread, env, record);
+    is_thread(thread, sonde_vm_thread(&record));
 }
 
 SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *context,
@@ -103,7 +118,7 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
 {
     const void *record;
     JNIEnv *env = sonde_vm_thread(&record);
-    is_thread(thread, env, record);
+    is_thread(thread, env);
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;
     uint64_t native = sonde_native_at(thread, sonde_context_pc(context));
@@ -115,7 +130,7 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     if (trace.count == UNKNOWN_NOT_JAVA && sonde_vm_make_walkable(record))
         sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
     if (trace.count == UNKNOWN_JAVA || trace.count == NOT_WALKABLE_JAVA)
-        walk_from_caller(&trace, context);
+        walk_from_caller(thread, &trace, context);
     if (trace.count <= 0) {
         uint64_t role = own_work(thread, trace.count, env);
         if (!role)
