@@ -157,8 +157,8 @@ class Parts:
     def check_rotation(self) -> None:
         if not isinstance(self.store, Series):
             raise SondeError(
-                f"this session is not written in parts, but {self._mode['name']} "
-                "(--mode continuous makes parts that can be rotated)"
+                f"this session is not written in parts: its mode is {self._mode['name']} "
+                "(--mode continuous makes parts)"
             )
 
     # ---- what only a flight recorder does

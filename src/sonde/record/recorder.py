@@ -425,7 +425,7 @@ class Recorder:
         self._admission.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
-        if self._parts.refused is not None:
+        if self._parts.refused is not None and self._admission.origin is not None:
             self._next_part()  # there may be room again, if only for the last words
         for target in self._roster:
             target.finish(ended=False, exit_=None)
