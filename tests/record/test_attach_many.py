@@ -28,7 +28,7 @@ Keep = Callable[[str], Path]
 USAGE, FAILURE = 2, 1
 # The kinds of tests/targets/children.py: in which ways processes are started.
 KINDS = 20
-CHILD_NS = 150_000_000
+CHILD_NS = 300_000_000
 ENOUGH = 20
 ANSWERS = 100
 

@@ -9,6 +9,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sonde.errors import SondeError
@@ -23,6 +24,8 @@ from .runtime import Runtime
 SCRIPT_S = 0.1
 # From the agent's first step in the target to its first word.
 STEER_S = 2.0
+# A process is looked at anew after this long without a safe moment in it.
+LOOK_ANEW_MS = 250
 # How long it may wait for the GIL.
 GIL_S = 5.0
 
@@ -46,7 +49,8 @@ class Entry:
         self.gone = False
         self.over = self.already = False
         """Another recording has it."""
-        self._order = inject.Patience()
+        self._patience = inject.Patience(LOOK_ANEW_MS)
+        self._ended = False
         self._socket_path = socket_path
         self._words: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._wake = wake
@@ -58,7 +62,8 @@ class Entry:
 
     def end(self) -> None:
         """No further try; waits for one under way, in whose middle the target cannot be left."""
-        self._order.end()
+        self._ended = True
+        self._patience.end()
         self._words.put({"exited": self.process.pid})
         self._thread.join()
 
@@ -144,14 +149,7 @@ class Entry:
             return f"{tracer} traces it already"
         if isinstance(process.runtime, Jvm) and not is_up(process.pid):
             return "its JVM is not up yet"
-        self.injection = done = inject.inject(
-            process.pid,
-            process.runtime,
-            process.agent,
-            "sonde_agent_attach",
-            self._socket_path,
-            self._order,
-        )
+        self.injection = done = self._inject()
         if done.outcome == inject.GONE:
             raise Gone(f"process {process.pid} exited before it could be entered")
         if done.why_not is not None:
@@ -165,6 +163,24 @@ class Entry:
         if not self._expect(STEER_S, "steered", "admitted"):
             return "the agent in it does not answer"
         return None
+
+    def _inject(self) -> inject.Injection:
+        """Until a safe moment is found; a program that comes up loads libraries meanwhile."""
+        process, tries, stopped = self.process, 0, 0
+        until = time.monotonic() + inject.PATIENCE_MS / 1000
+        while True:
+            done = inject.inject(
+                process.pid,
+                process.runtime,
+                process.agent,
+                "sonde_agent_attach",
+                self._socket_path,
+                self._patience,
+            )
+            tries, stopped = tries + done.tries, stopped + done.stopped_ns
+            over = self._ended or time.monotonic() > until
+            if done.outcome != inject.NO_SAFE_MOMENT or over:
+                return replace(done, tries=tries, stopped_ns=stopped)
 
     def _hear_agent(self) -> str | None:
         """Waits until the agent has begun, which takes the GIL; or why it has not."""

@@ -184,8 +184,8 @@ class RecorderHandle:
         return answer
 
     def _heard_end(self) -> bool:
-        """Its last word may lie unread in the socket."""
-        with contextlib.suppress(SondeError, ValueError):
+        """Its last word may lie unread in the socket; a SondeError if that tells why it went."""
+        with contextlib.suppress(ValueError):
             while self._done is None and select.select([self._socket], [], [], 0)[0]:
                 self._hear(FINISH_S)
         return self._done is not None
