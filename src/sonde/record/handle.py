@@ -150,7 +150,7 @@ class RecorderHandle:
 
     def hear(self) -> dict[str, Any]:
         """The next thing it says; after `done` there is no other."""
-        answer = self._hear(FINISH_S)
+        answer = self._done or self._hear(FINISH_S)
         if "done" in answer:
             self._end()
         return answer
