@@ -102,6 +102,10 @@ class TargetProcess:
             time_ = self._times[tid] = ThreadTime(self, tid, start or born, cpu)
         return time_
 
+    def is_armed(self) -> None:
+        """What the process used until now, to be entered, is nobody's to be sampled."""
+        self._cpu_before = process_cpu(self.pid)
+
     def thread_row(self, tid: int, born: int) -> int:
         """A row of the thread's, whichever interpreter it runs."""
         time_ = self.time_of(tid, born)
