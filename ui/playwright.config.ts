@@ -8,6 +8,8 @@ export default defineConfig({
   // One browser at a time: the machine that tests may be small, and the recordings are shared.
   workers: 1,
   timeout: 30_000,
+  // As with the other tests: what fails on a busy machine gets one second try, and is told.
+  retries: 1,
   forbidOnly: Boolean(process.env.CI),
   reporter: [["list"]],
   use: {

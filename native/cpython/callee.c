@@ -79,6 +79,9 @@ static uint64_t of_callable(sonde_thread *thread, PyObject *callable)
         PyTypeObject *made = (PyTypeObject *)callable;
         return lasts(made) ? sonde_describe_native(thread, &made->tp_name, NULL, made->tp_name) : 0;
     }
+    // A reader from another core may have found an object that is gone, and what was its type.
+    if (Py_TYPE(type) != &PyType_Type)
+        return 0;
     if (type->tp_call && lasts(type))
         return sonde_describe_native(thread, &type->tp_call, type->tp_name, "__call__");
     return 0;

@@ -45,11 +45,14 @@ test("lanes sorted by what matters", async ({ page, served }) => {
   const cpu = (await lanes(page)).map((row) => Number(row.split(" ")[0]));
   expect(cpu).toEqual([...cpu].sort((a, b) => b - a));
   await page.getByLabel("Sort lanes by").selectOption("name");
-  const names = await page.locator(".for-readers tbody th").allTextContents();
-  const sorted = [...names].sort((a, b) =>
-    a.localeCompare(b, "en", { numeric: true }),
-  );
-  expect(names).toEqual(sorted);
+  // The list is drawn anew with the next frame.
+  await expect(async () => {
+    const names = await page.locator(".for-readers tbody th").allTextContents();
+    const sorted = [...names].sort((a, b) =>
+      a.localeCompare(b, "en", { numeric: true }),
+    );
+    expect(names).toEqual(sorted);
+  }).toPass({ timeout: 10_000 });
 });
 
 test("the wheel zooms to microseconds, keys pan, and the address knows", async ({

@@ -190,6 +190,7 @@ class Admission:
             self._roster.drop(target, self.trouble)
             self._tell({"refused": self.trouble, "pid": pid})
             return
+        target.is_armed()
         self._roster.watch(pid)
         target.metrics = Metrics(target) if "threads" in conduct.what else None
         target.polls_waits = "waits" in conduct.what and not armed.wait_signals

@@ -128,6 +128,10 @@ class TargetProcess:
         """Whether that thread still has rows here."""
         return self._times.get(time_.tid) is time_
 
+    def is_armed(self) -> None:
+        """What the process used until now, to be entered, is nobody's to be sampled."""
+        self._cpu_before = process_cpu(self.pid)
+
     def thread_row(self, tid: int, born: int) -> int:
         """A row of the thread's, whichever interpreter it runs."""
         time_ = self.time_of(tid, born)
