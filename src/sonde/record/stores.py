@@ -161,14 +161,16 @@ def store_of(mode: dict[str, Any], path: str, append: bool) -> OneFile | Series 
 def write_whole(path: str, chunks: list[bytes]) -> int:
     """A file that appears under its name with everything in it, or not at all."""
     partial = f"{path}.partial"
-    sink = FileSink(partial)
+    sink: FileSink | None = None
     try:
+        sink = FileSink(partial)
         for chunk in chunks:
             sink.write(chunk)
         sink.close()
         os.replace(partial, path)
     except (SondeError, OSError) as error:
-        sink.close()
+        if sink is not None:
+            sink.close()
         with contextlib.suppress(OSError):
             os.unlink(partial)
         why = str(error) if isinstance(error, SondeError) else error.strerror
