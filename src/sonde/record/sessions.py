@@ -82,10 +82,12 @@ def running() -> list[RunningSession]:
 
 
 def _born(pid: int) -> int:
-    """When a process was started, in clock ticks since boot; 0 if there is none."""
+    """When a process was started, in clock ticks since boot; 0 if there is none, or its remains."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as f:
             stat = f.read()
-        return int(stat[stat.rfind(b")") + 2 :].split()[19])
+        state, *fields = stat[stat.rfind(b")") + 2 :].split()
+        # Nobody may ever look after one that was killed together with who started it.
+        return 0 if state in b"ZX" else int(fields[18])
     except (OSError, ValueError, IndexError):
         return 0
