@@ -5,6 +5,7 @@
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
                                         recorder page attach top cycles hotspot hotspot-locks
+                                        fleet
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -23,6 +24,7 @@ import accuracy
 import attach
 import cycles
 import evaluation
+import fleet
 import hotspot
 import hotspot_locks
 import interpreters
@@ -53,6 +55,7 @@ PARTS = (
     "cycles",
     "hotspot",
     "hotspot-locks",
+    "fleet",
 )
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
@@ -151,6 +154,9 @@ class Bench:
 
     def hotspot_locks(self, section: Section) -> None:
         hotspot_locks.report(section, self.quick)
+
+    def fleet(self, section: Section) -> None:
+        fleet.report(section, self.scratch, self.quick)
 
 
 def options() -> argparse.Namespace:
