@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,13 @@ def alone(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> tupl
 def test_every_view(alone: tuple[Path, Path]) -> None:
     file, store = alone
     for view in VIEWS:
-        code, text, err = asked("report", file, *view, "--json")
+        code, reported, err = asked("report", file, *view, "--json")
         assert code == 0, err
-        reported, stored = answered("report", file, *view), answered("fleet", "report", store, *view)
-        assert stored == without_chains(view, reported), view
-        if stored == reported:
-            assert asked("fleet", "report", store, *view, "--json")[1] == text, view
+        _, stored, _ = asked("fleet", "report", store, *view, "--json")
+        if "--thread" in view and view[0] == "locks":
+            assert json.loads(stored) == without_chains(view, json.loads(reported)), view
+        else:
+            assert stored == reported, view
 
 
 def test_a_recording_against_itself(alone: tuple[Path, Path]) -> None:

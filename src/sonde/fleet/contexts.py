@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.fleet.hashes import NONE
-from sonde.views.profile import UNDECODABLE, Function
+from sonde.views.profile import UNDECODABLE, Function, in_order
 
 if TYPE_CHECKING:
     from sonde.fleet.asked import Asked
@@ -71,7 +71,7 @@ def functions_of(asked: Asked) -> Functions:
             *(table[name].to_pylist() for name in ("name", "file", "line", "runtime")), strict=True
         )
     ]
-    functions = sorted({*rows, UNDECODABLE})
+    functions = in_order(rows)
     place = {function: i for i, function in enumerate(functions)}
     hashes = numbers(table, "function")
     order = np.argsort(hashes)

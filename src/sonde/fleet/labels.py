@@ -53,13 +53,21 @@ def given(texts: Sequence[str]) -> dict[str, str]:
 def labels_of(recording: Recording, told: Mapping[str, str]) -> Labels:
     """What was told, and what the recording itself says: its program is a service, unless told."""
     target = recording.target
-    program = PurePath(str(target.get("program") or "")).name
     known: dict[str, str | None] = dict.fromkeys(LABELS)
-    known["service"] = program.removesuffix(".py") or UNNAMED
+    known["service"] = _service(target)
     known["host"] = str(target.get("host") or socket.gethostname())
     for name in LABELS:
         known[name] = told.get(name) or known[name]
     return Labels(known, {name: value for name, value in told.items() if name not in LABELS})
+
+
+def _service(target: Mapping[str, Any]) -> str:
+    """The program; of an interpreter what it runs."""
+    program = PurePath(str(target.get("program") or "")).name
+    argv = target.get("argv")
+    if program.startswith(("python", "java")) and isinstance(argv, list):
+        program = next((str(one) for one in argv[1:] if not str(one).startswith("-")), program)
+    return PurePath(program).name.removesuffix(".py") or UNNAMED
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,23 @@ def locks(asked: Asked, *, by: Sequence[str] = DEFAULT, top: int | None = None) 
     return _Locks(asked, tuple(by)).result(top)
 
 
+@dataclass
+class _Sums:
+    wait_ns: int = 0
+    signalling_ns: int = 0
+    count: int = 0
+    max_ns: int = 0
+    histogram: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, row: dict[str, Any]) -> None:
+        """The waits of one length of the histogram."""
+        self.wait_ns += row["wait_ns"]
+        self.signalling_ns += row["signalling_ns"]
+        self.count += row["count"]
+        self.max_ns = max(self.max_ns, row["max_ns"])
+        self.histogram.append((1 << row["bucket"], row["count"]))
+
+
 class _Locks:
     def __init__(self, asked: Asked, by: tuple[str, ...]) -> None:
         self.asked = asked
@@ -44,66 +61,56 @@ class _Locks:
 
     def result(self, top: int | None) -> Locks:
         blames = self.asked.blames
-        # One row for all: its figures are those of every wait.
-        everything = self._summed([]).to_pyarrow().to_pylist()[0]
         unknown = blames.filter(blames.owner_thread.isnull()).ns.sum().to_pyarrow().as_py()
         undecided = self.asked.recordings.undecided.sum().to_pyarrow().as_py()
+        everything = self._summed([]).get((), _Sums())
         return Locks(
             by=self.by,
-            total_ns=everything["wait_ns"] or 0,
-            signalling_ns=everything["signalling_ns"] or 0,
+            total_ns=everything.wait_ns,
+            signalling_ns=everything.signalling_ns,
             unknown_ns=unknown or 0,
-            count=everything["count"] or 0,
+            count=everything.count,
             undecided=undecided or 0,
             rows=self._rows(top),
             chains=self._chains(top),
         )
 
-    def _waits(self, columns: list[str]) -> Any:
-        """What each wait adds up to below each value of these columns."""
+    def _summed(self, columns: list[str]) -> dict[tuple[Any, ...], _Sums]:
+        """The waiting below each combination of values in these columns."""
         blames = self.asked.blames
-        return blames.group_by([*columns, "wait"]).aggregate(
+        waits = blames.group_by([*columns, "wait"]).aggregate(
             ns=blames.ns.sum(),
             signals=ibis.ifelse(blames.signalling, blames.ns, 0).sum(),
         )
-
-    def _summed(self, columns: list[str]) -> Any:
-        waits = self._waits(columns)
-        return waits.group_by(columns).aggregate(
-            wait_ns=waits.ns.sum(),
-            signalling_ns=waits.signals.sum(),
-            count=waits.count(),
-            max_ns=waits.ns.max(),
-        )
-
-    def _histogram(self, columns: list[str]) -> Any:
-        waits = self._waits(columns)
         # Counting the powers of two below is exact in every engine; a logarithm is in none.
         bucket = ibis.literal(0, "int64")
         for power in range(LONGEST):
             bucket += (waits.ns > ibis.literal(1 << power, "int64")).cast("int64")
         waits = waits.mutate(bucket=bucket)
-        return waits.group_by([*columns, "bucket"]).aggregate(count=waits.count())
+        buckets = waits.group_by([*columns, "bucket"]).aggregate(
+            wait_ns=waits.ns.sum(),
+            signalling_ns=waits.signals.sum(),
+            count=waits.count(),
+            max_ns=waits.ns.max(),
+        )
+        found: dict[tuple[Any, ...], _Sums] = {}
+        for row in buckets.to_pyarrow().to_pylist():
+            found.setdefault(tuple(row[column] for column in columns), _Sums()).add(row)
+        return found
 
     def _rows(self, top: int | None) -> list[LocksRow]:
         children: dict[tuple[Any, ...], list[LocksRow]] = {}
         for level in reversed(range(len(self.by))):
-            columns = self.columns[: level + 1]
-            histograms: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
-            for row in self._histogram(columns).to_pyarrow().to_pylist():
-                key = tuple(row[column] for column in columns)
-                histograms.setdefault(key, []).append((1 << row["bucket"], row["count"]))
             families: dict[tuple[Any, ...], list[LocksRow]] = {}
-            for row in self._summed(columns).to_pyarrow().to_pylist():
-                key = tuple(row[column] for column in columns)
+            for key, of in self._summed(self.columns[: level + 1]).items():
                 made = LocksRow(
                     self.by[level],
                     self._told(self.by[level], key[-1]),
-                    row["wait_ns"],
-                    row["signalling_ns"],
-                    row["count"],
-                    row["max_ns"],
-                    sorted(histograms[key]),
+                    of.wait_ns,
+                    of.signalling_ns,
+                    of.count,
+                    of.max_ns,
+                    sorted(of.histogram),
                     children.get(key, []),
                 )
                 families.setdefault(key[:-1], []).append(made)

@@ -299,8 +299,12 @@ class _Aggregates:
 def in_order(family: list[LocksRow]) -> None:
     """The longest waiting first; what is as long by what it is, wherever it was read from."""
     alike = Counter(row.wait_ns for row in family)
+
+    def told(value: Any) -> str:
+        return value if isinstance(value, str) else json.dumps(value)
+
     family.sort(
-        key=lambda row: (-row.wait_ns, json.dumps(row.value) if alike[row.wait_ns] > 1 else "")
+        key=lambda row: (-row.wait_ns, told(row.value) if alike[row.wait_ns] > 1 else "")
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -143,6 +144,12 @@ def summed_up(
     )
 
 
+def in_order(functions: Iterable[Function]) -> list[Function]:
+    """The different ones by name, so that what weighs the same comes in the same order from
+    wherever it was read; the one that stands for none comes last."""
+    return [*sorted({*functions} - {UNDECODABLE}), UNDECODABLE]
+
+
 def identities(recording: Recording) -> tuple[list[Function], Ints]:
     """The distinct functions, and for each row of the table (and -1) which one it is."""
     table = recording.functions
@@ -153,7 +160,6 @@ def identities(recording: Recording) -> tuple[list[Function], Ints]:
         )
     ]
     rows.append(UNDECODABLE)
-    # By name, so that what weighs the same comes in the same order from wherever it was read.
-    functions = sorted(set(rows))
+    functions = in_order(rows)
     numbers = {function: i for i, function in enumerate(functions)}
     return functions, np.array([numbers[row] for row in rows], dtype=np.int64)
