@@ -60,11 +60,13 @@ def report(section: Section, scratch: Path, quick: bool) -> None:
         size = multiplied.multiply(store, files, samples, processes)
         made = time.perf_counter() - began
         whole = sum(file.stat().st_size for file in (store / "samples").rglob("*.parquet"))
-        storage.append([f"{samples:,}", f"{processes:,}", f"{size / 1e6:.1f}",
-                        f"{whole / samples:.2f}", f"{size / samples:.2f}", f"{made:.0f}"])  # fmt: skip
+        figures = (f"{size / 1e6:.1f}", f"{whole / samples:.2f}", f"{size / samples:.2f}")
+        storage.append([f"{samples:,}", f"{processes:,}", *figures, f"{made:.0f}"])
         for name, question in QUESTIONS.items():
             say(f"fleet: {name} of {samples:,}")
-            costs[name].append(cost_of([sonde(), "fleet", "report", str(store), *question, "--json"]))
+            costs[name].append(
+                cost_of([sonde(), "fleet", "report", str(store), *question, "--json"])
+            )
         shutil.rmtree(store)
     section.table(
         "The store",

@@ -109,9 +109,7 @@ def _process(random: np.random.Generator, of: Seed, count: int, number: int) -> 
     return tables
 
 
-def _samples(
-    random: np.random.Generator, of: Seed, count: int, id_: int, base: int
-) -> pa.Table:
+def _samples(random: np.random.Generator, of: Seed, count: int, id_: int, base: int) -> pa.Table:
     starts = random.integers(0, max(len(of.thread) - NEIGHBOURS, 1), -(-count // NEIGHBOURS))
     rows = (starts[:, None] + np.arange(NEIGHBOURS)).ravel()[:count] % len(of.thread)
     rows = rows[np.argsort(of.thread[rows], kind="stable")]

@@ -62,7 +62,9 @@ def test_a_store_lives_there(server: str, tmp_path: Path) -> None:
     for view in (("tree",), ("locks",), ("threads",), ("blockers",)):
         folder = tmp_path / "-".join(view)
         assert asked("fleet", "add", folder, *files, "--label", "service=my shop")[0] == 0
-        assert answered("fleet", "report", store, *view) == answered("fleet", "report", folder, *view)
+        assert answered("fleet", "report", store, *view) == answered(
+            "fleet", "report", folder, *view
+        )
     code, _, err = asked("fleet", "compact", store)
     assert (code, err.split(";")[0]) == (0, "sonde: 3 parts became 1")
     assert total(store) == spent(files)

@@ -149,9 +149,7 @@ def test_both_agree(
 
 
 @pytest.mark.parametrize("view", ["diff", "slower"])
-def test_both_agree_on_two_groups(
-    fleet: Fleet, engines: tuple[Engine, Engine], view: str
-) -> None:
+def test_both_agree_on_two_groups(fleet: Fleet, engines: tuple[Engine, Engine], view: str) -> None:
     location = located(str(fleet.store))
     groups = {"base": conditions(["version=1"]), "new": conditions(["version=2"])}
     duckdb, spark = (

@@ -1,6 +1,6 @@
 """A shop: threads that compute, share a lock and a queue, and sleep. For stores of recordings.
 
-    shop.py [HEAVY [SECONDS]]       HEAVY times the work of `price`, for so many seconds of work
+shop.py [HEAVY [SECONDS]]       HEAVY times the work of `price`, for so many seconds of CPU
 """
 
 import queue
@@ -31,7 +31,7 @@ def checkout():
 
 
 def serve(until):
-    while time.monotonic() < until:
+    while time.process_time() < until:
         checkout()
         pack(6)
         orders.put(1)
@@ -42,7 +42,7 @@ def ship():
         pack(2)
 
 
-until = time.monotonic() + SECONDS
+until = time.process_time() + SECONDS
 servers = [threading.Thread(target=serve, args=(until,), name=f"server-{i}") for i in range(3)]
 shipper = threading.Thread(target=ship, name="shipper")
 shipper.start()

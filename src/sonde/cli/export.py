@@ -29,7 +29,9 @@ def export(
     file: File,
     to: Annotated[
         str,
-        typer.Option("--to", metavar="FORMAT", help="collapsed, speedscope, pprof, firefox or parquet."),
+        typer.Option(
+            "--to", metavar="FORMAT", help="collapsed, speedscope, pprof, firefox, otlp or parquet."
+        ),
     ],
     output: Annotated[
         str | None,

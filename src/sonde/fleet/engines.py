@@ -43,9 +43,7 @@ class Duckdb:
 
         from sonde.fleet.schema import TABLES
 
-        found = ds.dataset(
-            paths, schema=TABLES[name], format="parquet", filesystem=location.system
-        )
+        found = ds.dataset(paths, schema=TABLES[name], format="parquet", filesystem=location.system)
         self._connection.con.register(view, found)
         return self._connection.table(view)
 

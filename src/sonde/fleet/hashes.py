@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from struct import pack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sonde.views.profile import Function
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sonde.model.context_tree import Ints
     from sonde.recording.tables import Contexts
 
@@ -19,16 +21,19 @@ NONE = 0
 
 
 def hashed(data: bytes) -> int:
-    """64 bits with a sign, never 0. A million different things collide once in 40 million stores."""
+    """64 bits with a sign, never 0. Of 40 million stores with a million different things each, one
+    has two that collide."""
     number = int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
     return number or 1
 
 
 def of_function(function: Function) -> int:
     name, file, line, runtime = function
-    return hashed(b"\0".join(
-        part.encode("utf-8", "surrogatepass") for part in (name, file, str(line), runtime)
-    ))
+    return hashed(
+        b"\0".join(
+            part.encode("utf-8", "surrogatepass") for part in (name, file, str(line), runtime)
+        )
+    )
 
 
 def of_contexts(contexts: Contexts, function: Ints) -> Ints:
@@ -46,6 +51,6 @@ def of_contexts(contexts: Contexts, function: Ints) -> Ints:
     return np.array([*found, NONE], dtype=np.int64)
 
 
-def numbered(base: int, numbers: Ints) -> Ints:
+def numbered(base: int, numbers: NDArray[Any]) -> Ints:
     """Ids of a recording's rows, one after the other: Parquet packs these into nothing."""
     return np.int64(base >> 1) + numbers.astype(np.int64)

@@ -8,6 +8,7 @@ it could be sent is counted and said.
 from __future__ import annotations
 
 import glob
+import os
 import select
 import sys
 import time
@@ -37,7 +38,8 @@ class NotNow(Exception):
 
 
 class Destination(Protocol):
-    address: str
+    @property
+    def address(self) -> str: ...
 
     def send(self, recording: Recording, labels: Labels, told: Mapping[str, str]) -> None:
         """Sends it; NotNow if that is worth another try."""
@@ -96,7 +98,9 @@ def push(
         pause = min(2 * pause, LONGEST_PAUSE_S)
 
 
-def follow(to: Destination, pattern: str, told: Mapping[str, str], ended: Callable[[], bool]) -> Sent:
+def follow(
+    to: Destination, pattern: str, told: Mapping[str, str], ended: Callable[[], bool]
+) -> Sent:
     """Sends the parts of a series as they are finished, until `ended`, and then the last ones.
 
     A part is finished when there is a later one, or when its recorder has ended.
@@ -129,4 +133,4 @@ def follow(to: Destination, pattern: str, told: Mapping[str, str], ended: Callab
 def until_stdin_closes() -> bool:
     """Waits a moment, and says whether who started this has let go of its standard input."""
     ready, _, _ = select.select([sys.stdin], [], [], LOOK_S)
-    return bool(ready) and not sys.stdin.buffer.read1(4096)
+    return bool(ready) and not os.read(sys.stdin.fileno(), 4096)

@@ -99,7 +99,7 @@ class Pyroscope:
 
 def _tag(value: str) -> str:
     """Without what the name of a Pyroscope application is written with."""
-    return "".join("_" if character in "{}=,\"" else character for character in value)
+    return "".join("_" if character in '{}=,"' else character for character in value)
 
 
 def _form(boundary: str, files: dict[str, tuple[str, bytes]]) -> bytes:

@@ -161,7 +161,9 @@ def packing(table: str) -> dict[str, Any]:
     deltas = _DELTAS.get(table, ())
     names = [name for name in TABLES[table].names if name not in deltas]
     return {
-        "use_dictionary": [name for name in names if not pa.types.is_nested(TABLES[table].field(name).type)],
+        "use_dictionary": [
+            name for name in names if not pa.types.is_nested(TABLES[table].field(name).type)
+        ],
         "column_encoding": dict.fromkeys(deltas, "DELTA_BINARY_PACKED") or None,
         "compression": "zstd",
         "compression_level": 3,

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 LEVEL = 0.05
 """Of what is called significant, so many in a hundred may be chance."""
+LEAST = 0.002
+"""A function with less than this share of all the time is not asked about: each question more makes
+every answer less sure."""
 FEWEST = 2
 """Processes in each group below which nothing can be said about chance."""
 
@@ -39,7 +42,8 @@ class SlowerRow:
     base: Group
     new: Group
     p: float | None
-    """How likely such a difference is by chance alone; None: too few processes to tell."""
+    """How likely such a difference is by chance alone; None: not asked, of too few processes or too
+    small a share."""
     adjusted: float | None
     """The same, corrected for the number of functions looked at."""
 
@@ -88,7 +92,11 @@ def slower(base: Asked, new: Asked, *, top: int | None = None) -> Slower:
     none = (0.0, 0.0)
     keys = sorted({*of_base, *of_new})
     pairs = [
-        (key, _group(*of_base.get(key, none), base_count), _group(*of_new.get(key, none), new_count))
+        (
+            key,
+            _group(*of_base.get(key, none), base_count),
+            _group(*of_new.get(key, none), new_count),
+        )
         for key in keys
     ]
     chances = [_chance(before, after) for _, before, after in pairs]
@@ -136,6 +144,8 @@ def _group(total: float, squares: float, count: int) -> Group:
 
 def _chance(base: Group, new: Group) -> float | None:
     if base.processes < FEWEST or new.processes < FEWEST:
+        return None
+    if max(base.mean, new.mean) < LEAST:
         return None
     from scipy import stats
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import ibis
@@ -60,7 +61,9 @@ def _rows(asked: Asked) -> list[dict[str, Any]]:
         "recording", "service", "host", "container", "base_ns", "pauses", "counted", "stepped",
         "steal_in_cpu",
     )  # fmt: skip
-    rows: list[dict[str, Any]] = asked.threads.join(recordings, "recording").to_pyarrow().to_pylist()
+    rows: list[dict[str, Any]] = (
+        asked.threads.join(recordings, "recording").to_pyarrow().to_pylist()
+    )
     return sorted(rows, key=lambda row: (row["base_ns"], row["recording"], row["number"]))
 
 
@@ -153,26 +156,21 @@ def _joined(
     first, made = family[0]
     place = (first["base_ns"], first["recording"], first["number"])
     for _, other in family[1:]:
-        made = ThreadRow(
-            made.tid,
-            made.name,
-            made.process,
-            made.interpreter,
-            min(made.start_ns, other.start_ns),
-            made.wall_ns + other.wall_ns,
-            made.cpu_ns + other.cpu_ns,
-            _in_order(_added(made.wait_ns, other.wait_ns) or {}),
-            *(
-                _plus(getattr(made, name), getattr(other, name))
-                for name in (
-                    "run_delay_ns", "steal_ns", "voluntary_switches", "involuntary_switches",
-                    "page_faults",
-                )
-            ),
+        made = replace(
+            made,
+            start_ns=min(made.start_ns, other.start_ns),
+            wall_ns=made.wall_ns + other.wall_ns,
+            cpu_ns=made.cpu_ns + other.cpu_ns,
+            wait_ns=_in_order(_added(made.wait_ns, other.wait_ns) or {}),
+            run_delay_ns=_plus(made.run_delay_ns, other.run_delay_ns),
+            steal_ns=_plus(made.steal_ns, other.steal_ns),
+            voluntary_switches=_plus(made.voluntary_switches, other.voluntary_switches),
+            involuntary_switches=_plus(made.involuntary_switches, other.involuntary_switches),
+            page_faults=_plus(made.page_faults, other.page_faults),
             taken_ns=_added(made.taken_ns, other.taken_ns),
             corrected_cpu_ns=_plus(made.corrected_cpu_ns, other.corrected_cpu_ns),
             metrics=_added(made.metrics, other.metrics) or {},
-        )  # fmt: skip
+        )
     return place, made
 
 

@@ -1,7 +1,7 @@
 """Keeping a store small: many parts made into few, old ones and remains taken away.
 
-Nobody is locked out meanwhile. A merged part replaces what it names at the moment it exists; what it
-replaced stays a while for readers that have begun with it, and goes with a later run.
+Nobody is locked out meanwhile. A merged part replaces what it names at the moment it exists; what
+it replaced stays a while for readers that have begun with it, and goes with a later run.
 """
 
 from __future__ import annotations
@@ -108,9 +108,11 @@ def _merged(location: Location, group: list[parts.Part]) -> dict[str, pa.Table]:
         with said(location, "read"):
             tables = [
                 pq.read_table(
-                    location.path(part.file(name)), filesystem=location.system, schema=schema,
+                    location.path(part.file(name)),
+                    filesystem=location.system,
+                    schema=schema,
                     partitioning=None,
-                )  # fmt: skip
+                )
                 for part in group
             ]
         whole = pa.concat_tables(tables).combine_chunks()
@@ -148,9 +150,7 @@ def _remains(store: parts.Store, grace_s: float) -> tuple[int, int]:
     location = store.location
     limit = time.time() - grace_s
     gone = [
-        part
-        for part in store.all
-        if part.id in store.replaced and _since(store, part) <= limit
+        part for part in store.all if part.id in store.replaced and _since(store, part) <= limit
     ]
     for part in gone:
         location.remove(part.name)
@@ -169,7 +169,9 @@ def _since(store: parts.Store, replaced: parts.Part) -> float:
     times = [
         info.mtime.timestamp()
         for name, info in store.listed.items()
-        if (part := parts.parsed(name)) and part.merged and part.service == replaced.service
+        if (part := parts.parsed(name))
+        and part.merged
+        and part.service == replaced.service
         and info.mtime is not None
     ]
     return max(times, default=0.0)

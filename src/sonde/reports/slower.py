@@ -20,14 +20,14 @@ _NUMBERS = 9 + 9 + 9 + 10 + 2
 def render(result: Slower, out: Console, *, top: int | None = None) -> None:
     certain = [row for row in result.rows if row.significant]
     groups = (
-        f"{count(result.base_processes, 'process', 'processes')} before, "
-        f"{result.new_processes} now"
+        f"{count(result.base_processes, 'process', 'processes')} before, {result.new_processes} now"
     )
     if all(row.p is None for row in result.rows):
         paragraph(out, f"{groups}: too few to tell a change from chance.")
     else:
         paragraph(
-            out, f"{groups}; {count(len(certain), 'function')} changed by more than chance explains."
+            out,
+            f"{groups}; {count(len(certain), 'function')} changed by more than chance explains.",
         )
     line(out)
     line(out, (f"{'change':>9}{'before':>9}{'now':>9}{'chance':>10}  function", "bold"))

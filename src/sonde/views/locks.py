@@ -303,9 +303,7 @@ def in_order(family: list[LocksRow]) -> None:
     def told(value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value)
 
-    family.sort(
-        key=lambda row: (-row.wait_ns, told(row.value) if alike[row.wait_ns] > 1 else "")
-    )
+    family.sort(key=lambda row: (-row.wait_ns, told(row.value) if alike[row.wait_ns] > 1 else ""))
 
 
 def _distinct(codes: Ints) -> tuple[Ints, Ints]:
