@@ -54,7 +54,7 @@ format: dev ## put the sources into shape
 	$(if $(NATIVE),$(BIN)/clang-format -i $(NATIVE))
 	@$(BIN)/python scripts/page.py format
 
-test: build lint native-asan page-test ## everything: lint, native tests, the page, Python tests
+test: build lint native-asan page-test $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
 	@# Some 700 tests record real processes on a real machine, where something else may want the
 	@# processor just then. What failed is tried once more, with fresh recordings; both are shown.
 	$(BIN)/python -m pytest $(TESTS) || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(TESTS)
@@ -65,11 +65,16 @@ demo: build page ## record a program with three things wrong, and see them on th
 pictures: build page ## the pictures of the documentation, anew from recordings
 	@$(BIN)/python scripts/pictures.py
 
+# What the tests of the fleet start: Spark alone is 400 MB, so it is not part of `dev`.
+$(VENV)/test-ready: $(VENV)/ready
+	$(PYTHON) scripts/dev.py fleet test
+	@touch $@
+
 bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py
 
 $(VENV)/bench-ready: $(VENV)/ready
-	$(PYTHON) scripts/dev.py bench
+	$(PYTHON) scripts/dev.py fleet bench
 	@touch $@
 
 wheel: pythons jdks page ## dist/*.whl with an agent for every interpreter found

@@ -5,7 +5,7 @@
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
                                         recorder page attach top cycles hotspot hotspot-locks
-                                        continuous
+                                        continuous fleet
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -25,6 +25,7 @@ import attach
 import continuous
 import cycles
 import evaluation
+import fleet
 import hotspot
 import hotspot_locks
 import interpreters
@@ -56,6 +57,7 @@ PARTS = (
     "hotspot",
     "hotspot-locks",
     "continuous",
+    "fleet",
 )
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
@@ -157,6 +159,9 @@ class Bench:
 
     def continuous(self, section: Section) -> None:
         continuous.report(section, self.main, 30 if self.quick else 1200, self.scratch)
+
+    def fleet(self, section: Section) -> None:
+        fleet.report(section, self.scratch, self.quick)
 
 
 def options() -> argparse.Namespace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sonde.views.selection import select
 
@@ -34,6 +34,12 @@ class OpenedRecording:
     """
 
     tables: Recording
+
+    def to_arrow(self) -> dict[str, Any]:
+        """The tables by name, as PyArrow has them; needs the `fleet` extra."""
+        from sonde.exports.parquet import arrow_tables
+
+        return arrow_tables(self.tables)
 
     def summary(
         self,

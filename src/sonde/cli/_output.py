@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -51,6 +52,26 @@ def opened(out: str) -> Iterator[BinaryIO]:
             Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def opened_folder(out: str) -> Iterator[Path]:
+    """A new folder; it appears whole under its name or not at all."""
+    path = Path(out)
+    if path.exists():
+        raise UsageError(f"{out} is there already; name a folder that is not with -o OUT")
+    with _said(out):
+        made = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.absolute().parent))
+    try:
+        with _said(out):
+            yield made
+            mask = os.umask(0)
+            os.umask(mask)
+            made.chmod(0o777 & ~mask)
+            made.rename(path)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
         raise
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from sonde.cli._output import STDOUT, not_over, opened
+from sonde.cli._output import STDOUT, not_over, opened, opened_folder
 from sonde.cli._progress import working
 from sonde.cli._select import (
     File,
@@ -29,7 +29,9 @@ def export(
     file: File,
     to: Annotated[
         str,
-        typer.Option("--to", metavar="FORMAT", help="collapsed, speedscope, pprof or firefox."),
+        typer.Option(
+            "--to", metavar="FORMAT", help="collapsed, speedscope, pprof, firefox, otlp or parquet."
+        ),
     ],
     output: Annotated[
         str | None,
@@ -60,10 +62,11 @@ def export(
       sonde export app.sonde --to speedscope
       sonde export app.sonde --to collapsed -o - | flamegraph.pl > app.svg
       sonde export app.sonde --to firefox --wall -o app.json.gz
+      sonde export app.sonde --to parquet -o app-tables/
     """
     from sonde.exports import format_named
 
-    chosen = format_named(to)
+    chosen: Any = format_named(to)
     time = time_of(running, waiting, wall)
     selection = selection_of(time, thread, process, start, until, span=span, end_option="--until")
     out = output or Path(file).with_suffix("").name + chosen.SUFFIX
@@ -71,13 +74,23 @@ def export(
         raise UsageError(f"{to} is no text for a terminal; name a file with -o OUT")
     not_over(file, out, "-o")
 
+    in_folder = getattr(chosen, "FOLDER", False)
+    if in_folder and (selection.narrowed or time is not None):
+        raise UsageError(f"{to} is of the whole recording and takes no choice of a part")
+    if in_folder and out == STDOUT:
+        raise UsageError(f"{to} is a folder of files; name it with -o OUT")
+
     from sonde.recording.reader import read
 
     with working(f"reading {file}"):
         recording = read(file)
     for warning in recording.warnings:
         print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
-    with working(f"writing {out}"), opened(out) as stream:
-        chosen.write(recording, selection, stream)
+    if in_folder:
+        with working(f"writing {out}"), opened_folder(out) as folder:
+            chosen.write_folder(recording, folder)
+    else:
+        with working(f"writing {out}"), opened(out) as stream:
+            chosen.write(recording, selection, stream)
     if out != STDOUT:
         print(f"sonde: wrote {out}", file=sys.stderr)

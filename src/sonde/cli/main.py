@@ -20,7 +20,7 @@ from sonde.errors import SondeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ORDER = ("run", "attach", "top", "waits", "report", "view", "export", "diff", "ctl")
+ORDER = ("run", "attach", "top", "waits", "report", "view", "export", "diff", "fleet", "ctl")
 """As a newcomer meets them; further verbs follow by name."""
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -42,6 +42,8 @@ class Verbs(TyperGroup):
         if cmd_name not in self.list_commands(ctx):
             return None
         module = importlib.import_module(f"sonde.cli.{cmd_name}")
+        if hasattr(module, "app"):
+            return _group(module.app, cmd_name)
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         settings = SETTINGS | getattr(module, "SETTINGS", {})
         single.command(cmd_name, context_settings=settings)(
@@ -51,6 +53,17 @@ class Verbs(TyperGroup):
         command.name = cmd_name
         command.callback = _watched(command.callback)
         return command
+
+
+def _group(app: typer.Typer, name: str) -> Any:
+    """A verb with verbs of its own."""
+    group: Any = get_command(app)
+    group.name = name
+    group.context_settings = {**SETTINGS, **group.context_settings}
+    for command in group.commands.values():
+        command.callback = _watched(command.callback)
+        command.context_settings = {**SETTINGS, **command.context_settings}
+    return group
 
 
 class ReaderLeftError(Exception):

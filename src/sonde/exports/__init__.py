@@ -1,7 +1,8 @@
 """Recordings for other tools: one file per format, listed here.
 
 A format's module has `SUFFIX`, the ending of its files, `TEXT`, whether people can read
-them, and `write(recording, selection, out)`.
+them, and `write(recording, selection, out)`. One that makes a folder of files has `FOLDER` and
+`write_folder(recording, folder)` instead, and is always of the whole recording.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
     from sonde.views.selection import Selection
 
-FORMATS = ("collapsed", "speedscope", "pprof", "firefox")
+FORMATS = ("collapsed", "speedscope", "pprof", "firefox", "otlp", "parquet")
 
 
 class Format(Protocol):

@@ -1,8 +1,4 @@
-"""pprof's gzipped protocol buffer.
-
-The schema is stated here as data and turned into message classes when first used, so there is
-no generated code to keep in step with the protobuf library.
-"""
+"""pprof's gzipped protocol buffer."""
 
 from __future__ import annotations
 
@@ -11,8 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+from sonde.exports.messages import message_class
 from sonde.model.context_tree import sums
 from sonde.recording.tables import RUNNING
 from sonde.views.profile import profile
@@ -164,26 +160,4 @@ class Strings:
 
 @cache
 def _message_class() -> Any:
-    """The class of a profile, with those of its parts."""
-    field_type = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(
-        name="sonde/pprof.proto", package="perftools.profiles", syntax="proto3"
-    )
-    for name, fields in SCHEMA.items():
-        message = file.message_type.add(name=name)
-        for field in fields.split(", "):
-            number, field_name, kind = field.split()
-            added = message.field.add(
-                name=field_name,
-                number=int(number),
-                label=(field_type.LABEL_REPEATED if kind[0] == "*" else field_type.LABEL_OPTIONAL),
-            )
-            kind = kind.lstrip("*")
-            if kind in SCHEMA:
-                added.type = field_type.TYPE_MESSAGE
-                added.type_name = f".{file.package}.{kind}"
-            else:
-                added.type = field_type.Type.Value(f"TYPE_{kind.upper()}")
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{file.package}.Profile"))
+    return message_class("perftools.profiles", SCHEMA, "Profile")

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+EXACT = 1 << 53
+"""Doubles hold whole numbers up to this."""
+PART_BITS = 26
+"""A hundred million numbers of so many bits add up to less than that."""
+
 
 class Merged(NamedTuple):
     """A tree made smaller: `tree`, the key of each of its nodes, and where each old node went."""
@@ -164,7 +169,12 @@ class ContextTree:
 def sums(index: ArrayLike, values: ArrayLike, size: int) -> Ints:
     """Sum of `values` by `index`, of `size` places.
 
-    Counted in doubles, which are exact up to 2**53 ns: 104 days of one thread's time.
+    Counted in doubles, which are exact up to 2**53 ns: 104 days of one thread's time. What may add
+    up to more, as in a fleet, is counted in two parts.
     """
-    counted = np.bincount(np.asarray(index), np.asarray(values), size)
-    return np.rint(counted).astype(np.int64)
+    places, numbers = np.asarray(index), np.asarray(values)
+    if len(numbers) and float(np.abs(numbers).max()) * len(numbers) >= EXACT:
+        upper = np.bincount(places, numbers >> PART_BITS, size).astype(np.int64)
+        lower = np.bincount(places, numbers & ((1 << PART_BITS) - 1), size).astype(np.int64)
+        return (upper << PART_BITS) + lower
+    return np.rint(np.bincount(places, numbers, size)).astype(np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sonde.model.context_tree import ContextTree, sums
 from sonde.model.overlap import HOT, coverage, overlap
-from sonde.views.profile import Function, profile
+from sonde.views.profile import Function, Profile, profile
 from sonde.views.same_functions import same_functions
 
 if TYPE_CHECKING:
@@ -71,6 +71,11 @@ def diff(
     """The selected time of both, compared by function and by calling context."""
     before = profile(base, selection, merge_lines=True)
     after = profile(new, selection, merge_lines=True)
+    return diff_of(before, after, top)
+
+
+def diff_of(before: Profile, after: Profile, top: int | None = None) -> Diff:
+    """Two profiles with one node per function, compared."""
     same = same_functions(before.functions, after.functions)
 
     # Both trees beside each other, then one node for what is of the same functions all the way up.

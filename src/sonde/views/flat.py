@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.context_tree import sums
-from sonde.views.profile import Function, profile
+from sonde.views.profile import Function, Profile, profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -55,7 +55,11 @@ def flat(
     recording: Recording, selection: Selection | None = None, *, top: int | None = None
 ) -> Flat:
     """Own and total time of every function seen."""
-    found = profile(recording, selection, merge_lines=True)
+    return flat_of(profile(recording, selection, merge_lines=True), top)
+
+
+def flat_of(found: Profile, top: int | None = None) -> Flat:
+    """The same of a profile with one node per function."""
     size = len(found.functions)
     own = sums(found.function, found.own, size)
     samples = sums(found.function, found.samples, size)

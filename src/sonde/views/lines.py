@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.context_tree import sums
-from sonde.views.profile import BUILT_IN, profile
+from sonde.views.profile import BUILT_IN, Profile, profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -51,7 +51,11 @@ def lines(
 
     A built-in function has no lines, so its time is the calling line's own.
     """
-    found = profile(recording, selection)
+    return lines_of(profile(recording, selection), top)
+
+
+def lines_of(found: Profile, top: int | None = None) -> Lines:
+    """The same of a profile that keeps lines apart."""
     tree = found.tree
     total = tree.totals(found.own)
     has_lines = found.functions_where(

@@ -33,6 +33,8 @@ class Lock:
     address: int | None
     """None: many short-lived ones that one place of the program waits for."""
     process: int
+    shared: str = ""
+    """As `name`, but what its like in other processes is called, too."""
 
 
 class _Key(NamedTuple):
@@ -168,7 +170,7 @@ def _named(
         type_ = recording.locks.type[key.row] if recording.locks.type and address else ""
         if type_:
             text, short = f"{type_}: {text}", f"{_simple(type_)} ({place.short})"
-    return Lock(text, short, kind, address, key.process)
+    return Lock(text, short, kind, address, key.process, text)
 
 
 def _simple(type_: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +164,7 @@ def _chains(everything: Contended, found: Contentions, rows: Ints) -> list[Chain
     begin[rows] = True
     begin &= ~everything.signalling & (everything.kind != KINDS.index("gil"))
     functions = everything.chains.functions
-    return [
+    made = [
         Chain(
             [
                 (everything.locks[lock].name, functions[function] if function >= 0 else None)
@@ -172,6 +174,7 @@ def _chains(everything: Contended, found: Contentions, rows: Ints) -> list[Chain
         )
         for chain in wait_chains(found, everything.lock, everything.own_function, begin)
     ]
+    return sorted(made, key=lambda chain: (-chain.wait_ns, json.dumps(chain.to_json())))
 
 
 class _Aggregates:
@@ -271,7 +274,7 @@ class _Aggregates:
                 )
                 families.setdefault(above, []).append(row)
             for family in families.values():
-                family.sort(key=lambda row: -row.wait_ns)
+                in_order(family)
                 if top is not None:
                     del family[top:]
             above_count = len(self.numbers[level - 1]) if level else 1
@@ -291,6 +294,16 @@ class _Aggregates:
         if aspect.endswith("_function") or aspect in OWN:
             return everything.chains.functions[value].to_json()
         return everything.chains.to_json(value)
+
+
+def in_order(family: list[LocksRow]) -> None:
+    """The longest waiting first; what is as long by what it is, wherever it was read from."""
+    alike = Counter(row.wait_ns for row in family)
+
+    def told(value: Any) -> str:
+        return value if isinstance(value, str) else json.dumps(value)
+
+    family.sort(key=lambda row: (-row.wait_ns, told(row.value) if alike[row.wait_ns] > 1 else ""))
 
 
 def _distinct(codes: Ints) -> tuple[Ints, Ints]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sonde.model.context_tree import ContextTree, Flags, Ints, sums
 from sonde.recording.tables import RUNNING, Recording
@@ -79,6 +81,7 @@ def profile(
 ) -> Profile:
     """Sum the selected samples; `merge_lines` makes one node per function and caller path."""
     contexts, samples = recording.contexts, recording.samples
+    functions, identity = identities(recording)
     rows, weight = chosen(recording, selection or Selection())
     # The place after the last context takes the samples without one (their context is -1).
     size = len(contexts) + 1
@@ -90,12 +93,35 @@ def profile(
         for mask in (running, ~running)
     ]
 
-    functions, identity = identities(recording)
-    whole = ContextTree(np.append(contexts.parent, -1))
+    return summed_up(
+        functions,
+        contexts.parent,
+        identity[np.append(contexts.function, -1)],
+        contexts.line,
+        by_state,
+        merge_lines=merge_lines,
+    )
+
+
+def summed_up(
+    functions: list[Function],
+    parent: ArrayLike,
+    function_of: Ints,
+    line_of: ArrayLike,
+    by_state: list[Ints],
+    *,
+    merge_lines: bool = False,
+) -> Profile:
+    """The profile of contexts whose sums are known: time running and waiting, samples of each.
+
+    Columns are by context; those of sums and functions have one place more, for none.
+    """
+    whole = ContextTree(np.append(np.asarray(parent, dtype=np.int64), -1))
+    size = len(whole)
     touched = whole.totals(by_state[2] + by_state[3]) > 0
     tree, old = whole.kept(touched)
-    function = identity[np.append(contexts.function, -1)[old]]
-    line = np.maximum(np.append(contexts.line, 0), 0).astype(np.int64)[old]
+    function = function_of[old]
+    line = np.maximum(np.append(np.asarray(line_of, dtype=np.int64), 0), 0)[old]
     if merge_lines:
         line = np.array([f.line for f in functions], dtype=np.int64)[function]
     span = int(line.max()) + 1 if len(line) else 1
@@ -118,15 +144,22 @@ def profile(
     )
 
 
+def in_order(functions: Iterable[Function]) -> list[Function]:
+    """The different ones by name, so that what weighs the same comes in the same order from
+    wherever it was read; the one that stands for none comes last."""
+    return [*sorted({*functions} - {UNDECODABLE}), UNDECODABLE]
+
+
 def identities(recording: Recording) -> tuple[list[Function], Ints]:
     """The distinct functions, and for each row of the table (and -1) which one it is."""
     table = recording.functions
-    numbers: dict[Function, int] = {}
-    identity = [
-        numbers.setdefault(Function(name, file, line, runtime), len(numbers))
+    rows = [
+        Function(name, file, line, runtime)
         for name, file, line, runtime in zip(
             table.name, table.file, table.line.tolist(), table.runtime, strict=True
         )
     ]
-    identity.append(numbers.setdefault(UNDECODABLE, len(numbers)))
-    return list(numbers), np.array(identity, dtype=np.int64)
+    rows.append(UNDECODABLE)
+    functions = in_order(rows)
+    numbers = {function: i for i, function in enumerate(functions)}
+    return functions, np.array([numbers[row] for row in rows], dtype=np.int64)

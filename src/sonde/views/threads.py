@@ -142,7 +142,7 @@ def _in_spans(recording: Recording, selection: Selection) -> Ints:
 
 
 # What threads are asked for apart from what has a column of its own.
-_METRICS = ("migrations", "cycles", "instructions", "cache_misses", "branch_misses")
+METRICS = ("migrations", "cycles", "instructions", "cache_misses", "branch_misses")
 
 
 class _Used:
@@ -158,7 +158,7 @@ class _Used:
         self._taken = by_thread(recording, selection.start_ns, selection.end_ns)
         self._sums: dict[str, Any] = {}
         for name in (
-            "run_delay_ns", "voluntary", "involuntary", "minor_faults", "major_faults", *_METRICS,
+            "run_delay_ns", "voluntary", "involuntary", "minor_faults", "major_faults", *METRICS,
         ):  # fmt: skip
             values = getattr(metrics, name)
             known = inside & (values >= 0)
@@ -181,5 +181,5 @@ class _Used:
             "page_faults": sum(faults) if faults else None,
             "taken_ns": lost,
             "corrected_cpu_ns": max(cpu_ns - stolen, 0) if self._steal_in_cpu else cpu_ns,
-            "metrics": {name: found[name] for name in _METRICS if name in found},
+            "metrics": {name: found[name] for name in METRICS if name in found},
         }

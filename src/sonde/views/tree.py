@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.context_tree import ContextTree
-from sonde.views.profile import profile
+from sonde.views.profile import Profile, profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -70,13 +70,17 @@ def tree(
     merge_lines: bool = False,
     top: int | None = None,
 ) -> Tree:
-    """The calling context tree of the selected time.
+    """The calling context tree of the selected time; `top` keeps the heaviest nodes only."""
+    return tree_of(profile(recording, selection, merge_lines=merge_lines), top)
+
+
+def tree_of(found: Profile, top: int | None = None) -> Tree:
+    """A profile as nodes.
 
     A node's state is that of its own time; a node without any has the state that most of
     its total has. A context that both ran and waited gives two sibling nodes, and what it
-    called hangs below the running one. `top` keeps the heaviest nodes only.
+    called hangs below the running one.
     """
-    found = profile(recording, selection, merge_lines=merge_lines)
     both = np.flatnonzero((found.running_samples > 0) & (found.waiting_samples > 0))
     source = np.append(np.arange(len(found.tree)), both)
     own = np.append(found.own, found.waiting[both])

@@ -18,7 +18,7 @@ from sonde.views.contended import contended
 from sonde.views.selection import chosen
 
 if TYPE_CHECKING:
-    from sonde.model.contention import Ints
+    from sonde.model.contention import Contentions, Ints
     from sonde.recording.tables import Recording
     from sonde.views.selection import Selection
 
@@ -42,6 +42,14 @@ def waiting_in_spans(recording: Recording, selection: Selection) -> dict[str, In
     return {kind: ns[:-1] for kind, ns in found.items()}
 
 
+def explained(found: Contentions, rows: Ints, thread: Ints, end: Ints, weight: Ints) -> Ints:
+    """What lock events tell of the waits that samples saw: of each its `weight` up to its `end`."""
+    if not len(rows):
+        return np.zeros_like(weight)
+    known = Pressure(found.thread[rows], found.start[rows], found.end[rows])
+    return np.minimum(known.between(thread, end - weight, end), weight)
+
+
 def _waiting(
     recording: Recording, selection: Selection, of_wait: Ints, of_sample: Ints, size: int
 ) -> dict[str, Ints]:
@@ -55,12 +63,10 @@ def _waiting(
     samples = recording.samples
     picked, weight = chosen(recording, selection.with_time("waiting"))
     thread, state = samples.thread[picked].astype(np.int64), samples.state[picked]
-    if len(rows):
-        known = Pressure(found.thread[rows], found.start[rows], found.end[rows])
-        end = samples.time[picked]
-        if selection.end_ns is not None:
-            end = np.minimum(end, selection.end_ns)
-        weight = np.maximum(weight - known.between(thread, end - weight, end), 0)
+    end = samples.time[picked]
+    if selection.end_ns is not None:
+        end = np.minimum(end, selection.end_ns)
+    weight = weight - explained(found, rows, thread, end, weight)
     for number, kind in OTHERWISE.items():
         mine = state == number
         told[kind] = summed(of_sample[picked][mine], weight[mine], size)

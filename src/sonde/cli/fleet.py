@@ -1,0 +1,319 @@
+"""`sonde fleet`: many recordings in one store, and the same questions asked of all of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sonde.cli._progress import working
+from sonde.cli._select import (
+    MergeLines,
+    Process,
+    Running,
+    Thread,
+    Waiting,
+    Wall,
+    time_of,
+    whole,
+)
+from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from sonde.fleet.asked import Asked
+    from sonde.fleet.location import Location
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="""Keep many recordings in one store, and ask the same questions of all of them.
+
+    \b
+    Example:
+      sonde fleet add profiles/ *.sonde --label version=1.2
+      sonde fleet report profiles/ flat --where version=1.2
+    """,
+)
+
+StoreName = Annotated[
+    str, typer.Argument(metavar="STORE", help="A folder, or an address such as s3://bucket/name.")
+]
+Label = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label",
+        metavar="NAME=VALUE",
+        help="What to find them by: service, version, host, container, region, or your own.",
+    ),
+]
+
+
+@app.command()
+def add(
+    store: StoreName,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Recordings.")],
+    label: Label = None,
+) -> None:
+    """Put recordings into a store.
+
+    The service is the program's name and the host is this one, unless told. A recording that is
+    there already is not put in twice.
+
+    \b
+    Example:
+      sonde fleet add profiles/ worker-*.sonde --label service=worker --label version=1.2
+      sonde fleet add s3://profiles/prod app.sonde --label region=eu
+    """
+    location = _located(store)
+    from sonde.fleet.add import add as add_all
+    from sonde.fleet.labels import given
+    from sonde.views.words import amount, count
+
+    for added in add_all(location, files, given(label or [])):
+        for warning in added.warnings:
+            print(f"sonde: {added.file}: {warning}", file=sys.stderr)
+        if added.already:
+            said = "is in the store already"
+        else:
+            said = f"{count(added.samples, 'sample')}, {amount(added.bytes)}"
+        print(f"sonde: {added.file}: {said}", file=sys.stderr)
+
+
+@app.command()
+def report(
+    store: StoreName,
+    view: Annotated[
+        str,
+        typer.Argument(
+            metavar="VIEW",
+            help="One of: flat, tree, lines, locks, threads, diff, slower, blockers, outliers, "
+            "recordings.",
+        ),
+    ] = "flat",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    top: Annotated[
+        str | None, typer.Option("--top", metavar="N", help="Show only the N heaviest.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="LABEL=VALUE",
+            help="Only recordings with this label; != for all others, several values by commas, "
+            "* for any text. All conditions must hold.",
+        ),
+    ] = None,
+    base: Annotated[
+        list[str] | None,
+        typer.Option("--base", metavar="LABEL=VALUE", help="Of diff and slower: compare with."),
+    ] = None,
+    new: Annotated[
+        list[str] | None,
+        typer.Option("--new", metavar="LABEL=VALUE", help="Of diff and slower: what is compared."),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="TIME", help="From then on: 2026-11-15T12:00 (UTC), or 2h (ago)."
+        ),
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Until then.")] = None,
+    thread: Thread = None,
+    process: Process = None,
+    running: Running = False,
+    waiting: Waiting = False,
+    wall: Wall = False,
+    merge_lines: MergeLines = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="ASPECTS",
+            help="Of locks: as in sonde report. Of outliers: a label instead of host.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", metavar="ENGINE", help="duckdb, or spark://HOST:PORT.")
+    ] = "duckdb",
+) -> None:
+    """Show a view of everything in a store, or of what has some labels.
+
+    \b
+    Example:
+      sonde fleet report profiles/ flat --where service=worker --from 2h
+      sonde fleet report profiles/ slower --base version=1.1 --new version=1.2
+      sonde fleet report profiles/ blockers --where region=eu,us
+      sonde fleet report profiles/ outliers --by host --json
+    """
+    rows = whole("--top", top, "a number of rows")
+    pid = whole("--process", process, "a process id")
+    time = time_of(running, waiting, wall)
+    location = _located(store)
+    from sonde.fleet import report as views
+    from sonde.fleet.asked import Question, moment
+    from sonde.fleet.engines import engine as started
+    from sonde.fleet.labels import conditions
+
+    if view not in views.VIEWS:
+        raise UsageError(f"there is no view {view!r}; the views are {', '.join(views.VIEWS)}")
+    if time is not None and view not in views.OF_TIME:
+        raise UsageError(f"--{time} is for the views {', '.join(views.OF_TIME)}, not for {view}")
+    if merge_lines and view != "tree":
+        raise UsageError(f"--merge-lines is for the view tree, not for {view}")
+    if by is not None and view not in ("locks", "outliers"):
+        raise UsageError(f"--by is for the views locks and outliers, not for {view}")
+    if bool(base or new) != (view in views.OF_TWO):
+        raise UsageError("--base and --new are for the views diff and slower, which need them")
+    begin_ns, end_ns = moment("--from", start), moment("--to", end)
+    if begin_ns is not None and end_ns is not None and end_ns <= begin_ns:
+        raise UsageError("the time range is empty: --to must be after --from")
+    question = Question(
+        tuple(conditions(where or [])), begin_ns, end_ns, thread, pid, time or "running"
+    )
+    with working(f"asking {store}"), started(engine) as asked_of:
+        result, asked = views.answer(
+            location,
+            asked_of,
+            view,
+            question,
+            base=conditions(base or []),
+            new=conditions(new or []),
+            by=by,
+            merge_lines=merge_lines,
+            top=rows,
+        )
+        if as_json:
+            print(json.dumps(result.to_json(), separators=(",", ":")))
+            return
+        _print(result, asked, view, question.time, rows)
+
+
+def _print(result: Any, asked: Asked, view: str, time: str, top: int | None) -> None:
+    import importlib
+
+    from sonde.fleet.held import extent
+    from sonde.reports.fleet_extent import render as render_extent
+    from sonde.reports.page import console, line
+
+    out = console()
+    render_extent(extent(asked), out)
+    if view in ("flat", "tree", "lines") and not result.total_ns:
+        line(out, f"No {time} time in these recordings.")
+        return
+    options: dict[str, Any] = {} if view == "tree" else {"top": top}
+    if view == "diff":
+        options["time"] = time
+    importlib.import_module(f"sonde.reports.{view}").render(result, out, **options)
+
+
+@app.command()
+def push(
+    to: Annotated[
+        str,
+        typer.Argument(
+            metavar="TO",
+            help="A store, otlp+http://HOST:PORT, or pyroscope+http://HOST:PORT.",
+        ),
+    ],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Recordings; with --follow, one pattern.")
+    ],
+    label: Label = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="Send the parts of a continuous recording as they are finished, until standard "
+            "input is closed.",
+        ),
+    ] = False,
+) -> None:
+    """Send recordings to a store or to another tool's receiver; what fails is tried again.
+
+    \b
+    Example:
+      sonde fleet push otlp+http://collector:4318 app.sonde --label service=shop
+      sonde fleet push pyroscope+http://pyroscope:4040 app.sonde
+    """
+    from sonde.fleet import extra
+    from sonde.fleet import push as pushing
+    from sonde.views.words import count
+
+    if "+http" not in to:
+        extra.check("pyarrow")
+    from sonde.fleet.labels import given
+
+    told = given(label or [])
+    destination = pushing.destination(to)
+    if not follow:
+        for file in files:
+            pushing.push(destination, file, told)
+            print(f"sonde: sent {file} to {to}", file=sys.stderr)
+        return
+    if len(files) != 1:
+        raise UsageError("--follow takes one pattern, in quotes: 'app.*.sonde'")
+    done = pushing.follow(destination, files[0], told, pushing.until_stdin_closes)
+    said = f"sent {count(done.sent, 'part')} to {to}"
+    if done.failed or done.missed:
+        said += f"; {done.failed} could not be sent, {done.missed} were gone before their turn"
+    print(f"sonde: {said}", file=sys.stderr)
+    if done.failed or done.missed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def compact(store: StoreName) -> None:
+    """Make few parts of many: queries are faster, and what parts have in common is kept once.
+
+    Others may write and read meanwhile. What was merged is removed by a run an hour later or more.
+
+    \b
+    Example:
+      sonde fleet compact profiles/
+    """
+    location = _located(store)
+    from sonde.fleet.upkeep import compact as run
+    from sonde.views.words import count
+
+    with working(f"compacting {store}"):
+        done = run(location)
+    print(
+        f"sonde: {count(done.merged, 'part')} became {done.made}; "
+        f"{count(done.removed_files, 'file')} of parts replaced or never finished removed",
+        file=sys.stderr,
+    )
+
+
+@app.command()
+def prune(
+    store: StoreName,
+    older: Annotated[str, typer.Option("--older", metavar="TIME", help="Such as 30d or 12h.")],
+) -> None:
+    """Remove the recordings that ended so long ago.
+
+    \b
+    Example:
+      sonde fleet prune profiles/ --older 30d
+    """
+    location = _located(store)
+    from sonde.fleet.asked import period
+    from sonde.fleet.upkeep import prune as run
+    from sonde.views.words import count
+
+    age = period(older)
+    with working(f"pruning {store}"):
+        done = run(location, age)
+    print(f"sonde: {count(done.removed_parts, 'part')} removed", file=sys.stderr)
+
+
+def _located(store: str) -> Location:
+    from sonde.fleet import extra
+
+    extra.check("pyarrow", "ibis", "duckdb")
+    from sonde.fleet.location import located
+
+    return located(store)

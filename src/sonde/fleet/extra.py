@@ -1,0 +1,19 @@
+"""What the fleet needs beyond sonde's own libraries, asked for in one place."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from sonde.errors import SondeError
+
+LIBRARIES = {"pyarrow": "PyArrow", "duckdb": "DuckDB", "ibis": "Ibis"}
+
+
+def check(*names: str) -> None:
+    """Says in one sentence what is missing of these libraries, if anything is."""
+    missing = [LIBRARIES.get(name, name) for name in names if not importlib.util.find_spec(name)]
+    if missing:
+        raise SondeError(
+            f"this needs {' and '.join(missing)}, which is not installed here; "
+            "install it with: pip install 'sonde[fleet]'"
+        )

@@ -1,0 +1,94 @@
+"""The views of a store by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sonde.errors import SondeError, UsageError
+from sonde.fleet.asked import Asked, Question
+from sonde.fleet.parts import looked_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sonde.fleet.engines import Engine
+    from sonde.fleet.labels import Condition
+    from sonde.fleet.location import Location
+
+VIEWS = (
+    "flat", "tree", "lines", "locks", "threads", "diff", "slower", "blockers", "outliers",
+    "recordings",
+)  # fmt: skip
+OF_TIME = ("tree", "flat", "lines", "diff")
+OF_TWO = ("diff", "slower")
+
+
+def answer(
+    location: Location,
+    engine: Engine,
+    view: str,
+    question: Question,
+    *,
+    base: Sequence[Condition] = (),
+    new: Sequence[Condition] = (),
+    by: str | None = None,
+    merge_lines: bool = False,
+    top: int | None = None,
+) -> tuple[Any, Asked]:
+    """A view, and what it was asked of."""
+    store = looked_at(location)
+    if view == "threads":
+        question = replace(question, time="wall")
+    asked = _asked(Asked(store, engine, question))
+    if view in OF_TWO:
+        from sonde.fleet.profiles import diff
+        from sonde.fleet.slower import slower
+
+        before = _asked(Asked(store, engine, question.and_(base)))
+        after = _asked(Asked(store, engine, question.and_(new)))
+        return (diff if view == "diff" else slower)(before, after, top=top), asked
+    return _one(asked, view, by, merge_lines, top), asked
+
+
+def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | None) -> Any:
+    from sonde.fleet import profiles, waits
+
+    if view == "flat":
+        return profiles.flat(asked, top=top)
+    if view == "tree":
+        return profiles.tree(asked, merge_lines=merge_lines, top=top)
+    if view == "lines":
+        return profiles.lines(asked, top=top)
+    if view == "locks":
+        from sonde.views.locks import DEFAULT, aspects
+
+        return waits.locks(asked, by=DEFAULT if by is None else aspects(by), top=top)
+    if view == "blockers":
+        return waits.blockers(asked, top=top)
+    if view == "threads":
+        from sonde.fleet.thread_times import threads
+
+        return threads(asked, top=top)
+    if view == "outliers":
+        from sonde.fleet.outliers import outliers
+
+        return outliers(asked, by=by or "host", top=top)
+    if view == "recordings":
+        from sonde.fleet.held import recordings
+
+        return recordings(asked, top=top)
+    raise UsageError(f"there is no view {view!r}; the views are {', '.join(VIEWS)}")
+
+
+def _asked(asked: Asked) -> Asked:
+    """The same, if it reaches anything at all."""
+    if not asked.parts or not asked.recordings.count().to_pyarrow().as_py():
+        words = [
+            f"{one.label}{'!=' if one.negated else '='}{','.join(one.values)}"
+            for one in asked.question.where
+        ]
+        of = f" with {' and '.join(words)}" if words else ""
+        within = " in this time" if asked.question.start_ns or asked.question.end_ns else ""
+        raise SondeError(f"{asked.store.location.address} holds no recording{of}{within}")
+    return asked

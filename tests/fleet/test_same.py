@@ -1,0 +1,82 @@
+"""A store that holds one recording answers as `sonde report` does of it: the same JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fleet.recorded import VIEWS, added, answered, asked, shop, without_chains
+from launching import Interpreter
+from sonde.fleet.asked import Question
+from sonde.fleet.engines import engine
+from sonde.fleet.location import located
+from sonde.fleet.report import answer
+from sonde.recording.reader import read
+from sonde.views.flat import flat
+from sonde.views.locks import locks
+from sonde.views.selection import Selection
+from sonde.views.tree import tree
+from views.test_locks import products
+
+
+@pytest.fixture(scope="module")
+def alone(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("alone")
+    file = shop(folder / "shop.sonde", python.path)
+    added(folder / "store", [file])
+    return file, folder / "store"
+
+
+def test_every_view(alone: tuple[Path, Path]) -> None:
+    file, store = alone
+    for view in VIEWS:
+        code, reported, err = asked("report", file, *view, "--json")
+        assert code == 0, err
+        _, stored, _ = asked("fleet", "report", store, *view, "--json")
+        if "--thread" in view and view[0] == "locks":
+            assert json.loads(stored) == without_chains(view, json.loads(reported)), view
+        else:
+            assert stored == reported, view
+
+
+def test_a_recording_against_itself(alone: tuple[Path, Path]) -> None:
+    file, store = alone
+    both = ("--base", "service=shop", "--new", "service=shop")
+    assert answered("fleet", "report", store, "diff", *both) == answered("diff", file, file)
+
+
+def test_a_range_of_time(alone: tuple[Path, Path]) -> None:
+    """Waits are cut at its edges as they are in a recording."""
+    file, store = alone
+    recording = read(file)
+    base = round(recording.target["started"] * 1e9)
+    begin, end = 50_000_000, 200_000_000
+    with engine("duckdb") as duckdb:
+        for time in ("running", "waiting", "wall"):
+            selection = Selection(time, start_ns=begin, end_ns=end)
+            question = Question(start_ns=base + begin, end_ns=base + end, time=time)
+            found, _ = answer(located(str(store)), duckdb, "flat", question)
+            assert found.to_json() == flat(recording, selection).to_json()
+            found, _ = answer(located(str(store)), duckdb, "tree", question)
+            assert found.to_json() == tree(recording, selection).to_json()
+        found, _ = answer(located(str(store)), duckdb, "locks", question)
+        expected = locks(recording, selection).to_json() | {"chains": []}
+        assert found.to_json() == expected
+        assert 0 < expected["total_ns"] < locks(recording).total_ns
+
+
+def test_equal_figures_come_in_the_same_order(tmp_path: Path) -> None:
+    """Made by hand: everything weighs the same, there are unknown owners, no stacks, no names."""
+    make = products()
+    for chain in ("b:1 > a:2", "a:1 > b:2", "c:3", "a:9 > c:3", None):
+        make.sample(chain, 10)
+        make.sample(chain, 10, state=1)
+    file = make.write(str(tmp_path / "made.sonde"))
+    added(tmp_path / "store", [Path(file)])
+    for view in VIEWS:
+        if "--thread" not in view:
+            assert answered("fleet", "report", tmp_path / "store", *view) == answered(
+                "report", file, *view
+            ), view
