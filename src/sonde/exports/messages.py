@@ -1,6 +1,6 @@
 """Protocol buffers from a schema stated as data.
 
-No generated code to keep in step with the protobuf library, and nothing of others to install.
+There is no generated code to keep in step with the protobuf library, nor others' to install.
 """
 
 from __future__ import annotations

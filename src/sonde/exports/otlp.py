@@ -1,7 +1,7 @@
 """OpenTelemetry's profiles, as a collector takes them over OTLP.
 
 The signal is in development and changes between versions of the protocol: what is written here is
-opentelemetry-proto 1.10, package `profiles.v1development`.
+package `profiles.v1development` as version 1.45 of the Python package opentelemetry-proto has it.
 """
 
 from __future__ import annotations

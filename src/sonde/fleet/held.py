@@ -33,12 +33,15 @@ class Extent:
 def recordings(asked: Asked, *, top: int | None = None) -> Held:
     """The newest first."""
     rows = []
-    for row in asked.recordings.to_pyarrow().to_pylist():
+    table = asked.recordings
+    # Not as a map, which not every engine gives back as one.
+    told = table.mutate(names=table.labels.keys(), values=table.labels.values())
+    for row in told.drop("labels", "pauses").to_pyarrow().to_pylist():
         labels = {label: row[label] for label in LABELS if row[label] is not None}
         rows.append(
             {
                 "recording": f"{row['recording'] & (1 << 64) - 1:016x}",
-                "labels": labels | dict(row["labels"] or []),
+                "labels": labels | dict(zip(row["names"], row["values"], strict=True)),
                 "program": row["program"],
                 "start_ns": row["base_ns"],
                 "duration_ns": row["duration_ns"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,7 +92,12 @@ def located(address: str) -> Location:
         system, root = fs.FileSystem.from_uri(address)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, ValueError) as error:
         system, root = _by_fsspec(address, error)
-    return Location(address.partition("?")[0], system, root.rstrip("/"))
+    return Location(shown(address), system, root.rstrip("/"))
+
+
+def shown(address: str) -> str:
+    """An address without what may be a secret."""
+    return re.sub(r"//[^/@]*@", "//", address.partition("?")[0])
 
 
 def _by_fsspec(address: str, first: Exception) -> tuple[Any, str]:
@@ -101,8 +107,7 @@ def _by_fsspec(address: str, first: Exception) -> tuple[Any, str]:
         system, root = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:
         reason = str(error if not isinstance(error, ImportError) else first).splitlines()[0]
-        shown = address.partition("?")[0]
-        raise SondeError(f"cannot open the store {shown}: {reason}") from None
+        raise SondeError(f"cannot open the store {shown(address)}: {reason}") from None
     return fs.PyFileSystem(fs.FSSpecHandler(system)), str(root)
 
 
