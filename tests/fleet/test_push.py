@@ -19,8 +19,9 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from fleet.conftest import Fleet
-from fleet.recorded import answered, asked
+from fleet.recorded import SHOP, answered, asked
 from fleet.test_store import ENVIRONMENT, SONDE, made, spent
+from launching import Interpreter
 from sonde.errors import SondeError
 from sonde.exports import pprof
 from sonde.fleet.push import NotNow, destination, push
@@ -212,3 +213,34 @@ def test_a_series_is_sent_as_it_grows(tmp_path: Path) -> None:
     assert process.stderr is not None
     assert process.stderr.read() == f"sonde: sent 3 parts to {store}\n"
     assert answered("fleet", "report", store, "flat")["total"] == spent(files)
+
+
+def test_attached_all_the_time(any_python: Interpreter, tmp_path: Path) -> None:
+    """A part a second, sent while the next one is written; nothing is lost or sent twice."""
+    target = subprocess.Popen([any_python.path, SHOP, "1", "60"])
+    store, parts = tmp_path / "store", tmp_path / "shop.sonde"
+    try:
+        done = subprocess.run(
+            [*SONDE, "attach", str(target.pid), "--for", "3", "-o", parts, "--mode", "continuous",
+             "--rotate", "1s", "--push", store, "--label", "service=shop", "--label", "region=eu"],
+            env=ENVIRONMENT, capture_output=True, text=True, timeout=200, check=False,
+        )  # fmt: skip
+    finally:
+        target.kill()
+        target.wait()
+    assert done.returncode == 0, done.stderr
+    files = sorted(tmp_path.glob("shop.*.sonde"))
+    assert len(files) >= 3
+    assert f"sonde: sent {len(files)} parts to {store}\n" in done.stderr
+    assert answered("fleet", "report", store, "flat", "--where", "region=eu")["total"] == spent(
+        files
+    )
+    rows = answered("fleet", "report", store, "threads")["rows"]
+    assert sum(row["name"] == "server-1" for row in rows) == 1
+
+
+def test_only_a_continuous_recording_is_pushed() -> None:
+    for options in (["--push", "x"], ["--label", "a=b"]):
+        code, _, err = asked("attach", "1", *options)
+        assert code == 2
+        assert "--push" in err

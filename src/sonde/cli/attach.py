@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sonde.cli._last_words import last_words
+from sonde.cli._push import Push, PushLabel, pushing
+from sonde.cli._push import check as check_push
 from sonde.cli._recording import (
     Budget,
     DumpEvery,
@@ -65,6 +67,8 @@ def attach(
     dump_when: DumpWhen = None,
     dump_every: DumpEvery = None,
     budget: Budget = None,
+    push: Push = None,
+    label: PushLabel = None,
     no_children: Annotated[
         bool, typer.Option("--no-children", help="Do not follow processes the target starts.")
     ] = False,
@@ -81,6 +85,7 @@ def attach(
       sonde attach 4711 -o slow.sonde --what cpu,locks,waits
       sonde attach --tree 4711
       sonde attach --name gunicorn --for 60
+      sonde attach 4711 --mode continuous --rotate 60s --keep 10 --push s3://profiles/prod
     """
     from sonde.record.attach import Attach
     from sonde.record.handle import Options, check_rate, parse_what
@@ -102,6 +107,7 @@ def attach(
         dump_when=dump_when,
         dump_every=number("--dump-every", dump_every),
     )
+    check_push(push, label, mode)
     kinds, checked, sampled_by = parse_what(what), check_rate(rate), check_sampler(sampler)
     if pid is None and sampled_by == "remote":
         raise UsageError("--sampler remote reads one process; it goes with a PID only")
@@ -124,11 +130,12 @@ def attach(
         budget=share,
     )
     session = Attach(processes if discovery else first, options, discovery)
-    if sys.stderr.isatty() and seconds is None:
-        which = f"process {pid}" if pid else "what is and comes"
-        print(f"sonde: recording {which}; Ctrl-C ends it", file=sys.stderr)
-    done = session.wait(seconds, lambda words: print(f"sonde: {words}", file=sys.stderr))
-    _tell_end(done, pid)
+    with pushing(push, options.path, label):
+        if sys.stderr.isatty() and seconds is None:
+            which = f"process {pid}" if pid else "what is and comes"
+            print(f"sonde: recording {which}; Ctrl-C ends it", file=sys.stderr)
+        done = session.wait(seconds, lambda words: print(f"sonde: {words}", file=sys.stderr))
+        _tell_end(done, pid)
 
 
 def _chosen(
