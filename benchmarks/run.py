@@ -5,7 +5,7 @@
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
                                         recorder page attach top cycles hotspot hotspot-locks
-                                        continuous fleet
+                                        continuous fleet calls calls-table
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -22,6 +22,7 @@ from pathlib import Path
 
 import accuracy
 import attach
+import calls
 import continuous
 import cycles
 import evaluation
@@ -58,7 +59,10 @@ PARTS = (
     "hotspot-locks",
     "continuous",
     "fleet",
+    "calls",
 )
+# Long, and only when asked for.
+APART = ("calls-table",)
 MAIN_VERSION = "3.12"
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
 QUICK_PROGRAMS = ["richards", "json", "deep"]
@@ -163,6 +167,16 @@ class Bench:
     def fleet(self, section: Section) -> None:
         fleet.report(section, self.scratch, self.quick)
 
+    def calls(self, section: Section) -> None:
+        names = self.programs(list(calls.PROGRAMS), ["richards", "deltablue"])
+        envs = list(self.envs.values())
+        calls.report(section, self.main, envs, names, self.quick, self.scratch)
+
+    def calls_table(self, section: Section) -> None:
+        names = self.programs(["richards", "deltablue", "raytrace", "go"], ["richards"])
+        plan = overhead.Plan(2 if self.quick else 6)
+        calls.of_parameters(section, self.main, names, plan, 1 if self.quick else 5, self.scratch)
+
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
@@ -178,7 +192,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="short runs of few programs")
     parser.add_argument("--write", action="store_true", help="update docs/evaluation.md")
     chosen = parser.parse_args()
-    for given, known in ((chosen.only, PARTS), (chosen.programs, tuple(programs.PROGRAMS))):
+    for given, known in ((chosen.only, PARTS + APART), (chosen.programs, tuple(programs.PROGRAMS))):
         if wrong := set(given or ()) - set(known):
             parser.error(f"{', '.join(sorted(wrong))}: not one of {', '.join(known)}")
     return chosen

@@ -79,7 +79,9 @@ class Sonde:
         from sonde.record.session import Session
 
         self.quality: dict[str, Any] = {}
-        self._session = Session(folder / "worker.sonde", rate=job["rate"], what=job["what"])
+        self._session = Session(
+            folder / "worker.sonde", rate=job["rate"], what=job["what"], **job.get("calls", {})
+        )
         # Recorders run on the interpreter sonde is installed for, whichever runs the program.
         ours, sys.executable = sys.executable, job["recorder"]
         self._session.start()

@@ -188,6 +188,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->armed_by[0] = thread->armed_by[1] = 0;
         thread->ticked = thread->ticked_cpu = thread->rests_until = thread->handled = 0;
         thread->switches = thread->seen = thread->seen_cpu = 0;
+        thread->window = (sonde_window){0};
         thread->depth = 0;
         thread->deaths = UINT64_MAX;
         thread->named = false;
@@ -376,4 +377,24 @@ void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_ob
     memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
     remember(thread, depth);
     sonde_ring_commit(&thread->ring, size);
+}
+
+void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags)
+{
+    uint32_t keep = kept(thread, depth), count = depth - keep;
+    size_t size = sizeof(sonde_rec_call) + count * sizeof(uint64_t);
+    sonde_rec_call *out = sonde_ring_reserve(&thread->ring, size);
+    if (!out) {
+        thread->slot->calls_lost++;
+        return;
+    }
+    *out = (sonde_rec_call){.rec = {(uint32_t)size, SONDE_REC_CALL, 0, flags},
+                            .window = thread->window.number,
+                            .site = depth > 1 ? sonde_stack(thread)[1] & SONDE_INSTR_MASK : 0,
+                            .keep = keep,
+                            .count = count};
+    memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
+    remember(thread, depth);
+    sonde_ring_commit(&thread->ring, size);
+    thread->slot->calls++;
 }

@@ -30,6 +30,22 @@ typedef struct {
     _Alignas(64) _Atomic uint32_t busy;
 } sonde_mark;
 
+// A window in which a thread's calls are counted, see windows.h.
+typedef struct {
+    bool open;
+    uint32_t number;      // of this thread's windows
+    uint32_t stride;      // every so manieth call is taken
+    uint32_t skip;        // calls until the next that is
+    uint32_t left, taken; // calls to be taken yet, and taken
+    uint32_t interpreter;
+    uint64_t random;
+    uint64_t due_ns;           // CPU time since one was due
+    uint64_t opened, cpu, tsc; // by the clock, the thread's CPU clock and the processor's counter
+    uint64_t own_tsc;          // that we spent ourselves since
+    uint64_t told_tsc;         // that the runtime took to tell us of calls, by estimate
+    _Atomic uint64_t cut_cpu;  // the thread's CPU time when another one ended it
+} sonde_window;
+
 typedef struct { // what the agent itself knows of a slot, while the session lasts
     _Alignas(4096) sonde_mark *mark;
     bool named; // its slot's thread_object is known
@@ -42,9 +58,10 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t rests_until;          // CPU time before which no sample is taken; 1: look closer
     uint64_t last_pc, last_sp;     // where the last signal interrupted
     uint64_t switches;             // voluntary context switches at the last wait
-    uint32_t depth;                // of the last stack written
-    uint32_t buffer;               // which of the two holds it
-    uint64_t deaths;               // of sonde_session, when `known` was last right
+    sonde_window window;
+    uint32_t depth;  // of the last stack written
+    uint32_t buffer; // which of the two holds it
+    uint64_t deaths; // of sonde_session, when `known` was last right
     sonde_known known[1u << SONDE_KNOWN_BITS];
     uint64_t frames[2][SONDE_MAX_DEPTH]; // innermost first
     int16_t scratch[SONDE_SCRATCH];      // room for working out a call site
@@ -138,6 +155,9 @@ typedef struct {
 
 // Writes an event of a lock, with the stack in sonde_stack for the types that have one.
 void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event);
+
+// Writes that the innermost frame of the stack in sonde_stack was called, in the thread's window.
+void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags);
 
 // Writes that an object of that type and size was made by the stack in sonde_stack.
 void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object);

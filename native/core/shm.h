@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 4u
+#define SONDE_PROTOCOL 5u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
@@ -33,6 +33,7 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_LOCKS = 4,
     SONDE_WHAT_NO_MORE = 8, // only in the header: the recording is over, leave when you can
     SONDE_WHAT_OBJECTS = 16,
+    SONDE_WHAT_CALLS = 32,
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -56,11 +57,26 @@ typedef struct {
     _Atomic uint32_t notes_lost;    // marks and spans that found no room
     _Atomic uint64_t unwalked[SONDE_UNWALKED]; // stacks that could not be walked, by the runtime's
                                                // own reasons
+    _Alignas(16) _Atomic uint32_t calls;       // of SONDE_CALLS_*
     // The recorder's orders, which change while the session runs; on a line that agents only read.
     _Alignas(64) _Atomic uint32_t what; // of SONDE_WHAT_*; 0: a pause
     uint32_t pad;
     _Atomic uint64_t period_ns;
+    // How calls are counted: every stride-th of a window, until there are enough; a window per so
+    // much of a thread's CPU time.
+    _Atomic uint32_t stride, samples;
+    _Atomic uint64_t window_ns;
 } sonde_header;
+
+enum {                       // whether calls are counted, sonde_header.calls
+    SONDE_CALLS_UNASKED = 0, // or not by this agent
+    SONDE_CALLS_COUNTED = 1,
+    SONDE_CALLS_NO_TOOL = 2,   // every tool id of sys.monitoring is taken
+    SONDE_CALLS_EVALUATED = 3, // the program evaluates its frames itself (PEP 523)
+    SONDE_CALLS_PROFILED = 4,  // the program traces or profiles itself (3.11)
+    SONDE_CALLS_COMPILED = 5,  // the interpreter compiles at run time
+    SONDE_CALLS_FAILED = 6,
+};
 
 typedef struct {
     // written by whoever claims the slot
@@ -86,7 +102,10 @@ typedef struct {
     // the producer's again
     uint64_t lock_events;
     uint64_t events_lost; // of locks
-    uint8_t pad2[SONDE_SLOT_SIZE - 208];
+    uint64_t calls, calls_lost;
+    uint64_t windows;
+    uint64_t missed; // ticks at which the last window was still open
+    uint8_t pad2[SONDE_SLOT_SIZE - 240];
 } sonde_slot;
 
 _Static_assert(sizeof(sonde_slot) == SONDE_SLOT_SIZE, "slots are addressed by the recorder");
@@ -106,6 +125,8 @@ enum { // kinds of records in a ring
     SONDE_REC_NOTE = 8, // what the program says itself
     SONDE_REC_TYPE = 9, // id: a class, name: what it is called
     SONDE_REC_OBJECT = 10,
+    SONDE_REC_CALL = 15,
+    SONDE_REC_WINDOW = 16, // the end of a window; state: of SONDE_WINDOW_*
 };
 
 enum { // sonde_rec_sample.state, as in the recording
@@ -214,6 +235,27 @@ typedef struct { // an object was made
     uint32_t keep, count;
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_object;
+
+typedef struct { // a call that was counted; the innermost frame is the callee
+    sonde_rec rec;
+    uint32_t window;
+    uint32_t site; // the instruction of the caller + 1, 0: unknown
+    uint32_t keep, count;
+    uint64_t frames[]; // as in sonde_rec_sample
+} sonde_rec_call;
+
+enum {
+    SONDE_WINDOW_FULL = 0,
+    SONDE_WINDOW_CUT = 1, // before it had its samples
+};
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t time;        // when it was opened
+    uint64_t duration_ns; // CPU time of its thread, without what we spent ourselves
+    uint32_t window, stride;
+    uint32_t interpreter, pad;
+} sonde_rec_window;
 
 enum { // sonde_rec.state of a SONDE_REC_NOTE
     SONDE_NOTE_BEGIN = 1,

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "guard.h"
 #include "hot.h"
+#include "windows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,7 +186,9 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
         sonde_write_stack(thread, 0, &event);
         return;
     }
-    write_walked(thread, context, event);
+    if (sonde_what() & SONDE_WHAT_CPU)
+        write_walked(thread, context, event);
+    sonde_windows_tick(thread, context);
 }
 
 // A handler that takes as long as the time between two ticks would leave its thread no time at all:

@@ -8,6 +8,7 @@
 #include "../core/session.h"
 #include "../core/spans.h"
 #include "../core/steer.h"
+#include "calls.h"
 #include "describe.h"
 #include "execs.h"
 #include "locks.h"
@@ -51,7 +52,9 @@ static void forked_child(void)
     sonde_locks_forked();
     int saved = errno;
     bool steered = sonde_steer_forked();
-    if (!follow || begin(SONDE_FORKED) != 0) {
+    bool followed = follow && begin(SONDE_FORKED) == 0;
+    sonde_calls_forked(followed);
+    if (!followed) {
         sonde_locks_stop();
         sonde_guard_remove();
         sonde_unwatch_code();
@@ -81,6 +84,8 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         PyEval_RestoreThread(meanwhile);
     if (error)
         sonde_unwatch_code();
+    else if (sonde.config.what & SONDE_WHAT_CALLS)
+        sonde_calls_start();
     return error;
 }
 
@@ -89,6 +94,7 @@ EXPORT void sonde_agent_stop(void)
 {
     if (!atomic_load(&sonde.generation))
         return;
+    sonde_calls_stop();
     sonde_locks_stop();
     sonde_reader_stop();
     sonde_part();
@@ -102,6 +108,7 @@ void sonde_agent_leave(void)
 {
     if (!atomic_load(&sonde.generation))
         return;
+    sonde_calls_stop();
     sonde_locks_stop();
     PyThreadState *meanwhile = PyEval_SaveThread();
     sonde_reader_stop();

@@ -87,6 +87,23 @@ static uint64_t of_callable(sonde_thread *thread, PyObject *callable)
     return 0;
 }
 
+bool sonde_is_native(PyObject *callable)
+{
+    PyTypeObject *type = Py_TYPE(callable);
+    if (type == &PyMethod_Type)
+        type = Py_TYPE(callable = PyMethod_GET_FUNCTION(callable));
+    if (type == &PyFunction_Type)
+        return false;
+    if (type == &PyType_Type)
+        return lasts((PyTypeObject *)callable);
+    return type->tp_call && lasts(type);
+}
+
+uint64_t sonde_native_word(sonde_thread *thread, PyObject *callable)
+{
+    return of_callable(thread, callable) << SONDE_INSTR_BITS;
+}
+
 SONDE_HOT uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject *code,
                                 uint64_t id, Py_ssize_t index)
 {

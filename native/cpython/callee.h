@@ -11,4 +11,9 @@
 uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject *code, uint64_t id,
                       Py_ssize_t index);
 
+// Is what is called written in C? If not, the call shows as a Python frame sooner or later.
+bool sonde_is_native(PyObject *callable);
+// The word for it; 0 if no name is known for it, or no room to tell.
+uint64_t sonde_native_word(sonde_thread *thread, PyObject *callable);
+
 #endif

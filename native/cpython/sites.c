@@ -27,12 +27,36 @@ typedef struct {
     Py_ssize_t at, next; // at: after any EXTENDED_ARG
 } instr_t;
 
+// What an instruction was before sys.monitoring (3.12) put its own in the place; itself where that
+// cannot be told from it. Our own windows instrument these, see calls.c.
+static int plain(int opcode)
+{
+    switch (opcode) {
+#ifdef INSTRUMENTED_RESUME
+    case INSTRUMENTED_RESUME:
+        return RESUME;
+    case INSTRUMENTED_CALL:
+        return CALL;
+    case INSTRUMENTED_CALL_FUNCTION_EX:
+        return CALL_FUNCTION_EX;
+    case INSTRUMENTED_LOAD_SUPER_ATTR:
+        return LOAD_SUPER_ATTR;
+#endif
+#ifdef INSTRUMENTED_CALL_KW
+    case INSTRUMENTED_CALL_KW:
+        return CALL_KW;
+#endif
+    default:
+        return opcode;
+    }
+}
+
 // The instruction at or after `at` with its full argument; false at one that hides what it is.
 static bool read_instr(const uint8_t *bytes, Py_ssize_t n, Py_ssize_t at, instr_t *out)
 {
     int arg = 0;
     for (; at < n; at++) {
-        int opcode = bytes[2 * at];
+        int opcode = plain(bytes[2 * at]);
 #ifdef ENTER_EXECUTOR
         if (opcode == ENTER_EXECUTOR)
             return false;
@@ -251,7 +275,7 @@ SONDE_HOT int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObj
 {
     if (index < 0 || index >= Py_SIZE(code))
         return SITE_NONE;
-    int opcode = ((const uint8_t *)code->co_code_adaptive)[2 * index];
+    int opcode = plain(((const uint8_t *)code->co_code_adaptive)[2 * index]);
     if (opcode >= MIN_INSTRUMENTED_OPCODE || !is_call(_PyOpcode_Deopt[opcode]))
         return SITE_NONE;
     // Odd factor: a bijection of 64-bit words.

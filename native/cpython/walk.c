@@ -29,10 +29,9 @@ static bool runs_here(const PyThreadState *state, const ucontext_t *context)
 }
 #endif
 
-static PyThreadState *own_state(const ucontext_t *context)
+// Sub-interpreters switch states on one thread, and only this one follows.
+PyThreadState *sonde_cpython_attached(const ucontext_t *context)
 {
-    // The state that runs on this thread, if it holds the GIL. Sub-interpreters switch states on
-    // one thread, and only this one follows.
 #if PY_VERSION_HEX >= 0x030D0000
     PyThreadState *current = PyThreadState_GetUnchecked();
 #else
@@ -44,7 +43,13 @@ static PyThreadState *own_state(const ucontext_t *context)
 #else
     (void)context;
 #endif
+    return current;
+}
+
+static PyThreadState *own_state(const ucontext_t *context)
+{
     // Without the GIL the current state is unset; this one is remembered per thread.
+    PyThreadState *current = sonde_cpython_attached(context);
     return current ? current : PyGILState_GetThisThreadState();
 }
 

@@ -10,6 +10,9 @@
 // of its frames can go away, nor the code objects they hold.
 sonde_walk_self sonde_cpython_walk;
 
+// The state that runs on the calling thread, if it holds the GIL.
+PyThreadState *sonde_cpython_attached(const ucontext_t *context);
+
 // The frames of another thread, which must not be running meanwhile (or the caller checks that it
 // was not). Frames whose code was never seen are described from memory that thread keeps alive.
 uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event);

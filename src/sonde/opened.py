@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from sonde.model.choice import Time
     from sonde.recording.tables import Recording
+    from sonde.views.calls import Calls
     from sonde.views.flat import Flat
     from sonde.views.lines import Lines
     from sonde.views.lock_table import LockTable
@@ -115,6 +116,22 @@ class OpenedRecording:
         from sonde.views.threads import threads
 
         return threads(self.tables, select("wall", thread, process, start, end, span), top=top)
+
+    def calls(
+        self,
+        *,
+        by: str = "edge",
+        top: int | None = None,
+        thread: str | int | None = None,
+        process: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+    ) -> Calls:
+        """`by` is "edge" or "context"."""
+        from sonde.views.calls import calls
+
+        chosen = select("running", thread, process, start, end)
+        return calls(self.tables, chosen, by=by, top=top)
 
     def objects(
         self,

@@ -36,7 +36,7 @@ def without(python: Interpreter) -> subprocess.CompletedProcess[str]:
 
 # Open waits are looked at by a thread of the agent's; nothing else of it is in the target.
 WARNING = re.compile("DeprecationWarning: This process .* is multi-threaded|child = os.fork")
-OWN_THREADS = {"cpu": 0, "cpu,locks": 0, "cpu,waits": 1}
+OWN_THREADS = {"cpu": 0, "cpu,locks": 0, "cpu,waits": 1, "cpu,calls": 0}
 
 
 @pytest.mark.parametrize("what", OWN_THREADS)

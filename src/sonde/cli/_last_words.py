@@ -23,6 +23,8 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "") -> str:
         return f"{path} has no samples: {why}"
     lost = quality.get("events_lost", 0)
     words = f"{quality['taken']:,} samples{of}" + (f", {lost:,} lost" if lost else "")
+    if quality.get("why_no_calls"):
+        words += f", but {quality['why_no_calls']}"
     if quality.get("without_objects"):
         words += ", but no objects: those of CPython programs are not seen yet"
     every = all_of(done["mode"]["name"], path)

@@ -20,7 +20,19 @@ Rate = Annotated[
 ]
 What = Annotated[
     str,
-    typer.Option(metavar="LIST", help="What to record, of: cpu, locks, waits, threads, objects."),
+    typer.Option(
+        metavar="LIST", help="What to record, of: cpu, locks, waits, threads, objects, calls."
+    ),
+]
+Ticks = Annotated[
+    int | None,
+    typer.Option(metavar="HZ", help="Of calls: windows a second of CPU time (100)."),
+]
+Stride = Annotated[
+    int | None, typer.Option(metavar="N", help="Of calls: count every Nth of a window (3).")
+]
+Samples = Annotated[
+    int | None, typer.Option(metavar="N", help="Of calls: count so many in a window (32).")
 ]
 Sampler = Annotated[
     str,

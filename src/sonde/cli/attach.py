@@ -22,7 +22,10 @@ from sonde.cli._recording import (
     Rate,
     Rotate,
     Sampler,
+    Samples,
     Seconds,
+    Stride,
+    Ticks,
     What,
 )
 from sonde.cli._sampler import check_sampler
@@ -69,6 +72,9 @@ def attach(
     budget: Budget = None,
     push: Push = None,
     label: PushLabel = None,
+    ticks: Ticks = None,
+    stride: Stride = None,
+    samples: Samples = None,
     no_children: Annotated[
         bool, typer.Option("--no-children", help="Do not follow processes the target starts.")
     ] = False,
@@ -88,7 +94,7 @@ def attach(
       sonde attach 4711 --mode continuous --rotate 60s --keep 10 --push s3://profiles/prod
     """
     from sonde.record.attach import Attach
-    from sonde.record.handle import Options, check_rate, parse_what
+    from sonde.record.handle import Options, check_calls, check_rate, parse_what
     from sonde.record.modes import parse_mode
     from sonde.record.quantities import parse_share
 
@@ -108,7 +114,8 @@ def attach(
         dump_every=number("--dump-every", dump_every),
     )
     check_push(push, label, mode)
-    kinds, checked, sampled_by = parse_what(what), check_rate(rate), check_sampler(sampler)
+    kinds, sampled_by = parse_what(what), check_sampler(sampler)
+    checked, calls = check_calls(kinds, check_rate(rate), stride, samples, ticks)
     if pid is None and sampled_by == "remote":
         raise UsageError("--sampler remote reads one process; it goes with a PID only")
     if tree is not None and no_children:
@@ -124,6 +131,7 @@ def attach(
         rate=checked,
         sampler=sampled_by,
         children=not no_children,
+        calls=calls,
         attached=True,
         place=first.place(),
         mode=kept,

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from sonde.views.selection import Selection
 
 VIEWS = (
-    "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "threads",
-    "spans",
+    "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
+    "threads", "spans",
     "quality",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
@@ -74,7 +74,7 @@ def report(
             metavar="ASPECTS",
             help="Of locks: split the waiting by these, in this order: kind, lock, waiter_thread, "
             "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain. "
-            "Of objects: class, site or context.",
+            "Of objects: class, site or context. Of calls: edge or context.",
         ),
     ] = None,
     at: Annotated[
@@ -96,6 +96,7 @@ def report(
       sonde report app.sonde flat --taken queue
       sonde report app.sonde objects --by site
       sonde report 'app.*.sonde' flat
+      sonde report app.sonde calls --top 10
     """
     files, view = _files_and_view(files)
     rows = whole("--top", top, "a number of rows")
@@ -104,8 +105,8 @@ def report(
         raise UsageError(f"--{time} is for the views {', '.join(OF_TIME)}, not for {view}")
     if merge_lines and view != "tree":
         raise UsageError(f"--merge-lines is for the view tree, not for {view}")
-    if by is not None and view not in ("locks", "objects"):
-        raise UsageError(f"--by is for the views locks and objects, not for {view}")
+    if by is not None and view not in ("locks", "objects", "calls"):
+        raise UsageError(f"--by is for the views locks, objects and calls, not for {view}")
     if at is not None and view != "waits":
         raise UsageError(f"--at is for the view waits, not for {view}")
     moment = seconds("--at", at)
@@ -176,6 +177,10 @@ def _view(
         from sonde.views.objects import objects
 
         return objects(recording, selection, by=by or "class", top=top)
+    if view == "calls":
+        from sonde.views.calls import calls
+
+        return calls(recording, selection, by=by or "edge", top=top)
     if view == "threads":
         from sonde.views.threads import threads
 
@@ -212,10 +217,13 @@ def _print(
     if view == "objects" and not len(recording.objects):
         line(out, _no_objects(recording))
         return
+    if view == "calls" and not len(recording.calls):
+        line(out, _no_calls(recording))
+        return
     options: dict[str, Any] = {}
     if view == "summary":
         options["path"] = recording.path
-    elif view in ("flat", "lines", "threads", "spans", "objects", *OF_LOCKS):
+    elif view in ("flat", "lines", "threads", "spans", "objects", "calls", *OF_LOCKS):
         options["top"] = top
     if view == "lines":
         options["recorded"] = recording.target.get("started")
@@ -234,6 +242,13 @@ def _no_objects(recording: Recording) -> str:
     if not any(process.runtime == "hotspot" for process in recording.processes):
         return "No objects were recorded: those of CPython programs are not seen yet."
     return "No object was seen being made."
+
+
+def _no_calls(recording: Recording) -> str:
+    if "calls" not in _what(recording):
+        return "No calls were counted; count them with: sonde run --what calls …"
+    why = recording.quality.get("why_no_calls")
+    return f"No call was counted: {why}." if why else "No call was counted."
 
 
 def _nothing(recording: Recording, selection: Selection) -> str:

@@ -20,7 +20,10 @@ from sonde.cli._recording import (
     Rate,
     Rotate,
     Sampler,
+    Samples,
     Seconds,
+    Stride,
+    Ticks,
     What,
 )
 from sonde.cli._sampler import check_sampler
@@ -48,6 +51,9 @@ def run(
     dump_when: DumpWhen = None,
     dump_every: DumpEvery = None,
     budget: Budget = None,
+    ticks: Ticks = None,
+    stride: Stride = None,
+    samples: Samples = None,
     no_children: Annotated[
         bool, typer.Option("--no-children", help="Do not follow processes the target starts.")
     ] = False,
@@ -61,8 +67,9 @@ def run(
     Example:
       sonde run app.py --port 8000
       sonde run -o slow.sonde --what cpu,waits -- python3.13 -m mypackage
+      sonde run --what calls app.py
     """
-    from sonde.record.handle import Options, check_rate, parse_what
+    from sonde.record.handle import Options, check_calls, check_rate, parse_what
     from sonde.record.launch import Launch, end_like, program_name
     from sonde.record.modes import parse_mode
     from sonde.record.quantities import parse_share
@@ -85,7 +92,8 @@ def run(
         dump_when=dump_when,
         dump_every=seconds("--dump-every", dump_every),
     )
-    kinds, checked = parse_what(what), check_rate(rate)
+    kinds = parse_what(what)
+    checked, calls = check_calls(kinds, check_rate(rate), stride, samples, ticks)
     program = program_name(arguments)
 
     def options(pid: int) -> Options:
@@ -100,6 +108,7 @@ def run(
             children=not no_children,
             mode=kept,
             budget=share,
+            calls=calls,
         )
 
     status, done, trouble = Launch(arguments, options).wait()

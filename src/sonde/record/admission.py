@@ -52,6 +52,7 @@ class Admission:
         self._path = path
         self._tell = tell
         self._contexts = Contexts(parts.writer)
+        self._contexts.tells_sizes = "calls" in config["what"]
         self.thresholds = Thresholds(config["mode"]["dump_when"], self._contexts)
         self._executing: dict[int, int] = {}
         self._remote: RemoteReader | None = None
@@ -157,6 +158,7 @@ class Admission:
         self._roster.add(target)
         conduct = self.conduct
         conduct.order(target)
+        target.order_calls(**self._config["calls"])
         if "objects" in conduct.what and runtime == "cpython":
             self._roster.tally.without_objects = True
         follow = int(self._config.get("children", True))
@@ -195,6 +197,8 @@ class Admission:
         target.metrics = Metrics(target) if "threads" in conduct.what else None
         target.polls_waits = "waits" in conduct.what and not armed.wait_signals
         self._roster.tally.armed(armed)
+        if "calls" in conduct.what and (why := target.why_no_ticks(armed)):
+            self._roster.tally.why_no_calls = why
         exact = int(armed.sampler == "perf-user")
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
         self._tell({"admitted": pid})

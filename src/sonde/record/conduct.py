@@ -30,6 +30,7 @@ _BITS = {
     "waits": shm.WHAT_WAITS,
     "locks": shm.WHAT_LOCKS,
     "objects": shm.WHAT_OBJECTS,
+    "calls": shm.WHAT_CALLS,
     "threads": 0,
 }
 
@@ -165,6 +166,11 @@ class Conduct:
             raise SondeError(
                 "locks cannot be switched on: the session began without them, and their hooks are "
                 "set when it begins; start it with --what cpu,locks"
+            )
+        if "calls" in wanted and "calls" not in self._began_with:
+            raise SondeError(
+                "calls cannot be switched on: the session began without them; start it with "
+                "--what cpu,calls"
             )
         samplers = {target.armed.sampler for target in self._roster if target.armed is not None}
         if "waits" in wanted - self._began_with and (worse := samplers - {"perf"}):

@@ -25,6 +25,8 @@ class Contexts:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
+        self.tells_sizes = False
+        """How long a function's code is, is wanted."""
         self._start_over()
 
     def _start_over(self) -> None:
@@ -34,6 +36,7 @@ class Contexts:
         self._function_of: list[tuple[str, str, int, str]] = []
         self._context_of: list[tuple[int, int, int]] = []
         self._types: dict[tuple[str, str], int] = {}
+        self._sized: set[int] = set()
         self.shared_locks: dict[int, int] = {}
         """Rows of the locks between processes, by the inode of the memory they lie in."""
 
@@ -44,6 +47,11 @@ class Contexts:
             row = self._functions[key] = self._writer.append("functions", *key)
             self._function_of.append(key)
         return row
+
+    def size(self, function: int, instructions: int) -> None:
+        if self.tells_sizes and instructions and function not in self._sized:
+            self._sized.add(function)
+            self._writer.append("sizes", function, instructions)
 
     def context(self, parent: int, function: int, line: int) -> int:
         key = (parent, function, line)
@@ -146,6 +154,7 @@ class Codes:
         index = max((word & instr_mask) - 1, 0)
         line = lines[index] if index < len(lines) else 0
         function = self._contexts.function(name, file, first_line, self._runtime)
+        self._contexts.size(function, len(lines))
         row = self._contexts.context(parent, function, line)
         self.children[parent, word] = row
         return row

@@ -9,7 +9,7 @@ import select
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from .modes import Mode
 
 DEFAULT_RATE = 1000
 HIGHEST_RATE = 20_000
-KINDS = ("cpu", "locks", "waits", "threads", "objects")
+KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls")
 DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
 SLOTS = 4096
@@ -29,6 +29,15 @@ RECORDER = "sonde.record.recorder"
 
 START_S = 10.0
 FINISH_S = 30.0
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """How calls are counted: windows a second of CPU time, calls in each, and every how manieth."""
+
+    stride: int = 3
+    samples: int = 32
+    ticks: int = 100
 
 
 @dataclass
@@ -43,6 +52,7 @@ class Options:
     rate: int = DEFAULT_RATE
     sampler: str = "auto"
     children: bool = True
+    calls: CallOptions = CallOptions()
     attached: bool = False
     """The target runs already: the recorder tells how far it is, and ends with who started it."""
     place: dict[str, Any] | None = None
@@ -75,6 +85,32 @@ def check_rate(rate: int, option: str = "--rate") -> int:
     return rate
 
 
+def check_calls(
+    kinds: list[str], rate: int, stride: int | None, samples: int | None, ticks: int | None
+) -> tuple[int, CallOptions]:
+    """The rate of samples, and the options of calls; a window opens at a sample's tick."""
+    usual = CallOptions()
+    for name, value, most in (("stride", stride, 1000), ("samples", samples, 10_000)):
+        if value is not None and not 1 <= value <= most:
+            raise UsageError(f"--{name} must be between 1 and {most} calls, not {value}")
+    if "calls" not in kinds:
+        for name, value in (("stride", stride), ("samples", samples), ("ticks", ticks)):
+            if value is not None:
+                raise UsageError(f"--{name} is for counting calls: it goes with --what calls")
+        return rate, usual
+    windows = usual.ticks if ticks is None else check_rate(ticks, "--ticks")
+    if "cpu" not in kinds:
+        rate = windows
+    elif windows > rate:
+        if ticks is not None:
+            raise UsageError(
+                f"windows open when samples are taken: --ticks {windows} cannot be above the rate "
+                f"of {rate}"
+            )
+        windows = rate
+    return rate, CallOptions(stride or usual.stride, samples or usual.samples, windows)
+
+
 class RecorderKilledError(SondeError):
     """Somebody killed it, or the kernel did for want of memory: not its own doing."""
 
@@ -93,6 +129,7 @@ class RecorderHandle:
             "rate": options.rate,
             "sampler": options.sampler,
             "children": options.children,
+            "calls": asdict(options.calls),
             "attached": options.attached,
             "place": options.place,
             "mode": options.mode.to_config(),

@@ -16,7 +16,15 @@ from sonde import _inside
 from sonde.errors import SondeError
 
 from . import agents, shm
-from .handle import DEFAULT_RATE, DEFAULT_WHAT, Options, RecorderHandle, check_rate, parse_what
+from .handle import (
+    DEFAULT_RATE,
+    DEFAULT_WHAT,
+    Options,
+    RecorderHandle,
+    check_calls,
+    check_rate,
+    parse_what,
+)
 from .launch import program_name
 from .modes import parse_mode
 from .quantities import parse_share
@@ -56,8 +64,13 @@ class Session:
         sampler: str = "auto",
         mode: str = "normal",
         budget: str | None = None,
+        stride: int | None = None,
+        samples: int | None = None,
+        ticks: int | None = None,
         **mode_options: Any,
     ) -> None:
+        kinds = parse_what(what)
+        checked, calls = check_calls(kinds, check_rate(rate), stride, samples, ticks)
         argv = list(sys.orig_argv)
         program = program_name([sys.argv[0] or Path(sys.executable).name])
         self._options = Options(
@@ -65,8 +78,9 @@ class Session:
             program=program,
             argv=argv,
             pid=os.getpid(),
-            what=parse_what(what),
-            rate=check_rate(rate),
+            what=kinds,
+            rate=checked,
+            calls=calls,
             sampler=sampler,
             children=children,
             mode=parse_mode(mode, **mode_options),

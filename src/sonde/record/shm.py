@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 MAGIC = 0x45444E53
-PROTOCOL = 4
+PROTOCOL = 5
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -18,11 +18,13 @@ NOTES_TID = 0xFFFFFFFF
 SLOT_FREE, SLOT_USED = 0, 1
 
 WHAT_CPU, WHAT_WAITS, WHAT_LOCKS, WHAT_NO_MORE, WHAT_OBJECTS = 1, 2, 4, 8, 16
+WHAT_CALLS = 32
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
 REC_MARK, REC_NOTE, REC_TYPE, REC_OBJECT = 7, 8, 9, 10
+REC_CALL, REC_WINDOW = 15, 16
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK = 1, 2, 3
 
@@ -57,9 +59,17 @@ HEADER = struct.Struct("<IIII II QQQQQ II")
 # and stacks that could not be walked, by the runtime's own reasons
 UNWALKED = struct.Struct("<16Q")
 UNWALKED_AT = 72
+# and whether calls are counted
+CALLS = struct.Struct("<I")
+CALLS_AT = 208
+CALLS_UNASKED, CALLS_COUNTED, CALLS_NO_TOOL, CALLS_EVALUATED, CALLS_PROFILED = 0, 1, 2, 3, 4
+CALLS_COMPILED, CALLS_FAILED = 5, 6
 # header, the recorder's orders: what, pad, period_ns
 ORDERS = struct.Struct("<II Q")
 ORDERS_AT = 256
+# and of calls: stride samples window_ns
+CALL_ORDERS = struct.Struct("<II Q")
+CALL_ORDERS_AT = 272
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
 # slot, the producer's line from its head on
@@ -69,6 +79,9 @@ TAIL_AT = 128
 # and its other line: lock_events events_lost
 SLOT_LOCK_COUNTS = struct.Struct("<QQ")
 LOCK_COUNTS_AT = 192
+# and of calls: calls calls_lost windows missed
+SLOT_CALL_COUNTS = struct.Struct("<QQQQ")
+CALL_COUNTS_AT = 208
 WORD = struct.Struct("<Q")
 
 # size kind state flags | time cpu | keep count | interpreter tid | thread_object | span
@@ -93,6 +106,12 @@ NOTE = struct.Struct("<IHBB Q II II")
 
 # size kind state flags | time size | type every | keep count
 OBJECT = struct.Struct("<IHBB QQ QQ II")
+
+# size kind state flags | window site | keep count
+CALL = struct.Struct("<IHBB II II")
+# size kind how flags | time duration_ns | window stride | interpreter
+WINDOW = struct.Struct("<IHBB QQ II II")
+WINDOW_FULL, WINDOW_CUT = 0, 1
 
 HELLO = struct.Struct("<II III I II")
 CONFIG = struct.Struct("<II QQ II II")

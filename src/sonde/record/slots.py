@@ -13,6 +13,7 @@ from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
 from .open_locks import LockEvent
 from .spans import UnknownSpanError
 from .weights import RUNNING, Place, ThreadTime
+from .windows import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +60,7 @@ class Slot:
         self.stalled_since = 0
         self._time: ThreadTime | None = None
         self._interpreter = 0
+        self._window = Window()
 
     @property
     def time(self) -> ThreadTime:
@@ -71,6 +73,7 @@ class Slot:
     def renew(self, carried: Callable[[int], int]) -> None:
         """Its stack has another place in a new part."""
         self.stack = [carried(context) for context in self.stack]
+        self._window.renew(carried)
 
     def _learn_name(self) -> None:
         """After the records, because one of them may be the name itself."""
@@ -120,6 +123,10 @@ class Slot:
                     self._type(at)
                 elif kind == shm.REC_OBJECT:
                     self._object(at, flags)
+                elif kind == shm.REC_CALL:
+                    self._call(at, flags)
+                elif kind == shm.REC_WINDOW:
+                    self._window_ends(at, state)
             except (KeyError, UnknownSpanError) as missing:
                 now = time.monotonic_ns()
                 self.stalled_since = self.stalled_since or now
@@ -313,6 +320,20 @@ class Slot:
         process.writer.append(
             "objects", self.time.row(0), now - process.origin, context, row, size, every
         )
+
+    def _call(self, at: int, flags: int) -> None:
+        _, _, _, _, number, site, keep, count = shm.CALL.unpack_from(self.process.memory, at)
+        self._window.add(number, self._stack_of(at, keep, count, flags, shm.CALL.size), site)
+
+    def _window_ends(self, at: int, how: int) -> None:
+        process = self.process
+        _, _, _, _, began, duration, number, stride, interpreter, _ = shm.WINDOW.unpack_from(
+            process.memory, at
+        )
+        self._window.write(
+            process.writer, self.time.row(interpreter), began - process.origin, duration, number,
+            stride, how,
+        )  # fmt: skip
 
     def _open_wait(self, at: int) -> None:
         _, _, _, flags, now, cpu, keep, count, interpreter, tid, thread_object, number, _ = (

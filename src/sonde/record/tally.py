@@ -34,6 +34,7 @@ class Tally:
         self.why_not_better: str | None = None
         self.not_entered: dict[str, str] = {}
         """Processes that belong to the session and are not in the recording, and why."""
+        self.why_no_calls = ""
         self.without_objects = False
         """Objects were asked for of a runtime whose agent does not see them."""
         # All counts are of the session; a part tells what came since the one before it was written.
@@ -59,6 +60,7 @@ class Tally:
     def add(self, target: TargetProcess) -> None:
         """Keeps the counts of a target whose memory is about to go."""
         self._mode = _count(self._over, self._mode, target)
+        self.why_no_calls = target.why_no_calls() or self.why_no_calls
 
     def facts(
         self,
@@ -68,9 +70,10 @@ class Tally:
         whole: bool = False,
     ) -> dict[str, Any]:
         """Of the part being written, or the whole session; `more` are further counts of it."""
-        total, mode = dict(self._over), self._mode
+        total, mode, why_no_calls = dict(self._over), self._mode, self.why_no_calls
         for target in targets:
             mode = _count(total, mode, target)
+            why_no_calls = target.why_no_calls() or why_no_calls
         usage = resource.getrusage(resource.RUSAGE_SELF)
         total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
         total["steal_ns"] = _steal_ns() - self._steal
@@ -105,6 +108,7 @@ class Tally:
             "running_samples": running,
             "clock": "CLOCK_MONOTONIC",
             "not_entered": self.not_entered,
+            **({"why_no_calls": why_no_calls} if why_no_calls else {}),
             **({"without_objects": 1} if self.without_objects else {}),
             **total,
         }

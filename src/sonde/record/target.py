@@ -8,7 +8,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import shm, unwalked
+from . import shm, unwalked, windows
 from .arming import birth_of, born_ticks, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
 from .open_locks import OpenLocks
@@ -171,6 +171,22 @@ class TargetProcess:
     def order(self, what: int, period: int) -> None:
         """Tells the agent, which looks here before it does anything."""
         shm.ORDERS.pack_into(self.memory, shm.ORDERS_AT, what, 0, period)
+
+    def order_calls(self, stride: int, samples: int, ticks: int) -> None:
+        every = 1_000_000_000 // ticks
+        shm.CALL_ORDERS.pack_into(self.memory, shm.CALL_ORDERS_AT, stride, samples, every)
+
+    def why_no_ticks(self, armed: Armed) -> str:
+        """Why no window can be opened in it, if so."""
+        if self.runtime != "cpython":
+            return f"calls of {self.runtime} programs are not counted"
+        if armed.code != shm.SAMPLER_PERF or armed.sampler == "remote":
+            return f"calls are counted by perf signals only, and the sampler is {armed.sampler}"
+        return ""
+
+    def why_no_calls(self) -> str:
+        """Why its agent does not count calls, if so."""
+        return windows.REFUSALS.get(shm.CALLS.unpack_from(self.memory, shm.CALLS_AT)[0], "")
 
     def stand_still(self) -> None:
         """Nothing is captured until it is armed again."""
@@ -430,6 +446,7 @@ class TargetProcess:
         header = shm.HEADER.unpack_from(self.memory, 0)
         total = [0] * 8
         lock_events = lock_events_lost = 0
+        calls = calls_lost = opened = missed = 0
         for index in range(min(header[11], header[2])):
             at = shm.HEADER_SIZE + index * shm.SLOT_SIZE + shm.HEAD_AT
             for i, n in enumerate(shm.SLOT_COUNTS.unpack_from(self.memory, at)):
@@ -439,6 +456,11 @@ class TargetProcess:
             )
             lock_events += told
             lock_events_lost += unwritten
+            counted = shm.SLOT_CALL_COUNTS.unpack_from(
+                self.memory, at - shm.HEAD_AT + shm.CALL_COUNTS_AT
+            )
+            calls, calls_lost = calls + counted[0], calls_lost + counted[1]
+            opened, missed = opened + counted[2], missed + counted[3]
         _, taken, lost, undecodable, truncated, agent_ns, waits, duplicate = total
         return {
             "taken": taken,
@@ -446,9 +468,10 @@ class TargetProcess:
             "undecodable": undecodable + self.undescribed,
             "truncated": truncated,
             "agent_cpu_ns": agent_ns + header[10],
-            "events_lost": lost + header[6] + lock_events_lost + header[12],
+            "events_lost": lost + header[6] + lock_events_lost + header[12] + calls_lost,
             "lock_events": lock_events,
             "lock_events_lost": lock_events_lost,
+            **windows.counts(calls, calls_lost, opened, missed),
             "waits": waits,
             "duplicate_signals": duplicate,
             "late_signals": header[7],

@@ -26,6 +26,7 @@ from sonde.recording.links import (
 from sonde.recording.recovery import Block, Blocks
 from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TEXT, TEXTS, Column, Table
 from sonde.recording.tables import (
+    Calls,
     Contexts,
     Functions,
     LockEvents,
@@ -38,9 +39,11 @@ from sonde.recording.tables import (
     Process,
     Recording,
     Samples,
+    Sizes,
     Spans,
     Threads,
     Types,
+    Windows,
 )
 
 # What a file may expand to. A block's rows are limited, so an honest table of up to 17
@@ -313,6 +316,9 @@ def put_together(
         spans=_spans(tables["spans"], tables["span_ends"]),
         types=Types(**tables["types"]),
         objects=Objects(**tables["objects"]),
+        sizes=Sizes(**tables["sizes"]),
+        windows=Windows(**tables["windows"]),
+        calls=Calls(**tables["calls"]),
         quality=quality,
         warnings=warnings,
     )
@@ -353,6 +359,7 @@ def _last_moment(tables: dict[str, Columns]) -> int:
             ("span_ends", "time"),
             ("lock_events", "time"),
             ("objects", "time"),
+            ("windows", "time"),
             ("threads", "start_ns"),
             ("threads", "end_ns"),
             ("processes", "start_ns"),

@@ -27,6 +27,7 @@ from sonde.recording.quality_join import joined_quality
 from sonde.recording.span_join import SpanJoin
 from sonde.recording.tables import (
     RUNNING,
+    Calls,
     Contexts,
     Functions,
     LockEvents,
@@ -39,8 +40,10 @@ from sonde.recording.tables import (
     Process,
     Recording,
     Samples,
+    Sizes,
     Threads,
     Types,
+    Windows,
 )
 
 BEFORE = -1
@@ -68,6 +71,7 @@ def alone(part: Recording) -> Recording:
         threads=replace(threads, start_ns=np.maximum(threads.start_ns, 0)),
         marks=replace(part.marks, time=np.maximum(part.marks.time, 0)),
         objects=replace(part.objects, time=np.maximum(part.objects.time, 0)),
+        windows=replace(part.windows, time=np.maximum(part.windows.time, 0)),
         spans=span_join.alone(part.spans),
         pauses=Pauses(np.maximum(pauses.start_ns, 0), np.maximum(pauses.end_ns, 0)),
     )
@@ -214,6 +218,9 @@ class _Joined:
         self._marks: list[Marks] = []
         self._metrics: list[Metrics] = []
         self._machine: list[Machine] = []
+        self._sizes: list[Sizes] = []
+        self._windows: list[Windows] = []
+        self._calls: list[Calls] = []
         self._pauses: list[tuple[int, int]] = []
         self._spans = SpanJoin()
 
@@ -230,6 +237,7 @@ class _Joined:
         span = self._spans.add(spans, start, length, thread)
         self._add_pauses(part.pauses, start)
         self._add_objects(part, start, thread, context)
+        self._add_calls(part, start, thread, context)
         self._add_samples(part.samples, start, thread, context, span)
         events = part.lock_events
         if before is not None and (events.time < 0).any():
@@ -322,20 +330,26 @@ class _Joined:
             )
         )
 
+    def _add_calls(self, part: Recording, start: int, thread: Ints, context: Ints) -> None:
+        sizes, windows, calls = part.sizes, part.windows, part.calls
+        function = np.append(self._function_places(part), -1)
+        self._sizes.append(replace(sizes, function=function[sizes.function].astype(np.int32)))
+        first = sum(len(table) for table in self._windows)
+        window = np.where(calls.window >= 0, calls.window + first, -1).astype(np.int32)
+        where = context[calls.context].astype(np.int32)
+        self._calls.append(replace(calls, window=window, context=where))
+        whose = thread[windows.thread].astype(np.uint32)
+        self._windows.append(replace(windows, time=windows.time + start, thread=whose))
+
+    def _function_places(self, part: Recording) -> Ints:
+        table = part.functions
+        columns = (table.name, table.file, table.line.tolist(), table.runtime)
+        return self._functions.places(list(zip(*columns, strict=True)))
+
     def _add_contexts(self, part: Recording) -> Ints:
         """Places by row, and last for none."""
-        functions, contexts = part.functions, part.contexts
-        function = self._functions.places(
-            list(
-                zip(
-                    functions.name,
-                    functions.file,
-                    functions.line.tolist(),
-                    functions.runtime,
-                    strict=True,
-                )
-            )
-        ).tolist()
+        contexts = part.contexts
+        function = self._function_places(part).tolist()
         number = self._contexts.number
         places = [-1] * (len(contexts) + 1)
         columns = (contexts.parent.tolist(), contexts.function.tolist(), contexts.line.tolist())
@@ -425,6 +439,9 @@ class _Joined:
             spans=self._spans.table(),
             types=Types([name for name, _ in types], [runtime for _, runtime in types]),
             objects=_concatenated(self._objects),
+            sizes=_concatenated(self._sizes),
+            windows=_concatenated(self._windows),
+            calls=_concatenated(self._calls),
         )
 
 

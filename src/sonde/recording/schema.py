@@ -213,6 +213,27 @@ TABLES: tuple[Table, ...] = (
             Column("every", "i64", low=0, high=2**56),
         ),
     ),
+    # How long a function's code is, of those that were told.
+    Table("sizes", (Column("function", "i32", refers="functions"), Column("instructions", "u32"))),
+    # Windows in which calls were counted, and those calls: the context is the callee's.
+    Table(
+        "windows",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            _time("duration_ns"),
+            Column("stride", "u32", default=1),
+            Column("cut", "u8", default=0, high=1),
+        ),
+    ),
+    Table(
+        "calls",
+        (
+            Column("window", "i32", refers="windows", ascending=True),
+            Column("context", "i32", refers="contexts"),
+            Column("site", "u32", default=0),
+        ),
+    ),
 )
 
 

@@ -287,6 +287,68 @@ class Objects:
         return len(self.time)
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """How long the code of some functions is, in the runtime's instructions."""
+
+    function: NDArray[np.int32]
+    instructions: NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return len(self.function)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows in which the calls of a thread were counted."""
+
+    thread: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    """When it was opened."""
+    duration_ns: NDArray[np.int64]
+    """CPU time of the thread, without what counting took."""
+    stride: NDArray[np.uint32]
+    """Every so manieth call was counted."""
+    cut: NDArray[np.uint8]
+    """1: it ended before it had its calls."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Calls that were counted."""
+
+    window: NDArray[np.int32]
+    """-1: of a window that was lost with a damaged block."""
+    context: NDArray[np.int32]
+    """The callee's, as it begins; its caller stands at the line of the call. -1: no stack."""
+    site: NDArray[np.uint32]
+    """The instruction of the caller: a line may have several calls. 0: unknown."""
+
+    def __len__(self) -> int:
+        return len(self.window)
+
+
+def no_sizes() -> Sizes:
+    return Sizes(np.zeros(0, np.int32), np.zeros(0, np.uint32))
+
+
+def no_windows() -> Windows:
+    return Windows(
+        thread=np.zeros(0, np.uint32),
+        time=np.zeros(0, np.int64),
+        duration_ns=np.zeros(0, np.int64),
+        stride=np.zeros(0, np.uint32),
+        cut=np.zeros(0, np.uint8),
+    )
+
+
+def no_calls() -> Calls:
+    return Calls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint32))
+
+
 def no_types() -> Types:
     return Types([], [])
 
@@ -336,3 +398,6 @@ class Recording:
     machine: Machine = field(default_factory=no_machine)
     types: Types = field(default_factory=no_types)
     objects: Objects = field(default_factory=no_objects)
+    sizes: Sizes = field(default_factory=no_sizes)
+    windows: Windows = field(default_factory=no_windows)
+    calls: Calls = field(default_factory=no_calls)

@@ -36,6 +36,7 @@ UNSAMPLED_TOLERATED = 0.02
 COST_TOLERATED = 0.03
 RATE_TOLERATED = 0.8
 ENOUGH_SAMPLES = 100
+MISSED_TOLERATED = 0.1
 MORE_SAMPLES = "record longer, or at a higher --rate"
 # The length of a part that was cut off is known to so much.
 GAP_TOLERATED_NS = 300_000_000
@@ -206,6 +207,7 @@ def _problems(
             0.0,
             "leave the recorder more CPU time",
         )
+    yield from _of_calls(counters)
     missing: dict[str, str] = counters.get("not_entered") or {}
     if missing:
         processes = count(len(missing), "process", "processes")
@@ -231,3 +233,18 @@ def _over_budget(budget: dict[str, Any]) -> Iterator[Problem]:
         used - share,
         "record without locks (--what cpu), or allow a larger --budget",
     )
+
+
+def _of_calls(counters: dict[str, Any]) -> Iterator[Problem]:
+    if why := counters.get("why_no_calls"):
+        yield Problem(
+            "calls were not counted everywhere", str(why), 0.0, "read the view calls with that"
+        )
+    windows, missed = counters.get("windows") or 0, counters.get("windows_missed") or 0
+    if missed > MISSED_TOLERATED * (windows + missed):
+        yield Problem(
+            f"{count(missed, 'tick')} found no Python function being called",
+            f"{windows:,} windows were opened; calls of C functions in between are not counted",
+            0.0,
+            "weights hold for Python functions, and for C functions called near them",
+        )

@@ -1,0 +1,333 @@
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include "../core/clock.h"
+#include "../core/guard.h"
+#include "../core/windows.h"
+#include "call_cost.h"
+#include "callee.h"
+#include "frames.h"
+#include "seen_calls.h"
+#include "walk.h"
+
+#include <string.h>
+
+#if PY_VERSION_HEX >= 0x030D0000
+#define is_finalizing Py_IsFinalizing
+#else
+#define is_finalizing _Py_IsFinalizing
+#endif
+
+static PyInterpreterState *_Atomic home; // whose calls are counted, NULL: nobody's
+
+// Whose window is under way. The evaluator is one for all threads of an interpreter, and so are the
+// events of sys.monitoring: another thread that meets them ends the window, because its owner has
+// lost the GIL.
+static _Atomic(sonde_thread *) owner;
+
+static void refuse(uint32_t why) { atomic_store(&sonde.header->calls, why); }
+
+// ---- one call
+
+typedef struct {
+    sonde_thread *thread;
+    sonde_event event;
+    uint32_t depth;
+} walk_job;
+
+static void walk_body(void *arg)
+{
+    walk_job *job = arg;
+    job->depth = sonde_cpython_walk(job->thread, NULL, &job->event);
+}
+
+// What is called has no frame: it is put where one would be. The walk may have found it on the
+// value stack already.
+static void add_callee(walk_job *job, PyObject *callable)
+{
+    uint64_t *stack = sonde_stack(job->thread);
+    uint64_t word = sonde_native_word(job->thread, callable);
+    if (!word) {
+        job->event.flags |= SONDE_UNDECODABLE;
+        job->depth = 0;
+    } else if (!job->depth || stack[0] != word) {
+        if (job->depth == SONDE_MAX_DEPTH)
+            job->depth--;
+        memmove(stack + 1, stack, job->depth * sizeof *stack);
+        stack[0] = word;
+        job->depth++;
+    }
+}
+
+static bool take(sonde_thread *thread, PyObject *callable)
+{
+    uint64_t tsc = __rdtsc();
+    walk_job job = {thread, {0}, 0};
+    if (!sonde_guard_run_unasked(walk_body, &job)) {
+        job.event.flags = SONDE_UNDECODABLE;
+        job.depth = 0;
+    }
+    if (callable && !(job.event.flags & SONDE_UNDECODABLE))
+        add_callee(&job, callable);
+    return sonde_window_take(thread, job.depth, &job.event, tsc);
+}
+
+// ---- the end of a window
+
+// The owner's window cannot go on; `thread` has come to it, the owner itself or another one.
+static void cut_owners(sonde_thread *thread)
+{
+    sonde_thread *who = atomic_load(&owner);
+    if (who == thread && thread->window.open) {
+        sonde_window_cut(thread);
+    } else if (who && who != thread) {
+        // Its CPU clock stands since it lost the GIL; it will write the end itself.
+        uint32_t tid = atomic_load(&who->slot->tid);
+        uint64_t cpu = tid ? sonde_clock(sonde_cpu_clock_of((pid_t)tid)) : 0;
+        atomic_store(&who->window.cut_cpu, cpu);
+    }
+    atomic_store(&owner, NULL);
+}
+
+static void stop_seeing(PyThreadState *state)
+{
+    uint64_t began = sonde_now();
+    sonde_seen_calls_end(state);
+    sonde_thread *thread = sonde_enter();
+    if (!thread)
+        return;
+    thread->slot->agent_ns += sonde_now() - began;
+    sonde_leave(thread);
+}
+
+static bool is_under_way(const sonde_thread *thread)
+{
+    return thread->window.open && (!CALLS_OF_ALL_THREADS || atomic_load(&owner) == thread) &&
+           (sonde_what() & SONDE_WHAT_CALLS);
+}
+
+// Calls of Python functions are told twice: where they are made, which says nothing new, and where
+// the function begins.
+static uint64_t passed_tsc;
+
+void sonde_call_passed(void) { passed_tsc += sonde_cost_of.native; }
+
+// Code objects met in the window under way; one may be taken for new again where two share a place.
+#define MET_BITS 8
+static struct {
+    const PyCodeObject *code;
+    uint64_t window;
+} met[1u << MET_BITS];
+static uint64_t windows_begun;
+
+static uint64_t meeting(const PyCodeObject *code)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)code * 0x9e3779b97f4a7c15u >> (64 - MET_BITS);
+    if (met[hash].code == code && met[hash].window == windows_begun)
+        return 0;
+    met[hash].code = code;
+    met[hash].window = windows_begun;
+    return (uint64_t)(sonde_cost_of.unit * (double)Py_SIZE(code));
+}
+
+static void account(sonde_window *window, const PyCodeObject *begins)
+{
+    window->told_tsc += passed_tsc;
+    window->told_tsc += begins ? sonde_cost_of.start + meeting(begins) : sonde_cost_of.native;
+    passed_tsc = 0;
+}
+
+// What becoming busy and idle again takes, for a thread that has no slot to be busy in.
+static void as_if_seen(void)
+{
+    static _Atomic uint32_t mark;
+    if (!atomic_load(&mark))
+        atomic_store(&mark, 1);
+    atomic_store(&mark, 0);
+}
+
+void sonde_call_seen(PyThreadState *state, const PyCodeObject *begins, PyObject *callable)
+{
+    bool goes_on = false;
+    if (sonde_call_cost_measuring) {
+        as_if_seen();
+        return;
+    }
+    sonde_thread *thread = sonde_enter();
+    if (!thread) { // no session any more, or a thread that is none of the target's
+        if (CALLS_OF_ALL_THREADS)
+            atomic_store(&owner, NULL);
+    } else if (!is_under_way(thread)) {
+        if (CALLS_OF_ALL_THREADS)
+            cut_owners(thread);
+        else if (thread->window.open)
+            sonde_window_cut(thread);
+    } else {
+        account(&thread->window, begins);
+        goes_on = !sonde_window_counts(&thread->window) || !take(thread, callable);
+        if (!goes_on && CALLS_OF_ALL_THREADS)
+            atomic_store(&owner, NULL);
+    }
+    if (thread)
+        sonde_leave(thread);
+    if (!goes_on)
+        stop_seeing(state);
+}
+
+// ---- the beginning of one
+
+static bool may_begin(void)
+{
+    sonde_thread *thread = sonde_enter();
+    if (!thread) {
+        atomic_store(&owner, NULL);
+        return false;
+    }
+    bool ours = atomic_load(&owner) == thread && thread->window.open &&
+                (sonde_what() & SONDE_WHAT_CALLS) && !is_finalizing();
+    if (!ours)
+        cut_owners(thread);
+    sonde_leave(thread);
+    return ours;
+}
+
+static void begin_window(PyThreadState *state)
+{
+    uint64_t tsc = __rdtsc();
+    if (!may_begin())
+        return;
+    bool begun = sonde_seen_calls_begin(state);
+    passed_tsc = 0;
+    windows_begun++;
+    sonde_thread *thread = sonde_enter();
+    if (!thread)
+        return;
+    sonde_window_spent(&thread->window, tsc);
+    if (!begun) {
+        refuse(CALLS_OF_ALL_THREADS ? SONDE_CALLS_FAILED : SONDE_CALLS_PROFILED);
+        cut_owners(thread);
+    } else if (!CALLS_OF_ALL_THREADS) {
+        atomic_store(&owner, NULL);
+    }
+    sonde_leave(thread);
+}
+
+static bool has_exception(const PyThreadState *state)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return state->current_exception;
+#else
+    return state->curexc_type;
+#endif
+}
+
+static void evaluate_by(PyInterpreterState *interpreter, _PyFrameEvalFunction evaluator)
+{
+    __atomic_store_n(&interpreter->eval_frame, evaluator, __ATOMIC_RELEASE);
+}
+
+static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
+{
+    // A frame that an exception is thrown into is no place to call anything; the next one is.
+    if (!throws && !has_exception(state)) {
+        // Whoever took us for the program's own evaluator may have put us back in place.
+        if (state->interp->eval_frame == on_frame)
+            evaluate_by(state->interp, NULL);
+        begin_window(state);
+    }
+    return _PyEval_EvalFrameDefault(state, frame, throws);
+}
+
+// In the handler of a tick.
+static void open_window(sonde_thread *thread, const ucontext_t *context)
+{
+    PyThreadState *state = sonde_cpython_attached(context);
+    PyInterpreterState *here = home;
+    if (!state || state->interp != here)
+        return; // it makes no calls, or none that are seen
+    sonde_window *window = &thread->window;
+    sonde_thread *who = atomic_load(&owner);
+    if (window->open && who != thread && !sonde_seen_calls_go_on(state)) {
+        // Another thread has ended it, or the program has. With no word of when, it is nothing.
+        if (atomic_load(&window->cut_cpu))
+            sonde_window_cut(thread);
+        window->open = false;
+    } else if (!window->open && who == thread) { // left by a thread that had this slot before
+        atomic_store(&owner, NULL);
+    }
+    sonde_thread *nobody = NULL;
+    if (window->open || !atomic_compare_exchange_strong(&owner, &nobody, thread)) {
+        thread->slot->missed++;
+        return;
+    }
+    _PyFrameEvalFunction evaluator = here->eval_frame;
+    if (evaluator && evaluator != on_frame) {
+        refuse(SONDE_CALLS_EVALUATED);
+        atomic_store(&owner, NULL);
+        return;
+    }
+    sonde_window_open(thread);
+    evaluate_by(here, on_frame);
+}
+
+// ---- sessions
+
+void sonde_calls_start(void)
+{
+    PyInterpreterState *here = PyInterpreterState_Get();
+    uint32_t prepared = sonde_seen_calls_prepare();
+    refuse(prepared);
+    if (prepared != SONDE_CALLS_COUNTED)
+        return;
+    sonde_call_cost_measure();
+    atomic_store(&owner, NULL);
+    home = here;
+    sonde_windows_by(open_window);
+}
+
+static void leave_evaluator(PyInterpreterState *interpreter)
+{
+    if (interpreter->eval_frame == on_frame)
+        evaluate_by(interpreter, NULL);
+}
+
+void sonde_calls_stop(void)
+{
+    PyInterpreterState *here = PyInterpreterState_Get();
+    if (here != home)
+        return;
+    sonde_windows_by(NULL);
+    leave_evaluator(here);
+    sonde_seen_calls_end(PyThreadState_Get());
+    sonde_seen_calls_forget();
+    atomic_store(&owner, NULL);
+    home = NULL;
+}
+
+// In a child that nobody records: at the first call that comes.
+static PyObject *on_frame_of_child(PyThreadState *state, frame_t *frame, int throws)
+{
+    if (!throws && !has_exception(state)) {
+        if (state->interp->eval_frame == on_frame_of_child)
+            evaluate_by(state->interp, NULL);
+        sonde_calls_stop();
+    }
+    return _PyEval_EvalFrameDefault(state, frame, throws);
+}
+
+void sonde_calls_forked(bool followed)
+{
+    PyInterpreterState *here = home;
+    if (!here)
+        return;
+    // A window of the parent's that is under way here ends at its next call: no thread owns it.
+    atomic_store(&owner, NULL);
+    leave_evaluator(here);
+    if (followed) {
+        refuse(SONDE_CALLS_COUNTED);
+        return;
+    }
+    sonde_windows_by(NULL);
+    if (!here->eval_frame)
+        evaluate_by(here, on_frame_of_child);
+}

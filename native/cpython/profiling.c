@@ -1,0 +1,56 @@
+#include "seen_calls.h"
+
+#include "../core/shm.h"
+#include "callee.h"
+#include "frames.h"
+
+#if !CALLS_OF_ALL_THREADS
+
+// 3.11 tells a thread's calls to the profiling function of its state. The two stores are those of
+// PyEval_SetProfile, which would raise an audit event each time.
+
+static const PyCodeObject *begins(PyFrameObject *object)
+{
+    PyCodeObject *code;
+    Py_ssize_t index;
+    // Generators come here again whenever they go on.
+    bool first = frame_decode(object->f_frame, &code, &index) && index <= code->_co_firsttraceable;
+    return first ? code : NULL;
+}
+
+static int on_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *arg)
+{
+    (void)unused;
+    if (what == PyTrace_CALL) {
+        const PyCodeObject *code = begins(frame);
+        if (code)
+            sonde_call_seen(PyThreadState_Get(), code, NULL);
+    } else if (what == PyTrace_C_CALL && arg && sonde_is_native(arg)) {
+        sonde_call_seen(PyThreadState_Get(), NULL, arg);
+    }
+    return 0;
+}
+
+uint32_t sonde_seen_calls_prepare(void) { return SONDE_CALLS_COUNTED; }
+void sonde_seen_calls_forget(void) {}
+
+bool sonde_seen_calls_begin(PyThreadState *state)
+{
+    if (state->c_profilefunc || state->c_tracefunc)
+        return false;
+    state->c_profilefunc = on_event;
+    state->cframe->use_tracing = 255;
+    return true;
+}
+
+void sonde_seen_calls_end(PyThreadState *state)
+{
+    if (state->c_profilefunc != on_event)
+        return;
+    state->c_profilefunc = NULL;
+    state->cframe->use_tracing = state->c_tracefunc ? 255 : 0;
+}
+
+bool sonde_seen_calls_go_on(const PyThreadState *state) { return state->c_profilefunc == on_event; }
+
+#endif

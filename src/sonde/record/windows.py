@@ -1,0 +1,69 @@
+"""Windows in which calls are counted: their calls come first, what they weigh at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import shm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sonde.recording.writer import Writer
+
+REFUSALS = {
+    shm.CALLS_NO_TOOL: "calls are not counted: every tool id of sys.monitoring is in use",
+    shm.CALLS_EVALUATED: "calls are not counted while the program evaluates its frames itself "
+    "(PEP 523)",
+    shm.CALLS_PROFILED: "calls are not counted while the program traces or profiles itself",
+    shm.CALLS_COMPILED: "calls are not counted: the interpreter compiles at run time, and each "
+    "window would make it begin anew",
+    shm.CALLS_FAILED: "calls are not counted: sys.monitoring could not be used",
+}
+"""Why an agent does not count calls, by what it says."""
+
+
+class Window:
+    """A thread's window, as far as its calls have come."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._calls: list[tuple[int, int]] = []
+
+    def add(self, number: int, context: int, site: int) -> None:
+        """A call was counted; one of an earlier window that never ended takes its calls along."""
+        if number != self._number:
+            self._number = number
+            self._calls.clear()
+        self._calls.append((context, site))
+
+    def renew(self, carried: Callable[[int], int]) -> None:
+        """Its contexts have other places in a new part."""
+        self._calls = [(carried(context), site) for context, site in self._calls]
+
+    def write(
+        self,
+        writer: Writer,
+        thread: int,
+        began: int,
+        duration: int,
+        number: int,
+        stride: int,
+        how: int,
+    ) -> None:
+        calls = self._calls if number == self._number else []
+        row = writer.append("windows", thread, began, duration, stride, how)
+        writer.extend("calls", [(row, context, site) for context, site in calls])
+        self._calls = []
+
+
+def counts(calls: int, lost: int, windows: int, missed: int) -> dict[str, int]:
+    """What a recording says of its windows, if there were any."""
+    if not windows and not missed:
+        return {}
+    return {
+        "calls_counted": calls,
+        "calls_lost": lost,
+        "windows": windows,
+        "windows_missed": missed,
+    }

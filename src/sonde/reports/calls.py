@@ -1,0 +1,109 @@
+"""The calls view as tables: edges, then what to do about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sonde.reports.chains import on_one_line
+from sonde.reports.names import labelled, printable
+from sonde.reports.page import heading, line, paragraph
+from sonde.views.words import count, percent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sonde.views.call_advice import Advice, CallSite, LoopCall, Target
+    from sonde.views.calls import CallEdge, Calls
+    from sonde.views.profile import Function
+
+TOP = 20
+"""Edges shown unless told."""
+SITES = 5
+"""Pieces of advice of each kind."""
+
+_NUMBERS = 8 + 9 + 9 + 2
+
+
+def render(result: Calls, out: Console, *, top: int | None = None) -> None:
+    if not result.count:
+        line(out, "No call was counted.")
+        return
+    cut = f", {result.cut:,} of them cut short" if result.cut else ""
+    paragraph(
+        out,
+        f"{count(result.count, 'call')} of {count(result.functions, 'function')} counted in "
+        f"{count(result.windows, 'window')}{cut}.",
+    )
+    out.print()
+    shown = result.edges[: top or TOP]
+    line(out, (f"{'of calls':>8}{'±':>9}{'counted':>9}  callee / called from", "bold"))
+    for edge in shown:
+        line(
+            out,
+            (f"{percent(edge.weight, 1):>8}", "cyan"),
+            (f"{percent(2 * edge.error, 1):>9}", "dim"),
+            (f"{edge.count:>9,}", "dim"),
+            "  ",
+            _function(edge.callee, out.width - _NUMBERS),
+        )
+        line(out, " " * _NUMBERS, (_from(edge, out.width - _NUMBERS), "dim"))
+    left = len(result.edges) - len(shown) + result.left
+    if left > 0:
+        line(out, (f"{'…':>8} {count(left, 'more row')}", "dim"))
+    _advice(result.advice, out)
+
+
+def _function(function: Function, width: int) -> str:
+    return labelled(function.name, function.file, function.line, width)
+
+
+def _from(edge: CallEdge, width: int) -> str:
+    if edge.chain is not None:
+        return on_one_line(edge.chain[:-1], width) if edge.chain[:-1] else "nothing"
+    if edge.caller is None:
+        return "nothing of the program"
+    return labelled(edge.caller.name, edge.caller.file, edge.site_line, width)
+
+
+def _advice(advice: Advice, out: Console) -> None:
+    inlined = [site for site in advice.sites if site.targets[0].candidate]
+    if inlined:
+        heading(out, "Worth inlining")
+        for site in inlined[:SITES]:
+            _site(site, out)
+    if advice.loops:
+        heading(out, "Calls in loops")
+        for call in advice.loops[:SITES]:
+            _loop(call, out)
+
+
+def _site(site: CallSite, out: Console) -> None:
+    where = labelled(site.caller.name, site.caller.file, site.line, out.width - 12)
+    line(out, "  ", (f"{percent(site.weight, 1):>7}", "cyan"), "  ", str(where))
+    paragraph(out, f"{_targets(site)}.", indent=11)
+
+
+def _targets(site: CallSite) -> str:
+    first = site.targets[0]
+    said = f"calls {printable(first.callee.name)}"
+    if len(site.targets) == 1:
+        said += " only"
+    else:
+        others = len(site.targets) - 1
+        said += f" in {percent(first.share)} of cases, and {count(others, 'other')}: with a guard"
+    return f"{said}; {_size(first)}"
+
+
+def _size(target: Target) -> str:
+    return f"{target.size:,} instructions, at most {target.threshold:,} for a site as hot as this"
+
+
+def _loop(call: LoopCall, out: Console) -> None:
+    where = labelled(call.caller.name, call.caller.file, call.line, out.width - 12)
+    line(out, "  ", (f"{percent(call.weight, 1):>7}", "cyan"), "  ", str(where))
+    often = "" if call.per_entry is None else f", {call.per_entry:,.0f} times a call"
+    paragraph(
+        out,
+        f"{call.remedy} the call of {printable(call.callee.name)}{often}: {call.because}.",
+        indent=11,
+    )

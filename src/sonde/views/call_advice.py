@@ -1,0 +1,193 @@
+"""What to do about the calls of a program: which to inline, to guard, to hoist or to batch.
+
+For an optimiser, or for a person who rewrites a hot loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from sonde.model.inlining import DOMINATES, size_threshold
+from sonde.views.loops import Loops
+from sonde.views.profile import BUILT_IN, Function
+from sonde.views.sources import Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sonde.views.calls import CallEdge
+
+# Below this share of all calls nothing is worth a word.
+LEAST = 0.01
+# Calls from a site each time its function is called, from which on it is taken for a loop.
+OFTEN = 3.0
+MOST = 20
+"""Sites told, of each kind."""
+
+Site = tuple[Function, int, int]
+Shape = Literal["single", "dominated", "spread"]
+Remedy = Literal["hoist", "batch"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One of the functions that a site calls."""
+
+    callee: Function
+    share: float
+    """Of the site's calls."""
+    weight: float
+    size: int | None
+    """Instructions; None: not known, or not written in Python."""
+    threshold: int
+    """Instructions that a function may have to be inlined at a site as hot as this."""
+
+    @property
+    def candidate(self) -> bool:
+        return self.share >= DOMINATES and self.size is not None and self.size <= self.threshold
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "callee": self.callee.to_json(),
+            "share": self.share,
+            "weight": self.weight,
+            "size": self.size,
+            "threshold": self.threshold,
+            "candidate": self.candidate,
+        }
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """A call in a function, and what is called there."""
+
+    caller: Function
+    line: int
+    instruction: int
+    """Tells the calls of one line apart; 0: not known."""
+    weight: float
+    count: int
+    targets: list[Target]
+
+    @property
+    def shape(self) -> Shape:
+        """One target; one that is worth a guard; or none that is."""
+        if len(self.targets) == 1:
+            return "single"
+        return "dominated" if self.targets[0].share >= DOMINATES else "spread"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "caller": self.caller.to_json(),
+            "site_line": self.line,
+            "instruction": self.instruction,
+            "weight": self.weight,
+            "count": self.count,
+            "shape": self.shape,
+            "targets": [target.to_json() for target in self.targets],
+        }
+
+
+@dataclass(frozen=True)
+class LoopCall:
+    """A call inside a loop that could be done less often."""
+
+    caller: Function
+    line: int
+    callee: Function
+    weight: float
+    per_entry: float | None
+    """Calls each time the caller is called; None: the caller was never seen to be called."""
+    remedy: Remedy
+    because: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "caller": self.caller.to_json(),
+            "site_line": self.line,
+            "callee": self.callee.to_json(),
+            "weight": self.weight,
+            "per_entry": self.per_entry,
+            "remedy": self.remedy,
+            "because": self.because,
+        }
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Heaviest first."""
+
+    sites: list[CallSite]
+    loops: list[LoopCall]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "sites": [site.to_json() for site in self.sites],
+            "loops": [call.to_json() for call in self.loops],
+        }
+
+
+def advise(edges: Sequence[CallEdge], sizes: dict[Function, int], recorded: float | None) -> Advice:
+    """`edges` are all, by site, heaviest first; `recorded` is when, for the source of then."""
+    sites: dict[Site, list[CallEdge]] = {}
+    entries: dict[Function, float] = {}
+    for edge in edges:
+        entries[edge.callee] = entries.get(edge.callee, 0.0) + edge.weight
+        # C code has no lines to be changed.
+        if edge.caller is not None and edge.caller.file != BUILT_IN and edge.site_line:
+            site = (edge.caller, edge.site_line, edge.instruction)
+            sites.setdefault(site, []).append(edge)
+    hot = [_site(site, its, sizes) for site, its in sites.items()]
+    hot = sorted((site for site in hot if site.weight >= LEAST), key=lambda site: -site.weight)
+    return Advice(hot[:MOST], _loops(edges, entries, recorded)[:MOST])
+
+
+def _site(site: Site, edges: list[CallEdge], sizes: dict[Function, int]) -> CallSite:
+    weight = sum(edge.weight for edge in edges)
+    targets = [
+        Target(
+            edge.callee,
+            edge.weight / weight if weight else 0.0,
+            edge.weight,
+            sizes.get(edge.callee),
+            size_threshold(edge.weight),
+        )
+        for edge in sorted(edges, key=lambda edge: -edge.weight)
+    ]
+    return CallSite(*site, weight, sum(edge.count for edge in edges), targets)
+
+
+def _loops(
+    edges: Sequence[CallEdge], entries: dict[Function, float], recorded: float | None
+) -> list[LoopCall]:
+    loops = Loops(Sources(recorded))
+    found = []
+    for edge in edges:
+        caller = edge.caller
+        if caller is None or caller.file == BUILT_IN or edge.weight < LEAST:
+            continue
+        entered = entries.get(caller, 0.0)
+        per_entry = edge.weight / entered if entered else None
+        if per_entry is not None and per_entry < OFTEN:
+            continue
+        call = loops.call(caller.file, edge.site_line, edge.callee.name)
+        if call is not None and not call.in_loop:
+            continue
+        hoist = call is not None and call.invariant
+        if hoist:
+            because = (
+                "neither the call nor its arguments name anything that the loop changes: once "
+                "before the loop is enough, if it has no effects"
+            )
+        elif call is None:
+            because = "it is made many times each time its function is called"
+        else:
+            because = "one call for all items would save the others"
+        found.append(
+            LoopCall(
+                caller, edge.site_line, edge.callee, edge.weight, per_entry,
+                "hoist" if hoist else "batch", because,
+            )
+        )  # fmt: skip
+    return found

@@ -1,0 +1,216 @@
+// Windows in which calls are counted: which calls are taken, how long a window lasted, who may end
+// it.
+#define _GNU_SOURCE
+#include "check.h"
+#include "clock.h"
+#include "recorder_side.h"
+#include "windows.h"
+
+#include <string.h>
+
+static memory begin(uint32_t stride, uint32_t samples, uint64_t every)
+{
+    memory m = make_memory(config_for(4, 1 << 16));
+    atomic_store(&m.header->what, SONDE_WHAT_CPU | SONDE_WHAT_CALLS);
+    atomic_store(&m.header->period_ns, 1000000);
+    atomic_store(&m.header->stride, stride);
+    atomic_store(&m.header->samples, samples);
+    atomic_store(&m.header->window_ns, every);
+    CHECK_EQUAL(sonde_session_start(&m.config, m.memfd), 0);
+    return m;
+}
+
+static void end(memory *m)
+{
+    sonde_windows_by(NULL);
+    sonde_session_stop();
+    drop_memory(m);
+}
+
+static const sonde_rec *next(const memory *m, uint32_t index)
+{
+    sonde_slot *slot = &m->slots[index];
+    uint64_t tail = atomic_load(&slot->tail);
+    if (tail == atomic_load(&slot->head))
+        return NULL;
+    const sonde_rec *rec =
+        (const sonde_rec *)(ring_of(m, index) + (tail & (m->config.ring_size - 1)));
+    atomic_store(&slot->tail, tail + rec->size);
+    return rec->kind == SONDE_REC_PAD ? next(m, index) : rec;
+}
+
+// ---- which calls
+
+static uint32_t first_taken(sonde_thread *thread, uint32_t stride, uint32_t samples)
+{
+    sonde_event event = {0};
+    uint32_t first = 0, taken = 0, call = 0, last = 0;
+    sonde_window_open(thread);
+    for (bool over = false; !over;) {
+        call++;
+        CHECK(call <= stride * samples);
+        if (!sonde_window_counts(&thread->window))
+            continue;
+        if (!first)
+            first = call;
+        else
+            CHECK_EQUAL(call - last, stride);
+        last = call;
+        taken++;
+        *sonde_stack(thread) = 77;
+        over = sonde_window_take(thread, 1, &event, __rdtsc());
+    }
+    CHECK_EQUAL(taken, samples);
+    CHECK(!thread->window.open);
+    return first;
+}
+
+static void takes_every_stride_th_call_after_a_random_one(void)
+{
+    enum { STRIDE = 5, SAMPLES = 4, WINDOWS = 5000 };
+    memory m = begin(STRIDE, SAMPLES, 1);
+    sonde_thread *thread = sonde_enter();
+    uint32_t index = index_of(thread), seen[STRIDE + 1] = {0};
+    for (int i = 0; i < WINDOWS; i++) {
+        uint32_t first = first_taken(thread, STRIDE, SAMPLES);
+        CHECK(first >= 1 && first <= STRIDE);
+        seen[first]++;
+        for (int call = 0; call < SAMPLES; call++) {
+            const sonde_rec *rec = next(&m, index);
+            CHECK_EQUAL(rec->kind, SONDE_REC_CALL);
+            CHECK_EQUAL(((const sonde_rec_call *)rec)->window, i + 1);
+        }
+        const sonde_rec *rec = next(&m, index);
+        CHECK_EQUAL(rec->kind, SONDE_REC_WINDOW);
+        CHECK_EQUAL(rec->state, SONDE_WINDOW_FULL);
+        CHECK_EQUAL(((const sonde_rec_window *)rec)->window, i + 1);
+        CHECK_EQUAL(((const sonde_rec_window *)rec)->stride, STRIDE);
+        CHECK(!next(&m, index));
+    }
+    // Each has the same chance: 1000 expected, the standard deviation is 28.
+    for (int first = 1; first <= STRIDE; first++)
+        CHECK(seen[first] > 850 && seen[first] < 1150);
+    CHECK_EQUAL(thread->slot->calls, WINDOWS * SAMPLES);
+    CHECK_EQUAL(thread->slot->windows, WINDOWS);
+    sonde_leave(thread);
+    end(&m);
+}
+
+// ---- how long
+
+static void burn(uint64_t ns)
+{
+    uint64_t until = sonde_thread_cpu() + ns;
+    while (sonde_thread_cpu() < until)
+        ;
+}
+
+static void what_it_took_itself_does_not_count(void)
+{
+    enum { PROGRAM = 3000000, OURS = 20000000 };
+    memory m = begin(1, 2, 1);
+    sonde_thread *thread = sonde_enter();
+    sonde_event event = {0};
+    uint64_t agent = thread->slot->agent_ns;
+    sonde_window_open(thread);
+    for (int call = 0; call < 2; call++) {
+        burn(PROGRAM);
+        CHECK(sonde_window_counts(&thread->window));
+        uint64_t tsc = __rdtsc();
+        burn(OURS);
+        sonde_window_take(thread, 0, &event, tsc);
+    }
+    const sonde_rec *rec;
+    while ((rec = next(&m, index_of(thread)))->kind != SONDE_REC_WINDOW)
+        ;
+    uint64_t lasted = ((const sonde_rec_window *)rec)->duration_ns;
+    // What others took of the processor while it was ours is not told from it: less is possible.
+    CHECK(lasted <= 2 * PROGRAM + OURS);
+    CHECK(thread->slot->agent_ns - agent >= 2 * OURS);
+    sonde_leave(thread);
+    end(&m);
+}
+
+static void another_thread_tells_when_it_was_cut(void)
+{
+    memory m = begin(1, 8, 1);
+    sonde_thread *thread = sonde_enter();
+    sonde_window_open(thread);
+    atomic_store(&thread->window.cut_cpu, thread->window.cpu + 4242);
+    burn(1000000);
+    sonde_window_cut(thread);
+    const sonde_rec *rec = next(&m, index_of(thread));
+    CHECK_EQUAL(rec->kind, SONDE_REC_WINDOW);
+    CHECK_EQUAL(rec->state, SONDE_WINDOW_CUT);
+    CHECK_EQUAL(((const sonde_rec_window *)rec)->duration_ns, 4242); // none of it was ours
+    sonde_leave(thread);
+    end(&m);
+}
+
+static void a_full_ring_is_counted(void)
+{
+    memory m = begin(1, 1 << 20, 1);
+    sonde_thread *thread = sonde_enter();
+    sonde_event event = {0};
+    sonde_window_open(thread);
+    for (uint32_t i = 0; i < 1 << 16; i++) {
+        *sonde_stack(thread) = i; // never the one before
+        sonde_window_take(thread, 1, &event, __rdtsc());
+    }
+    CHECK(thread->slot->calls_lost > 0);
+    CHECK_EQUAL(thread->slot->calls + thread->slot->calls_lost, 1 << 16);
+    uint64_t lost = thread->slot->calls_lost;
+    sonde_window_cut(thread); // and so are those of a window whose end found no room
+    CHECK_EQUAL(thread->slot->calls_lost, lost + (1 << 16));
+    sonde_leave(thread);
+    end(&m);
+}
+
+// ---- how often
+
+static int asked;
+static void count_asked(sonde_thread *thread, const ucontext_t *context)
+{
+    (void)thread;
+    (void)context;
+    asked++;
+}
+
+static int asked_in(memory *m, int ticks)
+{
+    sonde_thread *thread = sonde_enter();
+    thread->window.due_ns = 0;
+    asked = 0;
+    for (int i = 0; i < ticks; i++)
+        sonde_windows_tick(thread, NULL);
+    sonde_leave(thread);
+    (void)m;
+    return asked;
+}
+
+static void opens_as_often_as_it_is_told(void)
+{
+    memory m = begin(1, 1, 10000000);
+    CHECK_EQUAL(asked_in(&m, 1000), 0); // nobody to open them
+    sonde_windows_by(count_asked);
+    CHECK_EQUAL(asked_in(&m, 1000), 100);
+    atomic_store(&m.header->period_ns, 3000000); // no part of ten
+    CHECK_EQUAL(asked_in(&m, 1000), 300);
+    atomic_store(&m.header->period_ns, 10000000);
+    CHECK_EQUAL(asked_in(&m, 1000), 1000);
+    atomic_store(&m.header->period_ns, 40000000); // not more than one a tick
+    CHECK_EQUAL(asked_in(&m, 1000), 1000);
+    atomic_store(&m.header->what, SONDE_WHAT_CPU);
+    CHECK_EQUAL(asked_in(&m, 1000), 0);
+    end(&m);
+}
+
+int main(void)
+{
+    RUN(takes_every_stride_th_call_after_a_random_one);
+    RUN(what_it_took_itself_does_not_count);
+    RUN(another_thread_tells_when_it_was_cut);
+    RUN(a_full_ring_is_counted);
+    RUN(opens_as_often_as_it_is_told);
+    return 0;
+}

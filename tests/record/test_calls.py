@@ -1,0 +1,182 @@
+"""Calls counted in windows: however a program is recorded, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attaching import Target, attached
+from environments import Environment
+from launching import PATIENCE_S, TARGETS, TESTS, Interpreter, clean_environment, must_run, sonde
+from sonde.recording.reader import read
+from sonde.recording.tables import Recording
+from sonde.views.calls import calls
+from sonde.views.selection import select
+
+Keep = Callable[[str], Path]
+
+SESSION = """
+import json, sys, time
+import sonde
+def leaf(): return 1
+def recorded(): return leaf()
+def paused(): return leaf()
+def burn(function, seconds=0.25):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        for _ in range(100): function()
+def tools():
+    if sys.version_info < (3, 12): return [sys.getprofile() is not None]
+    return [sys.monitoring.get_tool(number) for number in range(6)]
+with sonde.record(sys.argv[1], what="calls", ticks=500, stride=2, samples=10) as session:
+    burn(recorded)
+    during = tools()
+    session.pause()
+    burn(paused)
+    session.resume()
+    burn(recorded)
+left = tools()
+for number in range(6) if sys.version_info >= (3, 12) else ():
+    sys.monitoring.use_tool_id(number, "taken")
+with sonde.record(sys.argv[1] + ".2", what="calls") as session:
+    burn(recorded)
+print(json.dumps({"during": during, "left": left, "second": session.quality}))
+"""
+
+
+def pairs(recording: Recording, **chosen: Any) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], float] = {}
+    for edge in calls(recording, select(**chosen)).edges:
+        key = (edge.caller.name if edge.caller else "", edge.callee.name)
+        found[key] = found.get(key, 0.0) + edge.weight
+    return found
+
+
+def test_a_running_program_is_left_as_it_was(python: Interpreter, keep: Keep) -> None:
+    with Target(python, TARGETS / "called.py", "2") as target:
+        path = keep("attached-calls")
+        run = attached(target.pid, path, "--what", "calls", "--ticks", "500", "--for", "1.5")
+        assert not any(target.state()["tools"])
+        recording = run.recording
+        again = attached(target.pid, keep("again"), "--what", "calls", "--for", "0.7")
+        assert not any(target.state()["tools"])
+        code, out, err = target.end()
+    assert (code, out.splitlines()[-1], err) == (0, "over", "")
+    assert recording.quality["windows"] > 100
+    for found in (pairs(recording), pairs(again.recording)):
+        # branch calls leaf twice and len once; all is called from work.
+        assert found["branch", "leaf"] == pytest.approx(0.5, abs=0.06)
+        assert found["work", "branch"] == pytest.approx(0.25, abs=0.06)
+        assert found["branch", "len"] == pytest.approx(0.25, abs=0.06)
+    names = [name for name in recording.threads.name if name.startswith("Thread-")]
+    assert len(names) == 2
+    for name in names:  # threads that take turns cut each other's windows, and both have theirs
+        assert pairs(recording, thread=name)["branch", "leaf"] == pytest.approx(0.5, abs=0.06)
+
+
+@pytest.fixture(scope="session")
+def session(environment: Environment, keep: Keep) -> tuple[dict[str, Any], Path]:
+    path = keep("session-calls")
+    done = subprocess.run(
+        [environment.path, "-c", SESSION, path],
+        capture_output=True,
+        text=True,
+        env=clean_environment(PYTHONPATH=str(TESTS.parent / "src")),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told, path
+
+
+def test_a_program_counts_its_own_calls(session: tuple[dict[str, Any], Path]) -> None:
+    told, path = session
+    recording = read(path)
+    found = pairs(recording)
+    assert found["recorded", "leaf"] > 0.4
+    assert ("paused", "leaf") not in found
+    assert set(recording.windows.stride.tolist()) == {2}
+    full = recording.windows.cut == 0
+    counted = [int((recording.calls.window == row).sum()) for row in full.nonzero()[0]]
+    assert set(counted) == {10}
+    assert not any(told["left"])
+
+
+def test_a_tool_id_of_its_own_or_none(
+    python: Interpreter, session: tuple[dict[str, Any], Path]
+) -> None:
+    told, path = session
+    second = read(f"{path}.2")
+    if python.minor < 12:
+        assert len(second.calls) > 0
+        return
+    assert told["during"].count("sonde") == 1
+    assert not any(told["during"][number] for number in (0, 1, 5))  # debuggers and the like
+    assert len(second.calls) == 0
+    assert "every tool id" in second.quality["why_no_calls"] == told["second"]["why_no_calls"]
+    report = sonde("report", f"{path}.2", "calls")
+    assert "every tool id" in report.stdout
+    assert "every tool id" in " ".join(sonde("report", f"{path}.2", "quality").stdout.split())
+
+
+@pytest.mark.parametrize("children", [True, False])
+def test_programs_that_count_themselves_and_fork(
+    python: Interpreter, keep: Keep, children: bool
+) -> None:
+    options = ["--what", "calls", "--ticks", "2000"] + ([] if children else ["--no-children"])
+    run = must_run(keep("counts"), [python.path, TARGETS / "counts_itself.py"], *options)
+    told = run.told
+    assert told["seen"] == {"first": 200_000, "second": 200_000}
+    assert told["status"] == 0
+    pids = [process.pid for process in run.recording.processes]
+    if children:
+        assert told["pid"] in pids
+        assert pairs(run.recording, process=told["pid"])["second", "first"] > 0.3
+    else:
+        assert told["pid"] not in pids
+        assert not any(told["child"])
+    assert pairs(run.recording)["second", "first"] > 0.3
+
+
+def test_samples_and_calls_in_one_recording(any_python: Interpreter, keep: Keep) -> None:
+    run = must_run(
+        keep("both"), [any_python.path, TARGETS / "counts_itself.py"], "--what", "cpu,calls"
+    )
+    quality = run.recording.quality
+    assert quality["taken"] > 500
+    assert quality["rate_asked"] == 1000
+    assert 0.05 < quality["windows"] / quality["taken"] < 0.15
+
+
+def test_without_ticks_there_are_no_windows(any_python: Interpreter, keep: Keep) -> None:
+    run = must_run(
+        keep("reader"),
+        [any_python.path, TARGETS / "counts_itself.py"],
+        *("--what", "calls", "--sampler", "reader"),
+    )
+    assert "the sampler is reader" in run.err
+    assert "the sampler is reader" in run.recording.quality["why_no_calls"]
+    assert len(run.recording.calls) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (["--what", "calls", "--stride", "0"], "--stride"),
+        (["--what", "calls", "--samples", "0"], "--samples"),
+        (["--what", "calls", "--ticks", "0"], "--ticks"),
+        (["--what", "cpu", "--ticks", "100"], "--what calls"),
+        (["--what", "cpu,calls", "--rate", "50", "--ticks", "100"], "--ticks 100"),
+    ],
+)
+def test_wrong_options_are_told(tmp_path: Path, options: list[str], word: str) -> None:
+    done = sonde("run", *options, "--", "true", cwd=tmp_path)
+    assert done.returncode == 2
+    assert word in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

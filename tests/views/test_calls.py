@@ -1,0 +1,231 @@
+"""Counted calls: what they weigh, whom they are between, what to do about them."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sonde.errors import UsageError
+from sonde.model.call_windows import call_weights, standard_errors
+from sonde.model.inlining import size_threshold
+from sonde.recording.tables import Calls as Table
+from sonde.recording.tables import Recording, Sizes, Windows
+from sonde.reports.calls import render
+from sonde.reports.page import console
+from sonde.views.calls import calls
+from sonde.views.loops import Loops
+from sonde.views.selection import select
+from sonde.views.sources import Sources
+from synthetic import MS, Maker
+
+US = 1000
+SOURCE = """\
+def dense(items):
+    total = 0
+    for item in items:
+        total += one(item)
+        limit = bound(items)
+        items.append(item)
+        log(item)
+    while total < other():
+        total = step(total)
+    return [one(n) for n in made(items)]
+
+def once():
+    return one(1)
+"""
+
+
+def made(*windows: tuple[str, int, int, int, list[str | None]], **more: Any) -> Recording:
+    """Windows of (thread, ms, µs, cut, chains), with a stride of 3."""
+    maker = Maker(**more)
+    rows = [(maker.thread(t), ms * MS, us * US, 3, cut) for t, ms, us, cut, _ in windows]
+    found = [
+        (number, maker.context(chain))
+        for number, (*_, chains) in enumerate(windows)
+        for chain in chains
+    ]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 5)
+    pairs = np.array(found, dtype=np.int32).reshape(-1, 2)
+    return replace(
+        maker.recording(),
+        windows=Windows(
+            table[:, 0].astype(np.uint32), table[:, 1], table[:, 2],
+            table[:, 3].astype(np.uint32), table[:, 4].astype(np.uint8),
+        ),
+        calls=Table(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs), np.uint32)),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def recording() -> Recording:
+    return made(
+        # A quarter of the time for as many calls: each stands for four times as many.
+        ("main", 1, 10, 0, ["main:3 > work:5 > leaf:1", "main:3 > work:5 > leaf:1"]),
+        ("worker", 2, 40, 0, ["main:4 > work:5 > leaf:1", "main:4 > other:9 > len"]),
+    )
+
+
+def test_windows_weigh_by_the_inverse_of_their_time(recording: Recording) -> None:
+    found = calls(recording)
+    assert (found.windows, found.cut, found.count) == (2, 0, 4)
+    edges = {
+        (e.caller.name if e.caller else "", e.site_line, e.callee.name): e for e in found.edges
+    }
+    leaf, length = edges["work", 5, "leaf"], edges["other", 9, "len"]
+    # 2/10 + 1/40 against 1/40
+    assert leaf.weight == pytest.approx(9 / 10)
+    assert length.weight == pytest.approx(1 / 10)
+    assert (leaf.count, length.count) == (3, 1)
+    assert leaf.error > 0
+
+
+def test_by_context_callers_are_told_apart(recording: Recording) -> None:
+    found = calls(recording, by="context")
+    assert [round(edge.weight, 4) for edge in found.edges] == [0.8, 0.1, 0.1]
+    chain = found.edges[0].chain
+    assert chain is not None
+    assert [(frame["name"], frame["line"]) for frame in chain] == [
+        ("main", 3), ("work", 5), ("leaf", 1),
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="edge, context"):
+        calls(recording, by="function")
+
+
+def test_a_part_of_the_recording(recording: Recording) -> None:
+    worker = calls(recording, select(thread="worker"))
+    assert (worker.windows, worker.count) == (1, 2)
+    assert [edge.weight for edge in worker.edges] == pytest.approx([0.5, 0.5])
+    early = calls(recording, select(end=0.0015))
+    assert (early.windows, early.count) == (1, 2)
+    assert calls(recording, top=1).left == 1
+    with pytest.raises(UsageError, match="span"):
+        calls(recording, select(span="checkout"))
+
+
+def test_calls_without_a_stack_or_a_caller_count() -> None:
+    found = calls(made(("main", 1, 10, 0, [None, "main:1"])))
+    assert sum(edge.weight for edge in found.edges) == pytest.approx(1)
+    assert {edge.callee.name for edge in found.edges} == {"[undecodable]", "main"}
+    assert all(edge.caller is None for edge in found.edges)
+    assert calls(made()).edges == []
+
+
+def test_a_window_that_was_cut_counts_as_no_shorter_than_full_ones() -> None:
+    duration = np.array([10_000, 20_000, 50, 100_000])
+    cut = np.array([False, False, True, True])
+    counted = np.array([4, 4, 1, 2])
+    weights = call_weights(duration, np.full(4, 3), cut, counted)
+    assert weights[0] == pytest.approx(3 * 3 / 4 / 10_000)
+    assert weights[2] == pytest.approx(3 / 10_000)  # the tenth percentile of 10 and 20
+    assert weights[3] == pytest.approx(3 / 100_000)
+
+
+def test_the_error_is_that_of_windows_not_of_calls() -> None:
+    """Calls that come in bunches are known less well than as many that do not."""
+    draw = np.random.default_rng(1)
+    errors = {}
+    for bunch in (1, 10):
+        kinds = np.repeat(draw.random(4000 // bunch) < 0.2, bunch)
+        window = np.repeat(np.arange(400), 10)
+        error = standard_errors(kinds.astype(np.int64), 2, window, 400, np.ones(4000))
+        errors[bunch] = float(error[1])
+    assert errors[1] == pytest.approx((0.2 * 0.8 / 4000) ** 0.5, rel=0.15)
+    assert errors[10] == pytest.approx((0.2 * 0.8 / 400) ** 0.5, rel=0.15)
+
+
+# ---- advice
+
+
+def test_hot_sites_with_their_targets() -> None:
+    chains: list[str | None] = ["main:3 > a:1"] * 6 + ["main:3 > b:1"] * 3 + ["main:3 > c:1"]
+    chains += ["main:8 > d:1"] * 10
+    recording = made(("main", 1, 10, 0, chains))
+    sized = {"a": 40, "d": 5000}
+    numbers = [recording.functions.name.index(name) for name in sized]
+    recording = replace(
+        recording,
+        sizes=Sizes(np.array(numbers, np.int32), np.array(list(sized.values()), np.uint32)),
+    )
+    advice = calls(recording).advice
+    several, single = sorted(advice.sites, key=lambda site: site.line)
+    assert (several.shape, single.shape) == ("dominated", "single")
+    assert [round(t.share, 2) for t in several.targets] == [0.6, 0.3, 0.1]
+    assert [t.candidate for t in several.targets] == [True, False, False]
+    assert not single.targets[0].candidate  # too large, however hot
+    told = calls(recording).to_json()["advice"]["sites"]
+    assert told[0]["targets"][0].keys() >= {"callee", "share", "size", "threshold", "candidate"}
+
+
+def test_two_calls_on_one_line_are_two_sites() -> None:
+    recording = made(("main", 1, 10, 0, ["main:3 > a:1", "main:3 > b:1", "main:3 > a:1"]))
+    assert len(calls(recording).advice.sites) == 1
+    recording = replace(
+        recording, calls=replace(recording.calls, site=np.array([7, 9, 7], np.uint32))
+    )
+    found = calls(recording)
+    assert [site.shape for site in found.advice.sites] == ["single", "single"]
+    assert len(found.edges) == 2
+
+
+def test_the_hotter_a_site_the_larger_a_callee_may_be() -> None:
+    small, middle, large = (size_threshold(weight) for weight in (0.001, 0.01, 0.02))
+    assert large - middle == pytest.approx((middle - small) * 10 / 9, abs=2)
+    assert size_threshold(0.9) == size_threshold(1.0)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    path = tmp_path / "app.py"
+    path.write_text(SOURCE)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "callee", "in_loop", "invariant"),
+    [
+        (4, "one", True, False),
+        (5, "bound", True, False),  # items.append changes items
+        (6, "list.append", True, False),
+        (7, "log", True, False),  # for its effect
+        (8, "other", True, True),
+        (9, "step", True, False),
+        (10, "one", True, False),
+        (10, "made", False, False),  # made once
+        (13, "one", False, False),
+    ],
+)
+def test_calls_in_loops(
+    source: str, line: int, callee: str, in_loop: bool, invariant: bool
+) -> None:
+    call = Loops(Sources(None)).call(source, line, callee)
+    assert call == (in_loop, invariant)
+
+
+def test_no_source_no_claim(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def (:\n")
+    loops = Loops(Sources(None))
+    assert loops.call(str(tmp_path / "bad.py"), 1, "x") is None
+    assert loops.call(str(tmp_path / "missing.py"), 1, "x") is None
+
+
+def test_loops_are_told_with_a_remedy(source: str) -> None:
+    maker_chains: list[str | None] = ["main:1 > dense:1"]
+    maker_chains += ["main:1 > dense:4 > one:1"] * 10 + ["main:1 > dense:8 > other:1"] * 10
+    recording = made(("main", 1, 10, 0, maker_chains))
+    files = [source if n == "dense" else f for n, f in zip(
+        recording.functions.name, recording.functions.file, strict=True)]  # fmt: skip
+    recording = replace(recording, functions=replace(recording.functions, file=files))
+    loops = {call.callee.name: call for call in calls(recording).advice.loops}
+    assert loops["one"].remedy == "batch"
+    assert loops["one"].per_entry == pytest.approx(10)
+    assert loops["other"].remedy == "hoist"
+    out = io.StringIO()
+    render(calls(recording), console(out))
+    assert "hoist the call of other" in " ".join(out.getvalue().split())
+    assert "Calls in loops" in out.getvalue()
