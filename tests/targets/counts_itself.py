@@ -67,7 +67,7 @@ def in_child():
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        burn(0.3)
+        burn(0.15)
         os.write(write, json.dumps(tools()).encode())
         os._exit(0)
     os.close(write)
@@ -77,12 +77,12 @@ def in_child():
 
 
 def main():
-    burn(0.2)
+    burn(0.1)
     begin()
-    for _ in range(200_000):
+    for _ in range(50_000):
         second()
     end()
-    burn(0.3)
+    burn(0.15)
     child, status, pid = in_child()
     print(json.dumps({"seen": seen, "child": child, "status": status, "pid": pid}))
 

@@ -17,9 +17,10 @@ from truth.test_pyperformance import ARGUMENTS, benchmarks
 
 __all__ = ["benchmarks"]
 
-CPU_SECONDS = "0.8"
 TICKS = "1000"
 BOUNDS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.90}
+# Parts of deltablue differ more from each other: it takes more windows to know their shares.
+CPU_SECONDS = {"richards": "0.5", "raytrace": "0.5", "deltablue": "1.5"}
 
 Keep = Callable[[str], Path]
 Edge = tuple[str, int, str]
@@ -79,10 +80,10 @@ def test_edges_of_real_programs(
     program = benchmarks / f"bm_{name}" / "run_benchmark.py"
     driver = PROGRAMS / "pyperformance_.py"
     path, own = keep(f"calls-{name}"), {str(program)}
-    command = [program, CPU_SECONDS, *ARGUMENTS[name]]
+    command = [program, CPU_SECONDS[name], *ARGUMENTS[name]]
     run = must_run(path, [python.path, driver, *command], "--what", "calls", "--ticks", TICKS)
     quality = run.recording.quality
-    assert quality["windows"] > 500
+    assert quality["windows"] > 300
     assert quality["calls_lost"] == 0
     sampled = counted_calls(run.recording, own)
     command[1] = "0"
@@ -94,7 +95,7 @@ def test_edges_of_real_programs(
 def windows(python: Interpreter, keep: Keep) -> tuple[Recording, Shares, Shares]:
     program = PROGRAMS / "windows.py"
     path = keep(f"windows-{python.version}")
-    run = must_run(path, [python.path, program, "1.2"], "--what", "calls", "--ticks", TICKS)
+    run = must_run(path, [python.path, program, "0.8"], "--what", "calls", "--ticks", TICKS)
     own = {str(program)}
     true = all_calls(python, own, path.with_suffix(".json"), program, "0")
     return run.recording, true, counted_calls(run.recording, own)

@@ -62,10 +62,19 @@ def on_start(code, offset):
         add(caller.f_code, caller.f_lineno, code)
 
 
+NAMED = (
+    type,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+)
+
+
 def on_call(code, offset, called, arg):
     if is_native(called):
-        named = called if hasattr(called, "__name__") else type(called)
-        add(code, sys._getframe(1).f_lineno, named.__name__)
+        # Any other object that can be called is called by its type's way of it.
+        name = called.__name__ if isinstance(called, NAMED) else "__call__"
+        add(code, sys._getframe(1).f_lineno, name)
 
 
 def begin():
