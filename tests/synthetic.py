@@ -20,6 +20,7 @@ from sonde.recording.tables import (
     Process,
     Recording,
     Samples,
+    Spans,
     Threads,
 )
 
@@ -50,11 +51,12 @@ class Maker:
         self.threads: dict[str, list[int]] = {}
         self.functions: dict[tuple[str, str, int, int], int] = {}
         self.contexts: dict[tuple[int, int, int], int] = {}
-        self.samples: list[tuple[int, int, int, int, int]] = []
+        self.samples: list[tuple[int, int, int, int, int, int]] = []
         self.marks: list[tuple[int, int, str]] = []
         self.clock: dict[int, int] = {}
         self.locks: dict[str, tuple[int, int, str]] = {}
-        self.lock_events: list[tuple[int, int, int, int, int, int]] = []
+        self.lock_events: list[tuple[int, int, int, int, int, int, int]] = []
+        self.spans: list[tuple[int, int, int, str, int]] = []
         self.numbers: dict[int, int] = {}
 
     def define(self, name: str, file: str, line: int) -> None:
@@ -89,12 +91,13 @@ class Maker:
         state: int = 0,
         time: int | None = None,
         version: int = 0,
+        span: int = -1,
     ) -> None:
         """`version` tells code objects apart that read the same; time runs on by itself."""
         row = self.thread(thread)
         at = self.clock.get(row, 0) + ns if time is None else time
         self.clock[row] = at
-        self.samples.append((row, at, self.context(chain, version), ns, state))
+        self.samples.append((row, at, self.context(chain, version), ns, state, span))
 
     def context(self, chain: str | None, version: int = 0) -> int:
         context = -1
@@ -112,17 +115,25 @@ class Maker:
         return list(self.locks).index(name)
 
     def event(
-        self, type_: int, lock: str, thread: str, time: int, chain: str | None = None
+        self,
+        type_: int,
+        lock: str,
+        thread: str,
+        time: int,
+        chain: str | None = None,
+        span: int = -1,
     ) -> None:
         """The next thing that happened to a lock, as its numbers have it."""
         row = self.lock(lock)
         self.numbers[row] = self.numbers.get(row, 0) + 1
         self.lock_events.append(
-            (self.thread(thread), time, row, self.numbers[row], type_, self.context(chain))
+            (self.thread(thread), time, row, self.numbers[row], type_, self.context(chain), span)
         )
 
-    def enter(self, lock: str, thread: str, time: int, chain: str = "wait:1") -> None:
-        self.event(ENTER, lock, thread, time, chain)
+    def enter(
+        self, lock: str, thread: str, time: int, chain: str = "wait:1", span: int = -1
+    ) -> None:
+        self.event(ENTER, lock, thread, time, chain, span)
 
     def entered(self, lock: str, thread: str, time: int) -> None:
         self.event(ENTERED, lock, thread, time)
@@ -151,15 +162,22 @@ class Maker:
         self.release(lock, owner, end, holds)
         self.entered(lock, waiter, end)
 
+    def span(
+        self, name: str, start: int, end: int = -1, *, thread: str = "MainThread", parent: int = -1
+    ) -> int:
+        """Its row, for what lies in it; `end` -1: it is not left."""
+        self.spans.append((self.thread(thread), start, end, name, parent))
+        return len(self.spans) - 1
+
     def mark(self, text: str, time: int, thread: int = -1) -> None:
         self.marks.append((time, thread, text))
 
     def recording(self, path: str = "app.sonde") -> Recording:
         threads, functions, contexts = self.threads, self.functions, self.contexts
-        samples = np.array(self.samples, dtype=np.int64).reshape(-1, 5)
+        samples = np.array(self.samples, dtype=np.int64).reshape(-1, 6)
         rows = np.array(list(threads.values()), dtype=np.int64).reshape(-1, 5)
         tree = np.array(list(contexts), dtype=np.int32).reshape(-1, 3)
-        events = np.array(self.lock_events, dtype=np.int64).reshape(-1, 6)
+        events = np.array(self.lock_events, dtype=np.int64).reshape(-1, 7)
         return Recording(
             path,
             self.target,
@@ -186,6 +204,7 @@ class Maker:
                 samples[:, 2].astype(np.int32),
                 samples[:, 3],
                 samples[:, 4].astype(np.uint8),
+                samples[:, 5].astype(np.int32),
             ),
             Marks(
                 np.array([time for time, _, _ in self.marks], dtype=np.int64),
@@ -207,6 +226,14 @@ class Maker:
                 events[:, 3].astype(np.uint64),
                 events[:, 4].astype(np.uint8),
                 events[:, 5].astype(np.int32),
+                events[:, 6].astype(np.int32),
+            ),
+            spans=Spans(
+                np.array([thread for thread, *_ in self.spans], dtype=np.uint32),
+                np.array([start for _, start, *_ in self.spans], dtype=np.int64),
+                np.array([end for _, _, end, *_ in self.spans], dtype=np.int64),
+                [name for *_, name, _ in self.spans],
+                np.array([parent for *_, parent in self.spans], dtype=np.int32),
             ),
         )
 
@@ -227,6 +254,10 @@ class Maker:
             writer.append("functions", name, file, line, "cpython")
         for parent, function, line in self.contexts:
             writer.append("contexts", parent, function, line)
+        for i, (thread, start, end, name, parent) in enumerate(self.spans):
+            writer.append("spans", thread, start, name, parent)
+            if end >= 0:
+                writer.append("span_ends", i, end)
         for row in self.samples:
             writer.append("samples", *row)
         for time, thread, text in self.marks:

@@ -43,7 +43,7 @@ HOSTILE = (
 
 
 def everything(seed: int = 1, rounds: int = 300) -> Maker:
-    """Two processes, recursion, all states, no stack, marks, convoys, signals and lost events."""
+    """Two processes, recursion, all states, no stack, marks, spans, convoys, signals, lost events."""
     draw = random.Random(seed)
     make = Maker(started=1_700_000_000.5, what=["cpu", "locks", "waits"])
     make.quality = {"sampler": "perf-sigtrap", "rate_asked": 1000, "lost": 3}
@@ -58,7 +58,8 @@ def everything(seed: int = 1, rounds: int = 300) -> Maker:
         "main:3 > Parser.parse:12 > len", "main:3 > Parser.parse:13", "fib:2 > fib:2 > fib:3",
         "main:4 > time.sleep", "main:3",
     )  # fmt: skip
-    for _ in range(rounds):
+    spans = _spans(make, threads)
+    for i in range(rounds):
         make.sample(
             draw.choice((*chains, None)),
             draw.randrange(1, 3 * MS),
@@ -66,12 +67,13 @@ def everything(seed: int = 1, rounds: int = 300) -> Maker:
             state=draw.choice((0, 0, 0, 1, 2)),
             # The same code in two processes, and loaded twice in one, is one to a person.
             version=draw.randrange(2),
+            span=spans[i % len(spans)],
         )
     make.mark("warm", 2 * MS)
     make.mark("busy", 6 * MS, thread=1)
     for lock, made_of in (("cache", "semaphore"), ("gil", "gil"), ("mutex", "parked")):
         make.lock(lock, made_of)
-        _convoy(make, draw, lock, threads, rounds)
+        _convoy(make, draw, lock, threads, rounds, spans)
     for i in range(rounds // 10):
         at = (800 + i) * MS
         make.wait("signal", threads[0], threads[1], at, at + draw.randrange(MS),
@@ -80,7 +82,24 @@ def everything(seed: int = 1, rounds: int = 300) -> Maker:
     return make
 
 
-def _convoy(make: Maker, draw: random.Random, lock: str, threads: list[str], rounds: int) -> None:
+def _spans(make: Maker, threads: list[str]) -> list[int]:
+    """Some in another, one in its like, one that is never left, two at a time; and none."""
+    request = make.span("request", 5 * MS, 400 * MS, thread=threads[0])
+    query = make.span("query", 10 * MS, 200 * MS, thread=threads[0], parent=request)
+    again = make.span("request", 20 * MS, 30 * MS, thread=threads[0], parent=query)
+    task = make.span("query", 8 * MS, 90 * MS, thread=threads[0])
+    never = make.span("query", 0, thread=threads[1])
+    return [-1, request, query, again, -1, task, never]
+
+
+def _convoy(
+    make: Maker,
+    draw: random.Random,
+    lock: str,
+    threads: list[str],
+    rounds: int,
+    spans: list[int],
+) -> None:
     """Threads that queue for a lock; now and then an event is lost, or one gives up."""
     now, owner, queue = MS, threads[0], list[str]()
     for _ in range(rounds):
@@ -88,7 +107,8 @@ def _convoy(make: Maker, draw: random.Random, lock: str, threads: list[str], rou
         outside = [name for name in threads if name != owner and name not in queue]
         if outside and (draw.random() < 0.5 or not queue):
             queue.append(draw.choice(outside))
-            make.enter(lock, queue[-1], now, draw.choice(("main:7 > take:3", "take:3")))
+            chain = draw.choice(("main:7 > take:3", "take:3"))
+            make.enter(lock, queue[-1], now, chain, spans[now % len(spans)])
             continue
         if not queue:
             continue
@@ -116,6 +136,8 @@ def hostile() -> Maker:
         make.wait(f"lock{i}", f"t{i}", f"t{i - 1}", i * MS, (i + 2) * MS, f"f{i}:2", f"g{i - 1}:4")
     make.mark(HOSTILE[0], 3 * MS)
     make.mark(HOSTILE[8], 5 * MS, thread=1)
+    for i, name in enumerate(HOSTILE):
+        make.span(name, i * MS, (i + 2) * MS, thread=f"t{i % 3}")
     names = dict(zip((f"{kind}{i}" for kind in "fgt" for i in range(len(HOSTILE))),
                      (name for _ in "fgt" for name in HOSTILE), strict=True))  # fmt: skip
     make.functions = {
@@ -137,27 +159,40 @@ def written(recording: Recording, folder: Path) -> None:
 def truth(recording: Recording) -> dict[str, Any]:
     """The samples and the blamed parts of waits as rows of plain values, without any encoding."""
     everything_waited = contended(recording)
-    paths = _paths(everything_waited)
+    paths, spans = _paths(everything_waited), _span_names(recording)
     samples = recording.samples
     return {
         "samples": sorted(
-            [thread, time, paths[context], weight, state]
-            for thread, time, context, weight, state in zip(
+            [thread, time, paths[context], weight, state, spans[span]]
+            for thread, time, context, weight, state, span in zip(
                 samples.thread.tolist(),
                 samples.time.tolist(),
                 samples.context.tolist(),
                 samples.weight.tolist(),
                 samples.state.tolist(),
+                samples.span.tolist(),
                 strict=True,
             )
         ),
-        "waits": _waits(everything_waited, paths),
+        "waits": _waits(everything_waited, paths, spans),
+        "spans": sorted(
+            [thread, start, end, names]
+            for thread, start, end, names in zip(
+                recording.spans.thread.tolist(),
+                recording.spans.start_ns.tolist(),
+                recording.spans.end_ns.tolist(),
+                spans[:-1],
+                strict=True,
+            )
+        ),
         "labels": [everything_waited.thread_names[0][i]
                    for i in everything_waited.thread_names[1][:-1].tolist()],
     }  # fmt: skip
 
 
-def _waits(everything_waited: Contended, paths: list[list[list[Any]]]) -> list[list[Any]]:
+def _waits(
+    everything_waited: Contended, paths: list[list[list[Any]]], spans: list[list[str]]
+) -> list[list[Any]]:
     found = everything_waited.found
     functions = everything_waited.chains.functions
     rows = []
@@ -178,9 +213,18 @@ def _waits(everything_waited: Contended, paths: list[list[list[Any]]]) -> list[l
                     paths[owner],
                     int(block.thread[i]),
                     *(functions[f].name if f >= 0 else None for f in named),
+                    spans[int(everything_waited.span[contention])],
                 ]
             )
     return rows
+
+
+def _span_names(recording: Recording) -> list[list[str]]:
+    """The names from the outermost span to each one, and last of none."""
+    found: list[list[str]] = []
+    for name, parent in zip(recording.spans.name, recording.spans.parent.tolist(), strict=True):
+        found.append([*(found[parent] if parent >= 0 else []), name])
+    return [*found, []]
 
 
 def _paths(everything_waited: Contended) -> list[list[list[Any]]]:

@@ -19,6 +19,7 @@ from sonde.views.locks import locks
 from sonde.views.profile import Function
 from sonde.views.quality import quality
 from sonde.views.selection import Selection
+from sonde.views.spans import spans
 from sonde.views.summary import summary
 from sonde.web import columns
 from sonde.web.bundle import PARTS, Bundle, module_of
@@ -75,6 +76,14 @@ def test_changes_add_up() -> None:
     assert np.cumsum(told).tolist() == values
 
 
+def span_names(meta: Any, path: int) -> list[str]:
+    names = []
+    while path >= 0:
+        path, name = meta["spanPaths"][path]
+        names.append(meta["spans"][name]["name"])
+    return names[::-1]
+
+
 def test_samples_are_those_of_the_recording(recording: Recording) -> None:
     bundle = Bundle(recording, sources=False)
     meta = json.loads(inflated(bundle.meta))
@@ -91,16 +100,37 @@ def test_samples_are_those_of_the_recording(recording: Recording) -> None:
             context = parent[context]
         return frames[::-1]
 
-    thread, gap, context, weight, state = columns_of(bundle.samples)
+    thread, gap, context, weight, state, span = columns_of(bundle.samples)
     thread = np.cumsum(zigzagged(thread)).tolist()
     rows, last = [], {}
-    for t, g, c, w, s in zip(
-        thread, zigzagged(gap), context, zigzagged(weight), state, strict=True
+    for t, g, c, w, s, p in zip(
+        thread, zigzagged(gap), context, zigzagged(weight), state, span, strict=True
     ):
         last[t] = last.get(t, 0) + g + w
-        rows.append([t, last[t], path(c - 1), w, s])
+        rows.append([t, last[t], path(c - 1), w, s, span_names(meta, p - 1)])
     assert sorted(rows) == truth(recording)["samples"]
     assert sum(row[3] for row in rows if row[4] == 0) == flat(recording).total_ns
+
+
+def test_spans_are_those_of_the_recording(recording: Recording) -> None:
+    bundle = Bundle(recording, sources=False)
+    meta = json.loads(inflated(bundle.meta))
+    thread, start, length, path = columns_of(bundle.spans)
+    rows = [
+        [t, s, s + n - 1 if n else -1, span_names(meta, p)]
+        for t, s, n, p in zip(
+            np.cumsum(zigzagged(thread)).tolist(),
+            np.cumsum(zigzagged(start)).tolist(),
+            length,
+            path,
+            strict=True,
+        )
+    ]
+    assert rows == sorted(rows, key=lambda row: row[:2])
+    assert sorted(rows) == truth(recording)["spans"]
+    assert meta["spans"] == spans(recording).to_json()["rows"]
+    # Two spans that read the same are one path, however many there are.
+    assert len(meta["spanPaths"]) == 4 < len(rows)
 
 
 def test_contexts_that_read_the_same_are_one(recording: Recording) -> None:
@@ -132,7 +162,7 @@ def test_an_empty_recording_has_parts(tmp_path: Path) -> None:
     recording = read(Maker().write(str(tmp_path / "empty.sonde")))
     bundle = Bundle(recording, sources=True)
     assert all(bundle.part(name) for name in PARTS)
-    assert columns_of(bundle.samples) == [[]] * 5
+    assert columns_of(bundle.samples) == [[]] * 6
 
 
 def test_hostile_names_pass_unchanged(tmp_path: Path) -> None:

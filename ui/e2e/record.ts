@@ -18,12 +18,16 @@ export function folder(): string {
 export default function record(): () => void {
   const made = mkdtempSync(join(tmpdir(), "sonde-page-"));
   process.env.SONDE_RECORDINGS = made;
-  const program = join(ROOT, "examples/checkout.py");
-  for (const [name, ...options] of [["shop"], ["repaired", "--repaired"]]) {
+  const shop = join(ROOT, "examples/checkout.py");
+  for (const [name, ...command] of [
+    ["shop", shop],
+    ["repaired", shop, "--repaired"],
+    ["spans", join(ROOT, "tests/truth/programs/spans.py")],
+  ]) {
     const out = join(made, `${name}.sonde`);
     execFileSync(
       SONDE,
-      ["run", "--what", "cpu,waits,locks", "-o", out, program, ...options],
+      ["run", "--what", "cpu,waits,locks", "-o", out, ...command],
       { stdio: ["ignore", "ignore", "pipe"] },
     );
   }

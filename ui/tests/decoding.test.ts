@@ -16,8 +16,9 @@ type Frame = [string, string, number, number];
 let folder: string;
 let recording: Recording;
 let truth: {
-  samples: [number, number, Frame[], number, number][];
+  samples: [number, number, Frame[], number, number, string[]][];
   waits: unknown[][];
+  spans: [number, number, number, string[]][];
   labels: string[];
 };
 
@@ -52,14 +53,25 @@ function path(context: number): Frame[] {
   return frames.reverse();
 }
 
+/** The names from the outermost span to this one. */
+function names(path: number): string[] {
+  const { parent, name } = recording.spanPaths;
+  const found: string[] = [];
+  for (let at = path; at >= 0; at = parent[at]!)
+    found.push(recording.meta.spans[name[at]!]!.name);
+  return found.reverse();
+}
+
 test("samples", async () => {
-  const { thread, time, context, weight, state } = await recording.samples();
+  const { thread, time, context, weight, state, span } =
+    await recording.samples();
   const rows = Array.from(thread, (t, i) => [
     t,
     time[i]!,
     path(context[i]!),
     weight[i]!,
     state[i]!,
+    names(span[i]!),
   ]);
   const sorted = (all: unknown[]) =>
     all.map((row) => JSON.stringify(row)).sort();
@@ -84,6 +96,7 @@ test("every part of every wait, with its owner", async () => {
     waits.ownerThread[i]!,
     name(waits.waiterFunction[i]!),
     name(waits.ownerFunction[i]!),
+    names(waits.span[i]!),
   ]);
   expect(rows.length).toBeGreaterThan(200);
   expect(rows).toEqual(truth.waits.map((row) => row.slice(1)));
@@ -97,6 +110,20 @@ test("every part of every wait, with its owner", async () => {
   expect(new Set(numbers.values()).size).toBe(numbers.size);
   for (let i = 0; i < waits.ns.length; i++)
     expect(waits.end[i]! - waits.start[i]!).toBe(waits.ns[i]);
+});
+
+test("spans", async () => {
+  const { thread, start, length, path } = await recording.spans();
+  const rows = Array.from(thread, (t, i) => [
+    t,
+    start[i]!,
+    length[i]! < 0 ? -1 : start[i]! + length[i]!,
+    names(path[i]!),
+  ]);
+  const sorted = (all: unknown[]) =>
+    all.map((row) => JSON.stringify(row)).sort();
+  expect(sorted(rows)).toEqual(sorted(truth.spans));
+  expect(recording.meta.counts.spans).toBe(rows.length);
 });
 
 test("the rest", () => {

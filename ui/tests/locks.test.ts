@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { synthetic } from "../src/data/synthetic";
+import { spanMask } from "../src/profile/choice";
 import { filled, histogram, powerOf } from "../src/views/locks/histogram";
 import {
   aspectsOf,
@@ -242,3 +243,23 @@ function slowly(waits: Waits, parts: Parts, values: Int32Array) {
     })
     .sort((a, b) => b.wait_ns - a.wait_ns || a.value - b.value);
 }
+
+test("waits in spans of a name", async () => {
+  const inside = synthetic({
+    spanNames: ["request"],
+    spanPaths: [[-1, 0]],
+    spans: [[1, 0, 50, 0]],
+    waits: [
+      [0, 1, 15, 30, 1, 1, 10, 2, 4, 2, 0, 0, 0],
+      [1, 1, 60, 70, 1, 1, 10, 2, 4, 2, 0, 0],
+    ],
+  });
+  const waits = await inside.waits();
+  const of = (span: number | null) =>
+    Array.from(
+      select(waits, ALL, null, null, spanMask(inside, { span })).rows,
+    );
+  expect(of(null)).toEqual([0, 1]);
+  expect(of(0)).toEqual([0]);
+  expect(of(1)).toEqual([]);
+});

@@ -38,6 +38,7 @@ interface Case {
   end?: number;
   thread?: string;
   process?: number;
+  span?: string;
 }
 
 const CASES: Case[] = (["running", "waiting", "wall"] as const).flatMap(
@@ -49,6 +50,9 @@ const CASES: Case[] = (["running", "waiting", "wall"] as const).flatMap(
     { time, start: 0.02, end: 0.07, thread: "worker-1" },
     { time, thread: "worker-2" },
     { time, process: 200 },
+    { time, span: "request" },
+    { time, span: "query", start: 0.02, end: 0.07 },
+    { time, span: "query", thread: "worker-1" },
   ],
 );
 
@@ -88,6 +92,10 @@ describe("equal to the reports", () => {
       flags.flatMap((is, i) => (is ? [i] : []));
     return {
       time: one.time,
+      span:
+        one.span === undefined
+          ? null
+          : recording.meta.spans.findIndex(({ name }) => name === one.span),
       from: one.start === undefined ? null : Math.round(one.start * 1e9),
       to: one.end === undefined ? null : Math.round(one.end * 1e9),
       threads:

@@ -99,6 +99,7 @@ describe("a range that moves", () => {
     expect(go({ ...near, time: "running" })).toBeNull();
     expect(go({ ...near, threads: [1] })).toBeNull();
     expect(go({ ...near, processes: [0] })).toBeNull();
+    expect(go({ ...near, span: 0 })).toBeNull();
     expect(go({ ...near, to: null })).toBeNull();
     expect(go({ ...near, from: 1000, to: 1100 })).toBeNull();
   });

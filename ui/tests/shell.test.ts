@@ -18,6 +18,7 @@ describe("the address", () => {
       time: "wall",
       threads: [1, 5],
       processes: [0],
+      span: 4,
       from: 1_500_000_000,
       to: 2_500_000_000,
       search: "a&b=c #ü",
@@ -36,7 +37,7 @@ describe("the address", () => {
 
   test("nonsense means nothing", () => {
     const state = fromHash(
-      "#time=never&threads=a.-1&from=-3&to=1e9&focus=x&__proto__=1&nonsense=2",
+      "#time=never&threads=a.-1&span=x&from=-3&to=1e9&focus=x&__proto__=1&nonsense=2",
     );
     expect(state).toEqual(START);
   });

@@ -89,16 +89,18 @@ def spans(
     for begin, over in pauses(recording):
         length -= np.maximum(np.minimum(end, over) - np.maximum(start, begin), 0)
     rows = []
-    for name, i in names.items():
-        of_name = keep & (code == i)
-        if not of_name.any():
+    by_code = np.argsort(code, kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=len(names)))
+    for (name, i), mine in zip(names.items(), np.split(by_code, ends[:-1]), strict=True):
+        of_name = mine[keep[mine]]
+        if not len(of_name):
             continue
-        lengths = np.sort(length[of_name & left])
+        lengths = np.sort(length[of_name[left[of_name]]])
         rows.append(
             SpanRow(
                 name=name,
                 count=len(lengths),
-                open=int(of_name.sum()) - len(lengths),
+                open=len(of_name) - len(lengths),
                 wall_ns=int(lengths.sum()),
                 mean_ns=int(lengths.mean()) if len(lengths) else 0,
                 p50_ns=_quantile(lengths, 0.5),

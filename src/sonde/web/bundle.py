@@ -17,6 +17,7 @@ import numpy as np
 
 import sonde
 from sonde.model.contention import NOBODY, Ints
+from sonde.model.context_tree import ContextTree, Merged
 from sonde.model.lock_kinds import KINDS
 from sonde.views.contended import contended
 from sonde.views.locks import ASPECTS
@@ -24,6 +25,7 @@ from sonde.views.profile import BUILT_IN, Function
 from sonde.views.quality import quality
 from sonde.views.sources import Sources
 from sonde.views.span import duration_ns
+from sonde.views.spans import spans
 from sonde.views.summary import summary
 from sonde.web.columns import changes, deflated, part, signed, unsigned
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from sonde.recording.tables import Recording
 
-PARTS = ("meta", "contexts", "samples", "waits", "sources")
+PARTS = ("meta", "contexts", "samples", "waits", "spans", "sources")
 
 SOURCE_SUFFIXES = (".py", ".pyw", ".pyi", ".pyx")
 INSTALLED = ("site-packages", "dist-packages")
@@ -65,7 +67,13 @@ class Bundle:
             "aspects": ASPECTS,
             "undecided": everything.undecided,
             "hasSources": self.sources,
-            "counts": {"samples": len(recording.samples), "contentions": len(everything)},
+            "counts": {
+                "samples": len(recording.samples),
+                "contentions": len(everything),
+                "spans": len(recording.spans),
+            },
+            "spans": self._span_rows,
+            "spanPaths": self._span_paths(),
             "processes": self._processes(),
             "threads": self._threads(),
             "functions": [
@@ -152,6 +160,47 @@ class Bundle:
             unsigned(self._node(samples.context[order]) + 1),
             signed(weight),
             unsigned(samples.state[order]),
+            self._paths_of(samples.span[order]),
+        )
+
+    @cached_property
+    def _span_rows(self) -> list[dict[str, Any]]:
+        """Every name with its figures; a name's number is its place here."""
+        rows: list[dict[str, Any]] = spans(self.recording).to_json()["rows"]
+        return rows
+
+    @cached_property
+    def _nested(self) -> Merged:
+        """Spans that read the same, from the outermost name to their own, are one path."""
+        table = self.recording.spans
+        number = {row["name"]: i for i, row in enumerate(self._span_rows)}
+        return ContextTree(table.parent).merged([number[name] for name in table.name])
+
+    def _span_paths(self) -> list[list[int]]:
+        """By path: the one it continues, which has a smaller number or is -1, and its last name."""
+        paths = self._nested
+        pairs = zip(paths.tree.parent.tolist(), paths.key.tolist(), strict=True)
+        return [list(pair) for pair in pairs]
+
+    def _paths_of(self, span: NDArray[Any]) -> bytes:
+        """Which path each of these lies in, if there is any."""
+        if not len(self.recording.spans):
+            return unsigned([])
+        return unsigned(np.append(self._nested.node, NOBODY)[span] + 1)
+
+    @cached_property
+    def spans(self) -> bytes:
+        """When each was entered and left, by thread and time."""
+        table = self.recording.spans
+        order = np.lexsort((table.start_ns, table.thread))
+        start, end = table.start_ns[order], table.end_ns[order]
+        open_ = end < 0
+        length = np.where(open_, 0, np.maximum(end - start, 0) + 1)
+        return part(
+            changes(table.thread[order]),
+            changes(start),
+            unsigned(length),
+            unsigned(self._nested.node[order]),
         )
 
     def _node(self, context: NDArray[Any]) -> Ints:
@@ -191,6 +240,7 @@ class Bundle:
             unsigned(holds.gap),
             unsigned(node),
             unsigned(everything.function[used] + 1),
+            self._paths_of(everything.span[order]),
         )
 
     @cached_property

@@ -57,12 +57,13 @@ export function waits(bytes: Uint8Array, contexts: number): Waits {
   };
   const sites = columns.unsigned(Int32Array);
   const names = columns.orNobody(Int32Array);
+  const span = columns.orNobody(Int32Array);
   const site = new Int32Array(contexts).fill(NOBODY);
   sites.forEach((context, i) => (site[context] = names[i]!));
 
   let size = 0;
   walk(found, holds, () => size++);
-  const made = empty(size);
+  const made = empty(size, span.length ? size : 0);
   let row = 0;
   let wait = -1;
   let last = -1;
@@ -82,6 +83,7 @@ export function waits(bytes: Uint8Array, contexts: number): Waits {
     made.ownerThread[row] = ownerThread;
     made.ns[row] = end - start;
     made.signalling[row] = found.flags[i]! & SIGNALLING ? 1 : 0;
+    if (span.length) made.span[row] = span[i]!;
     row++;
   });
   return made;
@@ -128,7 +130,7 @@ function walk(found: Contentions, holds: Holds, part: Part): void {
   }
 }
 
-function empty(size: number): Waits {
+function empty(size: number, spans: number): Waits {
   return {
     wait: new Int32Array(size),
     thread: new Int32Array(size),
@@ -143,5 +145,6 @@ function empty(size: number): Waits {
     ownerThread: new Int32Array(size),
     ns: new Float64Array(size),
     signalling: new Uint8Array(size),
+    span: new Int32Array(spans),
   };
 }

@@ -1,7 +1,7 @@
 /** The parts of a recording as src/sonde/web/bundle.py writes them, made into tables. */
 
 import { Columns } from "./columns";
-import type { Contexts, Fn, Samples } from "./recording";
+import type { Contexts, Fn, Samples, Spans } from "./recording";
 
 export function contexts(bytes: Uint8Array, functions: Fn[]): Contexts {
   const columns = new Columns(bytes);
@@ -19,9 +19,20 @@ export function samples(bytes: Uint8Array): Samples {
   const context = columns.orNobody(Int32Array);
   const weight = columns.signed(Float64Array);
   const state = columns.unsigned(Uint8Array);
+  const span = columns.orNobody(Int32Array);
   for (let i = 0; i < time.length; i++) {
     const before = i > 0 && thread[i] === thread[i - 1] ? time[i - 1]! : 0;
     time[i]! += before + weight[i]!;
   }
-  return { thread, time, context, weight, state };
+  return { thread, time, context, weight, state, span };
+}
+
+export function spans(bytes: Uint8Array): Spans {
+  const columns = new Columns(bytes);
+  return {
+    thread: columns.changes(Uint32Array),
+    start: columns.changes(Float64Array),
+    length: columns.orNobody(Float64Array),
+    path: columns.unsigned(Int32Array),
+  };
 }

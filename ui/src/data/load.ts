@@ -2,8 +2,8 @@
 
 import { waits } from "./blames";
 import { inflated } from "./columns";
-import { contexts, samples } from "./decode";
-import type { Fn, Recording, Samples, Waits } from "./recording";
+import { contexts, samples, spans } from "./decode";
+import type { Fn, Recording, Samples, Spans, Waits } from "./recording";
 
 /** Gives the bytes of a part, decompressed. */
 export interface Parts {
@@ -35,6 +35,7 @@ type Written = Pick<Recording, "processes" | "threads" | "locks" | "marks"> &
   Recording["meta"] & {
     functions: [string, number, number, string, string][];
     files: string[];
+    spanPaths: [number, number][];
   };
 
 export async function opened(parts: Parts): Promise<Recording> {
@@ -49,6 +50,7 @@ export async function opened(parts: Parts): Promise<Recording> {
     files,
     locks,
     marks,
+    spanPaths,
     ...meta
   } = JSON.parse(new TextDecoder().decode(head)) as Written;
   const functions: Fn[] = rows.map(([name, file, line, runtime, module]) => ({
@@ -61,6 +63,7 @@ export async function opened(parts: Parts): Promise<Recording> {
   const tables = contexts(tree, functions);
   let taken: Promise<Samples> | undefined;
   let waited: Promise<Waits> | undefined;
+  let entered: Promise<Spans> | undefined;
   return {
     meta,
     processes,
@@ -69,11 +72,16 @@ export async function opened(parts: Parts): Promise<Recording> {
     locks,
     marks,
     contexts: tables,
+    spanPaths: {
+      parent: Int32Array.from(spanPaths, ([parent]) => parent),
+      name: Int32Array.from(spanPaths, ([, name]) => name),
+    },
     samples: () => (taken ??= parts.part("samples").then(samples)),
     waits: () =>
       (waited ??= parts
         .part("waits")
         .then((bytes) => waits(bytes, tables.parent.length))),
+    spans: () => (entered ??= parts.part("spans").then(spans)),
     source: (file) =>
       meta.hasSources ? parts.source(file) : Promise.resolve(null),
   };

@@ -83,6 +83,8 @@ export interface Samples {
   context: Int32Array;
   weight: Float64Array;
   state: Uint8Array;
+  /** The path of spans it lies in, NOBODY: in none. Empty where there are no spans. */
+  span: Int32Array;
 }
 
 /**
@@ -111,6 +113,41 @@ export interface Waits {
   ns: Float64Array;
   /** 1: for another thread's signal (a queue, an event, a join), not for a lock that another has. */
   signalling: Uint8Array;
+  /** As of samples. */
+  span: Int32Array;
+}
+
+/**
+ * Spans that read the same from the outermost name to their own are one path. `parent` is less than
+ * the own number, -1: entered in no other; `name` is a place in `meta.spans`.
+ */
+export interface SpanPaths {
+  parent: Int32Array;
+  name: Int32Array;
+}
+
+/** By thread, and ascending in time within one. */
+export interface Spans {
+  thread: Uint32Array;
+  start: Float64Array;
+  /** NOBODY: it was not left before the recording ended. */
+  length: Float64Array;
+  path: Int32Array;
+}
+
+/** A row of `sonde report spans --json`. */
+export interface SpanName {
+  name: string;
+  count: number;
+  open: number;
+  wall_ns: number;
+  mean_ns: number;
+  p50_ns: number;
+  p99_ns: number;
+  max_ns: number;
+  cpu_ns: number;
+  wait_ns: Record<string, number>;
+  lock_wait_ns: number;
 }
 
 export interface Lock {
@@ -145,7 +182,9 @@ export interface Meta {
   undecided: number;
   hasSources: boolean;
   /** How many rows the parts have, known before they are loaded. */
-  counts: { samples: number; contentions: number };
+  counts: { samples: number; contentions: number; spans: number };
+  /** By wall time, the longest first. */
+  spans: SpanName[];
   /** Version of sonde that made the page. */
   version: string;
 }
@@ -158,8 +197,10 @@ export interface Recording {
   readonly locks: Lock[];
   readonly marks: Mark[];
   readonly contexts: Contexts;
+  readonly spanPaths: SpanPaths;
   samples(): Promise<Samples>;
   waits(): Promise<Waits>;
+  spans(): Promise<Spans>;
   /** null: it cannot be had. */
   source(file: string): Promise<string | null>;
 }

@@ -14,6 +14,8 @@ import {
   type Process,
   type Recording,
   type Samples,
+  type SpanName,
+  type Spans,
   type Thread,
   type Waits,
 } from "./recording";
@@ -50,7 +52,7 @@ const CONTEXTS: [number, number, number][] = [
 ];
 
 /** [thread, time, context, weight, state], times in ms */
-const SAMPLES: [number, number, number, number, number][] = [
+const SAMPLES: number[][] = [
   [0, 10, 2, 10, RUNNING],
   [0, 20, 3, 10, RUNNING],
   [1, 15, 9, 5, RUNNING],
@@ -107,8 +109,13 @@ const SOURCES: Record<string, string> = {
 export interface Changes {
   functions?: Fn[];
   contexts?: [number, number, number][];
-  samples?: [number, number, number, number, number][];
+  /** With the path of spans last, if there are spans. */
+  samples?: number[][];
   waits?: number[][];
+  /** Names of spans, paths as [parent, name], and spans as [thread, start, length, path], in ms. */
+  spanNames?: string[];
+  spanPaths?: [number, number][];
+  spans?: [number, number, number, number][];
   threads?: Thread[];
   locks?: Lock[];
 }
@@ -122,11 +129,14 @@ export function synthetic(changes: Changes = {}): Recording {
   };
   const taken = changes.samples ?? SAMPLES;
   const samples: Samples = {
-    thread: Uint32Array.from(taken, (row) => row[0]),
-    time: Float64Array.from(taken, (row) => row[1] * MS),
-    context: Int32Array.from(taken, (row) => row[2]),
-    weight: Float64Array.from(taken, (row) => row[3] * MS),
-    state: Uint8Array.from(taken, (row) => row[4]),
+    thread: Uint32Array.from(taken, (row) => row[0]!),
+    time: Float64Array.from(taken, (row) => row[1]! * MS),
+    context: Int32Array.from(taken, (row) => row[2]!),
+    weight: Float64Array.from(taken, (row) => row[3]! * MS),
+    state: Uint8Array.from(taken, (row) => row[4]!),
+    span: Int32Array.from(
+      changes.spans ? taken.map((row) => row[5] ?? NOBODY) : [],
+    ),
   };
   const waited = changes.waits ?? WAITS;
   const column = (index: number) => waited.map((row) => row[index]!);
@@ -144,9 +154,25 @@ export function synthetic(changes: Changes = {}): Recording {
     ownerThread: Int32Array.from(column(10)),
     ns: Float64Array.from(waited, (row) => (row[3]! - row[2]!) * MS),
     signalling: Uint8Array.from(column(11)),
+    span: Int32Array.from(
+      changes.spans ? waited.map((row) => row[12] ?? NOBODY) : [],
+    ),
   };
+  const entered = changes.spans ?? [];
+  const spans: Spans = {
+    thread: Uint32Array.from(entered, (row) => row[0]),
+    start: Float64Array.from(entered, (row) => row[1] * MS),
+    length: Float64Array.from(entered, (row) => row[2] * (row[2] < 0 ? 1 : MS)),
+    path: Int32Array.from(entered, (row) => row[3]),
+  };
+  const paths = changes.spanPaths ?? [];
   return {
-    meta: meta(samples.thread.length, waited.length),
+    meta: meta(
+      samples.thread.length,
+      waited.length,
+      entered.length,
+      changes.spanNames ?? [],
+    ),
     processes: [process()],
     threads: changes.threads ?? [
       thread(100, "MainThread", "MainThread", 0, 90 * MS),
@@ -172,7 +198,12 @@ export function synthetic(changes: Changes = {}): Recording {
     marks: marks(),
     contexts,
     samples: () => Promise.resolve(samples),
+    spanPaths: {
+      parent: Int32Array.from(paths, ([parent]) => parent),
+      name: Int32Array.from(paths, ([, name]) => name),
+    },
     waits: () => Promise.resolve(waits),
+    spans: () => Promise.resolve(spans),
     source: (file) => Promise.resolve(SOURCES[file] ?? null),
   };
 }
@@ -217,7 +248,28 @@ function marks(): Mark[] {
   ];
 }
 
-function meta(samples: number, contentions: number): Meta {
+function spanName(name: string): SpanName {
+  return {
+    name,
+    count: 0,
+    open: 0,
+    wall_ns: 0,
+    mean_ns: 0,
+    p50_ns: 0,
+    p99_ns: 0,
+    max_ns: 0,
+    cpu_ns: 0,
+    wait_ns: {},
+    lock_wait_ns: 0,
+  };
+}
+
+function meta(
+  samples: number,
+  contentions: number,
+  spans: number,
+  names: string[],
+): Meta {
   return {
     file: "synthetic.sonde",
     target: { argv: ["main.py"], what: ["cpu", "waits", "locks"] },
@@ -257,7 +309,8 @@ function meta(samples: number, contentions: number): Meta {
     aspects: [...ASPECTS],
     undecided: 0,
     hasSources: true,
-    counts: { samples, contentions },
+    counts: { samples, contentions, spans },
+    spans: names.map(spanName),
     version: "0.0.0",
   };
 }

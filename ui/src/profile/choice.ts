@@ -13,6 +13,8 @@ export interface Choice {
   readonly time: Time;
   readonly threads: readonly number[] | null;
   readonly processes: readonly number[] | null;
+  /** A place in `meta.spans`. */
+  readonly span: number | null;
   readonly from: number | null;
   readonly to: number | null;
 }
@@ -21,15 +23,17 @@ export const EVERYTHING: Choice = {
   time: "wall",
   threads: null,
   processes: null,
+  span: null,
   from: null,
   to: null,
 };
 
-/** Whether the choice leaves out any thread, process or span of time. */
+/** Whether the choice leaves out any thread, process, span or part of the time. */
 export function narrowed(choice: Choice): boolean {
   return (
     choice.threads !== null ||
     choice.processes !== null ||
+    choice.span !== null ||
     choice.from !== null ||
     choice.to !== null
   );
@@ -49,6 +53,35 @@ export function threadMask(recording: Recording, choice: Choice): Uint8Array {
     }
   });
   return mask;
+}
+
+/**
+ * By path of spans: in one of the chosen name (1) or not; null: spans do not matter. A name that
+ * the recording does not have has nothing in it.
+ */
+export function spanMask(
+  recording: Recording,
+  { span }: Pick<Choice, "span">,
+): Uint8Array | null {
+  if (span === null) return null;
+  const { parent, name } = recording.spanPaths;
+  const mask = new Uint8Array(parent.length);
+  for (let i = 0; i < mask.length; i++) {
+    if (name[i] === span || (parent[i] >= 0 && mask[parent[i]])) mask[i] = 1;
+  }
+  return mask;
+}
+
+/** Whether row `i` lies in a span of the mask. */
+export function inSpan(
+  mask: Uint8Array | null,
+  span: Int32Array,
+  i: number,
+): boolean {
+  if (mask === null) return true;
+  // Without spans the column is empty: nothing lies in one.
+  const path = span[i];
+  return path >= 0 && mask[path] === 1;
 }
 
 /** Sums by context; the place after the last context takes the samples that have none. */
@@ -146,11 +179,12 @@ export function moved(
     waitingSamples: before.sums.waitingSamples.slice(),
   };
   const { running, waiting, runningSamples, waitingSamples } = sums;
-  const { time, context, weight, state } = stretches.samples;
+  const { time, context, weight, state, span } = stretches.samples;
   const none = running.length - 1;
   const ran = choice.time !== "waiting";
   const waited = choice.time !== "running";
   const mask = threadMask(recording, choice);
+  const spans = spanMask(recording, choice);
 
   /** One end after the other: a wait may be longer than what lies between. */
   const step = (a: number, b: number, c: number, d: number) => {
@@ -158,6 +192,7 @@ export function moved(
     const [first, last] = [Math.min(low, high), Math.max(low, high)];
     stretches.within(mask, first, last, (start, stop) => {
       for (let i = start; i < stop; i++) {
+        if (!inSpan(spans, span, i)) continue;
         const place = context[i] < 0 ? none : context[i];
         const end = time[i];
         if (state[i] === RUNNING) {
@@ -187,6 +222,7 @@ function sameButRange(a: Choice, b: Choice): boolean {
     x === y || (x !== null && y !== null && x.join() === y.join());
   return (
     a.time === b.time &&
+    a.span === b.span &&
     same(a.threads, b.threads) &&
     same(a.processes, b.processes)
   );
@@ -206,15 +242,17 @@ export function summed(
     waitingSamples: new Float64Array(size),
   };
   const { running, waiting, runningSamples, waitingSamples } = sums;
-  const { time, context, weight, state } = stretches.samples;
+  const { time, context, weight, state, span } = stretches.samples;
   const whole = choice.from === null && choice.to === null;
   const from = choice.from ?? -Infinity;
   const to = choice.to ?? Infinity;
   const ran = choice.time !== "waiting";
   const waited = choice.time !== "running";
   const mask = threadMask(recording, choice);
+  const spans = spanMask(recording, choice);
   stretches.within(mask, from, to, (start, last) => {
     for (let i = start; i < last; i++) {
+      if (!inSpan(spans, span, i)) continue;
       const place = context[i] < 0 ? size - 1 : context[i];
       const end = time[i];
       if (state[i] === RUNNING) {

@@ -1,6 +1,7 @@
 /** How many threads ran and how many waited, as a mean over each small part of the time. */
 
 import { RUNNING, type Samples, type Waits } from "../data/recording";
+import { inSpan } from "../profile/choice";
 
 export interface Coverage {
   readonly running: Float64Array;
@@ -16,19 +17,21 @@ export function coverage(
   waits: Waits | null,
   mask: Uint8Array,
   bins: number,
-  span: number,
+  whole: number,
+  spans: Uint8Array | null = null,
 ): Coverage {
-  const running = new Bins(bins, span);
-  const waiting = new Bins(bins, span);
-  const { thread, time, weight, state } = samples;
+  const running = new Bins(bins, whole);
+  const waiting = new Bins(bins, whole);
+  const { thread, time, weight, state, span } = samples;
   for (let i = 0; i < thread.length; i++) {
-    if (!mask[thread[i]]) continue;
+    if (!mask[thread[i]] || !inSpan(spans, span, i)) continue;
     const into = state[i] === RUNNING ? running : waiting;
     into.add(time[i] - weight[i], time[i]);
   }
   if (waits) {
     for (let i = 0; i < waits.thread.length; i++) {
-      if (mask[waits.thread[i]]) waiting.add(waits.start[i], waits.end[i]);
+      if (mask[waits.thread[i]] && inSpan(spans, waits.span, i))
+        waiting.add(waits.start[i], waits.end[i]);
     }
   }
   return { running: running.means(), waiting: waiting.means() };

@@ -6,6 +6,7 @@ import { duration, moment, named } from "./format";
 import type { Part } from "./page";
 import { popover } from "./popover";
 import type { State, Time } from "./state";
+import { spanChoice } from "./spans";
 import { processChoice, threadChoice } from "./threads";
 
 const TIMES: readonly [Time, string, string][] = [
@@ -40,6 +41,7 @@ export function filters(app: App, views: readonly View[]): Part {
   );
   const threads = threadChoice(app);
   const processes = processChoice(app);
+  const spans = spanChoice(app);
   const range = rangeChoice(app);
   const chips = h("div", { class: "chips" });
   let chipsOf = "";
@@ -58,6 +60,7 @@ export function filters(app: App, views: readonly View[]): Part {
       ),
       threads.element,
       app.recordings[0].processes.length > 1 && processes.element,
+      app.recordings[0].meta.spans.length > 0 && spans.element,
       range.element,
     ),
     chips,
@@ -75,6 +78,7 @@ export function filters(app: App, views: readonly View[]): Part {
       );
       threads.update();
       processes.update();
+      spans.update();
       range.update();
       const changed = JSON.stringify([state.focus, state.hide, state.collapse]);
       if (changed === chipsOf) return;

@@ -19,6 +19,7 @@ export function nothing(app: App): HTMLElement {
       undo("Show the whole recording", {
         threads: null,
         processes: null,
+        span: null,
         from: null,
         to: null,
         focus: [],

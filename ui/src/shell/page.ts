@@ -177,11 +177,12 @@ function latest() {
     profiler: () => Promise<Profiler>,
     other: boolean,
   ): Promise<Profile> => {
-    // Threads, processes and functions are numbered within the first recording.
+    // Threads, processes, spans and functions are numbered within the first recording.
     const choice = {
       time: state.time,
       threads: other ? null : state.threads,
       processes: other ? null : state.processes,
+      span: other ? null : state.span,
       from: state.from,
       to: state.to,
     };

@@ -9,6 +9,8 @@ export interface State {
   readonly threads: number[] | null;
   /** Rows of the table of processes; null: all. */
   readonly processes: number[] | null;
+  /** A place in `meta.spans`: only what happened in spans of that name; null: all. */
+  readonly span: number | null;
   /** Nanoseconds since the recording's start. */
   readonly from: number | null;
   readonly to: number | null;
@@ -28,6 +30,7 @@ export const START: State = {
   time: "running",
   threads: null,
   processes: null,
+  span: null,
   from: null,
   to: null,
   search: "",
@@ -50,6 +53,7 @@ export function toHash(state: State): string {
     const chosen = state[key];
     if (chosen) words.set(key, chosen.join("."));
   }
+  if (state.span !== null) words.set("span", String(state.span));
   if (state.from !== null) words.set("from", String(state.from));
   if (state.to !== null) words.set("to", String(state.to));
   if (state.search) words.set("search", state.search);
@@ -72,6 +76,7 @@ export function fromHash(hash: string): State {
     time: time !== null && TIMES.includes(time) ? (time as Time) : START.time,
     threads: numbers(words.get("threads")),
     processes: numbers(words.get("processes")),
+    span: numbers(words.get("span"))?.[0] ?? null,
     from: moment(words.get("from")),
     to: moment(words.get("to")),
     search: words.get("search") ?? "",

@@ -4,7 +4,7 @@
  */
 
 import type { Recording, Samples, Waits } from "../data/recording";
-import { threadMask } from "../profile/choice";
+import { spanMask, threadMask } from "../profile/choice";
 import type { App } from "./app";
 import { fill, h, perFrame, sized } from "./dom";
 import { Extent } from "./extent";
@@ -74,7 +74,12 @@ export function strip(app: App): Part {
     const { theme, state } = app;
     context.clearRect(0, 0, width, HEIGHT);
     if (samples) {
-      const key = JSON.stringify([width, state.threads, state.processes]);
+      const key = JSON.stringify([
+        width,
+        state.threads,
+        state.processes,
+        state.span,
+      ]);
       if (curves?.key !== key) {
         curves = { key, ...measured(recording, samples, waits, app, width) };
         explain(curves);
@@ -265,9 +270,10 @@ function measured(
   width: number,
 ) {
   const bins = Math.max(1, Math.floor(width / 2));
-  const mask = threadMask(recording, { ...app.state });
-  const span = Math.max(1, recording.meta.duration);
-  return coverage(samples, waits, mask, bins, span);
+  const mask = threadMask(recording, app.state);
+  const whole = Math.max(1, recording.meta.duration);
+  const spans = spanMask(recording, app.state);
+  return coverage(samples, waits, mask, bins, whole, spans);
 }
 
 function top(values: Float64Array): number {

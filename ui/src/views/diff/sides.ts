@@ -32,22 +32,23 @@ export function sides(
   state: State,
 ): [Side, Side] | null {
   const [first, second] = recordings;
-  const { time, threads, processes, from, to } = state;
+  const { time, threads, processes, span, from, to } = state;
   if (first && second) {
     const swap = state.own["diff.swap"] === "1";
     const pair: [Side, Side] = [
       {
         which: 0,
-        choice: { time, threads, processes, from, to },
+        choice: { time, threads, processes, span, from, to },
         title: first.meta.file,
       },
       {
         which: 1,
-        // Threads are known by their names over there; processes by nothing.
+        // Threads and spans are known by their names over there; processes by nothing.
         choice: {
           time,
           threads: threads && named(first, second, threads),
           processes: null,
+          span: span === null ? null : spanNamed(first, second, span),
           from,
           to,
         },
@@ -61,7 +62,7 @@ export function sides(
   if (!first || !base || !fresh) return null;
   const side = (range: Range): Side => ({
     which: 0,
-    choice: { time, threads, processes, ...range },
+    choice: { time, threads, processes, span, ...range },
     title: seconds(range),
   });
   return [side(base), side(fresh)];
@@ -84,4 +85,11 @@ function named(
     if (names.has(thread.name)) found.push(row);
   });
   return found;
+}
+
+/** The number of the same name over there, one that nothing has if there is none. */
+function spanNamed(here: Recording, there: Recording, span: number): number {
+  const name = here.meta.spans[span]?.name;
+  const found = there.meta.spans.findIndex((row) => row.name === name);
+  return found < 0 ? there.meta.spans.length : found;
 }

@@ -1,7 +1,7 @@
 /** Who waited for what, and who is to blame: by any aspects, in any order. */
 import "./locks.css";
 import type { Aspect, Recording, Waits } from "../../data/recording";
-import { threadMask } from "../../profile/choice";
+import { spanMask, threadMask } from "../../profile/choice";
 import type { App, Mounted, View } from "../../shell/app";
 import { fill, h, set } from "../../shell/dom";
 import { count, duration, part } from "../../shell/format";
@@ -178,11 +178,12 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
     asked(by);
     PARTS.forEach(([id], i) => set(segments[i]!, "aria-pressed", id === only));
     if (!waits || !columns) return;
-    const { from, to, threads, processes } = state;
-    const filter = JSON.stringify([only, from, to, threads, processes]);
+    const { from, to, threads, processes, span } = state;
+    const filter = JSON.stringify([only, from, to, threads, processes, span]);
     if (filter !== filtered?.key) {
       const mask = threadMask(recording, state);
-      const parts = kept(waits, select(waits, mask, from, to), only);
+      const spans = spanMask(recording, state);
+      const parts = kept(waits, select(waits, mask, from, to, spans), only);
       filtered = {
         key: filter,
         parts,

@@ -10,6 +10,7 @@ import {
   type Recording,
   type Waits,
 } from "../../data/recording";
+import { inSpan } from "../../profile/choice";
 
 export const DEFAULT_ASPECTS: readonly Aspect[] = [
   "kind",
@@ -36,7 +37,8 @@ export interface Parts {
 }
 
 /**
- * The rows of the given threads (by row of the table: 1 or not) in a range of time.
+ * The rows of the given threads (by row of the table: 1 or not) in a range of time, and in spans of
+ * the given paths (null: anywhere).
  *
  * A wait counts as far as it lies in the range. One without length is there if its moment is: a
  * wait without length is a wait all the same.
@@ -46,6 +48,7 @@ export function select(
   threads: Uint8Array,
   from: number | null,
   to: number | null,
+  spans: Uint8Array | null = null,
 ): Parts {
   const size = waits.ns.length;
   const ns = new Float64Array(size);
@@ -59,6 +62,7 @@ export function select(
     const last = Math.min((block + 1) * BLOCK, size);
     for (let row = block * BLOCK; row < last; row++) {
       if (!threads[waits.thread[row]!]) continue;
+      if (!inSpan(spans, waits.span, row)) continue;
       const start = waits.start[row]!;
       const end = waits.end[row]!;
       if (end <= low || start >= high) continue;

@@ -1,7 +1,7 @@
 /** The lanes with their labels and the axis: what changes only with the window and the filters. */
 import type { Recording } from "../../data/recording";
 import { sized } from "../../shell/dom";
-import { duration, shortened } from "../../shell/format";
+import { count, duration, shortened } from "../../shell/format";
 import type { Theme } from "../../shell/theme";
 import { columns } from "./columns";
 import {
@@ -16,8 +16,9 @@ import {
 } from "./layout";
 import { measure, type Order } from "./order";
 import type { Times } from "./reading";
-import { STATES } from "./segments";
+import { isOfThread, STATES } from "./segments";
 import { ticks } from "./span";
+import { drawSpans } from "./spanpaint";
 import { packed, paint, rgb, textures, type Textures } from "./texture";
 
 export class Picture {
@@ -36,6 +37,7 @@ export class Picture {
     context.fillStyle = theme.colour("ground");
     context.fillRect(0, 0, layout.width, layout.height);
     this.bars(context, layout, theme);
+    this.spans(context, layout, theme);
     this.labels(context, layout, theme, order, times);
     this.axis(context, layout, theme);
   }
@@ -67,6 +69,7 @@ export class Picture {
     const perPixel = width / (to - from);
     for (let place = first; place < last; place++) {
       const lane = layout.lanes[place]!;
+      if (!isOfThread(lane)) continue;
       const top = Math.round((yOf(layout, place) - AXIS) * ratio);
       const tall = Math.round(barOf(layout) * ratio);
       const thread = this.recording.threads[lane.thread]!;
@@ -83,6 +86,21 @@ export class Picture {
       Math.round(GUTTER * ratio),
       Math.round(AXIS * ratio),
     );
+  }
+
+  private spans(
+    context: CanvasRenderingContext2D,
+    layout: Layout,
+    theme: Theme,
+  ): void {
+    const [first, last] = visible(layout);
+    context.save();
+    context.beginPath();
+    context.rect(GUTTER, AXIS, layout.width - GUTTER, layout.height - AXIS);
+    context.clip();
+    for (let place = first; place < last; place++)
+      drawSpans(context, layout, place, this.recording, theme);
+    context.restore();
   }
 
   private labels(
@@ -106,11 +124,14 @@ export class Picture {
       context.font = `11px ${theme.font}`;
       context.textAlign = "right";
       context.fillStyle = theme.colour("faint");
-      const figure = duration(measure(times, lane.thread, order));
+      const figure = lane.spans
+        ? count(lane.spans.start.length, "span")
+        : duration(measure(times, lane.thread, order));
       context.fillText(figure, GUTTER - 8, y);
       const room = GUTTER - 28 - context.measureText(figure).width;
       context.font = `12px ${theme.font}`;
       context.textAlign = "left";
+      if (lane.spans) continue;
       context.fillStyle = theme.colour("text");
       const pid = this.recording.processes[thread.process]?.pid;
       const name = several ? `${pid} ${thread.label}` : thread.label;

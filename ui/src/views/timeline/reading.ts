@@ -6,9 +6,10 @@ import {
   type Samples,
   type Waits,
 } from "../../data/recording";
+import { inSpan } from "../../profile/choice";
 import { h } from "../../shell/dom";
 import { duration, printable } from "../../shell/format";
-import { byThread, inOrder, type Lane } from "./segments";
+import { byThread, inOrder, isOfThread, type Lane } from "./segments";
 
 const COLUMNS = [
   "CPU time",
@@ -31,13 +32,12 @@ export interface Times {
 
 /**
  * Drawn lanes cannot tell these: there, what overlaps is drawn once. A sample of waiting counts as
- * far as no wait for a lock explains it.
+ * far as no wait for a lock explains it. `spans` as for lanes.
  */
-export function timesOf(tables: {
-  recording: Recording;
-  samples: Samples;
-  waits: Waits;
-}): Times {
+export function timesOf(
+  tables: { recording: Recording; samples: Samples; waits: Waits },
+  spans: Uint8Array | null = null,
+): Times {
   const { recording, samples, waits } = tables;
   const { threads } = recording;
   const column = () => new Float64Array(threads.length);
@@ -51,14 +51,19 @@ export function timesOf(tables: {
   };
   const gil = recording.meta.kinds.indexOf("gil");
   for (let row = 0; row < waits.ns.length; row++) {
+    if (!inSpan(spans, waits.span, row)) continue;
     const kind = waits.kind[row] === gil ? times.gil : times.locks;
     const into = waits.signalling[row] ? times.signals : kind;
     into[waits.thread[row]!]! += waits.ns[row]!;
   }
   const told = byThread(waits.thread, threads.length).map((rows) =>
-    inOrder(rows, waits.start),
+    inOrder(
+      rows.filter((row) => inSpan(spans, waits.span, row)),
+      waits.start,
+    ),
   );
   for (let row = 0; row < samples.thread.length; row++) {
+    if (!inSpan(spans, samples.span, row)) continue;
     const thread = samples.thread[row]!;
     const weight = samples.weight[row]!;
     if (samples.state[row] === RUNNING) {
@@ -70,9 +75,9 @@ export function timesOf(tables: {
     const into = samples.state[row] === WAITING ? times.other : times.off;
     into[thread]! += Math.max(weight - known, 0);
   }
-  // The kernel's count where there is one.
+  // The kernel's count where there is one; it knows no spans.
   threads.forEach(({ cpu }, row) => {
-    if (cpu >= 0) times.cpu[row] = cpu;
+    if (cpu >= 0 && !spans) times.cpu[row] = cpu;
   });
   return times;
 }
@@ -121,7 +126,7 @@ export function reading(
     h(
       "tbody",
       null,
-      lanes.map((lane) => {
+      lanes.filter(isOfThread).map((lane) => {
         const { thread } = lane;
         const { cpu, gil, locks, signals, other, off } = times;
         const columns = [cpu, gil, locks, signals, other, off];

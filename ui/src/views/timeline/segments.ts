@@ -11,6 +11,8 @@ import {
   type Samples,
   type Waits,
 } from "../../data/recording";
+import { inSpan } from "../../profile/choice";
+import type { SpanTrack } from "./spanlanes";
 
 export const RUN = 0;
 export const GIL = 1;
@@ -31,27 +33,42 @@ export interface Lane {
   state: Uint8Array;
   /** Row of the samples; of the waits where the state is one of GIL, LOCK, SIGNAL. */
   row: Int32Array;
+  /** Of a lane that shows the spans of the thread, and no segments. */
+  spans?: SpanTrack;
+}
+
+/** Whether it shows what a thread did, not its spans. */
+export function isOfThread(lane: Lane): boolean {
+  return !lane.spans;
 }
 
 export function isOfLock(state: number): boolean {
   return state === GIL || state === LOCK || state === SIGNAL;
 }
 
-/** A lane for each thread, by row of the table; `gil` is its number among the kinds. */
+/**
+ * A lane for each thread, by row of the table; `gil` is its number among the kinds, `spans` tells
+ * which paths of spans are looked at (null: anything).
+ */
 export function lanes(
   threads: number,
   samples: Samples,
   waits: Waits,
   gil: number,
+  spans: Uint8Array | null = null,
 ): Lane[] {
   const sampled = byThread(samples.thread, threads);
   const waited = byThread(waits.thread, threads);
   return Array.from({ length: threads }, (_, thread) => {
-    const off = sampled[thread]!.filter(
-      (row) => samples.state[row] !== RUNNING,
+    const mine = sampled[thread]!.filter((row) =>
+      inSpan(spans, samples.span, row),
     );
-    const on = sampled[thread]!.filter((row) => samples.state[row] === RUNNING);
-    const told = inOrder(waited[thread]!, waits.start);
+    const off = mine.filter((row) => samples.state[row] !== RUNNING);
+    const on = mine.filter((row) => samples.state[row] === RUNNING);
+    const told = inOrder(
+      waited[thread]!.filter((row) => inSpan(spans, waits.span, row)),
+      waits.start,
+    );
     return lane(
       thread,
       ran(samples, on, blocked(samples, waits, gil, off, told)),

@@ -6,6 +6,8 @@ import { placeAt, plotWidth, timeAt, type Layout } from "./layout";
 import { between, type Over } from "./overlay";
 import { isOfLock, segmentAt, type Lane } from "./segments";
 import { panned, within, zoomed, type Span } from "./span";
+import { spanAt } from "./spanlanes";
+import { spansWords, spanWords } from "./spanwords";
 import { segmentWords, threadWords, type Tables } from "./told";
 import { nextWait } from "./wait";
 
@@ -66,7 +68,7 @@ export class Steering {
       doubleClick: (x, y) => {
         const found = this.at(x, y);
         if (!found || found.segment < 0) return;
-        const { start, end } = found.lane;
+        const { start, end } = found.lane.spans ?? found.lane;
         this.zoomTo(start[found.segment]!, end[found.segment]!);
       },
       point: (x, y) => {
@@ -74,7 +76,7 @@ export class Steering {
         const found = it.tables && this.at(x, y);
         it.app.explain(
           found && found.segment >= 0
-            ? segmentWords(it.tables!, found.lane, found.segment)
+            ? this.words(it.tables!, found.lane, found.segment)
             : null,
         );
         it.redrawOver();
@@ -97,12 +99,24 @@ export class Steering {
     });
   }
 
+  /** What lies there: a segment of the lane, or a span where the lane shows spans. */
   private at(x: number, y: number): { lane: Lane; segment: number } | null {
     const { layout } = this.it;
-    const lane = layout.lanes[placeAt(layout, y)];
+    const place = placeAt(layout, y);
+    const lane = layout.lanes[place];
     if (!lane) return null;
     // A pixel may stand for many segments: the one in its middle speaks for it.
-    return { lane, segment: segmentAt(lane, timeAt(layout, x + 0.5)) };
+    const time = timeAt(layout, x + 0.5);
+    const segment = lane.spans
+      ? spanAt(layout, place, time, y)
+      : segmentAt(lane, time);
+    return { lane, segment };
+  }
+
+  private words(tables: Tables, lane: Lane, segment: number): HTMLElement {
+    return lane.spans
+      ? spanWords(tables.recording, lane, segment)
+      : segmentWords(tables, lane, segment);
   }
 
   /** What a lane is, in the bottom band, to stay there. */
@@ -111,12 +125,16 @@ export class Steering {
     const lane = layout.lanes[place];
     if (!lane || !tables) return;
     state.cursor = place;
-    app.explain(threadWords(tables, lane, app), true);
+    const words = lane.spans
+      ? spansWords(tables.recording, lane, app)
+      : threadWords(tables, lane, app);
+    app.explain(words, true);
     this.it.redrawOver();
   }
 
   private choose(x: number, y: number): void {
     const found = this.at(x, y);
+    if (found?.lane.spans) return this.tell(placeAt(this.it.layout, y));
     this.it.state.cursor = -1;
     const ofLock =
       found && found.segment >= 0 && isOfLock(found.lane.state[found.segment]!);

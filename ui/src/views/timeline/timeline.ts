@@ -1,7 +1,7 @@
 /** A lane per thread: what each did when, and who kept whom waiting. */
 import "./timeline.css";
-import type { Recording, Samples, Waits } from "../../data/recording";
-import { threadMask } from "../../profile/choice";
+import type { Recording, Samples, Spans, Waits } from "../../data/recording";
+import { spanMask, threadMask } from "../../profile/choice";
 import type { App, Mounted, View } from "../../shell/app";
 import { fill, h, perFrame } from "../../shell/dom";
 import { bar } from "./bar";
@@ -12,6 +12,8 @@ import { drawOver, scrolledTo, type Over } from "./overlay";
 import { Picture } from "./picture";
 import { lanes, type Lane } from "./segments";
 import { read, written, type Span } from "./span";
+import { tracks, withSpans, type SpanTrack } from "./spanlanes";
+import { spansTable } from "./spanwords";
 import { Steering, type Steered } from "./steering";
 import { reading, timesOf } from "./reading";
 import { waitWords, type Tables } from "./told";
@@ -70,6 +72,10 @@ class Timeline implements Mounted, Steered {
   readonly whole: number;
   tables: Tables | null = null;
   private lanes: Lane[] = [];
+  private loadedRows: { samples: Samples; waits: Waits; spans: Spans | null } | null =
+    null;
+  private tracks: ReadonlyMap<number, SpanTrack> = new Map();
+  private spanOf: number | null | undefined = undefined;
   private readonly readers = h("div");
   private readonly under = h("div", { class: "under" });
   private flame: Below | null = null;
@@ -127,22 +133,33 @@ class Timeline implements Mounted, Steered {
     void Promise.all([
       recording.samples(),
       none ? noWaits() : recording.waits(),
-    ]).then(([samples, waits]) => this.loaded(samples, waits));
+      recording.meta.counts.spans ? recording.spans() : null,
+    ]).then(([samples, waits, spans]) => {
+      if (this.gone) return;
+      this.loadedRows = { samples, waits, spans };
+      this.update();
+    });
   }
 
-  private loaded(samples: Samples, waits: Waits): void {
-    if (this.gone) return;
-    const { recording } = this;
+  /** The lanes of what lies in the chosen spans, or of everything. */
+  private prepare(): void {
+    const { recording, app } = this;
+    if (!this.loadedRows || this.spanOf === app.state.span) return;
+    this.spanOf = app.state.span;
+    const { samples, waits, spans } = this.loadedRows;
+    const mask = spanMask(recording, app.state);
     const gil = recording.meta.kinds.indexOf("gil");
     const threads = recording.threads.length;
-    this.lanes = lanes(threads, samples, waits, gil);
-    const times = timesOf({ recording, samples, waits });
+    this.tracks = spans ? tracks(recording, spans, mask) : new Map();
+    this.lanes = lanes(threads, samples, waits, gil, mask);
+    const times = timesOf({ recording, samples, waits }, mask);
     this.tables = { recording, samples, waits, lanes: this.lanes, times };
-    this.update();
+    this.readersOf = "";
   }
 
   update(): void {
     const { app } = this;
+    this.prepare();
     this.order = orderOf(app.own("timeline", "sort"));
     const { from, to } = app.state;
     this.state.range =
@@ -156,13 +173,20 @@ class Timeline implements Mounted, Steered {
       this.layout.span = read(text, this.whole);
     }
     const mask = threadMask(this.recording, app.state);
-    const shown = this.lanes.filter((lane) => mask[lane.thread]);
-    this.layout.lanes = ordered(
+    const inside = (lane: Lane) =>
+      app.state.span === null ||
+      lane.start.length > 0 ||
+      this.tracks.has(lane.thread);
+    const shown = this.lanes.filter(
+      (lane) => mask[lane.thread] && inside(lane),
+    );
+    const sorted = ordered(
       this.recording,
       shown,
       this.tables?.times ?? null,
       this.order,
     );
+    this.layout.lanes = withSpans(sorted, this.tracks);
     this.beneath();
     this.selected();
     this.bar();
@@ -227,6 +251,7 @@ class Timeline implements Mounted, Steered {
     fill(
       this.readers,
       reading(this.recording, this.layout.lanes, this.tables.times),
+      spansTable(this.recording),
     );
   }
 

@@ -169,5 +169,6 @@ export function noWaits(): Promise<Waits> {
     ownerThread: ints,
     ns: floats,
     signalling: bytes,
+    span: ints,
   });
 }

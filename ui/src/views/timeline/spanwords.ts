@@ -1,0 +1,113 @@
+/** Spans in words: the one under the pointer, those of a lane, and all by name. */
+import type { Recording } from "../../data/recording";
+import type { App } from "../../shell/app";
+import { h } from "../../shell/dom";
+import { duration, moment, named, shortened } from "../../shell/format";
+import type { Lane } from "./segments";
+
+/** One span, and what it was entered in. */
+export function spanWords(
+  recording: Recording,
+  lane: Lane,
+  i: number,
+): HTMLElement {
+  const spans = lane.spans!;
+  const { parent, name } = recording.spanPaths;
+  const around: string[] = [];
+  for (let at = parent[spans.path[i]!]!; at >= 0; at = parent[at]!)
+    around.push(nameOf(recording, name[at]!));
+  const length = duration(spans.end[i]! - spans.start[i]!);
+  return h(
+    "div",
+    null,
+    h(
+      "p",
+      { class: "told" },
+      h(
+        "span",
+        { class: "name" },
+        nameOf(recording, name[spans.path[i]!]!),
+      ),
+      h("span", null, spans.open[i] ? `not left, for ${length}` : length),
+      h("span", { class: "faint" }, `from ${moment(spans.start[i]!)} on`),
+    ),
+    h(
+      "p",
+      { class: "faint" },
+      `entered by ${shortened(recording.threads[lane.thread]!.label, 80)}` +
+        (around.length ? `, inside ${around.join(", inside ")}` : ""),
+    ),
+  );
+}
+
+/** The names in a lane, each with its figures and a way to look at it alone. */
+export function spansWords(
+  recording: Recording,
+  lane: Lane,
+  app: App,
+): HTMLElement {
+  const names = new Set<number>();
+  for (const path of lane.spans!.path)
+    names.add(recording.spanPaths.name[path]!);
+  const label = shortened(recording.threads[lane.thread]!.label, 80);
+  return h(
+    "p",
+    { class: "told" },
+    h("span", { class: "name" }, `Spans of ${label}`),
+    [...names]
+      .sort((a, b) => a - b)
+      .slice(0, 20)
+      .map((name) => {
+        const alone = app.state.span === name;
+        return h(
+          "button",
+          {
+            class: "quiet",
+            "aria-pressed": String(alone),
+            onclick: () => app.set({ span: alone ? null : name }, true),
+          },
+          alone ? "in and out of spans" : `only ${nameOf(recording, name)}`,
+        );
+      }),
+  );
+}
+
+function nameOf(recording: Recording, name: number): string {
+  return named(recording.meta.spans[name]?.name ?? "", 60);
+}
+
+/** The figures by name, for who does not see the canvas. */
+export function spansTable(recording: Recording): HTMLElement | null {
+  const { spans } = recording.meta;
+  if (!spans.length) return null;
+  const heads = ["span", "times", "wall time", "CPU time", "for locks"];
+  return h(
+    "table",
+    { class: "for-readers spans" },
+    h("caption", null, "Spans and their times"),
+    h(
+      "thead",
+      null,
+      h(
+        "tr",
+        null,
+        heads.map((name) => h("th", { scope: "col" }, name)),
+      ),
+    ),
+    h(
+      "tbody",
+      null,
+      spans.slice(0, 300).map((row, place) =>
+        h(
+          "tr",
+          null,
+          h("th", { scope: "row" }, nameOf(recording, place)),
+          h("td", null, row.count),
+          [row.wall_ns, row.cpu_ns, row.lock_wait_ns].map((ns) =>
+            h("td", { "data-ns": ns }, duration(ns)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
