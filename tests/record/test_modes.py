@@ -445,3 +445,30 @@ def test_a_recorder_that_is_killed_is_replaced(
     assert told["gap_ns"] > 0
     times = recording.samples.time
     assert int(times.max()) > recording.target["duration_ns"] - 1_000_000_000
+
+
+def test_the_last_seconds_outlive_their_recorder(
+    any_python: Interpreter, keep: Callable[[str], Path]
+) -> None:
+    """They lie in memory that whoever started it has, too; the next one goes on with them."""
+    path = keep("outlived")
+    with Target(any_python, CHANGING, "60") as target:
+        process = attach(target.pid, path, "--mode", "wrap", "--seconds", "20")
+        recorder = until(lambda: has_agent(target.pid) and recorder_of(process), "begun", process)
+        time.sleep(1)
+        assert not path.exists()
+        os.kill(recorder, signal.SIGKILL)
+        until(path.exists, "the memory of the one that was killed", process)
+        first = read(path)
+        until(lambda: has_agent(target.pid), "another recorder", process)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+    assert f"{path} holds what was recorded until then; another one takes its place" in err
+    assert len(first.samples)
+    last = read(path)
+    assert last.target["session"] == first.target["session"]
+    assert last.quality["gap_ns"] > 0
+    assert set(first.samples.time.tolist()) <= set(last.samples.time.tolist())
+    assert int(last.samples.time.max()) > first.target["duration_ns"] + last.quality["gap_ns"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import select
 import signal
 import socket
@@ -17,7 +18,7 @@ from sonde.errors import SondeError
 from . import inject, lineage
 from .discovery import Discovery
 from .entering import Entry
-from .handle import Options, RecorderHandle, RecorderKilledError
+from .handle import Options, RecorderHandle, RecorderKilledError, outliving
 from .jvm import Jvm
 from .process import RunningProcess, has_agent, look_at
 
@@ -55,7 +56,7 @@ class Attach:
     ) -> None:
         chosen = [first] if isinstance(first, RunningProcess) else first
         self._root = None if discovery is not None else chosen[0].pid
-        self._options = options
+        self._options = options = outliving(options)
         self._restarts = 0
         self._say: Callable[[str], None] = lambda _: None
         if discovery is None and options.sampler != "remote":
@@ -433,6 +434,9 @@ class Attach:
             signal.signal(number, handler)
         self._wake.close()
         self._woken.close()
+        for file in self._options.memory or ():
+            os.close(file)
+        self._options = replace(self._options, memory=None)
 
 
 def _key(place: dict[str, Any] | None) -> str:

@@ -9,13 +9,14 @@ import select
 import socket
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sonde.errors import SondeError, UsageError
 
 from .modes import Mode
+from .stores import memory_files, rescue
 
 DEFAULT_RATE = 1000
 HIGHEST_RATE = 20_000
@@ -60,8 +61,17 @@ class Options:
     mode: Mode = field(default_factory=Mode)
     budget: float | None = None
     """The share of one core that recording may cost; the rate follows."""
+    memory: list[int] | None = None
+    """Files of ours for mode wrap, which outlive the recorder."""
     session: dict[str, Any] | None = None
     """The session that this recorder goes on with, and the number of its first part."""
+
+
+def outliving(options: Options) -> Options:
+    """The same, with memory of ours for what would be lost with its recorder."""
+    if options.mode.name != "wrap":
+        return options
+    return replace(options, memory=memory_files())
 
 
 def parse_what(text: str, option: str = "--what") -> list[str]:
@@ -135,16 +145,19 @@ class RecorderHandle:
             "mode": options.mode.to_config(),
             "budget": options.budget,
             "session": options.session,
+            "memory": options.memory,
             "slots": SLOTS,
             "ring_size": RING_SIZE,
             "sonde": _version(),
         }
         self._socket = ours
         self._done: dict[str, Any] | None = None
+        self._memory = options.memory or []
+        self._mode = options.mode.name
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _program(), str(its.fileno()), json.dumps(config)],
-            pass_fds=[its.fileno()],
+            pass_fds=[its.fileno(), *self._memory],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=None,
@@ -231,11 +244,23 @@ class RecorderHandle:
         code = self._process.wait()
         if reason := self._left_behind():
             return SondeError(reason)
-        path = getattr(self, "path", None)
-        kept = f"; {path} holds what was recorded until then" if path else ""
+        kept = self._kept()
         if code < 0:
             return RecorderKilledError(f"the recorder was killed by signal {-code}{kept}")
         return SondeError(f"the recorder ended with code {code}{kept}")
+
+    def _kept(self) -> str:
+        """What is left of the recording, as the end of a sentence."""
+        path = getattr(self, "path", None)
+        if path is None:
+            return ""
+        if self._mode == "wrap":
+            try:
+                if not rescue(self._memory, path):
+                    return ""
+            except SondeError as error:
+                return f"; {error}"
+        return f"; {path} holds what was recorded until then"
 
     def _left_behind(self) -> str | None:
         """Why it went, if it said so: its last word may still lie unread in the socket."""

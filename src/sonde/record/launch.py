@@ -16,7 +16,7 @@ from typing import Any
 from sonde.errors import SondeError
 
 from . import agents, exits
-from .handle import Options, RecorderHandle
+from .handle import Options, RecorderHandle, outliving
 
 # Passed on when somebody sends them to us; the terminal's own go to the target anyway.
 _FORWARDED = (
@@ -70,7 +70,7 @@ class Launch:
         os.close(go_read)
         os.close(fail_write)
         try:
-            self._recorder = RecorderHandle(make_options(self.pid))
+            self._recorder = RecorderHandle(outliving(make_options(self.pid)))
             self._recorder.say({"root": self.pid})
         except BaseException:
             os.close(go_write)  # the child sees the end of the pipe and goes quietly

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from itertools import chain
 from typing import Any
 
 from sonde.errors import SondeError
@@ -28,7 +29,9 @@ class Parts:
         self._mode: dict[str, Any] = config["mode"]
         session = config.get("session") or {"id": os.urandom(8).hex(), "part": 1}
         self._session: dict[str, Any] = session
-        self.store = store_of(self._mode, self._path, append=session["part"] > 1)
+        self.store = store_of(
+            self._mode, self._path, append=session["part"] > 1, files=config.get("memory")
+        )
         sink = self.store.next_sink()
         mode = {"mode": self._mode["name"]}
         self.writer = Writer(sink, {**facts, **mode, "session": dict(session)})
@@ -188,7 +191,7 @@ class Parts:
             path = numbered_path(self._path, last + 1)
         ending = [] if sink.closed else [self.writer.ending()]
         try:
-            write_whole(path, [*store.chunks(), *sink.chunks, *ending])
+            write_whole(path, chain(store.chunks(), sink.chunks, ending))
         except SondeError:
             self.dumps_failed += 1
             raise

@@ -6,7 +6,9 @@ import contextlib
 import glob
 import os
 import re
+import time
 from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sonde.errors import SondeError
@@ -16,6 +18,8 @@ SUFFIX = ".sonde"
 _NUMBERED = re.compile(r"\.(\d{4,})\.sonde\Z")
 # A flight recorder forgets whole parts, so it holds up to this share more than was asked for.
 SHARES = 4
+# As many parts as are kept at a time, whether size or age ends them, and the one that grows.
+FILES = 10
 
 
 class Store:
@@ -113,15 +117,32 @@ class _Kept(NamedTuple):
 class Flight(Store):
     """wrap: the last seconds, in memory."""
 
-    def __init__(self, seconds_ns: int, memory: int) -> None:
+    def __init__(self, seconds_ns: int, memory: int, files: Sequence[int] | None = None) -> None:
+        """`files`: of whoever started us, perhaps with what a recorder before us had kept."""
         self._seconds = seconds_ns
         self._memory = memory
         self._kept: deque[_Kept] = deque()
+        self._free: list[int] = []
+        for file in memory_files() if files is None else files:
+            facts = os.fstat(file)
+            if facts.st_size:
+                end = time.monotonic_ns() - max(time.time_ns() - facts.st_mtime_ns, 0)
+                self._kept.append(_Kept(MemorySink.found(file), end))
+            else:
+                self._free.append(file)
+        self._kept = deque(sorted(self._kept, key=lambda part: part.end))
         self.crowded_out = 0
         """Parts forgotten before their time because there was no memory for them."""
 
     def next_sink(self) -> MemorySink:
-        return MemorySink()
+        if not self._free:
+            self._forget_oldest()
+            self.crowded_out += 1
+        return MemorySink(self._free.pop())
+
+    def failed(self, sink: Sink) -> None:
+        assert isinstance(sink, MemorySink)
+        self._free.append(sink.file)
 
     def over(self, sink: Sink, end: int) -> None:
         assert isinstance(sink, MemorySink)
@@ -136,29 +157,51 @@ class Flight(Store):
 
     def forget(self, now: int) -> None:
         while self._kept and self._kept[0].end < now - self._seconds:
-            self._kept.popleft()
+            self._forget_oldest()
         # The part that grows needs its share as well.
         room = self._memory - self._memory // SHARES
         while self.kept > room:
-            self._kept.popleft()
+            self._forget_oldest()
             self.crowded_out += 1
+
+    def _forget_oldest(self) -> None:
+        sink = self._kept.popleft().sink
+        sink.empty()
+        self._free.append(sink.file)
 
     def due(self, size: int, age: int) -> bool:
         return age >= self._seconds // SHARES or size >= self._memory // SHARES
 
-    def chunks(self) -> list[bytes]:
-        return [chunk for part in self._kept for chunk in part.sink.chunks]
+    def chunks(self) -> Iterator[bytes]:
+        for part in self._kept:
+            yield from part.sink.chunks
 
 
-def store_of(mode: dict[str, Any], path: str, append: bool) -> OneFile | Series | Flight:
+def memory_files() -> list[int]:
+    """Where a flight recorder keeps its parts; whoever else has them open can read them, too."""
+    return [os.memfd_create("sonde") for _ in range(FILES)]
+
+
+def rescue(files: Sequence[int], path: str) -> bool:
+    """Writes what a recorder that was killed had in memory; false if that was nothing."""
+    parts = [MemorySink.found(file) for file in files]
+    if not any(part.size for part in parts):
+        return False
+    write_whole(path, (chunk for part in parts for chunk in part.chunks))
+    return True
+
+
+def store_of(
+    mode: dict[str, Any], path: str, append: bool, files: Sequence[int] | None = None
+) -> OneFile | Series | Flight:
     if mode["name"] == "continuous":
         return Series(path, mode["rotate_bytes"], mode["rotate_ns"], mode["keep"])
     if mode["name"] == "wrap":
-        return Flight(mode["seconds_ns"], mode["memory"])
+        return Flight(mode["seconds_ns"], mode["memory"], files)
     return OneFile(path, mode["limit"], append)
 
 
-def write_whole(path: str, chunks: list[bytes]) -> int:
+def write_whole(path: str, chunks: Iterable[bytes]) -> int:
     """A file that appears under its name with everything in it, or not at all."""
     partial = f"{path}.partial"
     sink: FileSink | None = None

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import stat
+from collections.abc import Iterator
 
 from sonde.errors import SondeError
 
@@ -17,6 +18,8 @@ from sonde.errors import SondeError
 _MAY_PASS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ENOENT, errno.EMFILE}
 )
+
+_CHUNK = 1 << 20
 
 
 class WriteError(SondeError):
@@ -44,7 +47,7 @@ class FileSink:
         except OSError as error:
             self.cut_back(self.size)
             raise WriteError(
-                f"cannot write {self.path}: {error.strerror}; "
+                f"cannot write {self.path or 'to memory'}: {error.strerror}; "
                 f"the {self.size:,} bytes written before stay readable",
                 error.errno,
             ) from None
@@ -108,25 +111,43 @@ class FileSink:
             raise SondeError(f"cannot write {self.path}: {error.strerror}") from None
 
 
-class MemorySink:
-    """Bytes that nobody has asked for yet."""
+class MemorySink(FileSink):
+    """The same in a file without a name, which lives as long as anybody has it open."""
 
-    path = ""
-
-    def __init__(self) -> None:
+    def __init__(self, file: int | None = None) -> None:
+        self.path = ""
         self.size = 0
-        self.chunks: list[bytes] = []
-        self.closed = False
+        self.file = self._file = os.memfd_create("sonde") if file is None else file
+        self._closed = False
+        self.empty()
 
-    def write(self, data: bytes) -> None:
-        self.chunks.append(data)
-        self.size += len(data)
+    @classmethod
+    def found(cls, file: int) -> MemorySink:
+        """What somebody else has written into such a file."""
+        sink = cls.__new__(cls)
+        sink.path = ""
+        sink.file = sink._file = file
+        sink.size = os.fstat(file).st_size
+        sink._closed = True
+        return sink
 
-    def cut_back(self, size: int) -> None:
-        """Nothing that was written to memory was written by half."""
+    def empty(self) -> None:
+        self.cut_back(0)
+
+    @property
+    def chunks(self) -> Iterator[bytes]:
+        at = 0
+        while chunk := os.pread(self.file, _CHUNK, at):
+            yield chunk
+            at += len(chunk)
 
     def close(self) -> None:
-        self.closed = True
+        """Nothing more is written; the bytes stay."""
+        self._closed = True
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
 
 Sink = FileSink | MemorySink

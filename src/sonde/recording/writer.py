@@ -30,7 +30,7 @@ from sonde.recording.format import (
     pack_json,
 )
 from sonde.recording.schema import TABLES, Column, Table, declare
-from sonde.recording.sink import FileSink, MemorySink, Sink
+from sonde.recording.sink import FileSink, Sink
 
 # On blocks of a hundred samples levels 1 to 19 give the same size within 1 %; 19 takes longer.
 _LEVEL = 3
@@ -67,7 +67,7 @@ class Writer:
         self._compress = zstd.compressor(_LEVEL)
         self.unwritten: dict[str, int] = {}
         """Rows that no file holds, by table: what a disk had no room for, in all parts."""
-        sink = to if isinstance(to, (FileSink, MemorySink)) else FileSink(to)
+        sink = to if isinstance(to, FileSink) else FileSink(to)
         self.begin(sink, target)
 
     @property
