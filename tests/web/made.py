@@ -43,7 +43,7 @@ HOSTILE = (
 
 
 def everything(seed: int = 1, rounds: int = 300) -> Maker:
-    """Two processes, recursion, all states, no stack, marks, spans, convoys, signals, lost events."""
+    """Two processes, recursion, all states, no stack, marks, spans, convoys, signals, losses."""
     draw = random.Random(seed)
     make = Maker(started=1_700_000_000.5, what=["cpu", "locks", "waits"])
     make.quality = {"sampler": "perf-sigtrap", "rate_asked": 1000, "lost": 3}
