@@ -256,9 +256,7 @@ test("waits in spans of a name", async () => {
   });
   const waits = await inside.waits();
   const of = (span: number | null) =>
-    Array.from(
-      select(waits, ALL, null, null, spanMask(inside, { span })).rows,
-    );
+    Array.from(select(waits, ALL, null, null, spanMask(inside, { span })).rows);
   expect(of(null)).toEqual([0, 1]);
   expect(of(0)).toEqual([0]);
   expect(of(1)).toEqual([]);

@@ -526,7 +526,10 @@ describe("spans", () => {
 
   test("leave in the lanes what happened inside, and its times", async () => {
     const recording = synthetic(SPANS);
-    const [samples, waits] = [await recording.samples(), await recording.waits()];
+    const [samples, waits] = [
+      await recording.samples(),
+      await recording.waits(),
+    ];
     const mask = spanMask(recording, { span: 0 });
     const found = lanes(3, samples, waits, 0, mask);
     expect(found.map((lane) => Array.from(lane.state))).toEqual([

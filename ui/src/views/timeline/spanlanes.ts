@@ -31,7 +31,7 @@ export function tracks(
   for (let i = 0; i < parent.length; i++)
     depth[i] = parent[i]! < 0 ? 0 : depth[parent[i]!]! + 1;
   const found = new Map<number, SpanTrack>();
-  for (let first = 0; first < spans.thread.length; ) {
+  for (let first = 0; first < spans.thread.length;) {
     const thread = spans.thread[first]!;
     const rows: number[] = [];
     for (; spans.thread[first] === thread; first++)

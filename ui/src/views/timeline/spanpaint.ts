@@ -43,7 +43,12 @@ export function drawSpans(
     const look = theme.module(`span ${text}`);
     const y = top + level * high;
     context.fillStyle = look.fill;
-    context.fillRect(x, y, width > 3 ? width - 1 : width, Math.max(high - 1, 1));
+    context.fillRect(
+      x,
+      y,
+      width > 3 ? width - 1 : width,
+      Math.max(high - 1, 1),
+    );
     if (width < WIDE || high < HIGH) continue;
     context.font = letters.font;
     context.fillStyle = look.text;

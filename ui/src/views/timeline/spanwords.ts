@@ -23,11 +23,7 @@ export function spanWords(
     h(
       "p",
       { class: "told" },
-      h(
-        "span",
-        { class: "name" },
-        nameOf(recording, name[spans.path[i]!]!),
-      ),
+      h("span", { class: "name" }, nameOf(recording, name[spans.path[i]!]!)),
       h("span", null, spans.open[i] ? `not left, for ${length}` : length),
       h("span", { class: "faint" }, `from ${moment(spans.start[i]!)} on`),
     ),

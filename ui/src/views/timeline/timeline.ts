@@ -72,8 +72,11 @@ class Timeline implements Mounted, Steered {
   readonly whole: number;
   tables: Tables | null = null;
   private lanes: Lane[] = [];
-  private loadedRows: { samples: Samples; waits: Waits; spans: Spans | null } | null =
-    null;
+  private loadedRows: {
+    samples: Samples;
+    waits: Waits;
+    spans: Spans | null;
+  } | null = null;
   private tracks: ReadonlyMap<number, SpanTrack> = new Map();
   private spanOf: number | null | undefined = undefined;
   private readonly readers = h("div");
