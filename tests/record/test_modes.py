@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -447,6 +448,12 @@ def test_a_recorder_that_is_killed_is_replaced(
     assert int(times.max()) > recording.target["duration_ns"] - 1_000_000_000
 
 
+def taken(pid: int) -> int:
+    """Samples that the recorder of a process has by now."""
+    told = sonde("ctl", "--json", str(pid), "status")
+    return int(json.loads(told.stdout)["quality"].get("taken", 0)) if told.stdout else 0
+
+
 def test_the_last_seconds_outlive_their_recorder(
     any_python: Interpreter, keep: Callable[[str], Path]
 ) -> None:
@@ -460,8 +467,7 @@ def test_the_last_seconds_outlive_their_recorder(
         os.kill(recorder, signal.SIGKILL)
         until(path.exists, "the memory of the one that was killed", process)
         first = read(path)
-        until(lambda: has_agent(target.pid), "another recorder", process)
-        time.sleep(0.5)
+        until(lambda: taken(target.pid) > 100, "samples of another recorder", process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
