@@ -12,7 +12,7 @@ NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)
 TESTS  ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks build page page-test native-asan lint format test demo pictures bench wheel clean
+.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test demo pictures bench wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ pythons: dev ## CPython 3.11 to 3.15: find them, fetch the missing ones into a s
 
 jdks: dev ## JDKs from 17 on: find them, install Debian's where there is none
 	@$(BIN)/python scripts/jdks.py
+
+jars: dev ## Java libraries and servers that tests record: fetch Debian's into a shared cache
+	@$(BIN)/python scripts/jars.py
 
 build: pythons jdks ## the agents, into src/sonde/agents: the source tree then runs as it is
 	@$(BIN)/python scripts/build.py build
@@ -54,7 +57,7 @@ format: dev ## put the sources into shape
 	$(if $(NATIVE),$(BIN)/clang-format -i $(NATIVE))
 	@$(BIN)/python scripts/page.py format
 
-test: build lint native-asan page-test $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
+test: build jars lint native-asan page-test $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
 	@# Some 700 tests record real processes on a real machine, where something else may want the
 	@# processor just then. What failed is tried once more, with fresh recordings; both are shown.
 	$(BIN)/python -m pytest $(TESTS) || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(TESTS)

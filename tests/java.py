@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +38,21 @@ def all_jdks() -> list[Jdk]:
     return sorted(found, key=lambda jdk: (jdk.major, jdk.version))
 
 
-def compiled(sources: Path, into: Path) -> Path:
-    """The class files of a folder's programs, made by the oldest JDK for all of them."""
+def class_path(*places: Path) -> str:
+    return os.pathsep.join(map(str, places))
+
+
+def compiled(sources: Path, into: Path, libraries: Sequence[Path] = ()) -> Path:
+    """The class files of a program, or a folder's, made by the oldest JDK for all of them."""
+    programs = sorted(sources.glob("*.java")) if sources.is_dir() else [sources]
+    path = ["-cp", class_path(*libraries)] if libraries else []
     into.mkdir(parents=True, exist_ok=True)
     with open(into / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (into / "done").exists():
             compiler = all_jdks()[0].home / "bin" / "javac"
             done = subprocess.run(
-                [compiler, "-g", "-d", into, *sorted(sources.glob("*.java"))],
+                [compiler, "-g", "-d", into, *path, *programs],
                 capture_output=True,
                 text=True,
                 env=clean_environment(),

@@ -3,16 +3,16 @@
 
 #include "../core/clock.h"
 #include "../core/got.h"
-#include "../core/names.h"
 #include "../core/waiters.h"
+#include "records.h"
 #include "stacks.h"
 #include "types.h"
+#include "virtual.h"
 #include "vm.h"
 #include "walk.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 jvmtiEnv *sonde_locks_jvmti;
@@ -36,44 +36,6 @@ uint64_t sonde_lock_of(jobject object, uint64_t what)
     if (!jvmti || !object || (*jvmti)->GetObjectHashCode(jvmti, object, &hash))
         return 0;
     return (uint32_t)hash | what;
-}
-
-static jclass virtual_class; // NULL before 21
-static jfieldID number_field;
-
-static void find_virtual(JNIEnv *env)
-{
-    jclass thread = (*env)->FindClass(env, "java/lang/Thread");
-    number_field = thread ? (*env)->GetFieldID(env, thread, "tid", "J") : NULL;
-    jclass found = (*env)->FindClass(env, "java/lang/BaseVirtualThread");
-    (*env)->ExceptionClear(env);
-    if (found && number_field && !virtual_class)
-        virtual_class = (*env)->NewGlobalRef(env, found);
-    (*env)->DeleteLocalRef(env, found);
-    (*env)->DeleteLocalRef(env, thread);
-}
-
-uint64_t sonde_virtual(JNIEnv *env, jthread thread)
-{
-    if (!virtual_class || !thread || !(*env)->IsInstanceOf(env, thread, virtual_class))
-        return 0;
-    return SONDE_VIRTUAL | (uint64_t)(*env)->GetLongField(env, thread, number_field);
-}
-
-// A virtual thread is told by its number, and by its name where it has one.
-static void tell_virtual(sonde_thread *me, JNIEnv *env, jthread thread, uint64_t number)
-{
-    jvmtiThreadInfo info;
-    memset(&info, 0, sizeof info);
-    char text[64];
-    if ((*sonde_locks_jvmti)->GetThreadInfo(sonde_locks_jvmti, thread, &info))
-        return;
-    snprintf(text, sizeof text, "virtual thread %llu",
-             (unsigned long long)(number & ~SONDE_VIRTUAL));
-    sonde_write_thread(&me->ring, number, info.name && *info.name ? info.name : text, 1);
-    (*sonde_locks_jvmti)->Deallocate(sonde_locks_jvmti, (unsigned char *)info.name);
-    (*env)->DeleteLocalRef(env, info.thread_group);
-    (*env)->DeleteLocalRef(env, info.context_class_loader);
 }
 
 // ---- telling
@@ -101,7 +63,7 @@ void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t 
                                   .holder = sonde_virtual(env, thread),
                                   .type = SONDE_LOCK_ENTER};
         if (event.holder)
-            tell_virtual(me, env, thread, event.holder);
+            sonde_virtual_tell(me, env, thread, event.holder);
         if (object) {
             jclass class = (*env)->GetObjectClass(env, object);
             event.started = sonde_type_of(me, sonde_locks_jvmti, class);
@@ -141,7 +103,7 @@ void sonde_lock_let_go(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t seque
     if (me) {
         sonde_hotspot_is(me);
         jthread thread = NULL;
-        if (virtual_class)
+        if (sonde_virtual_exist())
             (*sonde_locks_jvmti)->GetCurrentThread(sonde_locks_jvmti, &thread);
         sonde_event stack = {0};
         sonde_lock_event event = {.time = time,
@@ -151,7 +113,7 @@ void sonde_lock_let_go(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t seque
                                   .holder = sonde_virtual(env, thread),
                                   .type = SONDE_LOCK_EXIT};
         if (event.holder)
-            tell_virtual(me, env, thread, event.holder);
+            sonde_virtual_tell(me, env, thread, event.holder);
         (*env)->DeleteLocalRef(env, thread);
         uint32_t depth = sonde_stack_of(me, sonde_locks_jvmti, NULL, &stack);
         event.flags = stack.flags;
@@ -169,22 +131,43 @@ static void begin(JNIEnv *env, jthread thread, jobject object, uint64_t what, ui
     if (!lock)
         return;
     sonde_lock_must_wait(env, thread, object, lock, kind);
-    // From 24 on a virtual thread leaves its carrier, which goes on with something else.
-    if (sonde_vm.version_hex >> 24 >= 24 && sonde_virtual(env, thread))
-        return;
-    waits.place = sonde_lookout_begin(lock);
+    uint64_t number = sonde_virtual(env, thread);
+    if (sonde_virtual_leaves(number)) {
+        sonde_virtual_monitor_begin(number, lock, kind);
+        if (!sonde_virtual_followed())
+            return;
+        waits.place = SONDE_NO_PLACE; // it may end in another thread
+    } else {
+        waits.place = sonde_lookout_begin(lock);
+    }
     waits.kind = kind;
     waits.lock = lock;
+}
+
+// Where it cannot leave, which is found out only when it has tried, its carrier sleeps for it.
+void sonde_lock_carrier_left(void) { waits.lock = 0; }
+
+void sonde_lock_carrier_taken(uint64_t number)
+{
+    uint32_t kind = 0;
+    uint64_t lock = sonde_virtual_leaves(number) ? sonde_virtual_monitor_of(number, &kind) : 0;
+    if (lock) {
+        waits.place = SONDE_NO_PLACE;
+        waits.kind = kind;
+        waits.lock = lock;
+    }
 }
 
 static void end(JNIEnv *env, jthread thread, jobject object, uint64_t what, uint32_t kind,
                 bool gave_up)
 {
-    uint64_t lock = sonde_lock_of(object, what);
+    uint64_t lock = sonde_lock_of(object, what), number = sonde_virtual(env, thread);
+    if (lock && sonde_virtual_leaves(number))
+        sonde_virtual_monitor_end(number, lock);
     if (lock && waits.lock == lock) {
         sonde_lookout_end(waits.place);
         waits.lock = 0;
-    } else if (!lock || !(sonde_virtual(env, thread) || sonde_lookout_was_found(lock))) {
+    } else if (!lock || !(number || sonde_lookout_was_found(lock))) {
         // The end of a wait that nobody told the beginning of: for a class to be initialized.
         return;
     }
@@ -226,8 +209,10 @@ static void JNICALL on_waited(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobj
 
 static int on_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-    if (__builtin_expect(!waits.lock, 1))
+    if (__builtin_expect(!waits.lock, 1)) {
+        sonde_virtual_waker_waits(cond);
         return pthread_cond_wait(cond, mutex);
+    }
     bool entered = sonde_wait_begin(cond, waits.lock, waits.kind);
     int result = pthread_cond_wait(cond, mutex);
     if (entered)
@@ -248,7 +233,7 @@ static int on_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 }
 
 static void tell_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time,
-                       const void *frame)
+                       const void *record, const void *frame)
 {
     int saved = errno;
     sonde_thread *me = enter();
@@ -260,6 +245,7 @@ static void tell_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t
                                   .lock = lock,
                                   .sequence = sequence,
                                   .kind = kind,
+                                  .holder = sonde_record_virtual(record),
                                   .type = SONDE_LOCK_EXIT,
                                   .flags = stack.flags};
         sonde_write_lock(me, depth, &event);
@@ -268,12 +254,28 @@ static void tell_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t
     errno = saved;
 }
 
+// Not a thread that sleeps for itself: one or more virtual ones are to go on.
+static int signal_others(pthread_cond_t *cond, const void *record, const void *frame)
+{
+    sonde_let_go found[SONDE_MOST_LET_GO];
+    uint64_t sequence[SONDE_MOST_LET_GO], now = sonde_now();
+    uint32_t count = sonde_virtual_lets_go(cond, record, found);
+    for (uint32_t i = 0; i < count; i++)
+        sequence[i] = sonde_lock_sequence(found[i].lock);
+    int result = pthread_cond_signal(cond);
+    for (uint32_t i = 0; i < count; i++)
+        tell_below(found[i].lock, found[i].kind, sequence[i], now, record, frame);
+    return result;
+}
+
 __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond, const void *frame)
 {
     const void *record;
     sonde_waited *entry = sonde_waited_for(cond);
-    if (!entry || !sonde_vm_thread(&record)) // the VM's own threads own no monitor of Java
+    if (!sonde_vm_thread(&record)) // the VM's own threads own no monitor of Java
         return pthread_cond_signal(cond);
+    if (!entry)
+        return signal_others(cond, record, frame);
     // Read before the signal: afterwards the waiter may be gone, and its entry another's.
     uint64_t lock = entry->lock, now = sonde_now();
     uint32_t kind = entry->kind, owner = (uint32_t)(uintptr_t)record >> 4;
@@ -283,7 +285,7 @@ __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond, const voi
     uint64_t sequence = same_hold ? 0 : sonde_lock_sequence(lock);
     int result = pthread_cond_signal(cond);
     if (!same_hold)
-        tell_below(lock, kind, sequence, now, frame);
+        tell_below(lock, kind, sequence, now, record, frame);
     return result;
 }
 
@@ -308,25 +310,6 @@ static const jvmtiEvent told[] = {
     JVMTI_EVENT_MONITOR_WAITED,
 };
 
-// The capability that comes next after the last one of 11's interface: headers of 17 do not name it
-// (can_support_virtual_threads, 21).
-static void want_virtual(jvmtiEnv *jvmti, jvmtiCapabilities *wanted)
-{
-    jvmtiCapabilities last, possible;
-    memset(&last, 0, sizeof last);
-    last.can_generate_sampled_object_alloc_events = 1;
-    uint64_t bit, can;
-    memcpy(&bit, &last, sizeof bit);
-    bit <<= 1;
-    if (!virtual_class || (*jvmti)->GetPotentialCapabilities(jvmti, &possible))
-        return;
-    memcpy(&can, &possible, sizeof can);
-    uint64_t all;
-    memcpy(&all, wanted, sizeof all);
-    all |= can & bit;
-    memcpy(wanted, &all, sizeof all);
-}
-
 static jvmtiError listen(jvmtiEnv *jvmti)
 {
     jvmtiCapabilities wanted;
@@ -334,7 +317,7 @@ static jvmtiError listen(jvmtiEnv *jvmti)
     wanted.can_generate_monitor_events = 1;
     wanted.can_tag_objects = 1;
     wanted.can_get_monitor_info = 1;
-    want_virtual(jvmti, &wanted);
+    sonde_virtual_want(jvmti, &wanted);
     jvmtiEventCallbacks callbacks;
     memset(&callbacks, 0, sizeof callbacks);
     callbacks.MonitorContendedEnter = on_enter;
@@ -343,9 +326,11 @@ static jvmtiError listen(jvmtiEnv *jvmti)
     callbacks.MonitorWaited = on_waited;
     jvmtiError error = (*jvmti)->AddCapabilities(jvmti, &wanted);
     if (!error)
-        error = (*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof callbacks);
+        error = sonde_virtual_listen(jvmti, &callbacks);
     for (size_t i = 0; i < sizeof told / sizeof *told && !error; i++)
         error = (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, told[i], NULL);
+    if (!error)
+        sonde_virtual_notify(jvmti, JVMTI_ENABLE);
     return error;
 }
 
@@ -358,7 +343,8 @@ int sonde_locks_start(JNIEnv *env)
         return ENOTSUP;
     jvmtiEnv *jvmti = sonde_locks_jvmti;
     sonde_stacks_prepare();
-    find_virtual(env);
+    sonde_virtual_find(env);
+    sonde_virtual_monitors_forget();
     // Before anybody is told to wait: who lets go after that must be seen.
     int hooked = sonde_got_hook(NULL, "/libjvm.so", hooks, sizeof hooks / sizeof *hooks);
     int error = hooked < 0 ? EPERM : 0;
@@ -366,6 +352,7 @@ int sonde_locks_start(JNIEnv *env)
         error = ENOTSUP;
     if (!error) {
         sonde_parks_start(env);
+        sonde_virtual_parks_start();
         error = sonde_lookout_start(env);
     }
     if (error)
@@ -383,6 +370,8 @@ void sonde_locks_stop(JNIEnv *env)
     if (!env) // the VM has ended
         return;
     sonde_parks_stop(env);
+    sonde_virtual_parks_stop();
+    sonde_virtual_notify(jvmti, JVMTI_DISABLE);
     for (size_t i = 0; i < sizeof told / sizeof *told; i++)
         (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_DISABLE, told[i], NULL);
     jvmtiCapabilities had;

@@ -25,8 +25,9 @@ void sonde_locks_forked(void);
 #define SONDE_IS_BARE ((uint64_t)3 << 32) // parked without a blocker: the thread's own
 uint64_t sonde_lock_of(jobject object, uint64_t what);
 
-// The virtual thread that the calling thread is by now, as in sonde_rec_lock.holder; else 0.
-uint64_t sonde_virtual(JNIEnv *env, jthread thread);
+// The virtual thread of this number leaves the calling thread, or comes back to one.
+void sonde_lock_carrier_left(void);
+void sonde_lock_carrier_taken(uint64_t number);
 
 // Both in a callback or a native method.
 void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t lock,
@@ -42,6 +43,8 @@ bool sonde_parks_register(JNIEnv *env);
 // What a thread parks for; NULL if it does not say.
 jobject sonde_park_blocker(JNIEnv *env, jthread thread);
 uint64_t sonde_park_lock(jthread thread, jobject blocker);
+// Who has what a thread parks for, where that is a lock that knows; else NULL.
+jthread sonde_park_holder(JNIEnv *env, jobject blocker);
 
 // ---- lookout.c: who waits already when the recording begins, and who holds what others have
 // waited for a long time for: in a deadlock nobody will ever tell.
@@ -50,6 +53,7 @@ void sonde_lookout_stop(void);
 void sonde_lookout_forked(void);
 // A wait begins; what to give back when it is over.
 uint32_t sonde_lookout_begin(uint64_t lock);
+#define SONDE_NO_PLACE UINT32_MAX
 void sonde_lookout_end(uint32_t place);
 // Was a wait for `lock` found when the recording began, and has not ended yet?
 bool sonde_lookout_was_found(uint64_t lock);

@@ -5,6 +5,7 @@
 #include "methods.h"
 #include "records.h"
 #include "stacks.h"
+#include "virtual.h"
 #include "vm.h"
 
 #include <errno.h>
@@ -164,6 +165,13 @@ static waiting what_for(JNIEnv *env, jthread thread)
     return w;
 }
 
+jthread sonde_park_holder(JNIEnv *env, jobject blocker)
+{
+    if (!blocker || !ownable || !(*env)->IsInstanceOf(env, blocker, ownable))
+        return NULL;
+    return (*env)->GetObjectField(env, blocker, owner_field);
+}
+
 static jthread holder_of(JNIEnv *env, const waiting *w)
 {
     jvmtiEnv *jvmti = sonde_locks_jvmti;
@@ -180,10 +188,7 @@ static jthread holder_of(JNIEnv *env, const waiting *w)
         (*jvmti)->Deallocate(jvmti, (unsigned char *)usage.notify_waiters);
         return usage.owner;
     }
-    if (w->kind == SONDE_KIND_PARK && w->object && ownable &&
-        (*env)->IsInstanceOf(env, w->object, ownable))
-        return (*env)->GetObjectField(env, w->object, owner_field);
-    return NULL;
+    return w->kind == SONDE_KIND_PARK ? sonde_park_holder(env, w->object) : NULL;
 }
 
 // The notes are lent to one at a time, for some microseconds.

@@ -2,6 +2,7 @@
 #include "records.h"
 
 #include "../core/guard.h"
+#include "../core/shm.h"
 #include "structs.h"
 #include "vm.h"
 
@@ -12,8 +13,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// In the order of the names below: 17 keeps the first, 25 the second.
-enum { OS_THREAD_17, OS_THREAD, THREAD_ID, PENDING, NOTIFIED, OBJECT, FIELDS };
+// In the order of the names below: 17 keeps the first, 25 the second. Those after NEEDED tell of
+// virtual threads, from 24 on.
+enum {
+    OS_THREAD_17,
+    OS_THREAD,
+    THREAD_ID,
+    PENDING,
+    NOTIFIED,
+    OBJECT,
+    NEEDED,
+    OWNER = NEEDED,
+    OWNER_ID,
+    CONTINUATION,
+    FIELDS
+};
 static const struct {
     const char *type, *field;
 } names[FIELDS] = {
@@ -23,9 +37,12 @@ static const struct {
     {"JavaThread", "_current_pending_monitor"},
     {"JavaThread", "_current_waiting_monitor"},
     {"ObjectMonitor", "_object"},
+    {"ObjectMonitor", "_owner"},
+    {"JavaThread", "_monitor_owner_id"},
+    {"JavaThread", "_cont_entry"},
 };
 static int64_t offsets[FIELDS];
-static bool known;
+static bool known, numbers_known;
 
 static int open_vm(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -73,12 +90,14 @@ void sonde_records_prepare(void)
         return;
     for (int i = 0; i < FIELDS; i++)
         offsets[i] = sonde_field_offset(vm, names[i].type, names[i].field);
-    for (int i = OS_THREAD + 1; i < FIELDS; i++)
+    for (int i = OS_THREAD + 1; i < NEEDED; i++)
         if (offsets[i] < 0)
             return;
     // What is right for this thread is right for all.
     known = (offsets[OS_THREAD] >= 0 || offsets[OS_THREAD_17] >= 0) && sonde_vm_thread(&me) &&
             tid_of((uint64_t)(uintptr_t)me) == (uint32_t)syscall(SYS_gettid);
+    numbers_known =
+        known && offsets[OWNER] >= 0 && offsets[OWNER_ID] >= 0 && offsets[CONTINUATION] >= 0;
 }
 
 uint32_t sonde_record_tid(uint64_t record)
@@ -99,4 +118,32 @@ jobject sonde_record_monitor(JNIEnv *env, uint64_t record, bool notified)
     if (!place || place & 7 || follow(record, which, OBJECT) != place)
         return NULL;
     return (*env)->NewLocalRef(env, (jobject)(uintptr_t)(place | WEAK));
+}
+
+// ---- by the numbers that Java gives threads, which monitors know their owners by from 24 on
+
+static uint64_t at(const void *record, int field)
+{
+    return *(const uint64_t *)((const char *)record + offsets[field]);
+}
+
+uint64_t sonde_record_owner_id(const void *record)
+{
+    return numbers_known ? at(record, OWNER_ID) : 0;
+}
+
+uint64_t sonde_record_virtual(const void *record)
+{
+    return numbers_known && at(record, CONTINUATION) ? SONDE_VIRTUAL | at(record, OWNER_ID) : 0;
+}
+
+uint64_t sonde_record_pending(const void *record)
+{
+    uint64_t monitor = numbers_known ? at(record, PENDING) : 0;
+    return monitor & 7 ? 0 : monitor;
+}
+
+uint64_t sonde_monitor_owner(uint64_t monitor)
+{
+    return at((const void *)(uintptr_t)monitor, OWNER);
 }

@@ -16,4 +16,15 @@ uint32_t sonde_record_tid(uint64_t record);
 // reference, NULL if there is none.
 jobject sonde_record_monitor(JNIEnv *env, uint64_t record, bool notified);
 
+// ---- of the calling thread's own record, from 24 on; all of them 0 where it cannot be told
+
+// The number that Java gives the thread, or the virtual one it carries.
+uint64_t sonde_record_owner_id(const void *record);
+// The virtual thread that it carries, as in sonde_rec_lock.holder.
+uint64_t sonde_record_virtual(const void *record);
+// The VM's monitor that it is about to wait for.
+uint64_t sonde_record_pending(const void *record);
+// By its number, who has a monitor; one that somebody waits for, or in a guarded body.
+uint64_t sonde_monitor_owner(uint64_t monitor);
+
 #endif

@@ -26,10 +26,12 @@ class Story:
         whole: frozenset[int] = frozenset(),
         processes: tuple[int, ...] = (0, 0, 0, 0),
         first: int = 1,
+        woken_unseen: frozenset[int] = frozenset(),
     ) -> None:
         self.made_of = [made_of]
         self.whole = [context in whole for context in range(101)]
         self.processes = list(processes)
+        self.woken_unseen = [thread in woken_unseen for thread in range(len(processes))]
         self.number = {0: first}
         self.rows: list[tuple[int, int, int, int, int, int]] = []
         self.known_first = True
@@ -73,7 +75,9 @@ class Story:
         return [table[:, i] for i in range(6)]
 
     def replay(self) -> Replay:
-        return Replay(self.made_of, self.processes, self.whole)
+        return Replay(
+            self.made_of, self.processes, self.whole, woken_unseen=self.woken_unseen
+        )
 
     def found(self, *, shuffled: bool = False) -> Contentions:
         replay = self.replay()

@@ -195,6 +195,66 @@ def test_open_at_the_end_behind_a_thread_that_got_it() -> None:
     assert parts(found, row) == [(A, 20, 10), (B, 12, NEVER - 110)]
 
 
+ALL = frozenset({T, A, B, C})
+
+
+def test_who_is_woken_unseen_had_it_from_the_last_known_owner() -> None:
+    """Virtual threads: each is let in by who got in before, the first by who was found there."""
+    story = Story("park", woken_unseen=ALL)
+    story.enter(T, 100, 10)
+    story.held(A, 101, 30)
+    story.enter(B, 110, 12)
+    story.entered(B, 150)
+    story.entered(T, 190)
+    found = story.found()
+    row = int(np.flatnonzero(found.thread == T)[0])
+    assert parts(found, row) == [(A, 30, 50), (B, 12, 40)]
+    assert parts(found, 1 - row) == [(A, 30, 40)]
+
+
+def test_who_takes_it_again_before_the_one_that_was_woken() -> None:
+    story = Story("park", woken_unseen=ALL)
+    story.enter(T, 100, 10)
+    story.held(A, 101, 30)
+    story.entered(T, 150)
+    story.enter(T, 151, 10)
+    story.held(A, 152, 31)
+    story.entered(T, 190)
+    found = story.found()
+    assert parts(found, 0) == [(A, 30, 50)]
+    assert parts(found, 1) == [(A, 31, 40)]
+
+
+def test_who_has_it_again_in_another_chain() -> None:
+    story = Story("park", woken_unseen=ALL)
+    story.enter(T, 100, 10)
+    story.held(A, 101, 30)
+    story.enter(B, 140, 12)
+    story.held(A, 141, 31)
+    story.entered(T, 200)
+    assert parts(story.found()) == [(A, 30, 41), (A, 31, 59)]
+
+
+def test_who_is_woken_unseen_by_a_signal_has_it_from_nobody_known() -> None:
+    story = Story("park", woken_unseen=ALL, whole=frozenset({10}))
+    story.enter(T, 100, 10)
+    story.enter(B, 100, 10)
+    story.entered(B, 150)
+    story.entered(T, 190)
+    found = story.found()
+    assert parts(found, 0) == [(NOBODY, NOBODY, 50)]
+    assert parts(found, 1) == [(NOBODY, NOBODY, 90)]
+
+
+def test_who_tells_is_believed_more_than_who_was_found() -> None:
+    story = Story("park", woken_unseen=ALL)
+    story.enter(T, 100, 10)
+    story.held(A, 101, 30)
+    story.exit(C, 150, 20)
+    story.entered(T, 160)
+    assert parts(story.found()) == [(C, 20, 50), (C, 20, 10)]
+
+
 def test_nobody_owns_what_he_waits_for() -> None:
     story = Story()
     story.enter(T, 100)

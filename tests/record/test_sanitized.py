@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import json
-import os
-import re
-import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from environments import Environment
-from launching import TARGETS, TESTS, clean_environment
+from launching import TARGETS, clean_environment
+from sanitizing import ROOT, built, reports, runtime, where
 from sonde.recording.reader import read
 
-ROOT = TESTS.parent
-BUILD = "build-asan"
 # Sanitizers and twenty threads are slow on a machine that has other things to do.
 PATIENCE_S = 200
 
@@ -32,31 +24,12 @@ LOOKS = {"look_body", "list_body"}
 # the value stack still counts), and up to 3.12 the caller of a frame that was just pushed.
 CALLEE, CALLER = "sonde_callee", "sonde_caller_is_set"
 
-_REPORT = re.compile(r"ERROR: AddressSanitizer|runtime error:")
-_FRAME = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (\w+)", re.MULTILINE)
-
-
-@functools.cache
-def _runtime() -> str:
-    """libasan: code built with it only works where it was loaded first."""
-    if shutil.which("gcc") is None:
-        pytest.skip("there is no gcc here to build with sanitizers")
-    command = ["gcc", "-print-file-name=libasan.so"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
 
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The agents with sanitizers in them, as up to date as their sources."""
-    _runtime()
-    build = [sys.executable, str(ROOT / "scripts" / "build.py"), BUILD, "--sanitize"]
-    tools = str(Path(sys.executable).parent)
-    env = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(build, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     folder = tmp_path_factory.mktemp("agents")
-    for library in (ROOT / BUILD).glob("native/*/*.so"):
-        (folder / library.name).symlink_to(library)
+    for name, library in built().items():
+        (folder / name).symlink_to(library)
     return folder
 
 
@@ -74,29 +47,10 @@ def _run(
     )
 
 
-def _reports(err: str) -> Iterator[str]:
-    """What the sanitizers complained about, each with its stacks."""
-    starts = [match.start() for match in _REPORT.finditer(err)]
-    for start, end in itertools.pairwise([*starts, len(err)]):
-        yield err[start:end]
-
-
-def _where(report: str) -> set[str]:
-    """The functions on the stack that did it, which is the first one of a report."""
-    found: set[str] = set()
-    last = None
-    for match in _FRAME.finditer(report):
-        if last is not None and report.count("\n", last, match.start()) > 2:
-            break
-        last = match.end()
-        found.add(match[1])
-    return found
-
-
 def _is_by_design(report: str, minor: int) -> bool:
     reads = "READ of size" in report or "runtime error: load of" in report
     allowed = LOOKS | ({CALLEE} if minor < 14 else set()) | ({CALLER} if minor < 13 else set())
-    return reads and bool(_where(report) & allowed)
+    return reads and bool(where(report) & allowed)
 
 
 def _quality(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -115,7 +69,7 @@ def test_agent_under_sanitizers(
     done = _run(
         environment,
         [str(TARGETS / "everything.py"), str(agents), str(path), sampler, "1.0", *forks],
-        LD_PRELOAD=_runtime(),
+        LD_PRELOAD=runtime(),
         # The guard's faults are its own; freed memory is only told apart where each object is
         # allocated for itself.
         ASAN_OPTIONS="detect_leaks=0:handle_segv=0:handle_sigbus=0:halt_on_error=0",
@@ -123,7 +77,7 @@ def test_agent_under_sanitizers(
         PYTHONMALLOC="malloc",
     )
     minor = environment.python.minor
-    bad = [report for report in _reports(done.stderr) if not _is_by_design(report, minor)]
+    bad = [report for report in reports(done.stderr) if not _is_by_design(report, minor)]
     assert not bad, "\n".join(bad)[:6000]
     assert done.returncode == 0, done.stderr[-3000:]
     quality = _quality(done)
@@ -147,15 +101,15 @@ freed by thread T3 here:
 ../native/x.c:1:1: runtime error: shift exponent 70 is too large
     #0 0x7fd1c45999d2 in look_body ../native/cpython/walk.c:57
 """
-    first, second = _reports(freed.format("look_body", "free"))
+    first, second = reports(freed.format("look_body", "free"))
     assert _is_by_design(first, 11)
     assert not _is_by_design(second, 11)
-    first, _ = _reports(freed.format("walk_body", "look_body"))
+    first, _ = reports(freed.format("walk_body", "look_body"))
     assert not _is_by_design(first, 11)
-    first, _ = _reports(freed.format("sonde_callee", "free"))
+    first, _ = reports(freed.format("sonde_callee", "free"))
     assert _is_by_design(first, 13)
     assert not _is_by_design(first, 14)
-    first, _ = _reports(freed.format("look_body", "free").replace("READ", "WRITE"))
+    first, _ = reports(freed.format("look_body", "free").replace("READ", "WRITE"))
     assert not _is_by_design(first, 11)
 
 

@@ -10,15 +10,16 @@ import pytest
 from java import Jdk, compiled
 from launching import Run, clean_environment, must_run, sonde
 
+from sonde.views.locks import locks
+
 from truth.locks.books import Books
 
 PROGRAMS = Path(__file__).resolve().parent / "hotspot"
 RECORDED = 0.97
 CHARGED = 0.95
-# A thread that sleeps for the first time loads what it needs for that.
-SIGNALLED = 0.90
 # Of sampled objects: standard errors that an estimate may be off.
 SIGMAS = 5
+FIRST_WITH_VIRTUAL_THREADS = 21
 
 Record = Callable[..., Run]
 
@@ -53,7 +54,7 @@ def test_owners_are_charged(books: Books, scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", ["notify", "condition", "queue", "latch", "future"])
 def test_signals(books: Books, scenario: str) -> None:
-    assert not books.compare(scenario, SIGNALLED, SIGNALLED)
+    assert not books.compare(scenario, RECORDED, CHARGED)
     mine = [row for row in books.view["rows"] if row["key"]["kind"] == books.truth(scenario).kind]
     assert mine
     assert all(row["signalling"] for row in mine)
@@ -87,6 +88,43 @@ def test_objects(record: Record) -> None:
     assert found.estimated_bytes == pytest.approx(
         sum(row.estimated_bytes for row in found.rows), abs=len(found.rows)
     )
+
+
+# ---- virtual threads
+
+
+@pytest.fixture(scope="session")
+def virtual_books(jdk: Jdk, record: Record) -> Books:
+    if jdk.major < FIRST_WITH_VIRTUAL_THREADS:
+        pytest.skip(f"Java {jdk.major} has no virtual threads")
+    run = record("Virtual", "--what", "cpu,locks")
+    return Books(run.recording, run.told)
+
+
+@pytest.mark.parametrize(
+    "scenario", ["monitor", "carried", "kernel", "pinned", "one", "crowd", "lock"]
+)
+def test_owners_of_what_virtual_threads_wait_for(virtual_books: Books, scenario: str) -> None:
+    assert not virtual_books.compare(scenario, RECORDED, CHARGED)
+
+
+def test_virtual_threads_have_their_own_names(virtual_books: Books) -> None:
+    """Both as waiters and as owners, and not those of the threads that carry them."""
+    view = locks(virtual_books.recording, by=("kind", "waiter_thread", "owner_thread")).to_json()
+    blamed: dict[tuple[str, str | None], int] = {}
+    for kind in view["rows"]:
+        for waiter in kind["children"]:
+            for owner in waiter["children"]:
+                pair = tuple(
+                    (row["key"][key] or "").partition(" (")[0]
+                    for row, key in ((waiter, "waiter_thread"), (owner, "owner_thread"))
+                )
+                if kind["key"]["kind"] in ("monitor", "rlock"):
+                    blamed[pair] = blamed.get(pair, 0) + owner["wait_ns"]
+    known = {"waiter", "owner", "crowd-0", "crowd-1", "crowd-2", ""}
+    assert {name for pair in blamed for name in pair} <= known
+    total = sum(blamed.values())
+    assert sum(ns for (_, owner), ns in blamed.items() if owner) > CHARGED * total
 
 
 def test_deadlocks_of_a_running_program(jdk: Jdk, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -27,7 +27,7 @@ from sonde.model.contention import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,6 +52,8 @@ STALE_NS = 10_000_000
 AGAIN_NS = 20_000
 """A thread that waits again this soon after it was woken found the lock taken by another: so soon
 nobody takes and leaves it (3.14 and 3.15: 0.3 to 15 µs; who had it, not before 20)."""
+AGAIN_UNSEEN_NS = 100_000
+"""The same of threads that tell nobody when they let go (virtual ones of Java 25: 15 to 60 µs)."""
 
 
 @dataclass(slots=True)
@@ -87,6 +89,8 @@ class _Lock:
     """... or at any time."""
     released: bool = False
     """Somebody let go since the last one got it."""
+    told: tuple[int, int] = (NOBODY, 0)
+    """Who let go last and said so, and when."""
     owner: tuple[int, int] | None = None
     """Who surely has it, as somebody waits who would have seen it let go."""
     woken: dict[int, tuple[int, int, int]] = field(default_factory=dict)
@@ -116,6 +120,7 @@ class Replay:
 
     `whole` says for each context (and, last, for none) whether a wait there is for somebody's
     signal: then who gives it is to blame for all of it, and nobody if it never came.
+    `woken_unseen` says the same of threads that are woken by others who do not tell.
     """
 
     def __init__(
@@ -124,11 +129,13 @@ class Replay:
         process_of: Sequence[int],
         whole: Sequence[bool] | None = None,
         first: Ints | None = None,
+        woken_unseen: Sequence[bool] | None = None,
     ) -> None:
         self._made_of = made_of
         self._process_of = process_of
         self._whole = whole
         self._first = first
+        self._woken_unseen = woken_unseen
         self._locks: dict[int, _Lock] = {}
         self._latest = 0
         size = len(process_of)
@@ -246,6 +253,7 @@ class Replay:
                 state.gap = False
                 state.owner = None
                 state.released = True
+                state.told = thread, until
                 if woken:
                     woken.pop(thread, None)
                 silent = next((waiter for waiter, wait in waits.items() if wait.found), None)
@@ -276,12 +284,16 @@ class Replay:
                     before=time <= 0, found=type_ == FOUND,
                 )  # fmt: skip
             elif type_ == HELD:
-                stale = bool(untils) and threads[-1] == thread and time - untils[-1] < STALE_NS
+                stale = state.told[0] == thread and time - state.told[1] < STALE_NS
                 if waits and not stale:
-                    state.owner = (thread, context)
+                    known, state.owner = state.owner, (thread, context)
+                    if known is not None and known != state.owner and self._is_unseen(waits):
+                        self._hold_ends(state, known, time)
             else:
-                if made_of == MONITOR and type_ == ENTERED:
-                    self._let_go_unseen(state, thread, time)
+                if type_ == ENTERED:
+                    told, state.released = state.released, False
+                    if not told and self._may_be_unseen(made_of, state, thread):
+                        self._let_go_unseen(state, thread, time)
                 wait = waits.pop(thread, None) or self._from_before(state, thread, time)
                 if wait is not None:
                     self._ended(lock, state, thread, wait, type_, time)
@@ -292,16 +304,30 @@ class Replay:
                     state.owner = (thread, wait.context)
             state.last = max(state.last, time)
 
-    @staticmethod
-    def _let_go_unseen(state: _Lock, thread: int, time: int) -> None:
-        """Who gets a monitor gets it from another, who may not have told: it does so only if it has
-        to wake a thread of the kernel's."""
-        told, state.released = state.released, False
-        if told:
-            return
+    def _may_be_unseen(self, made_of: str, state: _Lock, thread: int) -> bool:
+        """Whether this one may have been let in by somebody who did not tell: of monitors one tells
+        only if it has to wake a thread of the kernel's."""
+        if made_of == MONITOR:
+            return True
+        wait = state.open.get(thread)
+        if made_of != PARK or wait is None or not self._is_unseen((thread,)):
+            return False
+        return self._whole is None or not self._whole[wait.context]
+
+    def _is_unseen(self, threads: Iterable[int]) -> bool:
+        """Whether one of them is woken by others who do not tell."""
+        unseen = self._woken_unseen
+        return unseen is not None and any(unseen[thread] for thread in threads)
+
+    def _let_go_unseen(self, state: _Lock, thread: int, time: int) -> None:
+        """Who gets it gets it from another, which was the last known owner if nobody has told."""
         owner, state.owner = state.owner, None
         if owner is None or owner[0] == thread:
             owner, state.gap = (thread, NOBODY), True
+        self._hold_ends(state, owner, time)
+
+    @staticmethod
+    def _hold_ends(state: _Lock, owner: tuple[int, int], time: int) -> None:
         before = state.until[-1] if state.until else 0
         until = max(time, before)
         oldest = next(iter(state.open.values()), None)
@@ -312,9 +338,8 @@ class Replay:
         state.gaps.append(state.gap)
         state.gap = False
 
-    @staticmethod
     def _lies_down_again(
-        state: _Lock, thread: int, context: int, time: int
+        self, state: _Lock, thread: int, context: int, time: int
     ) -> tuple[int, int] | None:
         """The contention this one goes on with, and when that ended, if the thread did not have the
         lock in between.
@@ -325,8 +350,11 @@ class Replay:
         woken = state.woken.pop(thread, None)
         if woken is None or woken[1] != context:
             return None
-        alone_since = state.alone >= woken[2] or not state.open
-        surely = not alone_since or time - woken[2] <= AGAIN_NS
+        if self._is_unseen((thread,)):
+            surely = time - woken[2] <= AGAIN_UNSEEN_NS
+        else:
+            alone_since = state.alone >= woken[2] or not state.open
+            surely = not alone_since or time - woken[2] <= AGAIN_NS
         return (woken[0], woken[2]) if surely else None
 
     def _from_before(self, state: _Lock, thread: int, time: int) -> _Wait | None:

@@ -33,6 +33,7 @@ _ROLES: tuple[tuple[str, JavaRole], ...] = (
     ("jdk.internal.misc.Unsafe.unpark", THROUGH),
     ("java.lang.VirtualThread.", THROUGH),
     ("java.lang.System$", THROUGH),
+    ("jdk.internal.misc.VirtualThreads.", THROUGH),
     (_LOCKS + "LockSupport.", THROUGH),
     *((name, JavaRole("condition", waits=True)) for name in CONDITION),
     (_LOCKS + "AbstractQueued", THROUGH),

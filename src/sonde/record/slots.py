@@ -274,9 +274,10 @@ class Slot:
         _, _, _, _, address, _, name_len, low, high = shm.CODE.unpack_from(self.process.memory, at)
         at += shm.CODE.size
         name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
-        names = self.process.names.setdefault(address, [])
-        if not (names and address & shm.VIRTUAL):  # told with each event, and never changed
-            insort(names, (high << 32 | low, name))
+        if address & shm.VIRTUAL:  # told with each event, and never changed
+            self.process.virtual_is(address, name)
+        else:
+            insort(self.process.names.setdefault(address, []), (high << 32 | low, name))
 
     def _mark(self, at: int) -> None:
         process = self.process

@@ -8,6 +8,8 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+from sonde.recording.schema import VIRTUAL_TID
+
 from . import shm, unwalked, windows
 from .arming import birth_of, born_ticks, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 # A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
 # one not seen for longer had ended.
 LOOK_NS = 100_000_000
-VIRTUAL_TID = 1 << 31
 
 
 # A name may be told this long before its thread is first seen.
@@ -263,11 +264,19 @@ class TargetProcess:
         row = self._virtual_rows.get(number)
         if row is None:
             names = self.names.get(number)
+            # Most have no name of their own.
+            name = names[-1][1] if names else f"virtual thread {number & ~shm.VIRTUAL}"
             row = self._virtual_rows[number] = self.writer.append(
-                "threads", self.row, VIRTUAL_TID | number & (VIRTUAL_TID - 1),
-                names[-1][1] if names else "", 0, max(now - self.origin, 0), -1, -1, number,
+                "threads", self.row, VIRTUAL_TID | number & (VIRTUAL_TID - 1), name, 0,
+                max(now - self.origin, 0), -1, -1, number,
             )  # fmt: skip
         return row
+
+    def virtual_is(self, number: int, name: str) -> None:
+        """What a thread is called that may have been seen before."""
+        if number not in self.names and number in self._virtual_rows:
+            self.writer.update("threads", self._virtual_rows[number], name=name)
+        self.names[number] = [(time.monotonic_ns(), name)]
 
     # ---- locks
 

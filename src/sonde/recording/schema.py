@@ -22,6 +22,9 @@ TEXT = "text"
 TEXTS = "texts"
 TYPES = frozenset(INTEGERS) | {FLOAT, TEXT, TEXTS}
 
+# Threads that the kernel does not know have their runtime's number, above all that it gives.
+VIRTUAL_TID = 1 << 31
+
 # Sums of many times must not leave 64 bits; 2**60 ns are 36 years.
 TIME_LIMIT = 2**60
 

@@ -15,6 +15,7 @@ from sonde.model.contention import NOBODY, Contentions, Flags, Ints
 from sonde.model.contention_replay import Replay
 from sonde.model.context_tree import ContextTree
 from sonde.model.lock_kinds import LockKinds
+from sonde.recording.schema import VIRTUAL_TID
 from sonde.recording.tables import RUNNING
 from sonde.views.in_spans import spans_of_waits, within
 from sonde.views.lock_identity import Lock, kinds_of, locks_of
@@ -166,6 +167,7 @@ def _contended(recording: Recording) -> Contended:
         recording.threads.process.tolist(),
         kinds.whole(waited_in),
         first,
+        (recording.threads.tid >= VIRTUAL_TID).tolist(),
     )
     for start in range(0, len(events), BLOCK):
         part = slice(start, start + BLOCK)

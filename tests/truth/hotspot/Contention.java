@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.Condition;
@@ -335,6 +336,56 @@ public final class Contention {
         book.waited("future", start, System.nanoTime());
     }
 
+    static volatile int step;
+
+    static void whenWaiting(Thread thread, int at) throws Exception {
+        while (step < at || thread.getState() != Thread.State.WAITING)
+            Thread.sleep(1);
+    }
+
+    /** Each kind of waiting once, so that its classes are there before the books are kept. */
+    static void warm() throws Exception {
+        Object any = new Object();
+        ReentrantLock own = new ReentrantLock();
+        Condition condition = own.newCondition();
+        ArrayBlockingQueue<String> items = new ArrayBlockingQueue<>(1);
+        CountDownLatch down = new CountDownLatch(1);
+        FutureTask<String> result = new FutureTask<>(() -> "");
+        Book book = new Book();
+        Thread waiter = new Thread(() -> {
+            try {
+                book.waited("warm", book.begin(), System.nanoTime());
+                synchronized (any) {
+                    any.wait(5);
+                }
+                own.lock();
+                step = 1;
+                condition.await();
+                own.unlock();
+                step = 2;
+                items.take();
+                step = 3;
+                down.await();
+                step = 4;
+                result.get();
+            } catch (InterruptedException | ExecutionException e) {
+                throw new RuntimeException(e);
+            }
+        });
+        waiter.start();
+        whenWaiting(waiter, 1);
+        own.lock();
+        condition.signal();
+        own.unlock();
+        whenWaiting(waiter, 2);
+        items.put("");
+        whenWaiting(waiter, 3);
+        down.countDown();
+        whenWaiting(waiter, 4);
+        result.run();
+        waiter.join();
+    }
+
     // ---- all of it
 
     static void crowd(Step step) throws Exception {
@@ -346,6 +397,7 @@ public final class Contention {
     }
 
     public static void main(String[] arguments) throws Exception {
+        warm();
         scenario("monitor", "monitor", "monitorWaits", false, "monitorHeldShort", "monitorHeldLong");
         for (int i = 0; i < 10; i++) {
             handOver(Contention::monitorHeldShort, Contention::monitorWaits);
