@@ -62,8 +62,10 @@ static void read_body(void *arg)
 {
     read_job *job = arg;
     uint64_t at = job->from;
-    for (int i = 0; i < 2 && at; i++)
-        at = *(const uint64_t *)(uintptr_t)(at + (uint64_t)offsets[job->path[i]]);
+    for (int i = 0; i < 2 && at; i++) {
+        uintptr_t place = (uintptr_t)at + (uintptr_t)offsets[job->path[i]];
+        at = job->path[i] == THREAD_ID ? *(const uint32_t *)place : *(const uint64_t *)place;
+    }
     job->value = at;
 }
 
@@ -76,7 +78,7 @@ static uint64_t follow(uint64_t record, int first, int second)
 static uint32_t tid_of(uint64_t record)
 {
     int os_thread = offsets[OS_THREAD] >= 0 ? OS_THREAD : OS_THREAD_17;
-    return (uint32_t)follow(record, os_thread, THREAD_ID); // its lower half
+    return (uint32_t)follow(record, os_thread, THREAD_ID);
 }
 
 void sonde_records_prepare(void)

@@ -25,6 +25,9 @@ sonde_vm_t sonde_vm;
 static pthread_key_t key;
 static ptrdiff_t env_at;
 static const void *functions;
+// What all records of Java threads begin with. Those of the VM's own threads are other classes,
+// some of them too small for an environment.
+static const void *class_of_java;
 static jfieldID record_field;
 
 // Where a thread notes from where it left Java code; -1: not told.
@@ -78,6 +81,7 @@ static bool find_record(JNIEnv *env)
     (*env)->DeleteLocalRef(env, thread);
     env_at = (const char *)env - record;
     functions = *(const void *const *)env;
+    class_of_java = record ? *(const void *const *)record : NULL;
     if (!record || env_at <= 0 || env_at > MOST_OF_A_RECORD)
         return false;
     for (key = 0; key < PTHREAD_KEYS_MAX; key++)
@@ -135,7 +139,7 @@ JNIEnv *sonde_vm_thread(const void **java_thread)
 {
     const char *record = pthread_getspecific(key);
     *java_thread = record;
-    if (!record)
+    if (!record || *(const void *const *)record != class_of_java)
         return NULL;
     JNIEnv *env = (JNIEnv *)(record + env_at);
     return *(const void *const *)env == functions ? env : NULL;
