@@ -85,8 +85,10 @@ static uint32_t walk(sonde_thread *to, ucontext_t *context)
     const void *record;
     sonde_java_frame *frames = (sonde_java_frame *)to->scratch;
     sonde_java_trace trace = {sonde_vm_thread(&record), 0, frames};
-    if (trace.env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
+    if (trace.env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed)) {
+        sonde_vm_make_walkable(record, (uintptr_t)__builtin_frame_address(0));
         sonde_vm.call_trace(&trace, MOST_FRAMES, context);
+    }
     uint64_t *out = sonde_stack(to);
     if (trace.count == THREAD_EXIT) {
         out[0] = sonde_describe_native(to, &thread_ends, NULL, "[end of the thread]")

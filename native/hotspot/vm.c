@@ -145,15 +145,16 @@ JNIEnv *sonde_vm_thread(const void **java_thread)
     return *(const void *const *)env == functions ? env : NULL;
 }
 
-// The interpreter leaves the pc out when it calls the VM, because it lies on the stack just below
-// (make_walkable in frame_x86.cpp puts it in as we do, and it is cleared with the rest: 17 to 25).
-bool sonde_vm_make_walkable(const void *java_thread)
+// The interpreter leaves the pc out when it calls the VM, and so do stubs of C1's, because it lies
+// on the stack just below (make_walkable in frame_x86.cpp puts it in as we do, and it is cleared
+// with the rest: 17 to 25). Not before the call was made: then other things are there.
+bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer)
 {
     if (last_sp_at < 0)
         return false;
     const uintptr_t *sp = *(const uintptr_t *const *)((const char *)java_thread + last_sp_at);
     uintptr_t *pc = (uintptr_t *)((char *)(uintptr_t)java_thread + last_pc_at);
-    if (!sp || ((uintptr_t)sp & 7) || *pc)
+    if (!sp || ((uintptr_t)sp & 7) || stack_pointer >= (uintptr_t)sp || *pc)
         return false;
     *pc = sp[-1];
     return true;

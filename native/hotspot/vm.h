@@ -42,9 +42,9 @@ void sonde_vm_close(void);
 // of it, or of a thread of the VM's own. May be called in a signal handler.
 JNIEnv *sonde_vm_thread(const void **java_thread);
 
-// Called in a Java thread with its record: its last Java frame becomes one that can be walked from,
-// if it is not. May be called in a signal handler.
-bool sonde_vm_make_walkable(const void *java_thread);
+// Called in a Java thread with its record, and where its stack ends: its last Java frame becomes
+// one that can be walked from, if it is not. May be called in a signal handler.
+bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer);
 
 // The library itself, for look-ups in it.
 void *sonde_vm_library(void);

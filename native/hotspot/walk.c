@@ -127,7 +127,9 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
     if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
         sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
-    if (trace.count == UNKNOWN_NOT_JAVA && sonde_vm_make_walkable(record))
+    bool unknown = trace.count == UNKNOWN_NOT_JAVA || trace.count == UNKNOWN_JAVA ||
+                   trace.count == NOT_WALKABLE_JAVA;
+    if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context)))
         sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
     if (trace.count == UNKNOWN_JAVA || trace.count == NOT_WALKABLE_JAVA)
         walk_from_caller(thread, &trace, context);

@@ -23,8 +23,10 @@ ClassPath = Callable[[str, str], str]
 SOURCES = TARGETS / "java_programs"
 SECONDS = "1.5"
 EVERYTHING = ("--what", "cpu,locks,objects,threads", "--rate", "5000")
-# As docs/hotspot.md says of the truth programs; these start and end within the recording as well.
-UNWALKED = 0.03
+# More than of the truth programs: these have only started, load classes and allocate all the time.
+UNWALKED = 0.06
+# Of the releases that somebody waited for.
+CHAINS_MISSED = 0.02
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +48,8 @@ def check(recording: Recording, *names: str) -> None:
     assert quality["taken"] > 500
     assert quality["garbled_rings"] == 0
     assert quality["undecodable"] < UNWALKED * quality["taken"]
+    chains = quality["owner_chains"]
+    assert quality["owner_chains_missed"] <= max(1, CHAINS_MISSED * chains)
     for name in names:
         assert any(function.startswith(name) for function in recording.functions.name), name
     view = locks(recording).to_json()
@@ -63,7 +67,8 @@ def test_a_library_does_its_work(
     command = [jdk.java, "-Xmx256m", "-cp", of(library, program), program, SECONDS]
     run = must_run(keep(library), command, *EVERYTHING)
     assert run.out == "right\n"
-    assert all(line.startswith("sonde: ") for line in run.err.splitlines()), run.err
+    # Lucene uses what 25 warns of.
+    assert all(line.startswith(("sonde: ", "WARNING: ")) for line in run.err.splitlines()), run.err
     check(run.recording, package, f"{program}.")
 
 

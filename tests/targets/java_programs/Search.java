@@ -17,7 +17,7 @@ public final class Search {
 
     static int fill(IndexWriter writer, int number, long until) throws Exception {
         int written = 0;
-        for (; System.nanoTime() < until; written++) {
+        for (; written == 0 || System.nanoTime() < until; written++) {
             StringBuilder text = new StringBuilder("writer" + number);
             for (int word = 0; word < 60; word++)
                 text.append(" w").append((written * 31 + word * word) % 5000);
@@ -36,12 +36,12 @@ public final class Search {
     }
 
     public static void main(String[] arguments) throws Exception {
-        long until = System.nanoTime() + (long) (Double.parseDouble(arguments[0]) * 1e9);
         IndexWriterConfig config =
             new IndexWriterConfig(Version.LATEST, new WhitespaceAnalyzer());
         config.setRAMBufferSizeMB(2);
         boolean right = true;
         try (IndexWriter writer = new IndexWriter(new RAMDirectory(), config)) {
+            long until = System.nanoTime() + (long) (Double.parseDouble(arguments[0]) * 1e9);
             int[] written = new int[WRITERS];
             Thread[] threads = new Thread[WRITERS];
             for (int i = 0; i < WRITERS; i++) {
