@@ -44,7 +44,10 @@ def fetch(program: str) -> str | None:
         # Of the names that a package has in several releases, those that are here.
         for package in PACKAGES[program]:
             subprocess.run(
-                ["apt-get", "-q", "download", package], cwd=scratch, capture_output=True, check=False
+                ["apt-get", "-q", "download", package],
+                cwd=scratch,
+                capture_output=True,
+                check=False,
             )
         found = sorted(Path(scratch).glob("*.deb"))
         if not found:

@@ -78,46 +78,74 @@ typedef struct {
 
 enum { THREAD_EXIT = -8 }; // forte.cpp, 17 to 25
 
-static uint32_t walk(sonde_thread *to, ucontext_t *context)
+// As if a signal had come at `pc`, with this stack.
+static bool walk(below_job *job, uintptr_t pc, const uintptr_t *sp, uintptr_t fp)
 {
     // Who joins it is woken when it has no frames any more.
     static const uint64_t thread_ends;
     const void *record;
-    sonde_java_frame *frames = (sonde_java_frame *)to->scratch;
+    sonde_java_frame *frames = (sonde_java_frame *)job->to->scratch;
     sonde_java_trace trace = {sonde_vm_thread(&record), 0, frames};
-    if (trace.env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed)) {
-        sonde_vm_make_walkable(record, (uintptr_t)__builtin_frame_address(0));
-        sonde_vm.call_trace(&trace, MOST_FRAMES, context);
-    }
-    uint64_t *out = sonde_stack(to);
+    ucontext_t context;
+    memset(&context, 0, sizeof context);
+    context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    context.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+    context.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
+    if (trace.env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
+        sonde_vm.call_trace(&trace, MOST_FRAMES, &context);
+    uint64_t *out = sonde_stack(job->to);
+    job->depth = 0;
     if (trace.count == THREAD_EXIT) {
-        out[0] = sonde_describe_native(to, &thread_ends, NULL, "[end of the thread]")
+        out[0] = sonde_describe_native(job->to, &thread_ends, NULL, "[end of the thread]")
                  << SONDE_INSTR_BITS;
-        return out[0] != 0;
+        job->depth = out[0] != 0;
+        return true;
     }
-    sonde_known_refresh(to);
+    sonde_known_refresh(job->to);
     for (jint i = 0; i < trace.count; i++)
-        if (!(out[i] = sonde_java_word(to, &frames[i])))
-            return 0;
-    return trace.count < 0 ? 0 : (uint32_t)trace.count;
+        if (!(out[i] = sonde_java_word(job->to, &frames[i])))
+            return true;
+    job->depth = trace.count < 0 ? 0 : (uint32_t)trace.count;
+    return job->depth;
+}
+
+// Code of C1's calls a stub out of line, where nothing is known of its frame, and then jumps back
+// to where something is.
+static uintptr_t after_jump(uintptr_t pc)
+{
+    const uint8_t *code = (const uint8_t *)pc;
+    int32_t far;
+    memcpy(&far, code + 1, sizeof far);
+    if (code[0] == 0xe9)
+        return pc + 5 + (uintptr_t)(intptr_t)far;
+    return code[0] == 0xeb ? pc + 2 + (uintptr_t)(intptr_t)(int8_t)code[1] : pc;
+}
+
+static bool is_frame(const uintptr_t *frame, uintptr_t next)
+{
+    return next - (uintptr_t)frame - 1 < LARGEST_VM_FRAME && !(next & 7);
 }
 
 static void below_body(void *arg)
 {
     below_job *job = arg;
     const uintptr_t *frame = job->frame;
+    const void *record;
     for (int i = 0; i < MOST_VM_FRAMES; i++) {
         uintptr_t caller = frame[1], next = frame[0];
         if (caller - vm_from >= vm_to - vm_from) {
-            ucontext_t context;
-            memset(&context, 0, sizeof context);
-            context.uc_mcontext.gregs[REG_RIP] = (greg_t)caller;
-            context.uc_mcontext.gregs[REG_RSP] = (greg_t)(frame + 2);
-            context.uc_mcontext.gregs[REG_RBP] = (greg_t)next;
-            job->depth = walk(job->to, &context);
+            if (walk(job, caller, frame + 2, next))
+                return;
+            // From a stub with a frame of its own?
+            const uintptr_t *stub = (const uintptr_t *)next;
+            if (is_frame(frame, next) && walk(job, after_jump(stub[1]), stub + 2, stub[0]))
+                return;
+            sonde_vm_thread(&record);
+            if (sonde_vm_make_walkable(record, (uintptr_t)job->frame))
+                walk(job, caller, frame + 2, next);
             return;
         }
-        if (next - (uintptr_t)frame - 1 >= LARGEST_VM_FRAME || next & 7)
+        if (!is_frame(frame, next))
             break;
         frame = (const uintptr_t *)next;
     }

@@ -75,9 +75,7 @@ class Story:
         return [table[:, i] for i in range(6)]
 
     def replay(self) -> Replay:
-        return Replay(
-            self.made_of, self.processes, self.whole, woken_unseen=self.woken_unseen
-        )
+        return Replay(self.made_of, self.processes, self.whole, woken_unseen=self.woken_unseen)
 
     def found(self, *, shuffled: bool = False) -> Contentions:
         replay = self.replay()

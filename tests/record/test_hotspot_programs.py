@@ -16,6 +16,7 @@ from launching import PATIENCE_S, TARGETS, clean_environment, must_run
 from serving import Load
 from sonde.recording.tables import Recording
 from sonde.views.locks import locks
+from sonde.views.quality import quality as quality_of
 
 Keep = Callable[[str], Path]
 ClassPath = Callable[[str, str], str]
@@ -26,7 +27,7 @@ EVERYTHING = ("--what", "cpu,locks,objects,threads", "--rate", "5000")
 # More than of the truth programs: these have only started, load classes and allocate all the time.
 UNWALKED = 0.06
 # Of the releases that somebody waited for.
-CHAINS_MISSED = 0.02
+CHAINS_MISSED = 0.05
 
 
 @pytest.fixture(scope="session")
@@ -48,8 +49,8 @@ def check(recording: Recording, *names: str) -> None:
     assert quality["taken"] > 500
     assert quality["garbled_rings"] == 0
     assert quality["undecodable"] < UNWALKED * quality["taken"]
-    chains = quality["owner_chains"]
-    assert quality["owner_chains_missed"] <= max(1, CHAINS_MISSED * chains)
+    chains = quality_of(recording).counters
+    assert chains["owner_chains_missed"] <= max(3, CHAINS_MISSED * chains["owner_chains"])
     for name in names:
         assert any(function.startswith(name) for function in recording.functions.name), name
     view = locks(recording).to_json()

@@ -20,6 +20,9 @@ CHARGED = 0.95
 # Of sampled objects: standard errors that an estimate may be off.
 SIGMAS = 5
 FIRST_WITH_VIRTUAL_THREADS = 21
+# Who lets a lock go to a virtual thread does not tell. Where one takes it again at once, elsewhere,
+# that is known only when the next one begins to wait; seen were 90 to 99 %.
+CHARGED_UNSEEN = 0.85
 
 Record = Callable[..., Run]
 
@@ -105,7 +108,8 @@ def virtual_books(jdk: Jdk, record: Record) -> Books:
     "scenario", ["monitor", "carried", "kernel", "pinned", "one", "crowd", "lock"]
 )
 def test_owners_of_what_virtual_threads_wait_for(virtual_books: Books, scenario: str) -> None:
-    assert not virtual_books.compare(scenario, RECORDED, CHARGED)
+    charged = CHARGED_UNSEEN if scenario == "lock" else CHARGED
+    assert not virtual_books.compare(scenario, RECORDED, charged)
 
 
 def test_virtual_threads_have_their_own_names(virtual_books: Books) -> None:
