@@ -144,7 +144,8 @@ static void begin(JNIEnv *env, jthread thread, jobject object, uint64_t what, ui
     waits.lock = lock;
 }
 
-// Where it cannot leave, which is found out only when it has tried, its carrier sleeps for it.
+// Where it cannot leave, which is found out only when it has tried, its carrier sleeps for it. One
+// that is back may find the monitor taken, and leave again without a word.
 void sonde_lock_carrier_left(void) { waits.lock = 0; }
 
 void sonde_lock_carrier_taken(uint64_t number)

@@ -79,6 +79,7 @@ static bool timed_out(jboolean absolute, jlong time, uint64_t since)
 static void JNICALL on_park(JNIEnv *env, jobject self, jboolean absolute, jlong time)
 {
     jthread me = NULL;
+    sonde_lock_carrier_left(); // who parks waits for no monitor
     if (!atomic_load_explicit(&sonde.generation, memory_order_relaxed) ||
         (*sonde_locks_jvmti)->GetCurrentThread(sonde_locks_jvmti, &me) || !me) {
         vm_park(env, self, absolute, time);

@@ -123,19 +123,21 @@ static void ask_holder(JNIEnv *env, jobject blocker, uint64_t lock)
         sonde_event stack = {0};
         uint32_t depth = sonde_stack_of(me, jvmti, holder, &stack);
         jthread after = sonde_park_holder(env, blocker);
-        // Else it let go while it was asked, and is somewhere else by now.
-        if (depth && (*env)->IsSameObject(env, holder, after)) {
-            sonde_lock_event event = {.time = sonde_now(),
-                                      .lock = lock,
-                                      .sequence = sonde_lock_sequence(lock),
-                                      .started = sonde_vm_object_of(env, holder),
-                                      .kind = SONDE_KIND_PARK,
-                                      .holder = id,
-                                      .type = SONDE_LOCK_HELD,
-                                      .flags = stack.flags};
-            sonde_write_lock(me, depth, &event);
-            has_it(lock, id);
+        bool still = depth && (*env)->IsSameObject(env, holder, after);
+        if (!still) { // let go while it was asked, and is somewhere else by now
+            depth = 0;
+            stack.flags = SONDE_UNDECODABLE;
         }
+        sonde_lock_event event = {.time = sonde_now(),
+                                  .lock = lock,
+                                  .sequence = sonde_lock_sequence(lock),
+                                  .started = sonde_vm_object_of(env, holder),
+                                  .kind = SONDE_KIND_PARK,
+                                  .holder = id,
+                                  .type = SONDE_LOCK_HELD,
+                                  .flags = stack.flags};
+        sonde_write_lock(me, depth, &event);
+        has_it(lock, still ? id : 0);
         (*env)->DeleteLocalRef(env, after);
         sonde_leave(me);
     }
