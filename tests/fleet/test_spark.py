@@ -1,0 +1,187 @@
+"""The same expressions on a real cluster: a master and two workers, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.conftest import Fleet
+from sonde.fleet.asked import Question
+from sonde.fleet.engines import Engine, engine
+from sonde.fleet.labels import conditions
+from sonde.fleet.location import located
+from sonde.fleet.report import answer
+
+pyspark = pytest.importorskip("pyspark")
+if shutil.which("java") is None:
+    pytest.skip("no Java to run Spark", allow_module_level=True)
+
+# PySpark 4.3 and pandas 3 have words about each other.
+pytestmark = pytest.mark.filterwarnings("ignore")
+HOME = Path(pyspark.__file__).parent
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Compiling well what runs for a minute takes longer than running it."""
+PATIENCE_S = 90
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("spark")
+    port, page = free_port(), free_port()
+    address = f"spark://127.0.0.1:{port}"
+    environment = os.environ | {
+        "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_WORKER_DIR": str(folder), "SPARK_LOCAL_DIRS": str(folder),
+        "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": BRIEF,
+    }  # fmt: skip
+    start = [HOME / "bin" / "spark-class"]
+    names = "org.apache.spark.deploy"
+    processes = [
+        subprocess.Popen(
+            [*start, f"{names}.master.Master", "--host", "127.0.0.1", "--port", str(port),
+             "--webui-port", str(page)],
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+    ]  # fmt: skip
+    try:
+        _wait(lambda: _alive(page) is not None)
+        processes += [
+            subprocess.Popen(
+                [*start, f"{names}.worker.Worker", address, "--host", "127.0.0.1", "--cores", "1",
+                 "--memory", "1g", "--webui-port", "0"],
+                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        _wait(lambda: _alive(page) == 2)
+        yield address
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+        for process in processes:
+            process.wait(PATIENCE_S)
+
+
+def _alive(page: int) -> int | None:
+    """How many workers the master knows; None: it does not answer yet."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{page}/json/", timeout=5) as told:
+            workers = json.load(told)["workers"]
+    except OSError:
+        return None
+    return sum(worker["state"] == "ALIVE" for worker in workers)
+
+
+def _wait(ready: Any) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not ready():
+        assert time.monotonic() < until, "Spark did not start"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def loopback(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The driver, too, is on no network, and in no hurry to compile."""
+    folder = tmp_path_factory.mktemp("conf")
+    (folder / "spark-defaults.conf").write_text(
+        f"spark.driver.extraJavaOptions {BRIEF}\n"
+        f"spark.executor.extraJavaOptions {BRIEF}\n"
+        "spark.sql.codegen.wholeStage false\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("SPARK_CONF_DIR", str(folder))
+        yield
+
+
+@pytest.fixture(scope="module")
+def engines(cluster: str, loopback: None) -> Iterator[tuple[Engine, Engine]]:
+    with engine("duckdb") as duckdb, engine(cluster) as spark:
+        yield duckdb, spark
+
+
+EVERYTHING = Question()
+SOME = Question(
+    where=tuple(conditions(["version=1", "host!=a", "team=gr*"])), thread="server-1", time="wall"
+)
+# A job on a cluster takes its time: each view is asked once, of everything or of some.
+VIEWS: list[tuple[str, Question, dict[str, Any]]] = [
+    ("flat", EVERYTHING, {}),
+    ("flat", SOME, {}),
+    ("tree", SOME, {"merge_lines": True}),
+    ("lines", EVERYTHING, {}),
+    ("locks", EVERYTHING, {}),
+    ("locks", SOME, {"by": "owner_thread,waiter_function"}),
+    ("threads", EVERYTHING, {}),
+    ("blockers", EVERYTHING, {}),
+    ("outliers", EVERYTHING, {"by": "host"}),
+    ("recordings", SOME, {}),
+    ("diff", EVERYTHING, {"base": conditions(["version=1"]), "new": conditions(["version=2"])}),
+    ("slower", EVERYTHING, {"base": conditions(["version=1"]), "new": conditions(["version=2"])}),
+]
+
+
+def close(one: Any, other: Any) -> None:
+    """The same, but for the last digits of fractions, whose sums depend on their order."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for key, value in one.items():
+            close(value, other[key])
+    elif isinstance(one, list):
+        assert len(one) == len(other)
+        for left, right in zip(one, other, strict=True):
+            close(left, right)
+    elif isinstance(one, float):
+        assert other == pytest.approx(one, rel=1e-9, abs=1e-12)
+    else:
+        assert one == other
+
+
+@pytest.mark.parametrize(
+    ("view", "question", "options"), VIEWS, ids=[f"{i}-{one[0]}" for i, one in enumerate(VIEWS)]
+)
+def test_both_agree(
+    fleet: Fleet,
+    engines: tuple[Engine, Engine],
+    view: str,
+    question: Question,
+    options: dict[str, Any],
+) -> None:
+    location = located(str(fleet.store))
+    duckdb, spark = (
+        answer(location, one, view, question, **options)[0].to_json() for one in engines
+    )
+    close(duckdb, spark)
+    assert duckdb.get("rows") or duckdb.get("nodes")
+
+
+def test_both_agree_on_a_range_of_time(fleet: Fleet, engines: tuple[Engine, Engine]) -> None:
+    location = located(str(fleet.store))
+    rows = answer(location, engines[0], "recordings", Question())[0].rows
+    question = Question(
+        start_ns=rows[-1]["start_ns"] + 50_000_000, end_ns=rows[0]["start_ns"] + 150_000_000
+    )
+    for view in ("locks", "threads"):
+        options = {"by": "kind"} if view == "locks" else {}
+        duckdb, spark = (
+            answer(location, one, view, question, **options)[0].to_json() for one in engines
+        )
+        close(duckdb, spark)
+        assert duckdb["rows"]
