@@ -1,5 +1,7 @@
 """A store of many processes, made of a few real recordings.
 
+    multiplied.py STORE SAMPLES PROCESSES FILE...
+
 Every process made has the threads, contexts, waits and steps of a real one. Its samples are drawn
 from those of the real one: contexts in blocks of neighbours, as programs stay where they are for a
 while, and weights and distances each for itself, so that no compressor finds a recording twice.
@@ -7,6 +9,7 @@ while, and weights and distances each for itself, so that no compressor finds a 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,7 +131,7 @@ def _samples(random: np.random.Generator, of: Seed, count: int, id_: int, base: 
         "context": of.context[rows],
         "weight": weight,
         "state": state,
-        "explained": np.minimum(of.explained[rows], weight),
+        "explained": np.minimum(of.explained[rows], weight),  # or ALL, which is less
     }
     return pa.table(columns, schema=TABLES["samples"])
 
@@ -149,3 +152,8 @@ def _moved(table: pa.Table, name: str, by: int, id_: int, shift: int) -> pa.Tabl
             continue
         table = table.set_column(i, TABLES[name].field(column), pa.array(values))
     return table
+
+
+if __name__ == "__main__":
+    store, samples, processes, *files = sys.argv[1:]
+    print(multiply(Path(store), [Path(file) for file in files], int(samples), int(processes)))

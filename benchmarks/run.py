@@ -26,7 +26,7 @@ import calls
 import continuous
 import cycles
 import evaluation
-import fleet
+import fleet_store
 import hotspot
 import hotspot_locks
 import interpreters
@@ -165,7 +165,7 @@ class Bench:
         continuous.report(section, self.main, 30 if self.quick else 1200, self.scratch)
 
     def fleet(self, section: Section) -> None:
-        fleet.report(section, self.scratch, self.quick)
+        fleet_store.report(section, self.main, self.scratch, self.quick)
 
     def calls(self, section: Section) -> None:
         names = self.programs(list(calls.PROGRAMS), ["richards", "deltablue"])

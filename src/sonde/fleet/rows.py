@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.fleet.hashes import NONE, hashed, numbered, of_contexts, of_function
-from sonde.fleet.schema import METRICS, TABLES
+from sonde.fleet.schema import ALL, METRICS, TABLES
 from sonde.model.contention import blames
 from sonde.model.context_tree import ContextTree
 from sonde.model.lock_kinds import KINDS
@@ -180,6 +180,8 @@ def _samples(recording: Recording, number: int, base: int, context: Ints) -> dic
         samples.time[waited],
         samples.weight[waited],
     )
+    # Most waits are told of as a whole or not at all, and one number takes no room.
+    known[(known > 0) & (known == samples.weight)] = ALL
     order = np.lexsort((samples.time, samples.thread))
     return {
         "thread": numbered(number, samples.thread[order]),

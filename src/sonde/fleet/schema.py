@@ -20,6 +20,8 @@ _METRICS = (
     "run_delay_ns", "voluntary", "involuntary", "migrations", "minor_faults", "major_faults",
     "cycles", "instructions", "cache_misses", "branch_misses",
 )  # fmt: skip
+ALL = -1
+"""In `explained`, of a wait that samples saw: lock events tell of all of it."""
 THIEVES = ("queue", "quota", "hypervisor")
 
 TABLES: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
-from sonde.fleet.schema import METRICS, THIEVES
+from sonde.fleet.schema import ALL, METRICS, THIEVES
 from sonde.model.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
 from sonde.views.threads import METRICS as OTHERS
@@ -72,8 +72,9 @@ def _sampled(asked: Asked) -> tuple[dict[int, int], dict[int, dict[str, int]]]:
     samples = asked.samples
     # A wait that goes over the edge of the range has its share of what is explained.
     whole = samples.ns == samples.weight
-    share = (samples.explained.cast("float64") * samples.ns / samples.weight).round().cast("int64")
-    rest = samples.ns - ibis.ifelse(whole, samples.explained, share)
+    told = ibis.ifelse(samples.explained == ALL, samples.weight, samples.explained)
+    share = (told.cast("float64") * samples.ns / samples.weight).round().cast("int64")
+    rest = samples.ns - ibis.ifelse(whole, told, share)
     rows = (
         samples.mutate(rest=rest)
         .group_by("thread", "state")

@@ -8,8 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+from accuracy import steady
 from markdown import Section, verdict
 from opening import Cost, cost_of, sonde
+from packages import Environment
 from progress import say
 
 SIZES = {1_000_000: 50, 10_000_000: 500, 100_000_000: 5_000}
@@ -34,39 +36,54 @@ QUESTIONS: dict[str, list[str]] = {
 }
 
 
-def seeds(scratch: Path, seconds: float) -> list[Path]:
-    """Real recordings of a program with threads, locks and waits."""
+CPU_PROGRAMS = ("richards", "json", "raytrace")
+FIGHTERS = 50
+"""One process in so many is a program whose threads fight for a lock; the others compute."""
+
+
+def seeds(env: Environment, scratch: Path, seconds: float) -> list[Path]:
+    """Real recordings, as `sonde run` makes them unless told."""
+    commands = [steady(env, name, seconds) for name in CPU_PROGRAMS]
+    commands.append([env.python, str(SHOP), "1", str(seconds)])
     files = []
-    for heavy in (1, 2, 4):
-        file = scratch / f"seed-{heavy}.sonde"
-        command = [sonde(), "run", "-o", str(file), "--what", "cpu,locks,waits,threads", "--",
-                   sys.executable, str(SHOP), str(heavy), str(seconds)]  # fmt: skip
-        subprocess.run(command, capture_output=True, check=True)
-        files.append(file)
+    for number, command in enumerate(commands):
+        say(f"fleet: recording {Path(command[1]).name if number == 3 else CPU_PROGRAMS[number]}")
+        files.append(scratch / f"seed-{number}.sonde")
+        recorded = [sonde(), "run", "-o", str(files[-1]), "--", *command]
+        subprocess.run(recorded, env=env.variables(), capture_output=True, check=True)
     return files
 
 
-def report(section: Section, scratch: Path, quick: bool) -> None:
-    import multiplied
+def multiplied(store: Path, samples: int, processes: int, files: list[Path]) -> tuple[int, float]:
+    """By a process of its own: a child's peak of memory is never below that of its parent."""
+    began = time.perf_counter()
+    command = [sys.executable, str(Path(__file__).with_name("multiplied.py")), str(store)]
+    mixed = [files[i % len(CPU_PROGRAMS)] for i in range(FIGHTERS - 1)] + files[-1:]
+    if processes < FIGHTERS:
+        mixed = files
+    done = subprocess.run(
+        [*command, str(samples), str(processes), *map(str, mixed)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return int(done.stdout), time.perf_counter() - began
 
-    files = seeds(scratch, 3 if quick else 10)
+
+def report(section: Section, env: Environment, scratch: Path, quick: bool) -> None:
+    files = seeds(env, scratch, 3 if quick else 12)
     sizes = QUICK if quick else SIZES
     costs: dict[str, list[Cost]] = {name: [] for name in QUESTIONS}
     storage = []
     for samples, processes in sizes.items():
         store = scratch / "store"
         say(f"fleet: making {samples:,} samples of {processes:,} processes")
-        began = time.perf_counter()
-        size = multiplied.multiply(store, files, samples, processes)
-        made = time.perf_counter() - began
+        size, made = multiplied(store, samples, processes, files)
         whole = sum(file.stat().st_size for file in (store / "samples").rglob("*.parquet"))
         figures = (f"{size / 1e6:.1f}", f"{whole / samples:.2f}", f"{size / samples:.2f}")
         storage.append([f"{samples:,}", f"{processes:,}", *figures, f"{made:.0f}"])
         for name, question in QUESTIONS.items():
             say(f"fleet: {name} of {samples:,}")
-            costs[name].append(
-                cost_of([sonde(), "fleet", "report", str(store), *question, "--json"])
-            )
+            command = [sonde(), "fleet", "report", str(store), *question, "--json"]
+            costs[name].append(cost_of(command))
         shutil.rmtree(store)
     section.table(
         "The store",
