@@ -31,7 +31,7 @@ HOSTS = ("a", "b", "c")
 def fleet(any_python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     folder = tmp_path_factory.mktemp("fleet")
     files = {}
-    for version, heavy in (("1", 1), ("2", 6)):
+    for version, heavy in (("1", 1), ("2", 20)):
         for host in HOSTS:
             name = f"{version}-{host}"
             files[name] = shop(folder / f"{name}.sonde", any_python.path, heavy)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.fleet.contexts import functions_of
 from sonde.fleet.shares import shares
+from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
     from sonde.fleet.asked import Asked
@@ -86,19 +87,19 @@ class Slower:
 
 
 def slower(base: Asked, new: Asked, *, top: int | None = None) -> Slower:
-    of_base, base_count = _groups(base)
-    of_new, new_count = _groups(new)
+    of_base, base_count, base_samples = _groups(base)
+    of_new, new_count, new_samples = _groups(new)
     functions = {one[0]: one[1] for asked in (base, new) for one in _named(asked)}
     none = (0.0, 0.0)
     keys = sorted({*of_base, *of_new})
-    pairs = [
-        (
-            key,
-            _group(*of_base.get(key, none), base_count),
-            _group(*of_new.get(key, none), new_count),
-        )
-        for key in keys
-    ]
+    pairs = []
+    for key in keys:
+        one, other = of_base.get(key, none), of_new.get(key, none)
+        # What both have in common is the share that chance would scatter around.
+        share = (one[0] + other[0]) / max(base_count + new_count, 1)
+        chance = share * (1 - share)
+        before = _group(*one, base_count, chance / max(base_samples, 1))
+        pairs.append((key, before, _group(*other, new_count, chance / max(new_samples, 1))))
     chances = [_chance(before, after) for _, before, after in pairs]
     adjusted = _adjusted(chances)
     rows = [
@@ -117,8 +118,9 @@ def _named(asked: Asked) -> list[tuple[int, dict[str, Any]]]:
     ]
 
 
-def _groups(asked: Asked) -> tuple[dict[int, tuple[float, float]], int]:
-    """By function the sum of its shares and of their squares, and how many processes there are.
+def _groups(asked: Asked) -> tuple[dict[int, tuple[float, float]], int, float]:
+    """By function the sum of its shares and of their squares; how many processes there are, and
+    how many samples each one has on average.
 
     A process in which it was not seen has a share of 0, and adds to neither sum.
     """
@@ -130,16 +132,20 @@ def _groups(asked: Asked) -> tuple[dict[int, tuple[float, float]], int]:
         .to_pyarrow()
         .to_pylist()
     )
-    return {row["function"]: (row["one"], row["squares"]) for row in rows}, count
+    samples = asked.samples
+    taken = int(samples.filter(samples.state == RUNNING).count().to_pyarrow().as_py())
+    found_sums = {row["function"]: (row["one"], row["squares"]) for row in rows}
+    return found_sums, count, taken / max(count, 1)
 
 
-def _group(total: float, squares: float, count: int) -> Group:
+def _group(total: float, squares: float, count: int, sampled: float) -> Group:
+    """`sampled` is the variance that counting samples has: a few processes may happen to agree by
+    more than that, but know no better."""
     if not count:
         return Group(0.0, 0.0, 0)
     mean = total / count
     variance = max(squares - count * mean * mean, 0.0) / (count - 1) if count > 1 else 0.0
-    # What is left of equal shares by rounding is no variance.
-    return Group(mean, variance if variance > 1e-12 * mean * mean else 0.0, count)
+    return Group(mean, max(variance, sampled), count)
 
 
 def _chance(base: Group, new: Group) -> float | None:
@@ -150,7 +156,7 @@ def _chance(base: Group, new: Group) -> float | None:
     from scipy import stats
 
     if not base.variance and not new.variance:
-        return 1.0 if math.isclose(base.mean, new.mean, rel_tol=1e-9) else 0.0
+        return 1.0  # All of the time, or none of it, in both.
     answer = stats.ttest_ind_from_stats(
         base.mean, math.sqrt(base.variance), base.processes,
         new.mean, math.sqrt(new.variance), new.processes, equal_var=False,
