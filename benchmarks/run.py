@@ -23,6 +23,7 @@ from pathlib import Path
 import accuracy
 import attach
 import calls
+import chained
 import continuous
 import cycles
 import evaluation
@@ -60,6 +61,7 @@ PARTS = (
     "continuous",
     "fleet",
     "calls",
+    "chained",
 )
 # Long, and only when asked for.
 APART = ("calls-table",)
@@ -176,6 +178,11 @@ class Bench:
         names = self.programs(["richards", "deltablue", "raytrace", "go"], ["richards"])
         plan = overhead.Plan(2 if self.quick else 6)
         calls.of_parameters(section, self.main, names, plan, 1 if self.quick else 5, self.scratch)
+
+    def chained(self, section: Section) -> None:
+        names = self.programs(["richards", "deltablue", "json", "raytrace", "deep"], ["richards"])
+        seconds, times = (1.0, 2) if self.quick else (2.0, 5)
+        chained.report(section, self.main, names, seconds, times, self.scratch)
 
 
 def options() -> argparse.Namespace:

@@ -27,6 +27,7 @@ int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *fac
     if (error)
         return error;
     sonde_guard_install();
+    sonde_events_install(facts->find_data);
     sonde_trap_install(facts->walk);
     error = sonde_session_start(&link.config, link.memfd);
     *arm = (sonde_arm){0};

@@ -3,6 +3,7 @@
 #ifndef SONDE_JOIN_H
 #define SONDE_JOIN_H
 
+#include "kernel_events.h"
 #include "trap.h"
 
 #include <signal.h>
@@ -10,6 +11,7 @@
 typedef struct {
     uint32_t runtime, version_hex;
     sonde_walk_self *walk;
+    sonde_find_data *find_data; // NULL: this runtime's objects are not found by address
 } sonde_runtime_facts;
 
 // Introduces this process to the recorder that listens at `path` and begins the session; the

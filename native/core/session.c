@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "session.h"
 
+#include "chain.h"
 #include "clock.h"
 #include "hot.h"
 
@@ -185,7 +186,12 @@ sonde_thread *sonde_claim(uint32_t tid)
                                     .size = sonde.config.ring_size,
                                     .head = atomic_load(&slot->head),
                                     .tail = atomic_load(&slot->tail)};
-        thread->armed_by[0] = thread->armed_by[1] = 0;
+        memset(thread->armed_by, 0, sizeof thread->armed_by);
+        memset(thread->used, 0, sizeof thread->used);
+        memset(thread->measures, 0, sizeof thread->measures);
+        thread->counts_use = false;
+        thread->touched = thread->registers = 0;
+        thread->repeats = 0;
         thread->ticked = thread->ticked_cpu = thread->rests_until = thread->handled = 0;
         thread->switches = thread->seen = thread->seen_cpu = 0;
         thread->window = (sonde_window){0};
@@ -298,7 +304,8 @@ static void remember(sonde_thread *thread, uint32_t depth)
 SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
 {
     sonde_slot *slot = thread->slot;
-    uint32_t keep = kept(thread, depth), count = depth - keep;
+    bool chained = event->flags & SONDE_CHAINED;
+    uint32_t keep = chained ? 0 : kept(thread, depth), count = depth - keep;
     size_t size = sizeof(sonde_rec_sample) + count * sizeof(uint64_t);
     sonde_rec_sample *out = sonde_ring_reserve(&thread->ring, size);
     if (!out) { // the previous stack stays the one the recorder knows
@@ -319,7 +326,10 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
     };
     memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
     sonde_ring_commit(&thread->ring, size);
-    remember(thread, depth);
+    if (chained)
+        sonde_chain_told(sonde_stack(thread), depth);
+    else
+        remember(thread, depth);
     slot->taken++;
     if (event->flags & SONDE_UNDECODABLE)
         slot->undecodable++;
@@ -397,4 +407,27 @@ void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags)
     remember(thread, depth);
     sonde_ring_commit(&thread->ring, size);
     thread->slot->calls++;
+}
+
+void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_event *event)
+{
+    bool chained = event->rec.flags & SONDE_CHAINED;
+    uint32_t keep = chained ? 0 : kept(thread, depth), count = depth - keep;
+    size_t size = sizeof *event + count * sizeof(uint64_t);
+    sonde_rec_event *out = sonde_ring_reserve(&thread->ring, size);
+    if (!out) {
+        thread->slot->events_lost++;
+        return;
+    }
+    *out = *event;
+    out->rec.size = (uint32_t)size;
+    out->rec.kind = SONDE_REC_EVENT;
+    out->keep = keep;
+    out->count = count;
+    memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
+    sonde_ring_commit(&thread->ring, size);
+    if (chained)
+        sonde_chain_told(sonde_stack(thread), depth);
+    else
+        remember(thread, depth);
 }

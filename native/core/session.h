@@ -51,7 +51,8 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     bool named; // its slot's thread_object is known
     sonde_ring ring;
     sonde_slot *slot;
-    uint64_t armed_by[2];          // sig_data of the event that samples this thread, by kind
+    // sig_data of the perf event that this thread listens to, by kind; of events by number, too
+    uint64_t armed_by[2 + SONDE_MOST_EVENTS];
     uint64_t entered_cpu, handled; // CPU time when the handler was entered; how many there were
     uint64_t ticked, ticked_cpu;   // time and CPU time at the last tick
     uint64_t seen, seen_cpu;       // the same up to which waits are known
@@ -59,9 +60,16 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t last_pc, last_sp;     // where the last signal interrupted
     uint64_t switches;             // voluntary context switches at the last wait
     sonde_window window;
-    uint32_t depth;  // of the last stack written
-    uint32_t buffer; // which of the two holds it
-    uint64_t deaths; // of sonde_session, when `known` was last right
+    uint8_t measures[SONDE_MOST_EVENTS]; // by what events are measured that were heard of
+    bool counts_use;                     // any of them is, see kernel_events.c
+    uint64_t used[SONDE_MOST_EVENTS];    // of each: what has been told, or was our own doing
+    uint64_t entry[5];                   // by SONDE_MEASURE_*, when this handler was entered
+    uint64_t touched;                    // the address that the last event was about
+    uint64_t registers;                  // at the last event, all of them in one
+    uint32_t repeats;                    // signals of events without an instruction between them
+    uint32_t depth;                      // of the last stack written
+    uint32_t buffer;                     // which of the two holds it
+    uint64_t deaths;                     // of sonde_session, when `known` was last right
     sonde_known known[1u << SONDE_KNOWN_BITS];
     uint64_t frames[2][SONDE_MAX_DEPTH]; // innermost first
     int16_t scratch[SONDE_SCRATCH];      // room for working out a call site
@@ -139,6 +147,7 @@ typedef struct {
     uint32_t span;
     uint64_t thread_object;
     uint8_t state, flags;
+    bool chained; // what is wanted are pairs, if the runtime can, see chain.h
 } sonde_event;
 
 // Writes the stack of `depth` frames that lies in sonde_stack; counts it as lost where it must.
@@ -158,6 +167,9 @@ void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_eve
 
 // Writes that the innermost frame of the stack in sonde_stack was called, in the thread's window.
 void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags);
+
+// Writes that an event was caused by the stack in sonde_stack; the recorder counts the lost ones.
+void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_event *event);
 
 // Writes that an object of that type and size was made by the stack in sonde_stack.
 void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object);

@@ -19,6 +19,7 @@
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
+#define SONDE_MOST_EVENTS 16u
 #define SONDE_NOTES_TID 0xffffffffu // the slot for what is said outside of handlers
 
 enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread is
@@ -34,6 +35,7 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_NO_MORE = 8, // only in the header: the recording is over, leave when you can
     SONDE_WHAT_OBJECTS = 16,
     SONDE_WHAT_CALLS = 32,
+    SONDE_WHAT_CHAINED = 128, // samples tell a function and its caller, not the whole stack
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -57,7 +59,9 @@ typedef struct {
     _Atomic uint32_t notes_lost;    // marks and spans that found no room
     _Atomic uint64_t unwalked[SONDE_UNWALKED]; // stacks that could not be walked, by the runtime's
                                                // own reasons
-    _Alignas(16) _Atomic uint32_t calls;       // of SONDE_CALLS_*
+    _Atomic uint32_t endless; // events that nothing but their own signals causes, bits by number
+    uint32_t pad0;
+    _Alignas(16) _Atomic uint32_t calls; // of SONDE_CALLS_*
     // The recorder's orders, which change while the session runs; on a line that agents only read.
     _Alignas(64) _Atomic uint32_t what; // of SONDE_WHAT_*; 0: a pause
     uint32_t pad;
@@ -66,6 +70,7 @@ typedef struct {
     // much of a thread's CPU time.
     _Atomic uint32_t stride, samples;
     _Atomic uint64_t window_ns;
+    _Atomic uint64_t event_periods[SONDE_MOST_EVENTS]; // of the kernel events, by number
 } sonde_header;
 
 enum {                       // whether calls are counted, sonde_header.calls
@@ -127,6 +132,8 @@ enum { // kinds of records in a ring
     SONDE_REC_OBJECT = 10,
     SONDE_REC_CALL = 15,
     SONDE_REC_WINDOW = 16, // the end of a window; state: of SONDE_WINDOW_*
+    SONDE_REC_EVENT = 13,  // state: the number of the event
+    SONDE_REC_DATA = 14,   // what the last one of this slot touched; state: of SONDE_MEMORY_*
 };
 
 enum { // sonde_rec_sample.state, as in the recording
@@ -138,6 +145,10 @@ enum { // sonde_rec_sample.state, as in the recording
 enum { // sonde_rec_sample.flags
     SONDE_UNDECODABLE = 1,
     SONDE_TRUNCATED = 2,
+    // The frames are pairs of a frame and its depth, innermost first, `keep` is 0, and no record
+    // continues this one. ROOT: the last of them is the outermost there is.
+    SONDE_CHAINED = 4,
+    SONDE_ROOT = 8,
 };
 
 typedef struct { // every record starts so; size is a multiple of 8 and includes this
@@ -257,6 +268,29 @@ typedef struct {
     uint32_t interpreter, pad;
 } sonde_rec_window;
 
+typedef struct { // the kernel or the processor told of an event
+    sonde_rec rec;
+    uint64_t time;
+    uint64_t weight;  // how many; 0: a period's worth
+    uint64_t address; // of the data it is about, 0 if it is about none
+    uint32_t keep, count;
+    uint32_t interpreter;
+    uint32_t span;
+    uint64_t frames[]; // as in sonde_rec_sample
+} sonde_rec_event;
+
+enum { // kinds of memory, as in the recording
+    SONDE_MEMORY_UNKNOWN = 0,
+    SONDE_MEMORY_POOL = 1, // of small objects
+    SONDE_MEMORY_STACK = 2,
+};
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t type;   // as told by SONDE_REC_TYPE, 0 if unknown
+    uint64_t offset; // of the address in the object
+} sonde_rec_data;
+
 enum { // sonde_rec.state of a SONDE_REC_NOTE
     SONDE_NOTE_BEGIN = 1,
     SONDE_NOTE_END = 2,
@@ -332,11 +366,26 @@ typedef struct {
     uint32_t exact_cpu;    // ticks may be missing: every sample is to carry the CPU clock
 } sonde_arm;
 
-// sig_data of the perf events: kind in the low bits, then a number that tells the events of a
-// thread armed twice, then the round of arming (from 1)
+// sig_data of the perf events: kind in the low bits, of an event also its number and by what it is
+// measured, then a number that tells the events of a thread armed twice, then the round of arming
+// (from 1)
 #define SONDE_SIG_CPU 1u
 #define SONDE_SIG_SWITCH 2u
+#define SONDE_SIG_EVENT 3u
+#define SONDE_SIG_WHICH_SHIFT 2
+#define SONDE_SIG_MEASURE_SHIFT 6
+#define SONDE_SIG_MEASURE 7u
 #define SONDE_SIG_KIND 3u
 #define SONDE_SIG_ROUND_SHIFT 40
+
+// Signals do not queue: of many events inside one system call a thread hears once. Where the kernel
+// keeps a count per thread that it gives for little, the weight is the difference in that.
+enum {
+    SONDE_MEASURE_PERIOD = 0,
+    SONDE_MEASURE_MINOR_FAULTS = 1,
+    SONDE_MEASURE_MAJOR_FAULTS = 2,
+    SONDE_MEASURE_FAULTS = 3,
+    SONDE_MEASURE_SWITCHES = 4,
+};
 
 #endif

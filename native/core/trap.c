@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "guard.h"
 #include "hot.h"
+#include "kernel_events.h"
 #include "windows.h"
 
 #include <errno.h>
@@ -61,16 +62,24 @@ static bool is_guarded(uint64_t now)
     return true;
 }
 
-SONDE_HOT static void write_walked(sonde_thread *thread, const ucontext_t *context,
-                                   sonde_event event)
+SONDE_HOT uint32_t sonde_trap_walk(sonde_thread *thread, const ucontext_t *context,
+                                   sonde_event *event)
 {
-    walk_job job = {thread, context, event, 0};
-    if (!is_guarded(event.time) || !sonde_guard_run_unasked(walk_body, &job)) {
+    walk_job job = {thread, context, *event, 0};
+    if (!is_guarded(event->time) || !sonde_guard_run_unasked(walk_body, &job)) {
         atomic_fetch_add(&sonde.header->faults, 1);
         job.event.flags = SONDE_UNDECODABLE;
         job.depth = 0;
     }
-    sonde_write_stack(thread, job.depth, &job.event);
+    *event = job.event;
+    return job.depth;
+}
+
+SONDE_HOT static void write_walked(sonde_thread *thread, const ucontext_t *context,
+                                   sonde_event event)
+{
+    uint32_t depth = sonde_trap_walk(thread, context, &event);
+    sonde_write_stack(thread, depth, &event);
 }
 
 // Reading a thread's CPU clock is a system call, and the dearest part of a sample. A thread whose
@@ -169,7 +178,8 @@ static void find_lost_wait(sonde_thread *thread, const ucontext_t *context, uint
 SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now,
                                   bool stale)
 {
-    sonde_event event = {.time = now, .state = SONDE_RUNNING};
+    sonde_event event = {
+        .time = now, .state = SONDE_RUNNING, .chained = sonde_what() & SONDE_WHAT_CHAINED};
     event.cpu = cpu_at(thread, now, stale || thread->rests_until);
     find_lost_wait(thread, context, now, event.cpu);
     if (event.cpu < thread->rests_until)
@@ -224,6 +234,29 @@ static void count_own_time(sonde_thread *thread)
     thread->entered_cpu = 0;
 }
 
+// One signal of an event that this thread listens to.
+SONDE_HOT static void heard(sonde_thread *thread, const ucontext_t *context,
+                            const sonde_signalled *by, bool late)
+{
+    sonde_events_entered(thread);
+    switch (by->sig_data & SONDE_SIG_KIND) {
+    case SONDE_SIG_CPU:
+        on_cpu_tick(thread, context, by->time, by->stale);
+        if (!late)
+            sonde_events_unheard(thread, context, by->time);
+        break;
+    case SONDE_SIG_SWITCH:
+        if (by->stale)
+            break;
+        atomic_store_explicit(&switches_signal, true, memory_order_relaxed);
+        on_switch(thread, context, by->time);
+        break;
+    default:
+        sonde_on_event(thread, context, by);
+    }
+    sonde_events_left(thread);
+}
+
 SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
 {
     if (info->si_code != TRAP_PERF) {
@@ -239,28 +272,28 @@ SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
         sonde_ring_expect(&thread->ring);
         // A thread born while the recorder armed its parent has an event of its own and an
         // inherited one; the first that fires stays, until threads are armed anew after a pause.
-        uint64_t kind = perf.data & SONDE_SIG_KIND;
-        uint64_t *armed_by = &thread->armed_by[kind == SONDE_SIG_SWITCH];
+        uint64_t *armed_by = &thread->armed_by[sonde_armed_place(perf.data)];
         if (*armed_by >> SONDE_SIG_ROUND_SHIFT != perf.data >> SONDE_SIG_ROUND_SHIFT)
             *armed_by = perf.data;
         // SIGTRAP is blocked in this very handler too: a tick that fell into it comes when we
         // return, at the same instruction, and the stack is as good as ever.
         uint64_t pc = (uint64_t)sonde_context_pc(context), sp = (uint64_t)sonde_context_sp(context);
-        bool stale = (perf.flags & PERF_ASYNC) && (pc != thread->last_pc || sp != thread->last_sp);
+        bool late = perf.flags & PERF_ASYNC;
+        bool stale = late && (pc != thread->last_pc || sp != thread->last_sp);
         thread->last_pc = pc;
         thread->last_sp = sp;
         if (stale)
             atomic_fetch_add(&sonde.header->async, 1);
-        if (*armed_by != perf.data)
+        if (*armed_by != perf.data) {
             thread->slot->duplicate++;
-        else if (kind == SONDE_SIG_CPU)
-            on_cpu_tick(thread, context, now, stale);
-        else if (kind == SONDE_SIG_SWITCH && !stale) {
-            atomic_store_explicit(&switches_signal, true, memory_order_relaxed);
-            on_switch(thread, context, now);
+        } else if ((perf.data & SONDE_SIG_KIND) == SONDE_SIG_EVENT && late && !stale) {
+            // This handler caused it. Whatever we do now may cause another, and so on without end.
+        } else {
+            uint64_t address = (uint64_t)(uintptr_t)info->si_addr;
+            heard(thread, context, &(sonde_signalled){perf.data, address, now, stale}, late);
+            rest(thread, tsc);
+            count_own_time(thread);
         }
-        rest(thread, tsc);
-        count_own_time(thread);
         sonde_leave(thread);
     }
     errno = saved;

@@ -23,6 +23,14 @@ static inline uintptr_t sonde_context_sp(const ucontext_t *context)
 {
     return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
 }
+// A thread whose registers are all the same has not run since.
+static inline uint64_t sonde_context_hash(const ucontext_t *context)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i <= REG_RIP; i++)
+        hash = (hash ^ (uint64_t)context->uc_mcontext.gregs[i]) * 0x9e3779b97f4a7c15u;
+    return hash;
+}
 #else
 #error "tell where this processor keeps the interrupted instruction and stack pointer"
 #endif
@@ -31,6 +39,9 @@ static inline uintptr_t sonde_context_sp(const ucontext_t *context)
 // interpreter of `event`. Runs under the memory guard, in a signal handler.
 typedef uint32_t sonde_walk_self(sonde_thread *thread, const ucontext_t *context,
                                  sonde_event *event);
+
+// Walks the calling thread's stack under the memory guard; one that cannot be walked is flagged.
+uint32_t sonde_trap_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event);
 
 // Takes SIGTRAP. The handler stays for good: a signal still in flight after the events are closed
 // would otherwise kill the target. Signals that are not perf's go to the previous handler.

@@ -9,6 +9,7 @@
 #include "../core/spans.h"
 #include "../core/steer.h"
 #include "calls.h"
+#include "data.h"
 #include "describe.h"
 #include "execs.h"
 #include "locks.h"
@@ -26,7 +27,8 @@ static bool follows_forks;
 
 static int begin(uint32_t reason)
 {
-    sonde_runtime_facts facts = {SONDE_CPYTHON, (uint32_t)Py_Version, sonde_cpython_walk};
+    sonde_runtime_facts facts = {SONDE_CPYTHON, (uint32_t)Py_Version, sonde_cpython_walk,
+                                 sonde_cpython_data};
     sonde_arm arm;
     int error = sonde_join(socket_path, reason, &facts, &arm);
     if (error)

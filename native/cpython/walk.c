@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "walk.h"
 
+#include "../core/chain.h"
 #include "../core/hot.h"
 #include "../core/spans.h"
 #include "callee.h"
@@ -77,15 +78,60 @@ static uint32_t undecodable(sonde_event *event)
 #define FIRST_BITS 8
 #define FIRST_MASK ((1u << FIRST_BITS) - 1)
 
+// How deep a frame lies: bytes from the bottom of the thread's stack of frames, which is a list of
+// chunks. Generators have their frames elsewhere; one lies where the next frame would.
+typedef struct {
+    const _PyStackChunk *chunk;
+    uint64_t below; // bytes in the chunks before this one
+    uint64_t depth; // of the last frame that was asked for
+} depth_t;
+
+static uint64_t depth_in(const depth_t *at, const void *address)
+{
+    return at->below + (uint64_t)((uintptr_t)address - (uintptr_t)at->chunk);
+}
+
+static depth_t depth_begin(const PyThreadState *state)
+{
+    depth_t at = {state->datastack_chunk, 0, 0};
+    if (!at.chunk)
+        return at;
+    for (const _PyStackChunk *c = at.chunk->previous; c; c = c->previous)
+        at.below += c->size;
+    at.depth = depth_in(&at, state->datastack_top);
+    return at;
+}
+
+static uint64_t depth_of(depth_t *at, const frame_t *f)
+{
+    if (f->owner != FRAME_OWNED_BY_THREAD)
+        return at->depth;
+    while (at->chunk && ((uintptr_t)f < (uintptr_t)at->chunk ||
+                         (uintptr_t)f - (uintptr_t)at->chunk >= at->chunk->size)) {
+        at->chunk = at->chunk->previous;
+        if (at->chunk)
+            at->below -= at->chunk->size;
+    }
+    if (at->chunk)
+        at->depth = depth_in(at, f);
+    return at->depth;
+}
+
 // `own`: the frames are the calling thread's, whole and alive. Then a code object that is known is
 // one still (its death is counted), and nothing of it needs to be looked at again: its memory is
 // cold, and a deep stack would wait for each.
 static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
                                                            PyThreadState *state, frame_t *f,
-                                                           sonde_event *event, bool own)
+                                                           sonde_event *event, bool own,
+                                                           bool chained)
 {
     uint64_t *out = sonde_stack(thread);
-    uint32_t depth = 0;
+    uint32_t depth = 0, told = 0;
+    depth_t lies = {0};
+    if (chained) {
+        event->flags |= SONDE_CHAINED;
+        lies = depth_begin(state);
+    }
     event->interpreter = (uint32_t)state->interp->id;
     // Was the frame above this one called by C code? Above the top frame there is nothing else.
     bool calls_c = true;
@@ -125,10 +171,11 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
             continue;
         root = f;
         root_code = code;
-        if (depth + 2 > SONDE_MAX_DEPTH) {
+        if (depth + (chained ? 4 : 2) > SONDE_MAX_DEPTH) {
             event->flags |= SONDE_TRUNCATED;
             break;
         }
+        uint64_t lying = chained ? depth_of(&lies, f) : 0;
         if (!id) {
             if (!(id = sonde_describe_code(thread, code)))
                 return undecodable(event);
@@ -138,11 +185,20 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         }
         if (calls_c) {
             uint64_t native = sonde_callee(thread, f, code, id, index);
-            if (native)
+            if (native) {
                 out[depth++] = native;
+                if (chained)
+                    out[depth++] = lying;
+            }
         }
         calls_c = frame_is_entry(f);
         out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
+        if (chained) {
+            out[depth++] = lying;
+            // What the thread is called, its outermost frame tells.
+            if (++told > 1 && thread->named && sonde_chain_is_known(out[depth - 2], lying))
+                return depth;
+        }
     }
     // A generator that yields is cut off from its caller some instructions before the caller is the
     // current frame again (seen on 3.11 and 3.12): its own frames alone are a stack that never was.
@@ -150,9 +206,12 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     whole = whole && (!root || root->owner != FRAME_OWNED_BY_GENERATOR || root->previous ||
                       state->cframe->previous == &state->root_cframe);
 #endif
-    if (!whole && !event->flags)
+    const uint8_t cut = SONDE_UNDECODABLE | SONDE_TRUNCATED;
+    if (!whole && !(event->flags & cut))
         return undecodable(event);
-    if (root && !event->flags) {
+    if (chained && !(event->flags & cut))
+        event->flags |= SONDE_ROOT;
+    if (root && !(event->flags & cut)) {
         if (event->tid)
             event->thread_object = sonde_thread_object(thread, root, root_code);
         else if (!thread->named) {
@@ -170,14 +229,16 @@ SONDE_HOT uint32_t sonde_cpython_walk(sonde_thread *thread, const ucontext_t *co
     if (!state) // a thread Python does not know: it has time, but no frames
         return 0;
     frame_t *top;
-    return top_frame(state, context, &top) ? walk(thread, state, top, event, true)
-                                           : undecodable(event);
+    if (!top_frame(state, context, &top))
+        return undecodable(event);
+    return event->chained ? walk(thread, state, top, event, true, true)
+                          : walk(thread, state, top, event, true, false);
 }
 
 uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event)
 {
     frame_t *top;
-    return top_frame(state, NULL, &top) ? walk(thread, state, top, event, false)
+    return top_frame(state, NULL, &top) ? walk(thread, state, top, event, false, false)
                                         : undecodable(event);
 }
 

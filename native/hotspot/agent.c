@@ -44,7 +44,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     if (!watches_forks)
         watches_forks = pthread_atfork(NULL, NULL, forked_child) == 0;
     error = sonde_events_start(env);
-    sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk};
+    sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk, NULL};
     sonde_arm arm;
     sonde_methods_forget();
     if (!error)

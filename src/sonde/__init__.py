@@ -36,9 +36,9 @@ _INSIDE = ("mark", "pause", "resume", "span")
 def open(path: str | PathLike[str]) -> OpenedRecording:  # noqa: A001
     """Read a recording: its tables, and the views on them as methods."""
     from sonde.opened import OpenedRecording
-    from sonde.recording.reader import read
+    from sonde.views.chained import open_recording
 
-    return OpenedRecording(read(path))
+    return OpenedRecording(open_recording(path))
 
 
 def __getattr__(name: str) -> Any:

@@ -31,6 +31,15 @@ export default function record(): () => void {
       { stdio: ["ignore", "ignore", "pipe"] },
     );
   }
+  // More who want to run than there are processors: each thread loses something.
+  execFileSync(
+    SONDE,
+    ["run", "--what", "cpu,threads", "--no-children", "-o"].concat(
+      join(made, "rivals.sonde"),
+      join(ROOT, "ui/e2e/rivals.py"),
+    ),
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
   execFileSync(
     join(ROOT, ".venv/bin/python"),
     [join(ROOT, "tests/web/made.py"), made],

@@ -157,3 +157,22 @@ test("what is under the pointer is told", async ({ page, served }) => {
   }
   throw new Error("nothing was told anywhere along the first lane");
 });
+
+test("what others took, as the report tells it", async ({ page, served }) => {
+  await open(page, await served("rivals"), "timeline");
+  await lanes(page);
+  const [told] = report("rivals", "threads").rows;
+  const taken = Object.values(told.taken_ns as Record<string, number>).reduce(
+    (a, b) => a + b,
+    0,
+  );
+  expect(taken).toBeGreaterThan(0);
+  const heads = page.locator(".for-readers thead th");
+  await expect(heads.last()).toHaveText("taken by others");
+  const cell = page.locator(".for-readers tbody tr td").last();
+  expect(Number(await cell.getAttribute("data-ns"))).toBe(taken);
+  await expect(page.getByText("taken by others while it could run")).toBeVisible();
+  const { x, y } = await at(page, 0, 60);
+  await page.mouse.click(x - 100, y);
+  await expect(page.locator(".taken")).toContainText("others ran");
+});

@@ -21,7 +21,8 @@ Rate = Annotated[
 What = Annotated[
     str,
     typer.Option(
-        metavar="LIST", help="What to record, of: cpu, locks, waits, threads, objects, calls."
+        metavar="LIST",
+        help="What to record, of: cpu, locks, waits, threads, objects, calls, event:NAME[@PERIOD].",
     ),
 ]
 Ticks = Annotated[
@@ -33,6 +34,14 @@ Stride = Annotated[
 ]
 Samples = Annotated[
     int | None, typer.Option(metavar="N", help="Of calls: count so many in a window (32).")
+]
+Stacks = Annotated[
+    str,
+    typer.Option(
+        metavar="KIND",
+        help="whole, or chained: samples tell a function and its caller only, which is cheaper "
+        "where stacks are deep; the tree is put together from them.",
+    ),
 ]
 Sampler = Annotated[
     str,

@@ -1,4 +1,4 @@
-"""The value of --sampler."""
+"""The values of --sampler and --stacks."""
 
 from __future__ import annotations
 
@@ -11,3 +11,11 @@ def check_sampler(name: str) -> str:
     if name != "auto" and name not in SAMPLERS:
         raise UsageError(f"there is no sampler {name!r}; there are: auto, {', '.join(SAMPLERS)}")
     return name
+
+
+def check_stacks(kind: str) -> str:
+    from sonde.record.conduct import STACKS
+
+    if kind not in STACKS:
+        raise UsageError(f"--stacks takes one of {', '.join(STACKS)}, not {kind!r}")
+    return kind

@@ -42,12 +42,22 @@ Taken = Annotated[
         help="Count what others took of the running time: queue, quota, hypervisor or all.",
     ),
 ]
+Event = Annotated[
+    str | None,
+    typer.Option("--event", metavar="NAME", help="Count events of this name instead of time."),
+]
 MergeLines = Annotated[
     bool, typer.Option("--merge-lines", help="One node per function, whichever lines ran.")
 ]
 
 
-def time_of(running: bool, waiting: bool, wall: bool, taken: str | None = None) -> Time | None:
+def time_of(
+    running: bool,
+    waiting: bool,
+    wall: bool,
+    taken: str | None = None,
+    event: str | None = None,
+) -> Time | None:
     """The time asked for, None if none was."""
     options: list[tuple[bool, Time]] = [
         (running, "running"),
@@ -56,6 +66,8 @@ def time_of(running: bool, waiting: bool, wall: bool, taken: str | None = None) 
         (taken is not None, "taken"),
     ]
     asked = [time for given, time in options if given]
+    if asked and event is not None:
+        raise UsageError(f"--{asked[0]} and --event exclude each other")
     if len(asked) > 1:
         raise UsageError(f"--{asked[0]} and --{asked[1]} exclude each other")
     return asked[0] if asked else None
@@ -71,13 +83,14 @@ def selection_of(
     span: str | None = None,
     end_option: str = "--to",
     taken: str | None = None,
+    event: str | None = None,
 ) -> Selection:
     pid = whole("--process", process, "a process id")
     start_s, end_s = seconds("--from", start), seconds(end_option, end)
     from sonde.views.selection import select
 
     thief = None if taken == "all" else taken
-    return select(time or "running", thread, pid, start_s, end_s, span, thief)
+    return select(time or "running", thread, pid, start_s, end_s, span, thief, event)
 
 
 def whole(option: str, text: str | None, meaning: str) -> int | None:

@@ -24,11 +24,12 @@ from sonde.cli._recording import (
     Sampler,
     Samples,
     Seconds,
+    Stacks,
     Stride,
     Ticks,
     What,
 )
-from sonde.cli._sampler import check_sampler
+from sonde.cli._sampler import check_sampler, check_stacks
 from sonde.cli._select import seconds as number
 from sonde.cli._select import whole
 from sonde.errors import SondeError, UsageError
@@ -61,6 +62,7 @@ def attach(
     rate: Rate = 1000,
     what: What = "cpu,locks",
     sampler: Sampler = "auto",
+    stacks: Stacks = "whole",
     mode: ModeName = "normal",
     limit: Limit = None,
     rotate: Rotate = None,
@@ -130,6 +132,7 @@ def attach(
         what=kinds,
         rate=checked,
         sampler=sampled_by,
+        stacks=check_stacks(stacks),
         children=not no_children,
         calls=calls,
         attached=True,

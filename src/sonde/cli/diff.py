@@ -50,11 +50,11 @@ def diff(
     rows = whole("--top", top, "a number of rows")
     selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
 
-    from sonde.recording.reader import read
+    from sonde.views.chained import open_recording
     from sonde.views.diff import diff as compared
 
     with working(f"reading {base} and {new}"):
-        recordings = [read(file) for file in (base, new)]
+        recordings = [open_recording(file) for file in (base, new)]
         result = compared(recordings[0], recordings[1], selection, top=rows)
     if as_json:
         print(json.dumps(result.to_json(), separators=(",", ":")))

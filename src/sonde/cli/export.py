@@ -80,10 +80,10 @@ def export(
     if in_folder and out == STDOUT:
         raise UsageError(f"{to} is a folder of files; name it with -o OUT")
 
-    from sonde.recording.reader import read
+    from sonde.views.chained import open_recording
 
     with working(f"reading {file}"):
-        recording = read(file)
+        recording = open_recording(file)
     for warning in recording.warnings:
         print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
     if in_folder:

@@ -13,6 +13,7 @@ import typer
 from sonde.cli._progress import working
 from sonde.cli._select import (
     End,
+    Event,
     MergeLines,
     Process,
     Running,
@@ -35,11 +36,10 @@ if TYPE_CHECKING:
 
 VIEWS = (
     "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
-    "threads", "spans",
-    "quality",
+    "threads", "spans", "events", "data", "quality",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
-"""The views that count running, waiting or wall time, as asked."""
+"""The views that count running, waiting or wall time, or events, as asked."""
 OF_LOCKS = ("locks", "lock-table", "waits")
 
 
@@ -66,6 +66,7 @@ def report(
     waiting: Waiting = False,
     wall: Wall = False,
     taken: Taken = None,
+    event: Event = None,
     merge_lines: MergeLines = False,
     by: Annotated[
         str | None,
@@ -74,7 +75,14 @@ def report(
             metavar="ASPECTS",
             help="Of locks: split the waiting by these, in this order: kind, lock, waiter_thread, "
             "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain. "
-            "Of objects: class, site or context. Of calls: edge or context.",
+            "Of objects: class, site or context. Of calls: edge or context. "
+            "Of data: memory, type, offset, function, context.",
+        ),
+    ] = None,
+    ratio: Annotated[
+        str | None,
+        typer.Option(
+            "--ratio", metavar="A/B", help="Of events: how many A there are per B, or per cpu."
         ),
     ] = None,
     at: Annotated[
@@ -97,16 +105,22 @@ def report(
       sonde report app.sonde objects --by site
       sonde report 'app.*.sonde' flat
       sonde report app.sonde calls --top 10
+      sonde report app.sonde tree --event page-faults
+      sonde report app.sonde events --ratio cycles/instructions
     """
     files, view = _files_and_view(files)
     rows = whole("--top", top, "a number of rows")
-    time = time_of(running, waiting, wall, taken)
+    time = time_of(running, waiting, wall, taken, event)
     if time is not None and view not in OF_TIME:
         raise UsageError(f"--{time} is for the views {', '.join(OF_TIME)}, not for {view}")
     if merge_lines and view != "tree":
         raise UsageError(f"--merge-lines is for the view tree, not for {view}")
-    if by is not None and view not in ("locks", "objects", "calls"):
-        raise UsageError(f"--by is for the views locks, objects and calls, not for {view}")
+    if event is not None and view not in (*OF_TIME, "data"):
+        raise UsageError(f"--event is for the views {', '.join(OF_TIME)}, data, not for {view}")
+    if by is not None and view not in ("locks", "objects", "calls", "data"):
+        raise UsageError(f"--by is for the views locks, objects, calls and data, not for {view}")
+    if ratio is not None and view != "events":
+        raise UsageError(f"--ratio is for the view events, not for {view}")
     if at is not None and view != "waits":
         raise UsageError(f"--at is for the view waits, not for {view}")
     moment = seconds("--at", at)
@@ -114,15 +128,15 @@ def report(
         raise UsageError(f"--at takes a second of the recording, not {at!r}")
     if view == "waits" and (start is not None or end is not None):
         raise UsageError("waits is of one moment: choose it with --at, not with --from and --to")
-    selection = selection_of(time, thread, process, start, end, span=span, taken=taken)
+    selection = selection_of(time, thread, process, start, end, span=span, taken=taken, event=event)
     if view == "quality" and (selection.narrowed or rows is not None):
         raise UsageError("quality is of the whole recording and takes no choice of a part")
 
-    from sonde.recording.reader import read, read_parts
+    from sonde.views.chained import open_recording
 
     with working(f"reading {files[0]}"):
-        recording = read(files[0]) if len(files) == 1 else read_parts(files)
-        result = _view(recording, view, selection, merge_lines, rows, by, moment)
+        recording = open_recording(*files)
+        result = _view(recording, view, selection, merge_lines, rows, by, moment, ratio)
     if as_json:
         # In one piece: json.dump goes through Python for every value, dumps does not.
         print(json.dumps(result.to_json(), separators=(",", ":")))
@@ -148,6 +162,7 @@ def _view(
     top: int | None,
     by: str | None,
     at: float | None,
+    ratio: str | None,
 ) -> Any:
     if view == "tree":
         from sonde.views.tree import tree
@@ -189,6 +204,14 @@ def _view(
         from sonde.views.spans import spans
 
         return spans(recording, selection, top=top)
+    if view == "events":
+        from sonde.views.events import events
+
+        return events(recording, selection, ratio=ratio, top=top)
+    if view == "data":
+        from sonde.views.data import DEFAULT_BY, data
+
+        return data(recording, selection, by=DEFAULT_BY if by is None else by.split(","), top=top)
     if view == "quality":
         from sonde.views.quality import quality
 
@@ -223,7 +246,17 @@ def _print(
     options: dict[str, Any] = {}
     if view == "summary":
         options["path"] = recording.path
-    elif view in ("flat", "lines", "threads", "spans", "objects", "calls", *OF_LOCKS):
+    elif view in (
+        "flat",
+        "lines",
+        "threads",
+        "spans",
+        "objects",
+        "calls",
+        "events",
+        "data",
+        *OF_LOCKS,
+    ):
         options["top"] = top
     if view == "lines":
         options["recorded"] = recording.target.get("started")
@@ -253,6 +286,9 @@ def _no_calls(recording: Recording) -> str:
 
 def _nothing(recording: Recording, selection: Selection) -> str:
     """Why there is no time to show, and what would give some."""
+    if selection.event is not None:
+        where = " in this part of the recording" if selection.narrowed else ""
+        return f"There were no {selection.event}{where}."
     if selection.narrowed:
         return f"No {selection.time} time in this part of the recording."
     if selection.time == "waiting" and not (recording.samples.state != 0).any():

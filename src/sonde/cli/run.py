@@ -22,11 +22,12 @@ from sonde.cli._recording import (
     Sampler,
     Samples,
     Seconds,
+    Stacks,
     Stride,
     Ticks,
     What,
 )
-from sonde.cli._sampler import check_sampler
+from sonde.cli._sampler import check_sampler, check_stacks
 from sonde.cli._select import seconds, whole
 from sonde.errors import UsageError
 
@@ -42,6 +43,7 @@ def run(
     rate: Rate = 1000,
     what: What = "cpu,locks",
     sampler: Sampler = "auto",
+    stacks: Stacks = "whole",
     mode: ModeName = "normal",
     limit: Limit = None,
     rotate: Rotate = None,
@@ -105,6 +107,7 @@ def run(
             what=kinds,
             rate=checked,
             sampler=check_sampler(sampler),
+            stacks=check_stacks(stacks),
             children=not no_children,
             mode=kept,
             budget=share,

@@ -78,11 +78,11 @@ def view(
 
     built()  # If there is none, say so before a long read.
     bundles: list[Bundle] = []
-    from sonde.recording.reader import read
+    from sonde.views.chained import open_recording
 
     for name in files:
         with working(f"reading {name}"):
-            recording = read(name)
+            recording = open_recording(name)
         for warning in recording.warnings:
             print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
         bundles.append(Bundle(recording, sources=html is None or with_source))

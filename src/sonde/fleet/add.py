@@ -9,7 +9,7 @@ from sonde.errors import SondeError
 from sonde.fleet import parts
 from sonde.fleet.labels import labels_of
 from sonde.fleet.rows import rows_of
-from sonde.recording.reader import read
+from sonde.views.chained import open_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ def add(location: Location, files: Sequence[str], told: Mapping[str, str]) -> It
     """Adds recordings one by one; each is in the store, and whole, when it is given back."""
     store = parts.looked_at(location, must_exist=False)
     for number, file in enumerate(files):
-        recording = read(file)
+        recording = open_recording(file)
         try:
             yield add_one(location, recording, told, store=store)
         except OSError as error:

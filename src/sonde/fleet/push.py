@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sonde.errors import SondeError
 from sonde.fleet.labels import labels_of
-from sonde.recording.reader import read
+from sonde.views.chained import open_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,7 +82,7 @@ def push(
     now: Callable[[], float] = time.monotonic,
 ) -> None:
     """Sends one recording, trying again for a while."""
-    recording = read(file)
+    recording = open_recording(file)
     labels = labels_of(recording, told)
     until, pause = now() + patience_s, FIRST_PAUSE_S
     while True:

@@ -13,7 +13,8 @@ import time
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from . import perf, shm
+from . import kernel_events, perf, shm
+from .kernel_events import KernelEvent
 
 SAMPLERS = ("perf", "perf-user", "reader", "cross-core", "remote")
 
@@ -26,6 +27,11 @@ class Armed:
     why_not_better: str | None
     wait_signals: bool
     events: list[int] = field(default_factory=list)
+    counters: dict[int, int] = field(default_factory=dict)
+    """The number of the kernel event that a descriptor counts."""
+    counted: dict[int, int] = field(default_factory=dict)
+    """How many there were of each, of all targets, on the descriptors that are closed."""
+    why_no_events: str | None = None
     baseline: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Per thread that lived before: the time it was armed and its CPU time then."""
 
@@ -37,7 +43,20 @@ class Armed:
 
     def close(self) -> None:
         while self.events:
-            os.close(self.events.pop())
+            self._close(self.events.pop())
+
+    def close_event(self, which: int) -> None:
+        """Only the kernel event with that number."""
+        for fd in [fd for fd, number in self.counters.items() if number == which]:
+            self.events.remove(fd)
+            self._close(fd)
+
+    def _close(self, fd: int) -> None:
+        which = self.counters.pop(fd, None)
+        if which is not None:
+            count = int.from_bytes(os.read(fd, 8), "little")
+            self.counted[which] = self.counted.get(which, 0) + count
+        os.close(fd)
 
 
 class Arming:
@@ -46,13 +65,17 @@ class Arming:
     def __init__(self, period_ns: int, wanted: str = "auto") -> None:
         self.period = period_ns
         self._cpu, self._waits = True, False
+        self._events: dict[int, KernelEvent] = {}
+        self.counted: dict[int, int] = {}
+        """How many of each kernel event there were, by its number."""
         self._first = 0 if wanted == "auto" else SAMPLERS.index(wanted)
         self._wanted = wanted
         self._number = self._round = 0
 
-    def captures(self, what: Container[str]) -> None:
-        """What the events opened from now on are for."""
+    def captures(self, what: Container[str], events: dict[int, KernelEvent]) -> None:
+        """What is opened from now on is for."""
         self._cpu, self._waits = "cpu" in what, "waits" in what
+        self._events = events
 
     def arm(self, pid: int, but: Container[int] = ()) -> Armed:
         """All threads of a process; `but` are the agent's own."""
@@ -64,7 +87,7 @@ class Arming:
             if perf.kernel_version() < perf.SIGTRAP_SAFE_FROM:
                 reasons.append("kernels before 5.18 may kill a thread that blocks SIGTRAP")
                 break
-            armed = Armed(sampler, None, False)
+            armed = Armed(sampler, None, False, counted=self.counted)
             try:
                 self._arm_threads(pid, armed, but)
             except OSError as error:
@@ -82,6 +105,8 @@ class Arming:
 
     def _unsignalled(self, pid: int, sampler: str, why: str | None) -> Armed:
         armed = Armed(sampler, why, False)
+        if self._events:
+            armed.why_no_events = why
         for tid in _threads(pid):
             armed.baseline[tid] = _now_and_cpu(pid, tid)
         return armed
@@ -97,28 +122,42 @@ class Arming:
             for tid in new:
                 done.add(tid)
                 try:
-                    armed.events += self._events(tid, armed)
+                    self._arm_thread(tid, armed)
                 except ProcessLookupError:
                     continue
                 armed.baseline[tid] = _now_and_cpu(pid, tid)
 
-    def _events(self, tid: int, armed: Armed) -> list[int]:
+    def _arm_thread(self, tid: int, armed: Armed) -> None:
         user_only = armed.sampler == "perf-user"
         self._number += 1
         number = self._round << shm.SIG_ROUND_SHIFT | self._number << shm.SIG_NUMBER_SHIFT
-        events = []
         if self._cpu:
-            period = self.period
-            events.append(
+            armed.events.append(
                 perf.open_event(
-                    tid, perf.TASK_CLOCK, period, number | shm.SIG_CPU, exclude_kernel=user_only
+                    tid,
+                    perf.TASK_CLOCK,
+                    self.period,
+                    number | shm.SIG_CPU,
+                    exclude_kernel=user_only,
                 )
             )
         # Switches happen inside the kernel: an event that excludes it never sees one.
         if self._waits and not user_only:
-            events.append(perf.open_event(tid, perf.CONTEXT_SWITCHES, 1, number | shm.SIG_SWITCH))
+            armed.events.append(
+                perf.open_event(tid, perf.CONTEXT_SWITCHES, 1, number | shm.SIG_SWITCH)
+            )
             armed.wait_signals = True
-        return events
+        for which, event in self._events.items():
+            data = number | shm.SIG_EVENT | which << shm.SIG_WHICH_SHIFT
+            try:
+                fd = event.open(tid, data, exclude_kernel=user_only)
+            except ProcessLookupError:
+                raise
+            except OSError as error:
+                armed.why_no_events = kernel_events.refusal(event, error)
+                continue
+            armed.events.append(fd)
+            armed.counters[fd] = which
 
 
 def _joined(reasons: list[str]) -> str | None:

@@ -8,13 +8,14 @@ what was not captured for a while counts for no thread.
 from __future__ import annotations
 
 import time
-from collections.abc import Container
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from sonde.errors import SondeError
 
-from . import shm
+from . import kernel_events, shm
 from .arming import Arming
+from .kernel_events import KernelEvent
 
 if TYPE_CHECKING:
     from sonde.recording.writer import Writer
@@ -34,6 +35,17 @@ _BITS = {
     "threads": 0,
 }
 
+_NO_END = "the signals that tell of it cause it themselves; it was not recorded any longer"
+
+
+def _bits(what: Iterable[str]) -> int:
+    """Kernel events have none: the agent tells what its threads are signalled."""
+    return sum(_BITS.get(kind, 0) for kind in what)
+
+
+STACKS = ("whole", "chained")
+"""What a sample tells: all calls, or a function and its caller, at which depth."""
+
 
 class Conduct:
     def __init__(
@@ -43,6 +55,7 @@ class Conduct:
         self._roster = roster
         self._steering = steering
         self.rate: int = config["rate"]
+        self._chained = shm.WHAT_CHAINED if config.get("stacks") == "chained" else 0
         self._began_with = frozenset(config["what"])
         # Whatever else is asked for, samples of running code are taken from the beginning.
         self.what = self._began_with | {"cpu"}
@@ -50,7 +63,11 @@ class Conduct:
         """When it began."""
         self._paused_ns = 0
         self._arming = Arming(self.period, config.get("sampler", "auto"))
-        self._arming.captures(self.what)
+        self._events: dict[str, tuple[int, KernelEvent]] = {}
+        """By what was asked for: the number of the event, which is its row too."""
+        self._periods: dict[int, int] = {}
+        self._endless: set[int] = set()
+        self._arming.captures(self.what, self._wanted_events(self.what))
         self.longest_period = self.period
 
     @property
@@ -70,12 +87,13 @@ class Conduct:
 
     def hooks(self) -> int:
         """What an agent that comes now is to prepare for: it cannot be asked to later."""
-        return sum(_BITS[kind] for kind in self.what | self._began_with)
+        return _bits(self.what | self._began_with) | self._chained
 
     def order(self, target: TargetProcess) -> None:
         """Tells one agent what is captured now."""
-        bits = 0 if self.paused else sum(_BITS[kind] for kind in self.what)
+        bits = 0 if self.paused else _bits(self.what) | self._chained
         target.order(bits, self.period)
+        target.set_event_periods(self._periods)
         target.captures(None if self.paused else self.what)
 
     def arm(self, target: TargetProcess) -> Armed:
@@ -92,7 +110,7 @@ class Conduct:
         """Samples a process again whose events were closed."""
         if self.paused or target.armed is None or target.armed.events:
             return
-        target.order(sum(_BITS[kind] for kind in self.what), self.period)
+        target.order(_bits(self.what) | self._chained, self.period)
         why = target.armed.why_not_better or ""
         try:
             if target.armed.sampler == "remote":
@@ -101,6 +119,7 @@ class Conduct:
                 target.armed = self._arming.arm(target.pid, self._steering.threads_of(target.pid))
         except OSError:  # it is gone, as we are about to hear
             return
+        target.set_event_periods(self._periods)
         target.captures(self.what)
 
     # ---- orders
@@ -141,6 +160,9 @@ class Conduct:
     def renew(self) -> None:
         """A part begins, in which only the present rate has been."""
         self.longest_period = self.period
+        self._arming.counted.clear()
+        for _, event in self._events.values():
+            self._writer.append("events", event.name, event.period)
 
     # ---- what is captured, and how often
 
@@ -159,9 +181,9 @@ class Conduct:
             if target.armed is not None:
                 target.armed.baseline = baseline
 
-    def set_what(self, what: Container[str]) -> None:
+    def set_what(self, what: Iterable[str]) -> None:
         """Captures this from now on; a sentence where it cannot be."""
-        wanted = frozenset(kind for kind in _BITS if kind in what)
+        wanted = frozenset(what)
         if "locks" in wanted and "locks" not in self._began_with:
             raise SondeError(
                 "locks cannot be switched on: the session began without them, and their hooks are "
@@ -181,8 +203,53 @@ class Conduct:
         if "locks" in wanted and samplers == {"remote"}:
             raise SondeError("locks cannot be recorded: no agent is in the target")
         self.what = wanted
-        self._arming.captures(wanted)
+        self._arming.captures(wanted, self._wanted_events(wanted))
         self._all_anew()
+
+    # ---- kernel events
+
+    def _wanted_events(self, what: Iterable[str]) -> dict[int, KernelEvent]:
+        for kind in sorted(what):
+            if not kernel_events.is_event(kind) or kind in self._events:
+                continue
+            if len(self._events) == kernel_events.MOST:
+                raise SondeError(f"a recording holds at most {kernel_events.MOST} events")
+            event = kernel_events.parse(kind)
+            row = self._writer.append("events", event.name, event.period)
+            self._events[kind] = (row, event)
+            self._periods[row] = event.period
+        found = dict(self._events[kind] for kind in what if kind in self._events)
+        return {row: event for row, event in found.items() if row not in self._endless}
+
+    def close_endless(self, target: TargetProcess) -> None:
+        """Events that a target's own signals cause would hold its threads for ever."""
+        endless = target.endless()
+        for number in [row for row, _ in self._events.values() if endless >> row & 1]:
+            if target.armed is not None:
+                target.armed.close_event(number)
+            if number not in self._endless:
+                self._endless.add(number)
+                self._arming.captures(self.what, self._wanted_events(self.what))
+
+    def event_facts(self, facts: dict[str, Any]) -> None:
+        """Makes what targets counted of kernel events a list of them, where there are any."""
+        told = []
+        for row, event in self._events.values():
+            why = _NO_END if row in self._endless else None
+            for target in self._roster:
+                if target.armed is not None:
+                    why = why or target.armed.why_no_events
+            told.append(
+                {
+                    "name": event.name,
+                    "period": event.period,
+                    "counted": self._arming.counted.get(row, 0),
+                    "told": facts.pop(f"event_{row}", 0),
+                    "why_not": why,
+                }
+            )
+        if told:
+            facts["events"] = told
 
     def end(self) -> None:
         """Agents that nobody steers leave by themselves, soon after this."""

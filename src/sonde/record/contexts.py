@@ -37,6 +37,7 @@ class Contexts:
         self._context_of: list[tuple[int, int, int]] = []
         self._types: dict[tuple[str, str], int] = {}
         self._sized: set[int] = set()
+        self.chains = Chains(self._writer)
         self.shared_locks: dict[int, int] = {}
         """Rows of the locks between processes, by the inode of the memory they lie in."""
 
@@ -86,8 +87,9 @@ class Contexts:
         What nobody asks for again is forgotten: a session that lasts for weeks in a program whose
         code changes does not grow.
         """
-        functions, contexts = self._function_of, self._context_of
+        functions, contexts, chains = self._function_of, self._context_of, self.chains
         self._start_over()
+        self.chains.repeat(chains, lambda function: self.function(*functions[function]))
         places = {-1: -1}
 
         def carried(context: int) -> int:
@@ -103,6 +105,36 @@ class Contexts:
             return places[context]
 
         return carried
+
+
+class Chains:
+    """Functions at their depths, and who was seen to call whom; each written once."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._nodes: dict[tuple[int, int], int] = {}
+        self._links: dict[tuple[int, int, int], int] = {}
+
+    def node(self, function: int, depth: int) -> int:
+        row = self._nodes.get((function, depth))
+        if row is None:
+            row = self._nodes[function, depth] = self._writer.append("chain_nodes", function, depth)
+        return row
+
+    def repeat(self, before: Chains, function: Callable[[int], int]) -> None:
+        """Agents tell who calls whom once; a new part wants to know it, too."""
+        nodes = [self.node(function(row), depth) for row, depth in before._nodes]
+        nodes.append(-1)
+        for node, caller, line in before._links:
+            self.link(nodes[node], nodes[caller], line)
+
+    def link(self, node: int, caller: int, line: int) -> int:
+        """`caller` calls in that line; -1: nobody does, it is the outermost."""
+        key = (node, caller, line)
+        row = self._links.get(key)
+        if row is None:
+            row = self._links[key] = self._writer.append("links", *key)
+        return row
 
 
 class Codes:
@@ -141,9 +173,9 @@ class Codes:
         if later:
             self._at[place] = code
 
-    def child(self, parent: int, word: int, instr_bits: int, instr_mask: int) -> int:
-        """The context of frame `word` called from `parent`; KeyError while its code is unknown."""
-        code = word >> instr_bits
+    def place(self, word: int) -> tuple[int, int]:
+        """The function and line of frame `word`; KeyError while its code is unknown."""
+        code = word >> shm.INSTR_BITS
         name, file, first_line = self._described[code]
         lines = self._lines.get(code)
         if lines is None:
@@ -151,10 +183,14 @@ class Codes:
             lines = [] if table is None else _lines(*table, first_line)
             self._lines[code] = lines
         # The word holds the index + 1; a frame that has not begun is at the first instruction.
-        index = max((word & instr_mask) - 1, 0)
-        line = lines[index] if index < len(lines) else 0
+        index = max((word & shm.INSTR_MASK) - 1, 0)
         function = self._contexts.function(name, file, first_line, self._runtime)
         self._contexts.size(function, len(lines))
+        return function, lines[index] if index < len(lines) else 0
+
+    def child(self, parent: int, word: int) -> int:
+        """The context of frame `word` called from `parent`; KeyError while its code is unknown."""
+        function, line = self.place(word)
         row = self._contexts.context(parent, function, line)
         self.children[parent, word] = row
         return row

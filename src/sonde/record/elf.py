@@ -113,3 +113,23 @@ def _first_address(data: mmap.mmap) -> int:
         if type_ == _LOAD and offset == 0:
             return int(address)
     return 0
+
+
+def file_offset(path: str, symbol: str) -> int | None:
+    """Where in the file at `path` an exported function begins."""
+    try:
+        with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as data:
+            address = _symbols(data, (symbol,))[2].get(symbol)
+            if address is None:
+                return None
+            (headers_at,) = struct.unpack_from("<Q", data, 32)
+            header_size, headers = struct.unpack_from("<HH", data, 54)
+            for number in range(headers):
+                type_, _, offset, start, _, size = struct.unpack_from(
+                    "<IIQQQQ", data, headers_at + number * header_size
+                )
+                if type_ == _LOAD and start <= address < start + size:
+                    return int(address - start + offset)
+    except (OSError, ValueError, struct.error):
+        pass
+    return None

@@ -15,6 +15,7 @@ from typing import Any
 
 from sonde.errors import SondeError, UsageError
 
+from . import kernel_events
 from .modes import Mode
 from .stores import memory_files, rescue
 
@@ -52,6 +53,8 @@ class Options:
     what: list[str] = field(default_factory=lambda: DEFAULT_WHAT.split(","))
     rate: int = DEFAULT_RATE
     sampler: str = "auto"
+    stacks: str = "whole"
+    """Whole, or chained: of each sample a function and its caller."""
     children: bool = True
     calls: CallOptions = CallOptions()
     attached: bool = False
@@ -77,13 +80,16 @@ def outliving(options: Options) -> Options:
 def parse_what(text: str, option: str = "--what") -> list[str]:
     """The list behind --what."""
     kinds = [part.strip() for part in text.split(",") if part.strip()]
+    takes = f"{option} takes a list of: {', '.join(KINDS)}, {kernel_events.PREFIX}NAME[@PERIOD]"
     for kind in kinds:
-        if kind not in KINDS:
-            raise UsageError(
-                f"cannot record {kind!r}; {option} takes a list of: {', '.join(KINDS)}"
-            )
+        if kernel_events.is_event(kind):
+            kernel_events.check(kernel_events.parse(kind))
+        elif kind not in KINDS:
+            raise UsageError(f"cannot record {kind!r}; {takes}")
     if not kinds:
-        raise UsageError(f"{option} is empty; it takes a list of: {', '.join(KINDS)}")
+        raise UsageError(f"{option} is empty; {takes}")
+    if sum(map(kernel_events.is_event, set(kinds))) > kernel_events.MOST:
+        raise UsageError(f"{option} names more than {kernel_events.MOST} events")
     return kinds
 
 
@@ -138,6 +144,7 @@ class RecorderHandle:
             "what": options.what,
             "rate": options.rate,
             "sampler": options.sampler,
+            "stacks": options.stacks,
             "children": options.children,
             "calls": asdict(options.calls),
             "attached": options.attached,

@@ -9,12 +9,14 @@ import ctypes
 import errno
 import os
 import struct
+import time
 
 from . import permissions
 
 _PERF_EVENT_OPEN = 298  # x86-64
 _HARDWARE, _SOFTWARE = 0, 1
 _CPU_CYCLES = 0
+_CPU_CLOCK = 0
 TASK_CLOCK = 1
 CONTEXT_SWITCHES = 3
 _MIGRATIONS, _MINOR_FAULTS, _MAJOR_FAULTS = 4, 5, 6
@@ -23,11 +25,18 @@ _INSTRUCTIONS, _CACHE_MISSES, _BRANCH_MISSES = 1, 3, 5
 _INHERIT = 1 << 1
 _EXCLUDE_KERNEL = 1 << 5
 _EXCLUDE_HV = 1 << 6
+_MMAP = 1 << 8
+_COMM = 1 << 9
+_MMAP2 = 1 << 23
+_USE_CLOCKID = 1 << 25
 _INHERIT_THREAD = 1 << 35
 _REMOVE_ON_EXEC = 1 << 36
 _SIGTRAP = 1 << 37
 _CLOEXEC = 8
 _FORMAT_GROUP = 1 << 3
+
+# what a sample in a ring tells
+_IP, _TID, _TIME, _CPU = 1 << 0, 1 << 1, 1 << 2, 1 << 7
 
 # perf_event_attr up to sig_data (PERF_ATTR_SIZE_VER7, kernel 5.13)
 _ATTR = struct.Struct("<IIQQQQQ II QQQQ Ii Q I HH II Q")
@@ -46,13 +55,43 @@ def kernel_version() -> tuple[int, int]:
 
 
 def open_event(
-    tid: int, config: int, period: int, sig_data: int, *, exclude_kernel: bool = False
+    tid: int,
+    config: int,
+    period: int,
+    sig_data: int,
+    *,
+    kind: int = _SOFTWARE,
+    exclude_kernel: bool = False,
+    probe: tuple[str, int] | None = None,
 ) -> int:
-    """A software event that sends SIGTRAP to `tid` and to the threads it starts; OSError if not."""
+    """An event that sends SIGTRAP to `tid` and to the threads it starts; OSError if not.
+
+    `probe`: the file and the place in it of a uprobe.
+    """
     flags = _INHERIT | _EXCLUDE_HV | _INHERIT_THREAD | _REMOVE_ON_EXEC | _SIGTRAP
     if exclude_kernel:
         flags |= _EXCLUDE_KERNEL
-    return _open(tid, _SOFTWARE, config, period, flags, sig_data)
+    if probe is None:
+        return _open(tid, kind, config, period, flags, sig_data)
+    path = ctypes.create_string_buffer(os.fsencode(probe[0]))
+    return _open(
+        tid, kind, config, period, flags, sig_data, more=(ctypes.addressof(path), probe[1])
+    )
+
+
+def open_machine(cpu: int, rate: int) -> int:
+    """Where one processor is, so many times a second, and what processes map; OSError if not."""
+    return _open(
+        -1,
+        _SOFTWARE,
+        _CPU_CLOCK,
+        1_000_000_000 // rate,
+        _MMAP | _COMM | _MMAP2 | _USE_CLOCKID | _EXCLUDE_HV,
+        0,
+        sample_type=_IP | _TID | _TIME | _CPU,
+        cpu=cpu,
+        clock=time.CLOCK_MONOTONIC,
+    )
 
 
 def open_cycles(tid: int) -> int:
@@ -98,12 +137,16 @@ def _open(
     sig_data: int,
     read_format: int = 0,
     group: int = -1,
+    more: tuple[int, int] = (0, 0),
+    sample_type: int = 0,
+    cpu: int = -1,
+    clock: int = 0,
 ) -> int:
     attr = _ATTR.pack(
-        kind, _ATTR.size, config, period, 0, read_format, flags,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, sig_data,
+        kind, _ATTR.size, config, period, sample_type, read_format, flags,
+        0, 0, *more, 0, 0, 0, clock, 0, 0, 0, 0, 0, 0, sig_data,
     )  # fmt: skip
-    fd: int = _syscall(_PERF_EVENT_OPEN, attr, tid, -1, group, _CLOEXEC)
+    fd: int = _syscall(_PERF_EVENT_OPEN, attr, tid, cpu, group, _CLOEXEC)
     if fd < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))

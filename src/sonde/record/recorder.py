@@ -29,6 +29,7 @@ from . import sessions
 from .admission import Admission
 from .budget import Budget, Cost, interrupt_ns
 from .control import Control
+from .kernel_events import is_event
 from .listening import listen
 from .metrics import STEP_NS
 from .parts import Parts
@@ -74,6 +75,7 @@ class Recorder:
             self._budget = Budget(config["budget"], config["rate"], self._began, interrupt_ns())
             # Waking up is most of what a recorder costs beside a quiet target.
             self._flush_ns = int(FRUGAL * 1e9)
+        self._hears_events = any(map(is_event, config["what"]))
         self._longest = self._tick = self._longest_sleep(config["rate"])
         self._running_since: int | None = None
         self._attached: bool = config.get("attached", False)
@@ -116,6 +118,8 @@ class Recorder:
                 elif fullest < BUSY / 4:
                     self._tick = min(self._tick * 1.5, self._longest)
                 now = time.monotonic_ns()
+                for target in self._roster:
+                    self._conduct.close_endless(target)
                 if now >= next_count:
                     self._write_quality()
                     next_count = now + COUNT_NS
@@ -184,6 +188,8 @@ class Recorder:
         self._longest = self._tick = self._longest_sleep(rate)
 
     def _longest_sleep(self, rate: int) -> float:
+        if self._hears_events:
+            return SHORTEST  # nobody knows how many there will be, and they come in bursts
         longest = LONGEST if self._budget is None else FRUGAL
         return max(SHORTEST, min(longest, SAMPLES_ASLEEP / rate))
 
@@ -208,6 +214,7 @@ class Recorder:
         """All that is known goes into the part that ends; everybody goes on in the next."""
         for target in self._roster:
             target.drain()
+            target.settle()
         # So that no step of the metrics lies on both sides.
         self._admission.step_metrics()
         now = time.monotonic_ns()
@@ -310,6 +317,8 @@ class Recorder:
     def set_what(self, what: list[str]) -> None:
         self._conduct.set_what(what)
         self._roster.captures(what)
+        self._hears_events = any(map(is_event, what))
+        self._longest = self._tick = self._longest_sleep(self._conduct.rate)
 
     def flush(self) -> int:
         """Everything that has happened until now is in the part being written; its size."""
@@ -413,6 +422,7 @@ class Recorder:
         if paused_ns := self._conduct.paused_ns:
             more["paused_ns"] = paused_ns
         facts = self._roster.facts(more, whole=whole)
+        self._conduct.event_facts(facts)
         return facts | (self._budget.facts() if self._budget is not None else {})
 
     def _write_quality(self) -> None:

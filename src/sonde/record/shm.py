@@ -19,18 +19,20 @@ SLOT_FREE, SLOT_USED = 0, 1
 
 WHAT_CPU, WHAT_WAITS, WHAT_LOCKS, WHAT_NO_MORE, WHAT_OBJECTS = 1, 2, 4, 8, 16
 WHAT_CALLS = 32
+WHAT_CHAINED = 128
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
 REC_MARK, REC_NOTE, REC_TYPE, REC_OBJECT = 7, 8, 9, 10
 REC_CALL, REC_WINDOW = 15, 16
+REC_EVENT, REC_DATA = 13, 14
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK = 1, 2, 3
 
 TABLE_LOCATIONS, TABLE_BYTECODES = 0, 1
 
-UNDECODABLE, TRUNCATED = 1, 2
+UNDECODABLE, TRUNCATED, CHAINED, ROOT = 1, 2, 4, 8
 
 INSTR_BITS = 26
 INSTR_MASK = (1 << INSTR_BITS) - 1
@@ -40,8 +42,13 @@ INSTR_MASK = (1 << INSTR_BITS) - 1
 PLACE_BITS, USES_BITS = 16, 20
 PLACE_MASK, USES_MASK = (1 << PLACE_BITS) - 1, (1 << USES_BITS) - 1
 
-SIG_CPU, SIG_SWITCH = 1, 2
-SIG_NUMBER_SHIFT, SIG_ROUND_SHIFT = 2, 40
+SIG_CPU, SIG_SWITCH, SIG_EVENT = 1, 2, 3
+SIG_WHICH_SHIFT, SIG_MEASURE_SHIFT, SIG_NUMBER_SHIFT, SIG_ROUND_SHIFT = 2, 6, 9, 40
+# how many events a signal stands for
+MEASURE_PERIOD, MEASURE_MINOR_FAULTS, MEASURE_MAJOR_FAULTS, MEASURE_FAULTS = 0, 1, 2, 3
+MEASURE_SWITCHES = 4
+# the kinds of memory that an agent tells
+MEMORY_UNKNOWN, MEMORY_POOL, MEMORY_STACK = 0, 1, 2
 
 REASON_START, REASON_FORKED, REASON_API = 0, 1, 2
 REASON_EXEC, REASON_EXEC_FAILED, REASON_REMOTE = 3, 4, 5
@@ -59,6 +66,9 @@ HEADER = struct.Struct("<IIII II QQQQQ II")
 # and stacks that could not be walked, by the runtime's own reasons
 UNWALKED = struct.Struct("<16Q")
 UNWALKED_AT = 72
+# and events that nothing but their own signals causes, bits by number
+ENDLESS = struct.Struct("<I")
+ENDLESS_AT = 200
 # and whether calls are counted
 CALLS = struct.Struct("<I")
 CALLS_AT = 208
@@ -70,6 +80,8 @@ ORDERS_AT = 256
 # and of calls: stride samples window_ns
 CALL_ORDERS = struct.Struct("<II Q")
 CALL_ORDERS_AT = 272
+# and the periods of the kernel events, by number
+EVENT_PERIODS_AT = 288
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
 # slot, the producer's line from its head on
@@ -106,6 +118,10 @@ NOTE = struct.Struct("<IHBB Q II II")
 
 # size kind state flags | time size | type every | keep count
 OBJECT = struct.Struct("<IHBB QQ QQ II")
+# size kind which flags | time weight address | keep count | interpreter span
+EVENT = struct.Struct("<IHBB QQQ II II")
+# size kind memory flags | type offset
+DATA = struct.Struct("<IHBB Qq")
 
 # size kind state flags | window site | keep count
 CALL = struct.Struct("<IHBB II II")

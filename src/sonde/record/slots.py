@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import shm
 from .arming import birth_of
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
+from .event_rows import EventRows
 from .open_locks import LockEvent
 from .spans import UnknownSpanError
 from .weights import RUNNING, Place, ThreadTime
@@ -61,6 +62,7 @@ class Slot:
         self._time: ThreadTime | None = None
         self._interpreter = 0
         self._window = Window()
+        self._events = EventRows(self)
 
     @property
     def time(self) -> ThreadTime:
@@ -127,6 +129,10 @@ class Slot:
                     self._call(at, flags)
                 elif kind == shm.REC_WINDOW:
                     self._window_ends(at, state)
+                elif kind == shm.REC_EVENT:
+                    self._events.event(at, state, flags)
+                elif kind == shm.REC_DATA:
+                    self._events.data(at, state)
             except (KeyError, UnknownSpanError) as missing:
                 now = time.monotonic_ns()
                 self.stalled_since = self.stalled_since or now
@@ -151,7 +157,7 @@ class Slot:
         shm.WORD.pack_into(memory, self.base + shm.TAIL_AT, tail)
         return complete
 
-    def _stack_of(
+    def stack_of(
         self, at: int, keep: int, count: int, flags: int, header: int = shm.SAMPLE.size
     ) -> int:
         """The context of a stack record; leaves self.stack as the record's full stack."""
@@ -175,7 +181,7 @@ class Slot:
         for word in reversed(words):
             row = children.get((context, word))
             if row is None:
-                row = process.codes.child(context, word, shm.INSTR_BITS, shm.INSTR_MASK)
+                row = process.codes.child(context, word)
             context = row
             new.append(row)
         self.stack = new
@@ -185,9 +191,31 @@ class Slot:
         _, _, _, _, now, cpu, keep, count, interpreter, _, _, span, _ = shm.SAMPLE.unpack_from(
             self.process.memory, at
         )
+        if flags & shm.CHAINED:
+            link, line = self.chain_of(at, count, flags, shm.SAMPLE.size)
+            self.time.chained(now, cpu, interpreter, link, line)
+            return
         self.process.spans.check(span)
-        place = Place(self._stack_of(at, keep, count, flags), interpreter, span)
+        place = Place(self.stack_of(at, keep, count, flags), interpreter, span)
         self._weigh(now, cpu, place, state)
+
+    def chain_of(self, at: int, count: int, flags: int, header: int) -> tuple[int, int]:
+        """The link of a chained record's function to its caller, and the function's line."""
+        process = self.process
+        words = struct.unpack_from(f"<{count}Q", process.memory, at + header)
+        places = [process.codes.place(word) for word in words[::2]]  # before anything is written
+        chains = process.contexts.chains
+        nodes = [
+            chains.node(function, depth)
+            for (function, _), depth in zip(places, words[1::2], strict=True)
+        ]
+        link = -1
+        for i in range(len(nodes) - 1, -1, -1):
+            if i + 1 < len(nodes):
+                link = chains.link(nodes[i], nodes[i + 1], places[i + 1][1])
+            elif flags & shm.ROOT or len(nodes) == 1:
+                link = chains.link(nodes[i], -1, 0)
+        return link, places[0][1] if places else 0
 
     def _weigh(self, now: int, cpu: int, place: Place, state: int) -> None:
         if state == RUNNING:
@@ -208,7 +236,7 @@ class Slot:
         if type_ == shm.LOCK_ENTERED or type_ == shm.LOCK_GAVE_UP:
             context, interp = -1, self._interpreter
         else:
-            context = self._stack_of(at, keep, count, flags, shm.LOCK.size)
+            context = self.stack_of(at, keep, count, flags, shm.LOCK.size)
             self._interpreter = interp
         class_ = process.types[of_type]
         lock_row = process.lock_row(lock, kind, class_)
@@ -315,7 +343,7 @@ class Slot:
         )
         if type_ not in process.types:
             raise UnknownTypeError(type_)
-        context = self._stack_of(at, keep, count, flags, shm.OBJECT.size)
+        context = self.stack_of(at, keep, count, flags, shm.OBJECT.size)
         name = process.types[type_]
         row = process.contexts.type(name, process.runtime) if name else -1
         process.writer.append(
@@ -324,7 +352,7 @@ class Slot:
 
     def _call(self, at: int, flags: int) -> None:
         _, _, _, _, number, site, keep, count = shm.CALL.unpack_from(self.process.memory, at)
-        self._window.add(number, self._stack_of(at, keep, count, flags, shm.CALL.size), site)
+        self._window.add(number, self.stack_of(at, keep, count, flags, shm.CALL.size), site)
 
     def _window_ends(self, at: int, how: int) -> None:
         process = self.process
@@ -341,7 +369,7 @@ class Slot:
             shm.SAMPLE.unpack_from(self.process.memory, at)
         )
         self.process.spans.check(number)
-        place = Place(self._stack_of(at, keep, count, flags), interpreter, number)
+        place = Place(self.stack_of(at, keep, count, flags), interpreter, number)
         wait = OpenWait(now, cpu, place, thread_object)
         self.process.still_waits(self.process.tids.ours(tid), wait)
 
@@ -353,3 +381,7 @@ class Slot:
         self.process.undescribed += 1
         if kind == shm.REC_SAMPLE:
             self._weigh(now, cpu, Place(-1, interpreter), state)
+
+    def end(self) -> None:
+        """No record comes any more."""
+        self._events.let_go()

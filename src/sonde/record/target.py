@@ -13,6 +13,7 @@ from sonde.recording.schema import VIRTUAL_TID
 from . import shm, unwalked, windows
 from .arming import birth_of, born_ticks, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
+from .maps import Maps
 from .open_locks import OpenLocks
 from .slots import OpenWait, Slot
 from .spans import Spans
@@ -84,6 +85,10 @@ class TargetProcess:
         """What classes are called, by the number the agent gave them."""
         self.armed: Armed | None = None
         self.metrics: Metrics | None = None
+        self.maps = Maps(pid)
+        self.event_periods: dict[int, int] = {}
+        self.events_told: dict[int, int] = {}
+        """Of each kernel event, by its number."""
         self.ended = False
         self.garbled = self.undescribed = self.running = self.cpu_sampled = 0
         self.started = time.monotonic_ns()
@@ -326,6 +331,11 @@ class TargetProcess:
             slot.drain()
         return fullest / self.ring_size
 
+    def settle(self) -> None:
+        """Nothing is kept back any more that a later record might tell more about."""
+        for slot in self._slots.values():
+            slot.end()
+
     def sweep(self) -> None:
         """Frees the slots of threads that are gone, so that any number of threads finds one."""
         alive = self._alive()
@@ -342,6 +352,7 @@ class TargetProcess:
                 gone = slot.claimed < birth_of(self.pid, slot.tid)
             if gone and slot.drain() and not slot.backlog():
                 ended = self._times.pop(slot.tid, None)
+                slot.end()
                 if ended is not None:
                     ended.write_end(ended.last_time)
                 self.open_locks.forget(slot.tid)
@@ -419,6 +430,7 @@ class TargetProcess:
         if self.armed is not None:
             self.armed.close()
         self.drain()
+        self.settle()
         self.captures(self._counted)
         if self.metrics is not None:
             self.metrics.step(told=self._counted is not None and "threads" in self._counted)
@@ -491,6 +503,7 @@ class TargetProcess:
             "running": self.running,
             "cpu_sampled_ns": self.cpu_sampled,
             **self._unwalked(),
+            **{f"event_{number}": n for number, n in self.events_told.items()},
         }
 
     def _unwalked(self) -> dict[str, int]:
@@ -498,6 +511,17 @@ class TargetProcess:
         counts = shm.UNWALKED.unpack_from(self.memory, shm.UNWALKED_AT)
         reasons = unwalked.REASONS.get(self.runtime, ())
         return {f"unwalked_{name}": n for name, n in zip(reasons, counts, strict=False) if n}
+
+    def set_event_periods(self, periods: dict[int, int]) -> None:
+        self.event_periods = periods
+        for number, period in periods.items():
+            at = shm.EVENT_PERIODS_AT + number * shm.WORD.size
+            shm.WORD.pack_into(self.memory, at, period)
+
+    def endless(self) -> int:
+        """Kernel events that nothing but their own signals causes, bits by number."""
+        bits: int = shm.ENDLESS.unpack_from(self.memory, shm.ENDLESS_AT)[0]
+        return bits
 
     def reader_mode(self) -> int:
         mode: int = shm.HEADER.unpack_from(self.memory, 0)[5]

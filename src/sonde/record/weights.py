@@ -85,6 +85,19 @@ class ThreadTime:
             self._left_out += max(in_part - used, 0)
 
     def running(self, now: int, cpu: int, place: Place) -> None:
+        process, weight = self._process, self._used(now, cpu)
+        row, span = self.row(place.interpreter), process.spans.row(place.span)
+        at = now - process.origin
+        process.writer.append("samples", row, at, place.context, weight, RUNNING, span)
+
+    def chained(self, now: int, cpu: int, interpreter: int, link: int, line: int) -> None:
+        """The same of a sample that tells only a function and its caller."""
+        process, weight = self._process, self._used(now, cpu)
+        row = self.row(interpreter)
+        process.writer.append("chained", row, now - process.origin, link, line, weight)
+
+    def _used(self, now: int, cpu: int) -> int:
+        """The CPU time that a running sample stands for."""
         process = self._process
         if self._last_wait is not None:
             self.finish_wait(now, cpu)
@@ -95,9 +108,7 @@ class ThreadTime:
         self._cpu_given += weight
         process.cpu_sampled += weight
         process.running += 1
-        row, span = self.row(place.interpreter), process.spans.row(place.span)
-        at = now - process.origin
-        process.writer.append("samples", row, at, place.context, weight, RUNNING, span)
+        return weight
 
     def waited(self, now: int, cpu: int, place: Place, state: int, goes_on: bool = False) -> None:
         """A wait up to now; `goes_on` if it was seen from outside and has not ended."""

@@ -28,8 +28,13 @@ from sonde.recording.span_join import SpanJoin
 from sonde.recording.tables import (
     RUNNING,
     Calls,
+    Chained,
+    ChainNodes,
     Contexts,
+    Events,
+    EventSamples,
     Functions,
+    Links,
     LockEvents,
     Locks,
     Machine,
@@ -72,6 +77,8 @@ def alone(part: Recording) -> Recording:
         marks=replace(part.marks, time=np.maximum(part.marks.time, 0)),
         objects=replace(part.objects, time=np.maximum(part.objects.time, 0)),
         windows=replace(part.windows, time=np.maximum(part.windows.time, 0)),
+        event_samples=_from_the_start(part.event_samples),
+        chained=_from_the_start(part.chained),
         spans=span_join.alone(part.spans),
         pauses=Pauses(np.maximum(pauses.start_ns, 0), np.maximum(pauses.end_ns, 0)),
     )
@@ -108,6 +115,10 @@ def join(parts: Sequence[Recording], path: str) -> Recording:
     if gap:
         quality["gap_ns"] = gap
     return joined.recording(path, target, quality, warnings)
+
+
+def _from_the_start(table: Any) -> Any:
+    return replace(table, time=np.maximum(table.time, 0))
 
 
 def _in_order(parts: Sequence[Recording], path: str) -> list[Recording]:
@@ -211,6 +222,9 @@ class _Joined:
         self._locks, self._types = _Rows(), _Rows()
         self._lock_types: list[str] = []
         self._objects: list[Objects] = []
+        self._kinds, self._nodes, self._links = _Rows(), _Rows(), _Rows()
+        self._event_samples: list[EventSamples] = []
+        self._chained: list[Chained] = []
         self._threads: list[dict[str, int]] = []
         self._names: list[str] = []
         self._samples: list[Samples] = []
@@ -236,8 +250,10 @@ class _Joined:
         # Whatever is missing between two parts, a span that goes on is the same.
         span = self._spans.add(spans, start, length, thread)
         self._add_pauses(part.pauses, start)
-        self._add_objects(part, start, thread, context)
+        type_ = self._add_objects(part, start, thread, context)
         self._add_calls(part, start, thread, context)
+        kind = self._add_events(part, start, thread, context, span, type_)
+        self._add_chained(part, start, thread, kind)
         self._add_samples(part.samples, start, thread, context, span)
         events = part.lock_events
         if before is not None and (events.time < 0).any():
@@ -316,7 +332,53 @@ class _Joined:
             self._lock_types[place] = self._lock_types[place] or type_
         return places
 
-    def _add_objects(self, part: Recording, start: int, thread: Ints, context: Ints) -> None:
+    def _add_events(
+        self, part: Recording, start: int, thread: Ints, context: Ints, span: Ints, type_: Ints
+    ) -> Ints:
+        kinds = zip(part.events.name, part.events.period.tolist(), strict=True)
+        kind = np.append(self._kinds.places(list(kinds)), -1)
+        table = part.event_samples
+        self._event_samples.append(
+            replace(
+                table,
+                thread=thread[table.thread].astype(np.uint32),
+                time=table.time + start,
+                event=kind[table.event].astype(np.uint32),
+                context=context[table.context].astype(np.int32),
+                span=span[table.span].astype(np.int32),
+                type=type_[table.type].astype(np.int32),
+            )
+        )
+        return kind
+
+    def _add_chained(self, part: Recording, start: int, thread: Ints, kind: Ints) -> None:
+        function = np.append(self._function_places(part), -1)
+        nodes = zip(
+            function[part.chain_nodes.function].tolist(),
+            part.chain_nodes.depth.tolist(),
+            strict=True,
+        )
+        node = np.append(self._nodes.places(list(nodes)), -1)
+        links = zip(
+            node[part.links.node].tolist(),
+            node[part.links.caller].tolist(),
+            part.links.line.tolist(),
+            strict=True,
+        )
+        link = np.append(self._links.places(list(links)), -1)
+        table = part.chained
+        self._chained.append(
+            replace(
+                table,
+                thread=thread[table.thread].astype(np.uint32),
+                time=table.time + start,
+                link=link[table.link].astype(np.int32),
+                event=kind[table.event].astype(np.int32),
+            )
+        )
+
+    def _add_objects(self, part: Recording, start: int, thread: Ints, context: Ints) -> Ints:
+        """Places of types by row, and last for none."""
         keys = list(zip(part.types.name, part.types.runtime, strict=True))
         type_ = np.append(self._types.places(keys), -1)
         table = part.objects
@@ -329,6 +391,7 @@ class _Joined:
                 type=type_[table.type].astype(np.int32),
             )
         )
+        return type_
 
     def _add_calls(self, part: Recording, start: int, thread: Ints, context: Ints) -> None:
         sizes, windows, calls = part.sizes, part.windows, part.calls
@@ -393,6 +456,7 @@ class _Joined:
         functions = list(self._functions.number)
         contexts = np.array(list(self._contexts.number), dtype=np.int64).reshape(-1, 3)
         locks, types = list(self._locks.number), list(self._types.number)
+        kinds, nodes, links = (list(r.number) for r in (self._kinds, self._nodes, self._links))
 
         def threads(name: str, dtype: Any) -> Any:
             return np.array([row[name] for row in self._threads], dtype=dtype)
@@ -442,7 +506,16 @@ class _Joined:
             sizes=_concatenated(self._sizes),
             windows=_concatenated(self._windows),
             calls=_concatenated(self._calls),
+            events=Events([name for name, _ in kinds], _column(kinds, 1, np.int64)),
+            event_samples=_concatenated(self._event_samples),
+            chain_nodes=ChainNodes(_column(nodes, 0, np.int32), _column(nodes, 1, np.int64)),
+            links=Links(*(_column(links, i, np.int32) for i in range(3))),
+            chained=_concatenated(self._chained),
         )
+
+
+def _column(rows: list[tuple[Any, ...]], index: int, dtype: Any) -> Any:
+    return np.array([row[index] for row in rows], dtype=dtype)
 
 
 def _concatenated(tables: list[Any]) -> Any:

@@ -20,6 +20,8 @@ def joined_quality(parts: Sequence[dict[str, Any]], starts: Sequence[int]) -> di
                 joined[key] = known + value
             elif key == "refused" and isinstance(known, dict):
                 joined[key] = {k: known.get(k, 0) + value.get(k, 0) for k in {*known, *value}}
+            elif key == "events" and isinstance(known, list) and isinstance(value, list):
+                joined[key] = _events([*known, *value])
             elif value is not None or key not in joined:
                 joined[key] = value
     joined |= _means(parts)
@@ -27,6 +29,23 @@ def joined_quality(parts: Sequence[dict[str, Any]], starts: Sequence[int]) -> di
     if rates := _rates(parts, starts):
         joined["rates"] = rates
     return joined
+
+
+def _events(told: list[Any]) -> list[Any]:
+    """How many of each kind of event were told and counted in all parts."""
+    joined: dict[tuple[Any, Any], dict[str, Any]] = {}
+    for entry in told:
+        if not isinstance(entry, dict):
+            continue
+        key = (entry.get("name"), entry.get("period"))
+        known = joined.get(key)
+        if known is None:
+            joined[key] = dict(entry)
+            continue
+        for count in ("told", "counted"):
+            known[count] = int(_positive(known.get(count)) + _positive(entry.get(count)))
+        known["why_not"] = entry.get("why_not") or known.get("why_not")
+    return list(joined.values())
 
 
 def _is_count(key: str, value: Any) -> bool:

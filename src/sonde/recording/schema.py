@@ -237,6 +237,58 @@ TABLES: tuple[Table, ...] = (
             Column("site", "u32", default=0),
         ),
     ),
+    # Kinds of events of the kernel and the processor; each `period`-th is told.
+    Table(
+        "events",
+        (
+            Column("name", TEXT),
+            Column("period", "i64", low=1),
+        ),
+    ),
+    Table(
+        "event_samples",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("event", "u32", refers="events"),
+            Column("context", "i32", refers="contexts"),
+            Column("weight", "i64", low=0, high=2**56),
+            Column("span", "i32", default=-1, refers="spans"),
+            # What it was about, where it was about data: 0, or the address and what lies there.
+            Column("address", "u64", default=0),
+            Column("memory", "u8", default=0, high=4),
+            Column("type", "i32", default=-1, refers="types"),
+            Column("offset", "i32", default=0),
+        ),
+    ),
+    # What samples told that know only a function and its caller, each at a depth: the tree is put
+    # together from them when the recording is read.
+    Table(
+        "chain_nodes",
+        (
+            Column("function", "i32", refers="functions"),
+            Column("depth", "i64", low=0, high=2**56),
+        ),
+    ),
+    Table(
+        "links",
+        (
+            Column("node", "i32", refers="chain_nodes"),
+            Column("caller", "i32", refers="chain_nodes"),
+            Column("line", "i32", default=0),
+        ),
+    ),
+    Table(
+        "chained",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("link", "i32", refers="links"),
+            Column("line", "i32"),
+            Column("weight", "i64", low=0, high=2**56),
+            Column("event", "i32", default=-1, refers="events"),
+        ),
+    ),
 )
 
 

@@ -317,6 +317,49 @@ class Windows:
 
 
 @dataclass(frozen=True)
+class ChainNodes:
+    """Functions at their depths, where samples tell no whole stacks."""
+
+    function: NDArray[np.int32]
+    depth: NDArray[np.int64]
+    """Bytes from the bottom of the thread's stack."""
+
+    def __len__(self) -> int:
+        return len(self.depth)
+
+
+@dataclass(frozen=True)
+class Links:
+    """Who was seen to call whom."""
+
+    node: NDArray[np.int32]
+    caller: NDArray[np.int32]
+    """-1: nobody, it is the outermost."""
+    line: NDArray[np.int32]
+    """Of the caller."""
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+
+@dataclass(frozen=True)
+class Chained:
+    """Samples that tell a function and its caller."""
+
+    thread: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    link: NDArray[np.int32]
+    """-1: its stack could not be decoded."""
+    line: NDArray[np.int32]
+    weight: NDArray[np.int64]
+    event: NDArray[np.int32]
+    """-1: it counts time."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
 class Calls:
     """Calls that were counted."""
 
@@ -347,6 +390,84 @@ def no_windows() -> Windows:
 
 def no_calls() -> Calls:
     return Calls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint32))
+
+
+def no_chain_nodes() -> ChainNodes:
+    return ChainNodes(np.zeros(0, np.int32), np.zeros(0, np.int64))
+
+
+def no_links() -> Links:
+    return Links(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+
+def no_chained() -> Chained:
+    return Chained(
+        thread=np.zeros(0, np.uint32),
+        time=np.zeros(0, np.int64),
+        link=np.zeros(0, np.int32),
+        line=np.zeros(0, np.int32),
+        weight=np.zeros(0, np.int64),
+        event=np.zeros(0, np.int32),
+    )
+
+
+@dataclass(frozen=True)
+class Events:
+    """Kinds of events of the kernel and the processor that were recorded."""
+
+    name: list[str]
+    period: NDArray[np.int64]
+    """Every so many one was told."""
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+
+MEMORY = ("", "pool", "stack", "file", "large")
+"""Kinds of memory: of small objects, of a thread's calls, of a mapped file, any other."""
+
+
+@dataclass(frozen=True)
+class EventSamples:
+    """Events, each with the calls that caused it."""
+
+    thread: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    event: NDArray[np.uint32]
+    context: NDArray[np.int32]
+    """-1: its stack could not be decoded."""
+    weight: NDArray[np.int64]
+    """How many it stands for."""
+    span: NDArray[np.int32]
+    address: NDArray[np.uint64]
+    """Of the data that it is about; 0: of none."""
+    memory: NDArray[np.uint8]
+    """What kind of memory that is, as in MEMORY."""
+    type: NDArray[np.int32]
+    """Of the object that lies there; -1: unknown."""
+    offset: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+def no_events() -> Events:
+    return Events([], np.zeros(0, np.int64))
+
+
+def no_event_samples() -> EventSamples:
+    return EventSamples(
+        thread=np.zeros(0, np.uint32),
+        time=np.zeros(0, np.int64),
+        event=np.zeros(0, np.uint32),
+        context=np.zeros(0, np.int32),
+        weight=np.zeros(0, np.int64),
+        span=np.zeros(0, np.int32),
+        address=np.zeros(0, np.uint64),
+        memory=np.zeros(0, np.uint8),
+        type=np.zeros(0, np.int32),
+        offset=np.zeros(0, np.int32),
+    )
 
 
 def no_types() -> Types:
@@ -401,3 +522,8 @@ class Recording:
     sizes: Sizes = field(default_factory=no_sizes)
     windows: Windows = field(default_factory=no_windows)
     calls: Calls = field(default_factory=no_calls)
+    events: Events = field(default_factory=no_events)
+    event_samples: EventSamples = field(default_factory=no_event_samples)
+    chain_nodes: ChainNodes = field(default_factory=no_chain_nodes)
+    links: Links = field(default_factory=no_links)
+    chained: Chained = field(default_factory=no_chained)

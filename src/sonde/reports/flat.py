@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import labelled
 from sonde.reports.page import line
-from sonde.views.words import count, duration, percent
+from sonde.views.words import count, measured, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,13 +21,15 @@ _NUMBERS = 9 + 8 + 10 + 8 + 2
 
 def render(result: Flat, out: Console, *, top: int | None = None) -> None:
     shown = result.rows[: top or TOP]
-    table(shown, result.total_ns, out)
+    table(shown, result.total_ns, out, unit=result.unit)
     left = len(result.rows) - len(shown)
     if left > 0:
         line(out, (f"{'…':>9} {count(left, 'more function')}", "dim"))
 
 
-def table(rows: list[FlatRow], total_ns: int, out: Console, *, indent: int = 0) -> None:
+def table(
+    rows: list[FlatRow], total_ns: int, out: Console, *, indent: int = 0, unit: str = "ns"
+) -> None:
     """Functions with their own and total time."""
     pad = " " * indent
     line(out, (f"{pad}{'self':>9}{'':8}{'total':>10}{'':8}  function", "bold"))
@@ -36,9 +38,9 @@ def table(rows: list[FlatRow], total_ns: int, out: Console, *, indent: int = 0) 
         line(
             out,
             pad,
-            f"{duration(row.self_ns):>9}",
+            f"{measured(row.self_ns, unit):>9}",
             (f"{percent(row.self_ns / total_ns, 1) if total_ns else '':>8}", "cyan"),
-            f"{duration(row.total_ns):>10}",
+            f"{measured(row.total_ns, unit):>10}",
             (f"{percent(row.total_ns / total_ns, 1) if total_ns else '':>8}", "cyan"),
             "  ",
             labelled(function.name, function.file, function.line, out.width - indent - _NUMBERS),

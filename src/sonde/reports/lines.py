@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sonde.reports.names import clipped, place, printable
 from sonde.reports.page import line
 from sonde.views import sources
-from sonde.views.words import count, duration, percent
+from sonde.views.words import count, measured, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,9 +33,9 @@ def render(
         share = percent(row.self_ns / result.total_ns, 1) if result.total_ns else ""
         line(
             out,
-            f"{duration(row.self_ns):>9}",
+            f"{measured(row.self_ns, result.unit):>9}",
             (f"{share:>8}", "cyan"),
-            f"{duration(row.total_ns):>10}  {where:<{room}}  ",
+            f"{measured(row.total_ns, result.unit):>10}  {where:<{room}}  ",
             (clipped(source.line(row.file, row.line), out.width - _NUMBERS - room - 2), "dim"),
         )
     left = len(result.rows) - len(shown)

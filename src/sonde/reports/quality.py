@@ -26,6 +26,10 @@ def render(result: Quality, out: Console) -> None:
         _fact(out, "Rate", _rate(counters))
     if isinstance(counters.get("budget"), dict):
         _fact(out, "Budget", _budget(counters["budget"]))
+    if chaining := counters.get("chaining"):
+        _fact(out, "Stacks", _chaining(chaining))
+    for event in counters.get("events") or ():
+        _fact(out, "Events", f"{event['told']:,} told of {event['counted']:,} {event['name']}")
     if counters.get("paused_ns"):
         _fact(out, "Paused", f"{duration(counters['paused_ns'])}, which count for no thread")
     if ran:
@@ -67,6 +71,16 @@ def _fact(out: Console, label: str, text: str) -> None:
         return
     line(out, (label, "bold"))
     paragraph(out, text, indent=4)
+
+
+def _chaining(told: dict[str, int]) -> str:
+    samples = max(told["samples"], 1)
+    return (
+        f"put together from pairs: {told['nodes']:,} functions at their depths, of which "
+        f"{told['ambiguous_nodes']:,} have several callers; the caller is sure in "
+        f"{percent(told['one_level'] / samples, 1)} of the samples, three of them in "
+        f"{percent(told['three_levels'] / samples, 1)}"
+    )
 
 
 def _sampler(counters: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sonde.reports.names import labelled
 from sonde.reports.page import bar, line
 from sonde.views.profile import BUILT_IN
-from sonde.views.words import count, duration, percent
+from sonde.views.words import count, measured, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +59,7 @@ def render(result: Tree, out: Console) -> None:
             out,
             (f"{percent(share, 1):>8} ", "cyan"),
             (bar(share, BAR, waiting=waiting), "yellow" if waiting else "green"),
-            f"{duration(item.self_ns) if item.self_ns else '':>9}  {indent}",
+            f"{measured(item.self_ns, result.unit) if item.self_ns else '':>9}  {indent}",
             labelled(item.name, item.file, item.line, out.width - _NUMBERS - len(indent)),
         )
     if any(node.state == "waiting" for node in result.nodes):

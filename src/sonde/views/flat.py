@@ -42,10 +42,12 @@ class Flat:
     total_ns: int
     samples: int
     rows: list[FlatRow]
+    unit: str = "ns"
+    """Nanoseconds, or the name of the event that is counted instead."""
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "unit": "ns",
+            "unit": self.unit,
             "total": self.total_ns,
             "rows": [row.to_json() for row in self.rows],
         }
@@ -78,4 +80,4 @@ def flat_of(found: Profile, top: int | None = None) -> Flat:
             strict=True,
         )
     ]
-    return Flat(found.total, int(found.samples.sum()), rows)
+    return Flat(found.total, int(found.samples.sum()), rows, found.unit)

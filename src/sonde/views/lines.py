@@ -39,9 +39,11 @@ class Lines:
 
     total_ns: int
     rows: list[LineRow]
+    unit: str = "ns"
+    """Nanoseconds, or the name of the event that is counted instead."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"unit": "ns", "rows": [row.to_json() for row in self.rows]}
+        return {"unit": self.unit, "rows": [row.to_json() for row in self.rows]}
 
 
 def lines(
@@ -89,4 +91,4 @@ def lines_of(found: Profile, top: int | None = None) -> Lines:
             strict=True,
         )
     ]
-    return Lines(found.total, rows)
+    return Lines(found.total, rows, found.unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sonde.model.context_tree import ContextTree, Flags, Ints, sums
 from sonde.recording.tables import RUNNING, Recording
+from sonde.views.counted import counting
 from sonde.views.selection import Selection, chosen
 
 BUILT_IN = "<built-in>"
@@ -58,6 +59,8 @@ class Profile:
 
     One place more, which index -1 reaches too, is for samples without a context.
     """
+    unit: str = "ns"
+    """Nanoseconds, or the name of the event that is counted instead."""
 
     @property
     def own(self) -> Ints:
@@ -80,9 +83,12 @@ def profile(
     recording: Recording, selection: Selection | None = None, *, merge_lines: bool = False
 ) -> Profile:
     """Sum the selected samples; `merge_lines` makes one node per function and caller path."""
+    selection = selection or Selection()
+    if selection.event is not None:
+        recording = counting(recording, selection.event)
     contexts, samples = recording.contexts, recording.samples
     functions, identity = identities(recording)
-    rows, weight = chosen(recording, selection or Selection())
+    rows, weight = chosen(recording, selection)
     # The place after the last context takes the samples without one (their context is -1).
     size = len(contexts) + 1
     context = samples.context[rows]
@@ -93,7 +99,7 @@ def profile(
         for mask in (running, ~running)
     ]
 
-    return summed_up(
+    found = summed_up(
         functions,
         contexts.parent,
         identity[np.append(contexts.function, -1)],
@@ -101,6 +107,7 @@ def profile(
         by_state,
         merge_lines=merge_lines,
     )
+    return found if selection.event is None else replace(found, unit=selection.event)
 
 
 def summed_up(

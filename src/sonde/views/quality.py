@@ -30,6 +30,8 @@ KEYS = (
 """What every recording says about itself; None where it does not."""
 
 # Below these shares a reader may take the figures as they are.
+SURE_TOLERATED = 0.8
+"""Of chained samples, those whose callers are known for three levels."""
 LOST_TOLERATED = 0.005
 TRUNCATED_TOLERATED = 0.01
 UNSAMPLED_TOLERATED = 0.02
@@ -208,6 +210,24 @@ def _problems(
             "leave the recorder more CPU time",
         )
     yield from _of_calls(counters)
+    for event in counters.get("events") or ():
+        if event.get("why_not"):
+            yield Problem(
+                f"{event['name']} were not recorded to the end",
+                event["why_not"],
+                0.0,
+                "take what the view events tells for less than there was",
+            )
+    chaining = counters.get("chaining")
+    if chaining and chaining["three_levels"] < SURE_TOLERATED * chaining["samples"]:
+        share = 1 - chaining["three_levels"] / chaining["samples"]
+        yield Problem(
+            f"of {percent(share)} of the samples the callers are a guess",
+            f"{chaining['ambiguous_nodes']:,} of {chaining['nodes']:,} functions at their depths "
+            "were called by several others; what they stand for is spread over these",
+            share,
+            "record with --stacks whole if it matters who called",
+        )
     missing: dict[str, str] = counters.get("not_entered") or {}
     if missing:
         processes = count(len(missing), "process", "processes")

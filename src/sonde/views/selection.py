@@ -33,11 +33,13 @@ class Selection:
     """Only what happened inside spans of this name."""
     thief: Thief | None = None
     """Of the time taken: by whom; None means all of them."""
+    event: str | None = None
+    """Not time is counted but events of this name."""
 
     @property
     def narrowed(self) -> bool:
         """Whether it leaves out anything but a kind of time."""
-        return self.with_time("running") != Selection()
+        return replace(self, time="running", thief=None, event=None) != Selection()
 
     def with_time(self, time: Time) -> Selection:
         return replace(self, time=time)
@@ -51,6 +53,7 @@ def select(
     end: float | None = None,
     span: str | None = None,
     thief: str | None = None,
+    event: str | None = None,
 ) -> Selection:
     """A selection in seconds since the recording's start, checked as far as it can be alone."""
     if time not in get_args(Time):
@@ -63,7 +66,7 @@ def select(
             raise UsageError(f"a time range is given in seconds, not as {seconds}")
     if start is not None and end is not None and end <= start:
         raise UsageError(f"the time range is empty: it ends at {end:g} s, not after {start:g} s")
-    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), span, by)
+    return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), span, by, event)
 
 
 def _nanoseconds(seconds: float | None) -> int | None:

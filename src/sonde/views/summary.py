@@ -36,12 +36,15 @@ class Summary:
     quality: Quality
     spans: list[SpanRow]
     """The slowest ones, by their mean."""
+    corrected_cpu_ns: int | None = None
+    """Without what the hypervisor took; None: it was not counted."""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "target": self.target,
             "duration_ns": self.duration_ns,
             "cpu_ns": self.cpu_ns,
+            "corrected_cpu_ns": self.corrected_cpu_ns,
             "wait_ns": self.wait_ns,
             "processes": [asdict(process) for process in self.processes],
             "threads": [row.to_json() for row in self.threads],
@@ -74,7 +77,13 @@ def summary(
         findings=findings(recording, selection),
         quality=quality(recording),
         spans=sorted(spans(recording, selection).rows, key=lambda row: -row.mean_ns)[:SPANS],
+        corrected_cpu_ns=_corrected(rows),
     )
+
+
+def _corrected(rows: list[ThreadRow]) -> int | None:
+    known = [row.corrected_cpu_ns for row in rows if row.corrected_cpu_ns is not None]
+    return sum(known) if known else None
 
 
 def _span(recording: Recording, selection: Selection) -> int:

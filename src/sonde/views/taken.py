@@ -43,6 +43,29 @@ def by_step(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
     )
 
 
+def corrected_cpu(recording: Recording) -> NDArray[np.int64]:
+    """Per row of the threads, its CPU time without what the hypervisor took; -1: not known.
+
+    Only where the kernel's CPU clock counts that in is there a difference.
+    """
+    cpu = recording.threads.cpu_ns.astype(np.int64)
+    if not is_counted(recording):
+        return np.full(len(cpu), -1, np.int64)
+    if not recording.target.get("cpu_includes_steal"):
+        return cpu
+    return np.where(cpu < 0, -1, np.maximum(cpu - by_thread(recording)["hypervisor"], 0))
+
+
+def starts(recording: Recording) -> NDArray[np.int64]:
+    """Per row of the metrics, when the step began that it ends."""
+    metrics = recording.metrics
+    began = recording.threads.start_ns[metrics.thread].astype(np.int64)
+    order = np.lexsort((metrics.time, metrics.thread))
+    same = metrics.thread[order][1:] == metrics.thread[order][:-1]
+    began[order[1:][same]] = metrics.time[order[:-1][same]]
+    return began
+
+
 def by_thread(
     recording: Recording, start_ns: int | None = None, end_ns: int | None = None
 ) -> dict[Thief, NDArray[np.int64]]:

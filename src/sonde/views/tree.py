@@ -54,10 +54,12 @@ class Tree:
 
     total_ns: int
     nodes: list[Node]
+    unit: str = "ns"
+    """Nanoseconds, or the name of the event that is counted instead."""
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "unit": "ns",
+            "unit": self.unit,
             "total": self.total_ns,
             "nodes": [node.to_json() for node in self.nodes],
         }
@@ -135,4 +137,4 @@ def tree_of(found: Profile, top: int | None = None) -> Tree:
                 "waiting" if waits else "running",
             )
         )
-    return Tree(found.total, nodes)
+    return Tree(found.total, nodes, found.unit)

@@ -30,6 +30,11 @@ def duration(ns: float) -> str:
     return "0 s"
 
 
+def measured(value: int, unit: str) -> str:
+    """Time in words; of events how many."""
+    return duration(value) if unit == "ns" else f"{value:,}"
+
+
 def brief(ns: float) -> str:
     """At most eight columns of it: a table has no room for 81 min 17 s."""
     said = duration(ns)

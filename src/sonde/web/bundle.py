@@ -19,6 +19,7 @@ import sonde
 from sonde.model.contention import NOBODY, Ints
 from sonde.model.context_tree import ContextTree, Merged
 from sonde.model.lock_kinds import KINDS
+from sonde.model.thieves import THIEVES
 from sonde.views.contended import contended
 from sonde.views.locks import ASPECTS
 from sonde.views.profile import BUILT_IN, Function
@@ -27,6 +28,7 @@ from sonde.views.sources import Sources
 from sonde.views.span import duration_ns
 from sonde.views.spans import spans
 from sonde.views.summary import summary
+from sonde.views.taken import by_step, corrected_cpu, is_counted, starts
 from sonde.web.columns import changes, deflated, part, signed, unsigned
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ class Bundle:
                 {"name": lock.name, "short": lock.short, "kind": lock.kind, "process": lock.process}
                 for lock in everything.locks
             ],
+            "taken": self._taken(),
             "marks": [
                 {
                     "time": time,
@@ -101,6 +104,18 @@ class Bundle:
             ],
         }
         return deflated(json.dumps(told, separators=(",", ":")).encode())
+
+    def _taken(self) -> list[list[int]]:
+        """What others took: thread, from when to when, and by the queue, quota and hypervisor."""
+        recording = self.recording
+        if not is_counted(recording):
+            return []
+        metrics, lost = recording.metrics, by_step(recording)
+        began = starts(recording)
+        columns = (metrics.thread, began, metrics.time, *(lost[thief] for thief in THIEVES))
+        some = sum(lost[thief] for thief in THIEVES) > 0
+        steps = [np.asarray(column, np.int64)[some].tolist() for column in columns]
+        return [list(step) for step in zip(*steps, strict=True)]
 
     def _processes(self) -> list[dict[str, Any]]:
         return [
@@ -121,6 +136,7 @@ class Bundle:
     def _threads(self) -> list[dict[str, Any]]:
         table = self.recording.threads
         labels, label = contended(self.recording).thread_names
+        corrected = corrected_cpu(self.recording)
         whole = duration_ns(self.recording)
         return [
             {
@@ -131,6 +147,7 @@ class Bundle:
                 "start": int(table.start_ns[i]),
                 "end": int(table.end_ns[i]) if table.end_ns[i] >= 0 else whole,
                 "cpu": int(table.cpu_ns[i]),
+                "corrected": int(corrected[i]),
                 "label": labels[int(label[i])],
             }
             for i in range(len(table))

@@ -34,6 +34,7 @@ export async function load(): Promise<Recording[]> {
 type Written = Pick<Recording, "processes" | "threads" | "locks" | "marks"> &
   Recording["meta"] & {
     functions: [string, number, number, string, string][];
+    taken: [number, number, number, number, number, number][];
     files: string[];
     spanPaths: [number, number][];
   };
@@ -51,6 +52,7 @@ export async function opened(parts: Parts): Promise<Recording> {
     locks,
     marks,
     spanPaths,
+    taken: lost,
     ...meta
   } = JSON.parse(new TextDecoder().decode(head)) as Written;
   const functions: Fn[] = rows.map(([name, file, line, runtime, module]) => ({
@@ -71,6 +73,14 @@ export async function opened(parts: Parts): Promise<Recording> {
     functions,
     locks,
     marks,
+    taken: lost.map(([thread, start, end, queue, quota, hypervisor]) => ({
+      thread,
+      start,
+      end,
+      queue,
+      quota,
+      hypervisor,
+    })),
     contexts: tables,
     spanPaths: {
       parent: Int32Array.from(spanPaths, ([parent]) => parent),

@@ -51,6 +51,8 @@ export interface Thread {
   end: number;
   /** As the kernel counts it; -1: unknown. */
   cpu: number;
+  /** The same without what the hypervisor took; -1: unknown. */
+  corrected: number;
   /** No other thread's: the name, with the tid where several bear it. As in `locks --json`. */
   label: string;
 }
@@ -166,6 +168,17 @@ export interface Mark {
   text: string;
 }
 
+/** What others took of a thread in a stretch of time. */
+export interface Taken {
+  thread: number;
+  start: number;
+  end: number;
+  /** By other threads that ran, by the group's quota, by the hypervisor; nanoseconds. */
+  queue: number;
+  quota: number;
+  hypervisor: number;
+}
+
 export interface Meta {
   /** The file's own name. */
   file: string;
@@ -196,6 +209,7 @@ export interface Recording {
   readonly functions: Fn[];
   readonly locks: Lock[];
   readonly marks: Mark[];
+  readonly taken: Taken[];
   readonly contexts: Contexts;
   readonly spanPaths: SpanPaths;
   samples(): Promise<Samples>;

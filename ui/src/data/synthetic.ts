@@ -16,6 +16,7 @@ import {
   type Samples,
   type SpanName,
   type Spans,
+  type Taken,
   type Thread,
   type Waits,
 } from "./recording";
@@ -118,6 +119,7 @@ export interface Changes {
   spans?: [number, number, number, number][];
   threads?: Thread[];
   locks?: Lock[];
+  taken?: Taken[];
 }
 
 export function synthetic(changes: Changes = {}): Recording {
@@ -196,6 +198,7 @@ export function synthetic(changes: Changes = {}): Recording {
       },
     ],
     marks: marks(),
+    taken: changes.taken ?? [],
     contexts,
     samples: () => Promise.resolve(samples),
     spanPaths: {
@@ -223,6 +226,7 @@ function thread(
     start,
     end: 100 * MS,
     cpu,
+    corrected: -1,
     label,
   };
 }

@@ -77,6 +77,6 @@ export function bar(
       range ? "flame graph of the range" : "flame graph below",
     ),
     h("span", { class: "gap" }),
-    legend(app.theme),
+    legend(app.theme, app.recordings[0]!.taken.length > 0),
   ];
 }

@@ -16,7 +16,7 @@ const NAMES: readonly (readonly [number, string])[] = [
 const WIDTH = 26;
 const HEIGHT = 14;
 
-export function legend(theme: Theme): HTMLElement {
+export function legend(theme: Theme, taken: boolean): HTMLElement {
   const ratio = window.devicePixelRatio || 1;
   const look = textures(theme, ratio);
   const [width, height] = [
@@ -56,5 +56,17 @@ export function legend(theme: Theme): HTMLElement {
       }),
       "not known",
     ),
+    taken
+      ? h(
+          "span",
+          { class: "item" },
+          h("span", {
+            class: "swatch strip",
+            style: { background: theme.colour("slower") },
+            "aria-hidden": "true",
+          }),
+          "taken by others while it could run",
+        )
+      : null,
   );
 }

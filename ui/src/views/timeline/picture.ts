@@ -17,6 +17,7 @@ import {
 import { measure, type Order } from "./order";
 import type { Times } from "./reading";
 import { isOfThread, STATES } from "./segments";
+import { drawTaken } from "./taken";
 import { ticks } from "./span";
 import { drawSpans } from "./spanpaint";
 import { packed, paint, rgb, textures, type Textures } from "./texture";
@@ -37,6 +38,7 @@ export class Picture {
     context.fillStyle = theme.colour("ground");
     context.fillRect(0, 0, layout.width, layout.height);
     this.bars(context, layout, theme);
+    drawTaken(context, this.recording, layout, theme);
     this.spans(context, layout, theme);
     this.labels(context, layout, theme, order, times);
     this.axis(context, layout, theme);

@@ -10,6 +10,7 @@ import { inSpan } from "../../profile/choice";
 import { h } from "../../shell/dom";
 import { duration, printable } from "../../shell/format";
 import { byThread, inOrder, isOfThread, type Lane } from "./segments";
+import { stolen, sum } from "./taken";
 
 const COLUMNS = [
   "CPU time",
@@ -110,6 +111,8 @@ export function reading(
   lanes: readonly Lane[],
   times: Times,
 ): HTMLElement {
+  const lost = recording.taken.length ? stolen(recording) : null;
+  const heads = ["thread", ...COLUMNS, ...(lost ? ["taken by others"] : [])];
   return h(
     "table",
     { class: "for-readers" },
@@ -120,7 +123,7 @@ export function reading(
       h(
         "tr",
         null,
-        ["thread", ...COLUMNS].map((name) => h("th", { scope: "col" }, name)),
+        heads.map((name) => h("th", { scope: "col" }, name)),
       ),
     ),
     h(
@@ -131,6 +134,7 @@ export function reading(
         const { cpu, gil, locks, signals, other, off } = times;
         const columns = [cpu, gil, locks, signals, other, off];
         const figures = columns.map((column) => column[thread]!);
+        if (lost) figures.push(sum(lost[thread]!));
         return h(
           "tr",
           null,

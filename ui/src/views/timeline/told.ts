@@ -16,6 +16,7 @@ import {
   type Lane,
 } from "./segments";
 import type { Times } from "./reading";
+import { stolen, words } from "./taken";
 import { lockName, passed, type Passed, type Wait } from "./wait";
 
 export const STATE_WORDS: Record<number, string> = {
@@ -105,6 +106,13 @@ export function threadWords(tables: Tables, lane: Lane, app: App): HTMLElement {
   )
     .filter(([, ns]) => ns > 0)
     .map(([name, ns]) => `${name} ${duration(ns)}`);
+  if (thread.corrected >= 0 && thread.corrected !== thread.cpu)
+    parts.splice(
+      1,
+      0,
+      `${duration(thread.corrected)} of it without what the hypervisor took`,
+    );
+  const lost = words(stolen(recording)[lane.thread]!);
   return h(
     "div",
     null,
@@ -128,6 +136,9 @@ export function threadWords(tables: Tables, lane: Lane, app: App): HTMLElement {
       ),
     ),
     h("p", { class: "faint" }, parts.join(" · ")),
+    lost
+      ? h("p", { class: "faint taken" }, `Ready to run, but ${lost}`)
+      : null,
   );
 }
 

@@ -1,0 +1,61 @@
+"""`sonde tprof --inside`: agents in Python and Java programs, while the machine is looked at."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from sonde.errors import SondeError
+
+if TYPE_CHECKING:
+    from sonde.record.tprof import Ticks
+
+# An agent's sample names a tick at most this far from it.
+FASTEST = 1000
+
+
+def profile_inside(seconds: float, rate: int) -> Ticks:
+    from sonde.record.attach import Attach
+    from sonde.record.discovery import Discovery
+    from sonde.record.handle import Options
+    from sonde.record.tprof import LOOK_S, Profiler, profile
+    from sonde.views.chained import open_recording
+    from sonde.views.inside import named
+
+    discovery = Discovery([], matches=lambda _: True, children=True, descendants=True)
+    found = [process for process in discovery.look(()) if process.pid != os.getpid()]
+    if not found:
+        print("sonde: no Python or Java program runs that could be entered", file=sys.stderr)
+        return profile(seconds, rate)
+    with tempfile.TemporaryDirectory(prefix="sonde-") as folder:
+        options = Options(
+            path=os.path.join(folder, "inside.sonde"),
+            program="tprof",
+            argv=[],
+            pid=found[0].pid,
+            what=["cpu"],
+            rate=min(10 * rate, FASTEST),
+            attached=True,
+            place=found[0].place(),
+        )
+        session = Attach(found, options, discovery)
+        profiler = Profiler(rate)
+        end = time.monotonic() + seconds
+        done = None
+        while time.monotonic() < end and done is None and not session.asked_to_end:
+            time.sleep(LOOK_S)
+            profiler.look()
+            done = session.over()
+        ticks = profiler.end()
+        done = done or session.stop()
+        for pid, why in done["done"].get("not_entered", {}).items():
+            print(f"sonde: process {pid} could not be entered: {why}", file=sys.stderr)
+        try:
+            recording = open_recording(options.path)
+        except SondeError:  # nobody could be entered
+            return ticks
+        ticks.places = named(ticks.places, recording)
+        return ticks

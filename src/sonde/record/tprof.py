@@ -1,0 +1,163 @@
+"""Sampling the whole machine: which process, thread, module and symbol each processor was in."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .native_symbols import JIT, UNKNOWN, Files, Kernel, MadeCode
+from .perf_ring import Machine, Mapped, Renamed, Tick
+
+# Short enough that the maps of a process that ends are mostly read while it lives.
+LOOK_S = 0.05
+IDLE = "idle"
+
+
+class Place(NamedTuple):
+    """Where a tick fell, in words."""
+
+    time: int
+    pid: int
+    process: str
+    tid: int
+    thread: str
+    module: str
+    symbol: str
+
+
+@dataclass
+class Ticks:
+    places: list[Place]
+    lost: int
+    processors: int
+    rate: int
+    duration_ns: int
+
+
+class _Map(NamedTuple):
+    start: int
+    end: int
+    offset: int
+    path: str
+
+
+@dataclass
+class _Process:
+    pid: int
+    made: MadeCode
+    maps: list[_Map] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def seen(cls, pid: int) -> _Process:
+        found = cls(pid, MadeCode(pid))
+        try:
+            with open(f"/proc/{pid}/maps") as f:
+                lines = f.read().splitlines()
+        except OSError:
+            lines = []
+        for line in lines:
+            span, mode, offset, _, _, *path = line.split(maxsplit=5)
+            if "x" in mode:
+                start, end = (int(part, 16) for part in span.split("-"))
+                found.has_mapped(_Map(start, end, int(offset, 16), path[0] if path else ""))
+        return found
+
+    def has_mapped(self, new: _Map) -> None:
+        self.maps.append(new)
+        name = os.path.basename(new.path)
+        if name.startswith("jit-") and name.endswith(".dump"):
+            self.made.maps_dump(new.path)
+
+    def name(self, tid: int) -> str:
+        known = self.names.get(tid)
+        if known is None:
+            try:
+                with open(f"/proc/{self.pid}/task/{tid}/comm", "rb") as f:
+                    known = f.read().decode(errors="replace").rstrip("\n")
+            except OSError:
+                known = ""
+            if known:
+                self.names[tid] = known
+        return known
+
+    def map_of(self, address: int) -> _Map | None:
+        # The last that was mapped there is the one that is there.
+        return next((m for m in reversed(self.maps) if m.start <= address < m.end), None)
+
+
+class Profiler:
+    """Looks at the machine until it is told to end."""
+
+    def __init__(self, rate: int) -> None:
+        self._rate = rate
+        self._machine = Machine(rate)
+        self._began = time.monotonic_ns()
+        self._kernel = Kernel()
+        self._files = Files()
+        self._processes: dict[int, _Process] = {}
+        self._ticks: list[Tick] = []
+
+    def look(self) -> None:
+        """Takes what has come; processes are looked at while they live."""
+        for event in self._machine.take():
+            if isinstance(event, Tick):
+                self._ticks.append(event)
+                if event.pid:
+                    self._process(event.pid).name(event.tid)
+            elif isinstance(event, Mapped):
+                self._process(event.pid).has_mapped(
+                    _Map(event.start, event.start + event.size, event.offset, event.path)
+                )
+            elif isinstance(event, Renamed):
+                self._process(event.pid).names[event.tid] = event.name
+        for process in self._processes.values():
+            process.made.read()
+
+    def _process(self, pid: int) -> _Process:
+        known = self._processes.get(pid)
+        if known is None:
+            known = self._processes[pid] = _Process.seen(pid)
+        return known
+
+    def end(self) -> Ticks:
+        self.look()
+        lost, processors = self._machine.lost, self._machine.processors
+        self._machine.close()
+        places = [self._place(tick) for tick in sorted(self._ticks)]
+        return Ticks(places, lost, processors, self._rate, time.monotonic_ns() - self._began)
+
+    def _place(self, tick: Tick) -> Place:
+        if not tick.pid:
+            return Place(tick.time, 0, IDLE, tick.tid, IDLE, *self._kernel.find(tick.address))
+        process = self._process(tick.pid)
+        thread = process.name(tick.tid)
+        program = process.name(tick.pid) or thread
+        module, symbol = (
+            self._kernel.find(tick.address) if tick.kernel else self._find(process, tick)
+        )
+        return Place(tick.time, tick.pid, program, tick.tid, thread, module, symbol)
+
+    def _find(self, process: _Process, tick: Tick) -> tuple[str, str]:
+        found = process.map_of(tick.address)
+        if found is None or not found.path.startswith("/") or found.path.startswith("//anon"):
+            name = process.made.symbols.find(tick.address, tick.time)
+            if name is not None:
+                return JIT, name
+            return (found.path if found and found.path else "[unknown]"), UNKNOWN
+        offset = tick.address - found.start + found.offset
+        # Through the process's own root: it may live in a container. One that is gone has none.
+        inside = f"/proc/{process.pid}/root{found.path}"
+        path = inside if os.path.exists(inside) else found.path
+        return os.path.basename(found.path), self._files.find(path, offset) or UNKNOWN
+
+
+def profile(seconds: float, rate: int) -> Ticks:
+    profiler = Profiler(rate)
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, LOOK_S))
+        profiler.look()
+    return profiler.end()

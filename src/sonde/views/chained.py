@@ -1,0 +1,112 @@
+"""Recordings whose samples tell only a function and its caller, with the tree put together."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sonde.model.chaining import Link, Rebuilt, split
+from sonde.recording.reader import read, read_parts
+from sonde.recording.tables import RUNNING, Contexts, EventSamples, Samples
+
+if TYPE_CHECKING:
+    from sonde.recording.tables import Recording
+
+
+def open_recording(*paths: str | os.PathLike[str]) -> Recording:
+    """A recording, or the parts of one, as every view wants it."""
+    return rebuilt(read(paths[0]) if len(paths) == 1 else read_parts(paths))
+
+
+def rebuilt(recording: Recording) -> Recording:
+    """The same where samples are whole; else each has its contexts, and is split over them."""
+    chained, table = recording.chained, recording.links
+    if not len(chained):
+        return recording
+    links = [
+        Link(*row)
+        for row in zip(table.node.tolist(), table.caller.tolist(), table.line.tolist(), strict=True)
+    ]
+    of_time = chained.event < 0
+    known = chained.link >= 0
+    seen = np.bincount(chained.link[known & of_time], minlength=len(links)).tolist()
+    tree = Rebuilt(recording.chain_nodes.function.tolist(), links, seen, len(recording.contexts))
+    places, inverse = np.unique(
+        np.column_stack((chained.link, chained.line)), axis=0, return_inverse=True
+    )
+    ways = [tree.ways(links[link], line) if link >= 0 else None for link, line in places.tolist()]
+    rows: list[int] = []
+    context: list[int] = []
+    weight: list[int] = []
+    for row, (place, ns) in enumerate(
+        zip(inverse.reshape(-1).tolist(), chained.weight.tolist(), strict=True)
+    ):
+        found = ways[place]
+        if found is None:
+            rows.append(row)
+            context.append(-1)
+            weight.append(ns)
+            continue
+        for way, part in zip(found, split(ns, found), strict=True):
+            if part or len(found) == 1:
+                rows.append(row)
+                context.append(way.context)
+                weight.append(part)
+    added = np.array(tree.contexts, dtype=np.int32).reshape(-1, 3)
+    contexts = Contexts(
+        parent=np.append(recording.contexts.parent, added[:, 0]).astype(np.int32),
+        function=np.append(recording.contexts.function, added[:, 1]).astype(np.int32),
+        line=np.append(recording.contexts.line, added[:, 2]).astype(np.int32),
+    )
+    at, where, ns_of = np.array(rows), np.array(context, np.int32), np.array(weight, np.int64)
+    timed = of_time[at]
+    quality = {**recording.quality, "chaining": tree.ambiguity(links, seen).to_json()}
+    return replace(
+        recording,
+        contexts=contexts,
+        samples=_more_samples(recording, at[timed], where[timed], ns_of[timed]),
+        event_samples=_more_events(recording, at[~timed], where[~timed], ns_of[~timed]),
+        quality=quality,
+    )
+
+
+def _more_samples(
+    recording: Recording, rows: np.ndarray, context: np.ndarray, weight: np.ndarray
+) -> Samples:
+    chained, had = recording.chained, recording.samples
+    order = np.argsort(np.append(had.time, chained.time[rows]), kind="stable")
+    return Samples(
+        thread=np.append(had.thread, chained.thread[rows])[order],
+        time=np.append(had.time, chained.time[rows])[order],
+        context=np.append(had.context, context)[order],
+        weight=np.append(had.weight, weight)[order],
+        state=np.append(had.state, np.full(len(rows), RUNNING, had.state.dtype))[order],
+        span=np.append(had.span, np.full(len(rows), -1, had.span.dtype))[order],
+    )
+
+
+def _more_events(
+    recording: Recording, rows: np.ndarray, context: np.ndarray, weight: np.ndarray
+) -> EventSamples:
+    chained, had = recording.chained, recording.event_samples
+    order = np.argsort(np.append(had.time, chained.time[rows]), kind="stable")
+
+    def more(column: np.ndarray, values: np.ndarray | int) -> np.ndarray:
+        added = np.broadcast_to(np.asarray(values), len(rows)).astype(column.dtype)
+        return np.append(column, added)[order]
+
+    return EventSamples(
+        thread=more(had.thread, chained.thread[rows]),
+        time=more(had.time, chained.time[rows]),
+        event=more(had.event, chained.event[rows]),
+        context=more(had.context, context),
+        weight=more(had.weight, weight),
+        span=more(had.span, -1),
+        address=more(had.address, 0),
+        memory=more(had.memory, 0),
+        type=more(had.type, -1),
+        offset=more(had.offset, 0),
+    )

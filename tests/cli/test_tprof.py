@@ -1,0 +1,108 @@
+"""The whole machine, of which we know at least what we do on it ourselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from launching import clean_environment, sonde
+
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="the whole machine is root's to look at")
+
+BURN = """
+import time
+def busy_one():
+    end = time.monotonic() + 0.001
+    while time.monotonic() < end: pass
+def main():
+    while True: busy_one()
+main()
+"""
+
+
+@contextmanager
+def burning(code: str = BURN) -> Iterator[int]:
+    process = subprocess.Popen([sys.executable, "-c", code], env=clean_environment())
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def tprof(*arguments: str) -> dict[str, Any]:
+    done = sonde("tprof", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def section(found: dict[str, Any], *by: str) -> list[dict[str, Any]]:
+    (rows,) = [part["rows"] for part in found["sections"] if part["by"] == list(by)]
+    return list(rows)
+
+
+@needs_root
+def test_a_busy_program_is_seen_with_its_module() -> None:
+    with burning() as pid:
+        found = tprof("--for", "1.5", "--rate", "200")
+    expected = 1.5 * 200 * found["processors"]
+    assert found["ticks"] == pytest.approx(expected, rel=0.2)
+    for part in found["sections"]:  # every way to add up is the same
+        assert sum(row["ticks"] for row in part["rows"]) == found["ticks"]
+    (process,) = [row for row in section(found, "process") if row["id"] == pid]
+    # It wants one processor all the time, and shares with whoever else runs.
+    assert process["ticks"] > 0.3 * 1.5 * 200
+    (row,) = [row for row in section(found, "process", "module") if row["id"] == pid]
+    modules = {child["name"] for child in row["children"]}
+    assert any("python" in name for name in modules), modules
+    (row,) = [
+        row for row in section(found, "process", "thread", "module", "symbol") if row["id"] == pid
+    ]
+    symbols = {s["name"] for t in row["children"] for m in t["children"] for s in m["children"]}
+    assert len(symbols - {"NoSymbols"}) >= 3, symbols
+
+
+@needs_root
+def test_inside_names_python_functions() -> None:
+    with burning() as pid:
+        found = tprof("--for", "2", "--inside", "--process", str(pid))
+    (row,) = section(found, "process", "module")
+    python = {child["name"]: child["ticks"] for child in row["children"]}
+    assert python.get("PYTHON", 0) > 0.5 * row["ticks"], python
+    rows = [row for row in section(found, "module", "symbol") if row["name"] == "PYTHON"]
+    names = {symbol["name"].split()[0]: symbol["ticks"] for symbol in rows[0]["children"]}
+    assert names.get("busy_one", 0) + names.get("time.monotonic", 0) > 0.8 * rows[0]["ticks"]
+
+
+@needs_root
+def test_the_text_is_laid_out_as_in_the_paper() -> None:
+    with burning():
+        done = sonde("tprof", "--for", "0.5", "--top", "3")
+    assert done.returncode == 0, done.stderr
+    assert {"LAB", "TKS", "%%", "NAMES"} <= set(done.stdout.split())
+    for label in ("PID", "TID", "MOD", "SYM"):
+        assert f" {label} " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--for", "0"], "--for takes a time"),
+        (["--for", "x"], "--for takes a time"),
+        (["--rate", "0"], "--rate takes"),
+        (["--rate", "99999"], "--rate goes up to"),
+        (["--process", "x"], "--process takes"),
+    ],
+)
+def test_wrong_calls(arguments: list[str], says: str) -> None:
+    done = sonde("tprof", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
