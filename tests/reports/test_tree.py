@@ -112,8 +112,8 @@ def test_waiting_is_told_by_texture() -> None:
     make.sample("main:3 > time.sleep", 50 * MS, state=1)
     found = lines(make, Selection("wall"))
     assert found[2:] == [
-        "  50.0 % ████      50.0 ms   work  /app/app.py:12",
         "  50.0 % ░░░░      50.0 ms   time.sleep  <built-in>",
+        "  50.0 % ████      50.0 ms   work  /app/app.py:12",
         "Bars: █ running, ░ waiting.",
     ]
 

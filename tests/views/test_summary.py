@@ -32,6 +32,7 @@ def test_json_is_as_agreed() -> None:
         "target",
         "duration_ns",
         "cpu_ns",
+        "corrected_cpu_ns",
         "wait_ns",
         "processes",
         "threads",

@@ -65,7 +65,7 @@ class ElfSymbols:
             segments = [
                 (s["p_vaddr"], s["p_offset"], s["p_filesz"]) for s in elf.iter_segments("PT_LOAD")
             ]
-            table = elf.get_section_by_name(".symtab") or self._apart(elf)
+            table: Any = elf.get_section_by_name(".symtab") or self._apart(elf)
             tables = [table] if table else []
             if not tables and (dynamic := elf.get_section_by_name(".dynsym")):
                 tables = [dynamic]

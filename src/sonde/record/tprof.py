@@ -126,8 +126,9 @@ class Profiler:
         self.look()
         lost, processors = self._machine.lost, self._machine.processors
         self._machine.close()
+        lasted = time.monotonic_ns() - self._began
         places = [self._place(tick) for tick in sorted(self._ticks)]
-        return Ticks(places, lost, processors, self._rate, time.monotonic_ns() - self._began)
+        return Ticks(places, lost, processors, self._rate, lasted)
 
     def _place(self, tick: Tick) -> Place:
         if not tick.pid:
