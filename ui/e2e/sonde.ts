@@ -12,7 +12,7 @@ import { folder, SONDE } from "./record";
 export { expect };
 
 export type RecordingName =
-  "shop" | "repaired" | "spans" | "hostile" | "everything" | "empty";
+  "shop" | "repaired" | "spans" | "hostile" | "everything" | "empty" | "rivals";
 
 export function file(name: RecordingName): string {
   return join(folder(), `${name}.sonde`);

@@ -171,7 +171,9 @@ test("what others took, as the report tells it", async ({ page, served }) => {
   await expect(heads.last()).toHaveText("taken by others");
   const cell = page.locator(".for-readers tbody tr td").last();
   expect(Number(await cell.getAttribute("data-ns"))).toBe(taken);
-  await expect(page.getByText("taken by others while it could run")).toBeVisible();
+  await expect(
+    page.getByText("taken by others while it could run"),
+  ).toBeVisible();
   const { x, y } = await at(page, 0, 60);
   await page.mouse.click(x - 100, y);
   await expect(page.locator(".taken")).toContainText("others ran");

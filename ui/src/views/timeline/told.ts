@@ -136,9 +136,7 @@ export function threadWords(tables: Tables, lane: Lane, app: App): HTMLElement {
       ),
     ),
     h("p", { class: "faint" }, parts.join(" · ")),
-    lost
-      ? h("p", { class: "faint taken" }, `Ready to run, but ${lost}`)
-      : null,
+    lost ? h("p", { class: "faint taken" }, `Ready to run, but ${lost}`) : null,
   );
 }
 

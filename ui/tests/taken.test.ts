@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { synthetic } from "../../data/synthetic";
-import { stolen, sum, words } from "./taken";
+import { synthetic } from "../src/data/synthetic";
+import { stolen, sum, words } from "../src/views/timeline/taken";
 
 const MS = 1_000_000;
 const step = (thread: number, queue: number, quota: number) => ({
