@@ -22,7 +22,7 @@ from sonde.record.session import _load_agent
 
 SLOTS, RING_SIZE = 64, 1 << 14
 PERIOD_NS = 100_000
-ALL = shm.WHAT_CPU | shm.WHAT_WAITS | shm.WHAT_LOCKS
+ALL = shm.WHAT_CPU | shm.WHAT_WAITS | shm.WHAT_LOCKS | shm.WHAT_CALLS
 THREADS = 20
 
 
@@ -41,6 +41,7 @@ def record(listener, orders, answers, pid):
         memfd = os.memfd_create("restarts")
         os.ftruncate(memfd, size)
         memory = mmap.mmap(memfd, size)
+        shm.CALL_ORDERS.pack_into(memory, shm.CALL_ORDERS_AT, 1, 4, 2 * PERIOD_NS)
         config = shm.CONFIG.pack(
             shm.MAGIC, shm.PROTOCOL, size, PERIOD_NS, SLOTS, RING_SIZE, what, 1
         )
