@@ -367,3 +367,39 @@ def test_what_a_full_disk_did_not_take_is_counted(tmp_path: Path) -> None:
     recording = read_bytes(b"".join(sink.chunks))
     assert recording.samples.time.tolist() == [0, 1, 2, 3, 4, 21]
     assert np.unique(recording.samples.context).tolist() == [0]
+
+
+def test_calls_keep_their_windows_and_contexts_across_a_seam(tmp_path: Path) -> None:
+    writer = Writer(FileSink(tmp_path / "c.0001.sonde"), facts(1, 0))
+    people(writer, 0, -1, (9 * MS, 9 * MS))
+    main, work = names(writer, "main", "work")
+    writer.append("sizes", 1, 40)
+    writer.append("windows", 0, 10 * MS, 5_000, 3, 0)
+    writer.extend("calls", [(0, work, 7), (0, main, 0)])
+    writer.close({"duration_ns": SEAM})
+    writer = Writer(FileSink(tmp_path / "c.0002.sonde"), facts(2, SEAM))
+    people(writer, 0, -1, (9 * MS, 9 * MS))
+    # The same functions, but others have their numbers now.
+    late, _, again = names(writer, "late", "main", "work")
+    writer.append("sizes", 0, 25)
+    writer.append("windows", 1, -MS, 8_000, 3, 1)  # opened before the seam
+    writer.append("windows", 1, 20 * MS, 9_000, 3, 0)
+    writer.extend("calls", [(0, -1, 0), (1, late, 3), (1, again, 4)])
+    writer.close({"duration_ns": SEAM})
+
+    joined = read_parts([str(path) for path in sorted(tmp_path.iterdir())])
+    windows, calls = joined.windows, joined.calls
+    assert windows.time.tolist() == [10 * MS, SEAM - MS, SEAM + 20 * MS]
+    assert windows.thread.tolist() == [0, 1, 1]
+    assert windows.cut.tolist() == [0, 1, 0]
+    assert calls.window.tolist() == [0, 0, 1, 2, 2]
+    assert calls.site.tolist() == [7, 0, 0, 3, 4]
+    called = [joined.functions.name[joined.contexts.function[c]] for c in calls.context if c >= 0]
+    assert called == ["work", "main", "late", "work"]
+    assert calls.context.tolist()[2] == -1
+    sized = [joined.functions.name[row] for row in joined.sizes.function]
+    assert list(zip(sized, joined.sizes.instructions.tolist(), strict=True)) == [
+        ("work", 40), ("late", 25),
+    ]  # fmt: skip
+    alone = read(tmp_path / "c.0002.sonde")
+    assert alone.windows.time.tolist() == [0, 20 * MS]
