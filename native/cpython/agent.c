@@ -12,6 +12,7 @@
 #include "data.h"
 #include "describe.h"
 #include "execs.h"
+#include "forks.h"
 #include "locks.h"
 #include "threads.h"
 #include "walk.h"
@@ -38,6 +39,8 @@ static int begin(uint32_t reason)
         error = sonde_locks_start();
     if (error)
         sonde_part();
+    else
+        sonde_forks_watch();
     return error;
 }
 

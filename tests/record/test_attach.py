@@ -53,6 +53,30 @@ def test_threads_that_ran_before_are_recorded(python: Interpreter, keep: Keep) -
     check_as_before(before, after)
 
 
+def test_a_fork_is_warned_of_the_programs_own_threads_only(python: Interpreter, keep: Keep) -> None:
+    """From 3.12 on os.fork() looks how many threads there are."""
+    warned = "DeprecationWarning" if python.minor >= 12 else ""
+
+    def forked(threads: int) -> str:
+        assert target.process.stdin is not None
+        assert target.process.stdout is not None
+        target.process.stdin.write(f"{threads}\n")
+        target.process.stdin.flush()
+        return target.process.stdout.readline().strip()
+
+    with Target(python, TARGETS / "forks.py") as target:
+        assert (forked(1), forked(2)) == ("", warned)
+        process = attach(target.pid, keep("forks"), "--what", "cpu,locks,waits")
+        until(lambda: has_agent(target.pid), "the agent", process)
+        # Its thread is there a moment before it has its hooks.
+        until(lambda: not forked(1), "no warning", process)
+        assert [(forked(1), forked(2)) for _ in range(3)] == [("", warned)] * 3
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+        assert (forked(1), forked(2)) == ("", warned)
+        assert target.end() == (0, "", "")
+
+
 def check_as_before(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert after["descriptors"] == before["descriptors"]
     assert after["threads"] == before["threads"]
