@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import time
 import warnings
 
 over = threading.Event()
@@ -28,3 +29,6 @@ for line in sys.stdin:
     for thread in others:
         thread.join()
     over.clear()
+    # A thread that was joined may only be about to end.
+    while any(os.path.exists(f"/proc/self/task/{thread.native_id}") for thread in others):
+        time.sleep(0.001)
