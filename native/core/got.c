@@ -2,10 +2,13 @@
 #include "got.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_SLOTS 128
@@ -18,6 +21,47 @@ typedef struct {
 
 static slot_t slots[MOST_SLOTS];
 static size_t known;
+
+// Whoever looks for slots or changes them, or forks, has this. It is a matter of a millisecond; a
+// fork that has waited long enough for it goes on without, since it may hold what we wait for.
+#define PAUSE_NS 50000
+#define FORK_TRIES 2000
+static _Atomic bool taken;
+static bool list_is_lost; // in a child that was forked all the same
+static _Thread_local bool forks __attribute__((tls_model("initial-exec")));
+
+static bool take(int tries)
+{
+    struct timespec pause = {0, PAUSE_NS};
+    for (int i = 0; tries < 0 || i < tries; i++) {
+        bool free_ = false;
+        if (atomic_compare_exchange_strong(&taken, &free_, true))
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+void sonde_got_before_fork(void)
+{
+    int saved = errno;
+    forks = take(FORK_TRIES);
+    errno = saved;
+}
+
+void sonde_got_after_fork(void)
+{
+    if (forks)
+        atomic_store(&taken, false);
+    forks = false;
+}
+
+void sonde_got_forked(void)
+{
+    list_is_lost = !forks && atomic_load(&taken);
+    atomic_store(&taken, false);
+    forks = false;
+}
 
 typedef struct {
     const void *inside;
@@ -136,18 +180,24 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hooks, size_t count)
 {
     request r = {inside, named, hooks, count, false};
-    dl_iterate_phdr(visit, &r);
+    take(-1);
+    if (!list_is_lost)
+        dl_iterate_phdr(visit, &r);
     // Where calls are bound lazily, a thread that was just resolving one may have put the function
     // itself over our hook.
     for (size_t i = 0; i < known; i++)
         if (*slots[i].at != slots[i].hook)
             write_slot(&slots[i], *slots[i].at, slots[i].hook);
-    return r.failed ? -1 : (int)known;
+    int hooked = r.failed ? -1 : (int)known;
+    atomic_store(&taken, false);
+    return hooked;
 }
 
 void sonde_got_unhook(void)
 {
+    take(-1);
     for (size_t i = 0; i < known; i++)
         write_slot(&slots[i], slots[i].hook, slots[i].original);
     known = 0;
+    atomic_store(&taken, false);
 }

@@ -22,4 +22,11 @@ int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hook
 // a hook stay in it, so hooks must work on their own afterwards.
 void sonde_got_unhook(void);
 
+// Before a fork, and after it in the parent and in the child. While slots are looked for the
+// loader's list of objects is locked, and a child that is forked in that moment finds it locked for
+// good: glibc gives it a fresh dl_load_lock, but not a fresh dl_load_write_lock (seen on 2.36).
+void sonde_got_before_fork(void);
+void sonde_got_after_fork(void);
+void sonde_got_forked(void);
+
 #endif

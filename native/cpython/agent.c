@@ -2,6 +2,7 @@
 // with -z nodelete: handlers and hooks may be entered late, so its code never goes away.
 #define _GNU_SOURCE
 #include "agent.h"
+#include "../core/got.h"
 #include "../core/guard.h"
 #include "../core/join.h"
 #include "../core/reader.h"
@@ -46,6 +47,7 @@ static int begin(uint32_t reason)
 
 static void forked_child(void)
 {
+    sonde_got_forked();
     if (!atomic_load(&sonde.generation)) { // its parent's agent may be on its way in or out
         sonde_steer_forked();
         return;
@@ -79,7 +81,8 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         return ENAMETOOLONG;
     strcpy(socket_path, path);
     if (!follows_forks)
-        follows_forks = pthread_atfork(NULL, NULL, forked_child) == 0;
+        follows_forks =
+            pthread_atfork(sonde_got_before_fork, sonde_got_after_fork, forked_child) == 0;
     sonde_watch_code();
     // The recorder arms every thread before it answers, which takes 20 ms where there are 500. A
     // program that records itself waits for that; one that is attached to goes on.

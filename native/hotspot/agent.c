@@ -1,6 +1,7 @@
 // The agent's life in a JVM: it comes in by dlopen, starts and stops sessions. It is linked with
 // -z nodelete: handlers may be entered late, so its code never goes away.
 #define _GNU_SOURCE
+#include "../core/got.h"
 #include "../core/join.h"
 #include "../core/session.h"
 #include "../core/steer.h"
@@ -25,6 +26,7 @@ static bool watches_forks;
 // library enters.
 static void forked_child(void)
 {
+    sonde_got_forked();
     if (!atomic_load(&sonde.generation))
         return;
     int saved = errno;
@@ -42,7 +44,8 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     if (error)
         return error;
     if (!watches_forks)
-        watches_forks = pthread_atfork(NULL, NULL, forked_child) == 0;
+        watches_forks =
+            pthread_atfork(sonde_got_before_fork, sonde_got_after_fork, forked_child) == 0;
     error = sonde_events_start(env);
     sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk, NULL};
     sonde_arm arm;
