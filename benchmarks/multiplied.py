@@ -106,7 +106,7 @@ def _process(random: np.random.Generator, of: Seed, count: int, number: int) -> 
         "version": "1" if number % 2 else "2", "region": ("eu", "us", "asia")[number % 3],
     }  # fmt: skip
     tables["recordings"] = pa.Table.from_pylist(recordings, schema=TABLES["recordings"])
-    for name in ("processes", "threads", "blames", "steps", "chains"):
+    for name in ("processes", "threads", "blames", "steps", "chains", "windows", "calls"):
         by = (id_ >> 1) - (of.rows.recording >> 1)
         tables[name] = _moved(tables[name], name, by, id_, shift)
     return tables
@@ -141,7 +141,7 @@ def _moved(table: pa.Table, name: str, by: int, id_: int, shift: int) -> pa.Tabl
     for i, column in enumerate(TABLES[name].names):
         if column == "recording":
             values: Any = np.full(table.num_rows, id_, dtype=np.int64)
-        elif column in ("thread", "process", "wait"):
+        elif column in ("thread", "process", "wait", "window"):
             values = table[column].to_numpy() + by
         elif column in ("start", "time", "start_ns", "end_ns") and name != "chains":
             values = pa.array(

@@ -13,7 +13,7 @@ from launching import TARGETS, must_run
 from sonde.cli.main import main
 
 SHOP = TARGETS / "shop.py"
-WHAT = "cpu,locks,waits,threads"
+WHAT = "cpu,locks,waits,threads,calls"
 
 VIEWS: tuple[tuple[str, ...], ...] = (
     ("flat",),

@@ -130,6 +130,7 @@ VIEWS: list[tuple[str, Question, dict[str, Any]]] = [
     ("locks", EVERYTHING, {}),
     ("locks", SOME, {"by": "owner_thread,waiter_function"}),
     ("threads", EVERYTHING, {}),
+    ("calls", EVERYTHING, {}),
     ("blockers", EVERYTHING, {}),
     ("outliers", EVERYTHING, {"by": "host"}),
     ("recordings", SOME, {}),
@@ -169,7 +170,7 @@ def test_both_agree(
         answer(location, one, view, question, **options)[0].to_json() for one in engines
     )
     close(duckdb, spark)
-    assert duckdb.get("rows") or duckdb.get("nodes")
+    assert duckdb.get("rows") or duckdb.get("nodes") or duckdb.get("edges")
 
 
 def test_both_agree_on_a_range_of_time(fleet: Fleet, engines: tuple[Engine, Engine]) -> None:

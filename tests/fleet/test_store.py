@@ -279,7 +279,7 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
         (["report", "STORE", "--from", "1h", "--to", "2h"], 2, "the time range is empty"),
         (["report", "STORE", "diff"], 2, "--base and --new are for the views diff and slower"),
         (["report", "STORE", "--engine", "oracle"], 2, "--engine takes duckdb or spark://"),
-        (["report", "STORE", "flat", "--by", "kind"], 2, "--by is for the views locks and"),
+        (["report", "STORE", "flat", "--by", "kind"], 2, "--by is for the views locks, calls"),
         (["report", "STORE", "threads", "--wall"], 2, "--wall is for the views"),
         (["add", "STORE", "missing.sonde"], 1, "missing.sonde does not exist"),
         (["add", "STORE", "FILE", "--label", "x"], 2, "--label takes NAME=VALUE"),

@@ -189,6 +189,24 @@ class Asked:
             table = table.filter(table.time <= end)
         return table
 
+    def _begun(self, name: str) -> Any:
+        """Windows in which calls were counted, or those calls: by when the window was opened."""
+        table = self._of_threads(self._table(name))
+        start, end = self.question.start_ns, self.question.end_ns
+        if start is not None:
+            table = table.filter(table.time >= start)
+        if end is not None:
+            table = table.filter(table.time < end)
+        return table
+
+    @cached_property
+    def windows(self) -> Any:
+        return self._begun("windows")
+
+    @cached_property
+    def calls(self) -> Any:
+        return self._begun("calls")
+
     @cached_property
     def chains(self) -> Any:
         table = self._table("chains")
@@ -203,6 +221,7 @@ class Asked:
             file=table.file.max(),
             line=table.line.max(),
             runtime=table.runtime.max(),
+            instructions=table.instructions.max(),
         )
 
     @cached_property

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sonde.fleet.location import Location
 
 VIEWS = (
-    "flat", "tree", "lines", "locks", "threads", "diff", "slower", "blockers", "outliers",
+    "flat", "tree", "lines", "locks", "threads", "calls", "diff", "slower", "blockers", "outliers",
     "recordings",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines", "diff")
@@ -70,6 +70,10 @@ def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | 
         from sonde.fleet.thread_times import threads
 
         return threads(asked, top=top)
+    if view == "calls":
+        from sonde.fleet.call_edges import calls
+
+        return calls(asked, by=by or "edge", top=top)
     if view == "outliers":
         from sonde.fleet.outliers import outliers
 

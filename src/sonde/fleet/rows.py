@@ -20,9 +20,11 @@ from sonde.model.contention import blames
 from sonde.model.context_tree import ContextTree
 from sonde.model.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
+from sonde.views.calls import picked, sizes_of
 from sonde.views.contended import Contended, contended
 from sonde.views.locks import locks
 from sonde.views.profile import identities
+from sonde.views.selection import Selection
 from sonde.views.span import duration_ns, pauses
 from sonde.views.taken import by_step, is_counted
 from sonde.views.waiting import explained
@@ -51,6 +53,7 @@ def rows_of(recording: Recording, labels: Labels) -> Rows:
     functions, of_row = identities(recording)
     hashes = np.array([of_function(function) for function in functions], dtype=np.int64)
     context = of_contexts(recording.contexts, hashes[of_row[recording.contexts.function]])
+    sizes = sizes_of(recording)
     columns = {
         "recordings": [_recording(recording, number, base, duration, labels)],
         "processes": _processes(recording, number, base),
@@ -61,12 +64,15 @@ def rows_of(recording: Recording, labels: Labels) -> Rows:
             "file": [function.file for function in functions],
             "line": [function.line for function in functions],
             "runtime": [function.runtime for function in functions],
+            "instructions": [sizes.get(function) for function in functions],
         },
         "contexts": _contexts(recording, context, hashes[of_row]),
         "samples": _samples(recording, number, base, context),
         "blames": _blames(recording, number, base, context, hashes),
         "chains": _chains(recording, number),
         "steps": _steps(recording, number, base),
+        "windows": _windows(recording, number, base),
+        "calls": _calls(recording, number, base, context),
     }
     tables = {name: _table(name, columns[name]) for name in TABLES}
     return Rows(number, base, base + duration, tables)
@@ -285,3 +291,31 @@ def _steps(recording: Recording, number: int, base: int) -> dict[str, Any]:
         values = getattr(metrics, name)
         columns[name] = pa.array(values, pa.int64(), mask=values < 0)
     return columns | {str(thief): lost for thief, lost in by_step(recording).items()}
+
+
+def _windows(recording: Recording, number: int, base: int) -> dict[str, Any]:
+    table = recording.windows
+    order = np.lexsort((table.time, table.thread))
+    return {
+        "window": numbered(number, order),
+        "thread": numbered(number, table.thread[order]),
+        "time": base + table.time[order],
+        "cut": table.cut[order] != 0,
+    }
+
+
+def _calls(recording: Recording, number: int, base: int, context: Ints) -> dict[str, Any]:
+    """What each one stands for is known where all windows of the recording are."""
+    windows, table = recording.windows, recording.calls
+    _, rows, weight = picked(recording, Selection())
+    window = table.window[rows].astype(np.int64)
+    thread, time = windows.thread[window], windows.time[window]
+    order = np.lexsort((time, thread))
+    return {
+        "window": numbered(number, window[order]),
+        "thread": numbered(number, thread[order]),
+        "time": base + time[order],
+        "context": context[table.context[rows][order]],
+        "site": table.site[rows][order].astype(np.int64),
+        "weight": weight[order],
+    }

@@ -81,6 +81,7 @@ TABLES: dict[str, Any] = {
             ("file", pa.string()),
             ("line", pa.int64()),
             ("runtime", pa.string()),
+            ("instructions", pa.int64()),
         ]
     ),
     "contexts": pa.schema(
@@ -136,6 +137,24 @@ TABLES: dict[str, Any] = {
         + [(name, pa.int64()) for name in (*_METRICS, *THIEVES)]
     ),
 }
+TABLES["windows"] = pa.schema(
+    [
+        ("window", pa.int64()),
+        ("thread", pa.int64()),
+        ("time", pa.int64()),
+        ("cut", pa.bool_()),
+    ]
+)
+TABLES["calls"] = pa.schema(
+    [
+        ("window", pa.int64()),
+        ("thread", pa.int64()),
+        ("time", pa.int64()),
+        ("context", pa.int64()),
+        ("site", pa.int64()),
+        ("weight", pa.float64()),
+    ]
+)
 METRICS = _METRICS
 
 KEYS = {
@@ -151,6 +170,8 @@ ORDER = {
     "samples": ("thread", "time"),
     "blames": ("thread", "start"),
     "steps": ("thread", "time"),
+    "windows": ("thread", "time"),
+    "calls": ("thread", "time"),
 }
 """Rows of one thread lie together: its id then takes no room, and times are small differences."""
 

@@ -91,7 +91,7 @@ def calls(
 ) -> Calls:
     if by not in BY:
         raise UsageError(f"calls can be told by {', '.join(BY)}, not by {by!r}")
-    kept, rows, weight = _picked(recording, selection or Selection())
+    kept, rows, weight = picked(recording, selection or Selection())
     table = recording.calls
     window = table.window[rows].astype(np.int64)
     chains = chains_of(recording)
@@ -108,7 +108,7 @@ def calls(
         functions=len(np.unique(graph.callee)),
         edges=edges[:top],
         left=len(edges) - len(edges[:top]),
-        advice=advise(at_sites, _sizes(recording), recording.target.get("started")),
+        advice=advise(at_sites, sizes_of(recording), recording.target.get("started")),
     )
 
 
@@ -136,7 +136,7 @@ def _numbered(*columns: Ints) -> Ints:
     return np.asarray(number).reshape(-1)
 
 
-def _picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floats]:
+def picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floats]:
     """The windows that are meant, the calls counted in them, and what these weigh."""
     if selection.span is not None:
         raise UsageError("counted calls are not told by span; choose a time with --from and --to")
@@ -186,7 +186,7 @@ def _grouped(
     ]
 
 
-def _sizes(recording: Recording) -> dict[Function, int]:
+def sizes_of(recording: Recording) -> dict[Function, int]:
     """How many instructions functions have, where that is known."""
     table = recording.sizes
     functions, identity = identities(recording)
