@@ -150,7 +150,7 @@ def close(one: Any, other: Any) -> None:
         for left, right in zip(one, other, strict=True):
             close(left, right)
     elif isinstance(one, float):
-        assert other == pytest.approx(one, rel=1e-9, abs=1e-12)
+        assert other == pytest.approx(one, rel=1e-9, abs=1e-11)
     else:
         assert one == other
 
