@@ -17,16 +17,22 @@ if TYPE_CHECKING:
 FASTEST = 1000
 
 
-def profile_inside(seconds: float, rate: int) -> Ticks:
+def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
+    """With `pid` only that process is entered."""
     from sonde.record.attach import Attach
     from sonde.record.discovery import Discovery
     from sonde.record.handle import Options
+    from sonde.record.process import look_at
     from sonde.record.tprof import LOOK_S, Profiler, profile
     from sonde.views.chained import open_recording
     from sonde.views.inside import named
 
-    discovery = Discovery([], matches=lambda _: True, children=True, descendants=True)
-    found = [process for process in discovery.look(()) if process.pid != os.getpid()]
+    discovery: Discovery | None = None
+    if pid is not None:
+        found = [look_at(pid)]
+    else:
+        discovery = Discovery([], matches=lambda _: True, children=True, descendants=True)
+        found = [process for process in discovery.look(()) if process.pid != os.getpid()]
     if not found:
         print("sonde: no Python or Java program runs that could be entered", file=sys.stderr)
         return profile(seconds, rate)
@@ -39,9 +45,8 @@ def profile_inside(seconds: float, rate: int) -> Ticks:
             what=["cpu"],
             rate=min(10 * rate, FASTEST),
             attached=True,
-            place=found[0].place(),
         )
-        session = Attach(found, options, discovery)
+        session = Attach(found if discovery else found[0], options, discovery)
         profiler = Profiler(rate)
         end = time.monotonic() + seconds
         done = None

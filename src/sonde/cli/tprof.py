@@ -61,7 +61,7 @@ def tprof(
     if inside:
         from sonde.cli._inside import profile_inside
 
-        found = profile_inside(length, ticks_a_second)
+        found = profile_inside(length, ticks_a_second, pid)
     else:
         found = profile(length, ticks_a_second)
     result = view(
