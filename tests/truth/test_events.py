@@ -211,3 +211,46 @@ def test_a_recording_without_events_says_how_to_get_some(tmp_path: Path) -> None
         done = sonde("report", run.path, *arguments)
         assert done.returncode == 2
         assert "--what cpu,event:page-faults" in done.stderr
+
+
+LOOP = """
+import mmap, time
+def touch(count):
+    area = mmap.mmap(-1, count * mmap.PAGESIZE)
+    for page in range(count):
+        area[page * mmap.PAGESIZE] = 1
+def deep(levels):
+    return deep(levels - 1) if levels else touch(50)
+touched, end = 0, time.monotonic() + 2.2
+while time.monotonic() < end:
+    deep(20)
+    touched += 50
+    time.sleep(0.02)
+print(touched)
+"""
+
+
+@pytest.mark.parametrize("stacks", ["whole", "chained"])
+def test_parts_of_a_session_know_them_too(python: Interpreter, tmp_path: Path, stacks: str) -> None:
+    """A part that begins later has the kinds of events, and who calls whom, as the first has."""
+    if python.minor != 12:
+        pytest.skip("this is the recorder's work, whichever the interpreter")
+    run = must_run(
+        tmp_path / "x.sonde", [python.path, "-c", LOOP], "--what", "cpu,event:page-faults",
+        "--mode", "continuous", "--rotate", "1s", "--stacks", stacks,
+    )  # fmt: skip
+    parts = sorted(tmp_path.glob("x.*.sonde"))
+    assert len(parts) >= 2
+    for path in (parts[-1], tmp_path):
+        tree = report(Run(0, "", "", path), "tree", "--event", "page-faults", "--merge-lines")[
+            "nodes"
+        ]
+        (touch,) = [node for node in tree if node["name"] == "touch"]
+        above, depth = touch["parent"], 0
+        while above is not None:
+            depth += tree[above]["name"] == "deep"
+            above = tree[above]["parent"]
+        assert depth == 21, path
+    lost = sum(Run(0, "", "", path).recording.quality["events_lost"] for path in parts)
+    assert touch["self"] + lost >= 0.95 * int(run.out)
+    assert touch["self"] <= int(run.out)

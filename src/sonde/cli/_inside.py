@@ -56,8 +56,8 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
             done = session.over()
         ticks = profiler.end()
         done = done or session.stop()
-        for pid, why in done["done"].get("not_entered", {}).items():
-            print(f"sonde: process {pid} could not be entered: {why}", file=sys.stderr)
+        for number, why in done["done"].get("not_entered", {}).items():
+            print(f"sonde: process {number} could not be entered: {why}", file=sys.stderr)
         try:
             recording = open_recording(options.path)
         except SondeError:  # nobody could be entered
