@@ -84,7 +84,8 @@ def test_edges_of_real_programs(
     run = must_run(path, [python.path, driver, *command], "--what", "calls", "--ticks", TICKS)
     quality = run.recording.quality
     assert quality["windows"] > 300
-    assert quality["calls_lost"] == 0
+    # Where the machine is taken by others a ring may fill up, which says nothing of the shares.
+    assert quality["calls_lost"] <= 0.1 * quality["calls_counted"]
     sampled = counted_calls(run.recording, own)
     command[1] = "0"
     true = all_calls(python, own, path.with_suffix(".json"), driver, *command)
