@@ -27,7 +27,8 @@ if shutil.which("java") is None:
     pytest.skip("no Java to run Spark", allow_module_level=True)
 
 # PySpark 4.3 and pandas 3 have words about each other.
-pytestmark = pytest.mark.filterwarnings("ignore")
+# On a busy machine three JVMs take minutes to come up.
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(900)]
 HOME = Path(pyspark.__file__).parent
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Compiling well what runs for a minute takes longer than running it."""
