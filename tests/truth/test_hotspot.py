@@ -20,8 +20,10 @@ Get = Callable[[str], "JavaTruth"]
 PROGRAMS = Path(__file__).resolve().parent / "hotspot"
 CPU_SECONDS = "1.5"
 # Of the samples of Java threads. The walker gives up in the few instructions in which a frame is
-# made or left, which call-dense code meets most.
-UNWALKED = 0.03
+# made or left, which call-dense code meets most: 0.3 to 1.2 % were seen.
+UNWALKED = 0.02
+# Around the reading of a thread's own clock.
+SLACK_NS = 3 * 1_000_000_000 // RATE
 
 
 @dataclass(frozen=True)
@@ -152,14 +154,12 @@ def test_every_thread_gets_its_time_and_its_name(truth: Get) -> None:
     for number, spent in it.run.told["spent"].items():
         mine = samples.thread == rows[f"worker number {number}"]
         weight, context = samples.weight[mine], samples.context[mine]
-        # Before its own clock runs, a thread enters the method and links what it calls.
-        slack = 1_000_000 + spent * 0.03
         # Where the walker fails, and where the machine compiles or deoptimizes for the thread.
         without = int(weight[~inside[context]].sum())
         sampled = int(weight[inside[context]].sum())
         # The first sample inside also counts for the time before it.
         before = int(weight[inside[context].argmax()])
-        assert spent - without - slack < sampled < spent + before + slack, number
+        assert spent - without - SLACK_NS < sampled < spent + before + SLACK_NS, number
         names = {it.stacks.path(c)[0].code.name for c in set(context.tolist()) if c >= 0}
         assert names <= {"java.lang.Thread.run", "java.lang.Thread.exit", *OWN_WORK}, number
 
