@@ -138,7 +138,6 @@ void sonde_virtual_waker_waits(pthread_cond_t *cond)
         me.looks++;
         is_candidate();
     }
-    // Should it ever wait for something else, nobody is found below who let anything go.
     if (me.place)
         atomic_store(&candidates[me.place - 1].cond, cond);
 }
@@ -146,6 +145,9 @@ void sonde_virtual_waker_waits(pthread_cond_t *cond)
 static bool is_of_waker(const pthread_cond_t *cond)
 {
     uint32_t tid = atomic_load_explicit(&waker, memory_order_relaxed);
+    // It waits for a thread that it starts as well, and then signals to that by the same condition.
+    if (me.place && atomic_load(&candidates[me.place - 1].tid) == tid)
+        return false;
     for (uint32_t i = 0; tid && i < CANDIDATES; i++)
         if (atomic_load_explicit(&candidates[i].tid, memory_order_relaxed) == tid)
             return atomic_load_explicit(&candidates[i].cond, memory_order_relaxed) == cond;
