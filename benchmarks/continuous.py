@@ -20,7 +20,7 @@ from recorder import memory_mb
 
 PROGRAM = Path(__file__).resolve().parents[1] / "tests" / "targets" / "changing.py"
 LOOKS = 10
-MOST_GROWTH_MB = 3.0
+MOST_MB = 50.0
 
 
 def report(section: Section, env: Environment, seconds: float, scratch: Path) -> None:
@@ -40,7 +40,7 @@ def report(section: Section, env: Environment, seconds: float, scratch: Path) ->
         stderr=subprocess.DEVNULL,
     )
     rows: list[list[str]] = []
-    grown: dict[str, list[float]] = {"recorder": [], "target": []}
+    recorders: list[float] = []
     try:
         began = time.monotonic()
         for look in range(LOOKS + 1):
@@ -49,8 +49,7 @@ def report(section: Section, env: Environment, seconds: float, scratch: Path) ->
             time.sleep(max(until - time.monotonic(), 0))
             say(f"continuous: {time.monotonic() - began:.0f} of {seconds:.0f} s")
             took = [memory_mb(of)["VmRSS"] for of in (_recorder(attached.pid), pid)]
-            for of, mb in zip(grown.values(), took, strict=True):
-                of.append(mb)
+            recorders.append(took[0])
             files = sorted(folder.glob("x.*.sonde"))
             size = sum(file.stat().st_size for file in files)
             rows.append(
@@ -74,19 +73,8 @@ def report(section: Section, env: Environment, seconds: float, scratch: Path) ->
         rows,
     )
     section.say(_joined(folder))
-    section.bounds(
-        [
-            verdict(
-                f"what the {of} grew in the second half",
-                more,
-                MOST_GROWTH_MB,
-                "MB",
-                f"{more:.1f} MB",
-            )
-            for of, mb in grown.items()
-            for more in (mb[-1] - mb[LOOKS // 2],)
-        ]
-    )
+    most = max(recorders)
+    section.bounds([verdict("recorder, at its largest", most, MOST_MB, "MB", f"{most:.1f} MB")])
 
 
 def _recorder(pid: int) -> int:
