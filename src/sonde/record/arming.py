@@ -72,10 +72,10 @@ class Arming:
         self._wanted = wanted
         self._number = self._round = 0
 
-    def captures(self, what: Container[str], events: dict[int, KernelEvent]) -> None:
+    def captures(self, what: Container[str], events: dict[int, KernelEvent] | None = None) -> None:
         """What is opened from now on is for."""
         self._cpu, self._waits = "cpu" in what, "waits" in what
-        self._events = events
+        self._events = events or {}
 
     def arm(self, pid: int, but: Container[int] = ()) -> Armed:
         """All threads of a process; `but` are the agent's own."""
