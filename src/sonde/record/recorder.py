@@ -48,6 +48,7 @@ FLUSH_NS = 60_000_000
 # Counts take as much room as the samples of one flush; only recordings cut off need them early.
 COUNT_NS = 250_000_000
 SAMPLES_ASLEEP = 100
+CALLS_ASLEEP = 300
 # A quarter-full ring after one sleep is the sign to sleep less.
 BUSY = 0.25
 
@@ -191,6 +192,9 @@ class Recorder:
         if self._hears_events:
             return SHORTEST  # nobody knows how many there will be, and they come in bursts
         longest = LONGEST if self._budget is None else FRUGAL
+        if "calls" in self._config["what"]:
+            calls = self._config["calls"]
+            longest = min(longest, CALLS_ASLEEP / (calls["samples"] * calls["ticks"]))
         return max(SHORTEST, min(longest, SAMPLES_ASLEEP / rate))
 
     # ---- parts and dumps
