@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from model.story import NEVER, A, B, C, Story, T, parts
-from sonde.model.contention import CUT, ENTERED, GAVE_UP, NOBODY, OPEN, Contentions, summed
+from sonde.model.contention import CUT, ENTERED, GAVE_UP, NOBODY, OPEN, Contentions
 from sonde.model.contention_replay import AGAIN_NS
+from sonde.model.context_tree import sums
 
 
 def test_one_owner() -> None:
@@ -388,4 +389,4 @@ def test_a_range_of_time_cuts_waits_and_their_blames() -> None:
 
 def test_sums_are_exact_beyond_what_doubles_hold() -> None:
     ns = np.array([2**53 + 1, 1, 1, 5, 2**40 + 3], dtype=np.int64)
-    assert summed(np.array([0, 0, 0, 2, 2]), ns, 4).tolist() == [2**53 + 3, 0, 2**40 + 8, 0]
+    assert sums(np.array([0, 0, 0, 2, 2]), ns, 4).tolist() == [2**53 + 3, 0, 2**40 + 8, 0]

@@ -29,9 +29,6 @@ and it counts up to the last moment it surely lasted."""
 BLOCK = 1 << 20
 """Blames made at a time."""
 
-PART_BITS = 26
-"""A hundred million rows of so many bits add up to less than 2**53."""
-
 
 @dataclass(frozen=True)
 class Holds:
@@ -214,14 +211,3 @@ def blames_at(found: Contentions, contention: Ints, place: Ints) -> Blames:
 
     handed = tail & (found.outcome[contention] == ENTERED) & ~found.whole[contention]
     return Blames(contention, owner, context, since, until - since, handed)
-
-
-def summed(index: Ints, ns: Ints, size: int) -> Ints:
-    """Sum of nanoseconds by `index`, of `size` places, exact whatever they add up to.
-
-    Counting in doubles is fast, but exact to 2**53 only: a hundred idle threads wait that long in
-    a day. So the upper and the lower part are counted apart.
-    """
-    upper = np.bincount(index, ns >> PART_BITS, size).astype(np.int64)
-    lower = np.bincount(index, ns & ((1 << PART_BITS) - 1), size).astype(np.int64)
-    return (upper << PART_BITS) + lower

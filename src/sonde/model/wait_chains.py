@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.model.contention import Contentions, Flags, Ints, blames_at, summed
+from sonde.model.contention import Contentions, Flags, Ints, blames_at
+from sonde.model.context_tree import sums
 from sonde.model.pressure import Pressure
 
 DEEPEST = 6
@@ -71,7 +72,7 @@ def _follow(
         weight = weight[weight > 0]
         of_span, contention, owner, context, start, end, follow = nested.within(spans)
         passed_on = pressure.between(spans.row[of_span], start, end)
-        paths.add(spans.path, np.maximum(weight - summed(of_span, passed_on, len(weight)), 0))
+        paths.add(spans.path, np.maximum(weight - sums(of_span, passed_on, len(weight)), 0))
         # Most of what owners did while nobody waited for them leads nowhere: not one step more.
         felt = np.flatnonzero(passed_on)
         of_span, follow, passed_on = of_span[felt], follow[felt], passed_on[felt]
@@ -106,7 +107,7 @@ class _Paths:
         return found
 
     def add(self, path: Ints, ns: Ints) -> None:
-        self.ns += summed(path, ns, len(self.ns))
+        self.ns += sums(path, ns, len(self.ns))
 
     def chains(self) -> list[WaitChain]:
         links = {number: (above, of, at) for (above, of, at), number in self.numbers.items()}

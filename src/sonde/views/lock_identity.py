@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import NOBODY, Contentions, Flags, Ints, summed
+from sonde.model.contention import NOBODY, Contentions, Flags, Ints
+from sonde.model.context_tree import sums
 from sonde.model.lock_kinds import KINDS, LockKinds
 from sonde.recording.tables import GIL, MONITOR, Recording
 from sonde.views.lock_names import Place, named
@@ -108,7 +109,7 @@ def locks_of(
     rows = len(recording.locks)
     pair = ((found.context + 1) * rows + found.lock) * (UNKNOWN + 1) + kind
     pairs, sample, inverse = np.unique(pair, return_index=True, return_inverse=True)
-    spent = summed(inverse, found.length, len(pairs)).tolist()
+    spent = sums(inverse, found.length, len(pairs)).tolist()
     numbers: dict[_Key, int] = {}
     places: list[Counter[tuple[int, int]]] = []
     codes = np.empty(len(pairs), dtype=np.int64)
@@ -184,7 +185,7 @@ def _gil(recording: Recording, found: Contentions, key: _Key) -> str:
     if sum(m == GIL and p == key.process for m, p in zip(made_of, process, strict=True)) == 1:
         return "GIL"
     mine = found.lock == key.row
-    waited = summed(recording.threads.interpreter[found.thread[mine]], found.length[mine], 1)
+    waited = sums(recording.threads.interpreter[found.thread[mine]], found.length[mine], 1)
     number = int(np.argmax(waited))
     return f"GIL of interpreter {number}" if number else "GIL"
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import NOBODY, Contentions, Ints, summed
+from sonde.model.contention import NOBODY, Contentions, Ints
+from sonde.model.context_tree import sums
 from sonde.model.pressure import Pressure
 from sonde.views.contended import Contended, contended
 from sonde.views.locks import LocksRow, locks
@@ -161,7 +162,7 @@ def _holds(
     if selection.end_ns is not None:
         keep &= holds.since < selection.end_ns
     count = np.bincount(of_hold[keep], minlength=size)
-    spent = summed(of_hold[keep], (holds.until - holds.since)[keep], size)
+    spent = sums(of_hold[keep], (holds.until - holds.since)[keep], size)
     tail = rows[found.tail_thread[rows] >= 0]
     lock = np.concatenate([of_hold[keep], everything.lock[tail]])
     thread = np.concatenate([holds.thread[keep], found.tail_thread[tail]])

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.contention import NOBODY, Blames, Contentions, Ints, blames, summed
+from sonde.model.contention import NOBODY, Blames, Contentions, Ints, blames
+from sonde.model.context_tree import sums
 from sonde.model.lock_kinds import KINDS
 from sonde.model.wait_chains import wait_chains
 from sonde.views.contended import Contended, contended
@@ -238,12 +239,12 @@ class _Aggregates:
             self.sums[level] = np.pad(self.sums[level], ((0, 0), (0, grown)))
             self.histograms[level] = np.pad(self.histograms[level], ((0, grown), (0, 0)))
         totals, histogram = self.sums[level], self.histograms[level]
-        totals[0] += summed(row, ns, size)
-        totals[1] += summed(row[signalling], ns[signalling], size)
+        totals[0] += sums(row, ns, size)
+        totals[1] += sums(row[signalling], ns[signalling], size)
         # No wait is in two blocks, so what one adds up to in a row is complete here.
         span = int(wait.max(initial=0)) + 1
         pairs, inverse = _distinct(row * span + wait)
-        length = summed(inverse, ns, len(pairs))
+        length = sums(inverse, ns, len(pairs))
         rows = pairs // span
         totals[2] += np.bincount(rows, minlength=size)
         np.maximum.at(totals[3], rows, length)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import summed
 from sonde.model.context_tree import ContextTree, sums
 from sonde.recording.tables import RUNNING
 from sonde.views.contended import contended
@@ -73,7 +72,7 @@ def spans(
 
     def by_name(own: Ints) -> list[int]:
         total = tree.totals(own)
-        summed_up: list[int] = summed(code[outer], total[outer], len(names)).tolist()
+        summed_up: list[int] = sums(code[outer], total[outer], len(names)).tolist()
         return summed_up
 
     samples = recording.samples
@@ -136,7 +135,7 @@ def _lock_wait(recording: Recording, selection: Selection) -> Ints:
     everything = contended(recording)
     found, rows = everything.rows(selection)
     rows = rows[(everything.span[rows] >= 0) & ~everything.signalling[rows]]
-    return summed(everything.span[rows], found.length[rows], len(recording.spans))
+    return sums(everything.span[rows], found.length[rows], len(recording.spans))
 
 
 def _quantile(ordered: Ints, share: float) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.model.contention import summed
+from sonde.model.context_tree import sums
 from sonde.model.lock_kinds import KINDS
 from sonde.model.pressure import Pressure
 from sonde.recording.tables import PREEMPTED, WAITING
@@ -57,7 +57,7 @@ def _waiting(
     everything = contended(recording)
     found, rows = everything.rows(selection)
     place = of_wait[rows] * len(KINDS) + everything.kind[rows]
-    by_kind = summed(place, found.length[rows], size * len(KINDS)).reshape(size, len(KINDS))
+    by_kind = sums(place, found.length[rows], size * len(KINDS)).reshape(size, len(KINDS))
     told = {kind: by_kind[:, i] for i, kind in enumerate(KINDS) if by_kind[:, i].any()}
 
     samples = recording.samples
@@ -69,5 +69,5 @@ def _waiting(
     weight = weight - explained(found, rows, thread, end, weight)
     for number, kind in OTHERWISE.items():
         mine = state == number
-        told[kind] = summed(of_sample[picked][mine], weight[mine], size)
+        told[kind] = sums(of_sample[picked][mine], weight[mine], size)
     return told
