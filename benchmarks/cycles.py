@@ -23,7 +23,7 @@ QUICK_CYCLES = 20
 SETTLED = 0.1
 NEW_EVERY = 20
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests"))
 
 
 def attach_and_leave(env: Environment, cycles: int, scratch: Path) -> tuple[list[str], int]:

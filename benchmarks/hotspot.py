@@ -23,7 +23,7 @@ import numpy as np
 from markdown import Section, verdict
 from progress import say
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts"))
 import jdks
 
 SOURCE = Path(__file__).with_name("java") / "Paced.java"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 def found() -> dict[str, str]:
     """Version ("3.12") and path of each."""
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+    sys.path.append(str(Path(__file__).resolve().parent.parent / "scripts"))
     import pythons
 
     return pythons.found()
