@@ -9,7 +9,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)
-TESTS  ?= tests
+# Tests that look at finished data run two at a time. The others record processes, and would be in
+# each other's way.
+CALM   := $(addprefix tests/,exports fleet model recording reports views web)
+TESTS  ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help dev pythons jdks jars build page page-test native-asan lint format test demo pictures bench wheel clean
@@ -58,9 +61,13 @@ format: dev ## put the sources into shape
 	@$(BIN)/python scripts/page.py format
 
 test: build jars lint native-asan page-test $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
-	@# Some 700 tests record real processes on a real machine, where something else may want the
-	@# processor just then. What failed is tried once more, with fresh recordings; both are shown.
-	$(BIN)/python -m pytest $(TESTS) || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(TESTS)
+	$(if $(TESTS),$(call tested,$(TESTS)),$(call tested,-n 2 --dist loadfile $(CALM)))
+	$(if $(TESTS),,$(call tested,tests $(addprefix --ignore=,$(CALM))))
+
+# Many tests record real processes on a real machine, where something else may want the processor
+# just then. What failed is tried once more, with fresh recordings; both are shown.
+tested = $(BIN)/python -m pytest $(1) || \
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(1)
 
 demo: build page ## record a program with three things wrong, and see them on the page
 	@$(BIN)/python scripts/demo.py

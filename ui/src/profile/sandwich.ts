@@ -5,7 +5,7 @@
 
 import { outermostOfAll } from "./flat";
 import { withTotals, type Tree } from "./profile";
-import { merged, withChildren, type Shape } from "./shape";
+import { merged, type Shape } from "./shape";
 
 /** What of it does not depend on the times: made once for a function, whatever is filtered. */
 interface Sides {
@@ -83,23 +83,31 @@ function called(
   tree: Tree,
   frames: Int32Array,
 ): Pick<Sides, "callees" | "below" | "places"> {
-  const below = Array.from(frames);
-  const parent = below.map(() => -1);
-  for (let i = 0; i < below.length; i++) {
+  // Room for all there is: lists that grow, and making arrays of them, took longer than the rest.
+  const below = new Int32Array(tree.size);
+  const parent = new Int32Array(tree.size);
+  const fn = new Int32Array(tree.size);
+  const line = new Int32Array(tree.size);
+  below.set(frames);
+  parent.fill(-1, 0, frames.length);
+  let size = frames.length;
+  for (let i = 0; i < size; i++) {
     const at = below[i];
+    fn[i] = tree.fn[at];
+    line[i] = tree.line[at];
     for (let k = tree.first[at]; k < tree.first[at + 1]; k++) {
-      below.push(tree.child[k]);
-      parent.push(i);
+      below[size] = tree.child[k];
+      parent[size++] = i;
     }
   }
   const shape = merged({
-    parent: Int32Array.from(parent),
-    fn: Int32Array.from(below, (at) => tree.fn[at]),
-    line: Int32Array.from(below, (at) => tree.line[at]),
+    parent: parent.subarray(0, size),
+    fn: fn.subarray(0, size),
+    line: line.subarray(0, size),
   });
   return {
     callees: shape,
-    below: Int32Array.from(below),
+    below: below.slice(0, size),
     places: shape.node,
   };
 }
@@ -109,32 +117,22 @@ function turned(
   tree: Tree,
   frames: Int32Array,
 ): Pick<Sides, "callers" | "ends"> {
-  const parent: number[] = [];
-  const fns: number[] = [];
+  let size = 0;
+  for (const frame of frames) size += tree.depth[frame] + 1;
+  const parent = new Int32Array(size);
+  const fn = new Int32Array(size);
   const ends = new Int32Array(frames.length);
-  const known = new Map<number, number>();
-  let span = 1;
-  for (let i = 0; i < tree.size; i++)
-    if (tree.fn[i] >= span) span = tree.fn[i] + 1;
+  let next = 0;
   frames.forEach((frame, i) => {
-    let above = -1;
+    parent[next] = -1;
     for (let at = frame; at >= 0; at = tree.parent[at]) {
-      const key = (above + 1) * span + tree.fn[at];
-      let found = known.get(key);
-      if (found === undefined) {
-        known.set(key, (found = parent.length));
-        parent.push(above);
-        fns.push(tree.fn[at]);
-      }
-      above = found;
+      if (at !== frame) parent[next] = next - 1;
+      fn[next++] = tree.fn[at];
     }
-    ends[i] = above;
+    ends[i] = next - 1;
   });
-  const callers = withChildren(Int32Array.from(parent), {
-    fn: Int32Array.from(fns),
-    // By function, not by line: one that calls from two lines is one caller.
-    line: new Int32Array(parent.length),
-    node: new Int32Array(0),
-  });
+  // By function, not by line: one that calls from two lines is one caller.
+  const callers = merged({ parent, fn, line: new Int32Array(size) });
+  for (let i = 0; i < ends.length; i++) ends[i] = callers.node[ends[i]];
   return { callers, ends };
 }

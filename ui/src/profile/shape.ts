@@ -119,7 +119,7 @@ export function merged(frames: Frames): Shape {
 }
 
 /** A shape of its parents, which must come before their children. */
-export function withChildren(
+function withChildren(
   parent: Int32Array,
   rest: Pick<Shape, "fn" | "line" | "node">,
 ): Shape {
