@@ -1,11 +1,11 @@
 """Runs one program in slices inside one process, with the hooks of locks in place or not.
 
-    hooks.py '{"program": "counter", "conditions": ["off", "locks", "default"], ...}'
+    hooks.py '{"program": "counter", "conditions": ["off", "floor", "locks", "default"], ...}'
 
 The hooks come with a session and go with it. A recorder of its own for each slice would take longer
 than the slice, so one recorder serves them all: the agent introduces itself anew each time. The
-sampler is switched off right after that where only the hooks are to count ("locks"). Writes what
-worker.py writes, and how large the recording became.
+sampler is switched off right after that where only the hooks are to count ("locks"). "floor" is the
+empty timer, without hooks. Writes what worker.py writes, and how large the recording became.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 
 import contended
 import programs
+from floor import EmptyTimer
 from neighbours import Neighbours
 from worker import WINDOW_S, calls_for, timed
 
@@ -85,7 +86,7 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     else:
         work = programs.prepare(name)
     calls = calls_for(work, job["slice"])
-    hooks = Hooks(job, scratch)
+    hooks, timer = Hooks(job, scratch), EmptyTimer(job["rate"])
     order = random.Random(job["seed"])
     names = list(job["conditions"])
     gc.collect()
@@ -98,11 +99,15 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     while turn < job["least"] or time.monotonic() - began < job["seconds"]:
         order.shuffle(names)
         for condition in names:
-            if condition != "off":
+            if condition == "floor":
+                timer.on()
+            elif condition != "off":
                 hooks.on(samples=condition == "default")
             _settle(work, job["settle"])
             slices.append((turn, condition, *timed(work, calls)))
-            if condition != "off":
+            if condition == "floor":
+                timer.off()
+            elif condition != "off":
                 hooks.off()
         turn += 1
         if neighbours.seconds() > WINDOW_S:

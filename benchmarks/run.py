@@ -3,7 +3,7 @@
 
     benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
-    benchmarks/run.py --only overhead   one part: overhead peers accuracy locks open disk
+    benchmarks/run.py --only overhead   one part: overhead peers accuracy locks counting open disk
                                         recorder page attach top cycles hotspot hotspot-locks
                                         continuous fleet calls calls-table
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
@@ -25,6 +25,7 @@ import attach
 import calls
 import chained
 import continuous
+import counting
 import cycles
 import evaluation
 import fleet_store
@@ -49,6 +50,7 @@ PARTS = (
     "peers",
     "accuracy",
     "locks",
+    "counting",
     "open",
     "disk",
     "recorder",
@@ -132,6 +134,10 @@ class Bench:
     def locks(self, section: Section) -> None:
         names = self.programs([n for n in programs.PROGRAMS if n not in THREADED], QUICK_PROGRAMS)
         locks.report(section, list(self.envs.values()), self.main, names, self.quick)
+
+    def counting(self, section: Section) -> None:
+        names = self.programs([*VERSION_PROGRAMS, "threads", "handoff"], QUICK_PROGRAMS)
+        counting.report(section, self.main, names, Plan(3 if self.quick else 15))
 
     def open(self, section: Section) -> None:
         opening.of_opening(section, self.scratch, opening.SAMPLES)

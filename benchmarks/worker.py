@@ -26,12 +26,17 @@ from typing import Any, Protocol
 
 import peers
 import programs
+from counting import Reader
 from floor import EmptySignal, EmptyTimer
 from neighbours import Neighbours
 
 WARM_S = 0.4
 # The kernel counts everybody's time in ticks: a share over less than this would be mostly chance.
 WINDOW_S = 0.5
+
+
+# What the reader of counters is told before a slice under this condition.
+COUNTED = {"held": "1", "read": "2"}
 
 
 class Switch(Protocol):
@@ -146,6 +151,20 @@ class Peer:
         self._attached.stop()
 
 
+class Counted:
+    """The threads' counters open, and read or not."""
+
+    def __init__(self, reader: Reader, said: str) -> None:
+        self._reader = reader
+        self._said = said
+
+    def on(self) -> None:
+        self._reader.say(self._said)
+
+    def off(self) -> None:
+        self._reader.say("0")
+
+
 def switch_for(condition: str, job: dict[str, Any], folder: Path) -> Switch:
     if condition in ("off", "null"):
         return Off()
@@ -182,7 +201,13 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     work = programs.prepare(job["program"])
     calls = calls_for(work, job["slice"])
     order = random.Random(job["seed"])
-    switches = {name: switch_for(name, job, scratch) for name in job["conditions"]}
+    switches: dict[str, Switch] = {}
+    reader = Reader(job) if "read" in job["conditions"] else None
+    for name in job["conditions"]:
+        if reader and name in COUNTED:
+            switches[name] = Counted(reader, COUNTED[name])
+        else:
+            switches[name] = switch_for(name, job, scratch)
     sonde = next((switch for switch in switches.values() if isinstance(switch, Sonde)), None)
     for switch in switches.values():
         if isinstance(switch, (Off, Floor)):
@@ -209,7 +234,11 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     if sonde:
         sonde.end()
     quality = sonde.quality if sonde else {}
-    return {"slices": slices, "others": others, "calls": calls, "quality": quality}
+    answer = {"slices": slices, "others": others, "calls": calls, "quality": quality}
+    if reader:
+        reader.end()
+        answer["looks"] = reader.rounds
+    return answer
 
 
 def main() -> None:
