@@ -79,6 +79,7 @@ def serve(pid: int) -> None:
 
 
 def report(section: Section, env: Environment, names: list[str], plan: Plan) -> None:
+    import programs
     from markdown import measured_verdict, micro, percent
     from overhead import run_worker
     from paired import geometric_mean, median, overhead, rounds_of
@@ -94,7 +95,8 @@ def report(section: Section, env: Environment, names: list[str], plan: Plan) -> 
         look_us = (cpu["read"] - cpu["held"]) / 1e3 / looks
         held = overhead(cpu, "held")
         both = held + look_us * RATE / 1e6
-        ratios.append(both)
+        if name not in programs.APART:
+            ratios.append(both)
         rows.append(
             [
                 name,

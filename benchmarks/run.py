@@ -187,7 +187,7 @@ class Bench:
 
     def chained(self, section: Section) -> None:
         names = self.programs(["richards", "deltablue", "json", "raytrace", "deep"], ["richards"])
-        seconds, times = (1.0, 2) if self.quick else (2.0, 5)
+        seconds, times = (1.0, 2) if self.quick else (4.0, 3)
         chained.report(section, self.main, names, seconds, times, self.scratch)
 
 

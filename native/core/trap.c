@@ -175,11 +175,17 @@ static void find_lost_wait(sonde_thread *thread, const ucontext_t *context, uint
     thread->seen_cpu = cpu;
 }
 
+// Of chained samples one in so many is a whole stack: pairs say little of how often callers far
+// from the top of the stack are there, since they are told once.
+#define WHOLE_EVERY 32
+
 SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now,
                                   bool stale)
 {
     sonde_event event = {
-        .time = now, .state = SONDE_RUNNING, .chained = sonde_what() & SONDE_WHAT_CHAINED};
+        .time = now,
+        .state = SONDE_RUNNING,
+        .chained = sonde_what() & SONDE_WHAT_CHAINED && thread->handled % WHOLE_EVERY};
     event.cpu = cpu_at(thread, now, stale || thread->rests_until);
     find_lost_wait(thread, context, now, event.cpu);
     if (event.cpu < thread->rests_until)

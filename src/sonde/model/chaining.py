@@ -3,12 +3,14 @@
 Each sample names a function at a depth and who called it, at another depth (Inoue and Nakatani,
 section 6). A caller is found again as the function of other samples at the same depth, up to the
 outermost one. Where a function was called by several at one depth, what it stands for is spread
-over them by how often each was seen.
+over them by how often each was seen. Far from the top of the stack pairs are told once and then
+never again: there it is whole stacks, of which one comes now and then, that say how often.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,8 +62,19 @@ class Ambiguity:
 class Rebuilt:
     """The tree; contexts are added to the given ones as they are needed."""
 
-    def __init__(self, function: list[int], links: list[Link], seen: list[int], first: int) -> None:
-        """`function` is by node; `seen` tells how often each link was, `first` the next context."""
+    def __init__(
+        self,
+        function: list[int],
+        links: list[Link],
+        seen: list[int],
+        contexts: Sequence[tuple[int, int, int]] = (),
+        below: Sequence[int] = (),
+    ) -> None:
+        """`function` is by node; `seen` tells how often each link was.
+
+        `contexts` are the parent, function and line of the contexts of whole stacks, and `below`
+        how many of those stacks go through each.
+        """
         self._function = function
         self._callers: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
         for link, times in zip(links, seen, strict=True):
@@ -69,10 +82,14 @@ class Rebuilt:
             key = (link.caller, link.line)
             # One that was told but never sampled is there all the same.
             callers[key] = callers.get(key, 0) + max(times, 1)
-        self._first = first
+        self._first = len(contexts)
         self.contexts: list[tuple[int, int, int]] = []
         """Parent, function and line of those that were added."""
-        self._known: dict[tuple[int, int, int], int] = {}
+        self._known = {place: row for row, place in enumerate(contexts)}
+        self._through: dict[tuple[int, int], int] = defaultdict(int)
+        """Whole stacks in which a context calls a function."""
+        for (parent, callee, _), stacks in zip(contexts, below, strict=True):
+            self._through[parent, callee] += stacks
         self._ways: dict[int, list[tuple[int, float]]] = {}
 
     def ways(self, link: Link, line: int) -> list[Way]:
@@ -110,12 +127,14 @@ class Rebuilt:
             if missing:
                 work.extend(missing)
                 continue
-            self._ways[at] = self._spread(callers)
+            self._ways[at] = self._spread(callers, self._function[at])
             under_way.discard(at)
             work.pop()
         return self._ways[node]
 
-    def _spread(self, callers: dict[tuple[int, int], int]) -> list[tuple[int, float]]:
+    def _spread(
+        self, callers: dict[tuple[int, int], int], callee: int
+    ) -> list[tuple[int, float]]:
         found: dict[int, float] = defaultdict(float)
         for (caller, line), times in callers.items():
             if caller == ROOT:
@@ -126,6 +145,11 @@ class Rebuilt:
                 found[self._context(parent, function, line)] += times * share
         if not found:
             return [(ROOT, 1.0)]
+        # All pairs together weigh as much as one whole stack: they tell how often the function was
+        # on top of the stack, not how often it was somewhere in it.
+        pairs = sum(found.values())
+        for context, times in found.items():
+            found[context] = times / pairs + self._through.get((context, callee), 0)
         likely = sorted(found.items(), key=lambda way: -way[1])[:MOST_CONTEXTS]
         total = sum(share for _, share in likely)
         return [(context, share / total) for context, share in likely]

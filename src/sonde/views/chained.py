@@ -33,7 +33,12 @@ def rebuilt(recording: Recording) -> Recording:
     of_time = chained.event < 0
     known = chained.link >= 0
     seen = np.bincount(chained.link[known & of_time], minlength=len(links)).tolist()
-    tree = Rebuilt(recording.chain_nodes.function.tolist(), links, seen, len(recording.contexts))
+    had = recording.contexts
+    places_had = list(
+        zip(had.parent.tolist(), had.function.tolist(), had.line.tolist(), strict=True)
+    )
+    functions = recording.chain_nodes.function.tolist()
+    tree = Rebuilt(functions, links, seen, places_had, _through(recording))
     places, inverse = np.unique(
         np.column_stack((chained.link, chained.line)), axis=0, return_inverse=True
     )
@@ -71,6 +76,18 @@ def rebuilt(recording: Recording) -> Recording:
         event_samples=_more_events(recording, at[~timed], where[~timed], ns_of[~timed]),
         quality=quality,
     )
+
+
+def _through(recording: Recording) -> list[int]:
+    """Of each context, how many whole stacks go through it."""
+    samples, parents = recording.samples, recording.contexts.parent
+    running = samples.context[(samples.state == RUNNING) & (samples.context >= 0)]
+    counts: list[int] = np.bincount(running, minlength=len(recording.contexts)).tolist()
+    # Parents come before their children.
+    for row in range(len(counts) - 1, -1, -1):
+        if (parent := parents[row]) >= 0:
+            counts[parent] += counts[row]
+    return counts
 
 
 def _more_samples(
