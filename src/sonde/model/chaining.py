@@ -132,9 +132,7 @@ class Rebuilt:
             work.pop()
         return self._ways[node]
 
-    def _spread(
-        self, callers: dict[tuple[int, int], int], callee: int
-    ) -> list[tuple[int, float]]:
+    def _spread(self, callers: dict[tuple[int, int], int], callee: int) -> list[tuple[int, float]]:
         found: dict[int, float] = defaultdict(float)
         for (caller, line), times in callers.items():
             if caller == ROOT:
@@ -148,8 +146,8 @@ class Rebuilt:
         # All pairs together weigh as much as one whole stack: they tell how often the function was
         # on top of the stack, not how often it was somewhere in it.
         pairs = sum(found.values())
-        for context, times in found.items():
-            found[context] = times / pairs + self._through.get((context, callee), 0)
+        for context, weight in found.items():
+            found[context] = weight / pairs + self._through.get((context, callee), 0)
         likely = sorted(found.items(), key=lambda way: -way[1])[:MOST_CONTEXTS]
         total = sum(share for _, share in likely)
         return [(context, share / total) for context, share in likely]

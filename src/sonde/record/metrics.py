@@ -8,7 +8,6 @@ from collections.abc import Container
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
-from .arming import birth_of
 from .counters import Countable, Counters
 from .taken import Taken
 
@@ -36,7 +35,7 @@ class Metrics:
         now = time.monotonic_ns()
         for tid, counters in list(self._threads.items()):
             used = counters.step()
-            row = target.thread_row(tid, birth_of(target.pid, tid) or now)  # idle ones have one too
+            row = target.thread_row(tid, now)  # idle ones have one too
             if used is not None and told:
                 target.writer.append("metrics", row, now - target.origin, *astuple(used))
             if tid not in alive:

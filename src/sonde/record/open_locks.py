@@ -117,7 +117,7 @@ class OpenLocks:
         if event.tid & shm.VIRTUAL:
             row = process.virtual_row(event.tid, event.time)
         else:
-            row = process.time_of(event.tid, event.time).row(event.interpreter)
+            row = process.time_of(event.tid, event.time, event.time).row(event.interpreter)
         process.writer.append(
             "lock_events",
             row,

@@ -8,7 +8,6 @@ from bisect import insort
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import shm
-from .arming import birth_of
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
 from .event_rows import EventRows
 from .open_locks import LockEvent
@@ -69,7 +68,7 @@ class Slot:
         """What this thread's records weigh; known to the process, because others may see it too."""
         if self._time is None:
             birth = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)[4]
-            self._time = self.process.time_of(self.tid, birth or self.claimed)
+            self._time = self.process.time_of(self.tid, self.claimed, birth or self.claimed)
         return self._time
 
     def renew(self, carried: Callable[[int], int]) -> None:
@@ -250,7 +249,7 @@ class Slot:
                 row = process.virtual_row(holder, now)
             else:
                 whose = process.tids.ours(holder)
-                time_ = process.time_of(whose, birth_of(process.pid, whose) or now)
+                time_ = process.time_of(whose, now)
                 time_.is_thread(started, now)
                 row = time_.row(interp)
             found = ENTER if started_sequence else FOUND

@@ -123,11 +123,13 @@ class TargetProcess:
             return self.armed.baseline[tid]
         return 0, 0
 
-    def time_of(self, tid: int, born: int) -> ThreadTime:
+    def time_of(self, tid: int, seen: int, born: int = 0) -> ThreadTime:
+        """Of a thread that was seen then; when it was born is asked for only if nobody knows."""
         time_ = self._times.get(tid)
         if time_ is None:
             start, cpu = self.baseline_of(tid)
-            time_ = self._times[tid] = ThreadTime(self, tid, start or born, cpu)
+            start = start or born or birth_of(self.pid, tid) or seen
+            time_ = self._times[tid] = ThreadTime(self, tid, start, cpu)
         return time_
 
     def has(self, time_: ThreadTime) -> bool:
@@ -138,9 +140,9 @@ class TargetProcess:
         """What the process used until now, to be entered, is nobody's to be sampled."""
         self._cpu_before = process_cpu(self.pid)
 
-    def thread_row(self, tid: int, born: int) -> int:
+    def thread_row(self, tid: int, seen: int) -> int:
         """A row of the thread's, whichever interpreter it runs."""
-        time_ = self.time_of(tid, born)
+        time_ = self.time_of(tid, seen)
         return next(iter(time_.rows.values())) if time_.rows else time_.row(0)
 
     def ended_unseen(self, tid: int, now: int, cpu: int) -> None:
@@ -152,7 +154,7 @@ class TargetProcess:
 
     def still_waits(self, tid: int, wait: OpenWait) -> None:
         """A thread was seen waiting; whether that wait ever ends is not known yet."""
-        time_ = self.time_of(tid, birth_of(self.pid, tid) or wait.time)
+        time_ = self.time_of(tid, wait.time)
         time_.is_thread(wait.thread_object, wait.time)
         if self.polls_waits:
             time_.waited(wait.time, wait.cpu, wait.place, WAITING, goes_on=True)
