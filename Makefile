@@ -9,13 +9,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)
-# Tests that look at finished data run two at a time. The others record processes, and would be in
-# each other's way.
+# Tests that look at finished data may run beside one another. The others record processes, and would
+# be in each other's way.
 CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test demo pictures bench wheel clean
+.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-calm demo pictures bench wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,9 +60,13 @@ format: dev ## put the sources into shape
 	$(if $(NATIVE),$(BIN)/clang-format -i $(NATIVE))
 	@$(BIN)/python scripts/page.py format
 
-test: build jars lint native-asan page-test $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
-	$(if $(TESTS),$(call tested,$(TESTS)),$(call tested,-n 2 --dist loadfile $(CALM)))
-	$(if $(TESTS),,$(call tested,tests $(addprefix --ignore=,$(CALM))))
+test: build jars page $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint native-asan $(if $(TESTS),,test-calm)
+	@$(MAKE) --no-print-directory page-test
+	$(call tested,$(or $(TESTS),tests $(addprefix --ignore=,$(CALM))))
+
+test-calm: build page $(VENV)/test-ready ## tests that look at finished data
+	$(call tested,-n 2 --dist loadfile $(CALM))
 
 # Many tests record real processes on a real machine, where something else may want the processor
 # just then. What failed is tried once more, with fresh recordings; both are shown.
