@@ -235,7 +235,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->ticked = thread->ticked_cpu = thread->rests_until = thread->handled = 0;
         thread->switches = thread->seen = thread->seen_cpu = 0;
         thread->window = (sonde_window){0};
-        thread->depth = 0;
+        thread->depth = thread->same = 0;
         thread->deaths = UINT64_MAX;
         thread->named = false;
         slot->thread_object = 0;
@@ -363,9 +363,12 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
         .tid = event->tid,
         .thread_object = event->thread_object,
         .span = event->span,
+        .same = event->flags & SONDE_ACTIVATIONS ? thread->same : 0,
     };
     memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
     sonde_ring_commit(&thread->ring, size);
+    if (event->flags & SONDE_ACTIVATIONS)
+        thread->same = depth;
     if (chained)
         sonde_chain_told(sonde_stack(thread), depth);
     else

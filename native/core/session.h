@@ -68,6 +68,9 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t registers;                  // at the last event, all of them in one
     uint32_t repeats;                    // signals of events without an instruction between them
     uint32_t depth;                      // of the last stack written
+    // Of the last sample written, the outermost frames that are known to have been there ever
+    // since. Every walk that renews the marks of activations lowers it, see sonde_rec_sample.same.
+    uint32_t same;
     uint32_t buffer;                     // which of the two holds it
     uint64_t deaths;                     // of sonde_session, when `known` was last right
     sonde_known known[1u << SONDE_KNOWN_BITS];

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 5u
+#define SONDE_PROTOCOL 6u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
@@ -149,6 +149,7 @@ enum { // sonde_rec_sample.flags
     // continues this one. ROOT: the last of them is the outermost there is.
     SONDE_CHAINED = 4,
     SONDE_ROOT = 8,
+    SONDE_ACTIVATIONS = 16, // `same` is told
 };
 
 typedef struct { // every record starts so; size is a multiple of 8 and includes this
@@ -172,7 +173,10 @@ typedef struct {
     uint32_t tid;           // only in SONDE_REC_OPEN_WAIT: whose stack it is
     uint64_t thread_object; // likewise: as sonde_slot.thread_object
     uint32_t span;          // the innermost one it lies in; 0: none
-    uint32_t pad;
+    // How many of the outermost frames are the very activations that this slot's previous sample
+    // had. `keep` does not tell: a function that is called again from the same place looks as
+    // before, and one that goes on has moved.
+    uint32_t same;
     uint64_t frames[]; // `count` new ones, innermost first
 } sonde_rec_sample;
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 MAGIC = 0x45444E53
-PROTOCOL = 5
+PROTOCOL = 6
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -32,7 +32,7 @@ NOTE_BEGIN, NOTE_END, NOTE_MARK = 1, 2, 3
 
 TABLE_LOCATIONS, TABLE_BYTECODES = 0, 1
 
-UNDECODABLE, TRUNCATED, CHAINED, ROOT = 1, 2, 4, 8
+UNDECODABLE, TRUNCATED, CHAINED, ROOT, ACTIVATIONS = 1, 2, 4, 8, 16
 
 INSTR_BITS = 26
 INSTR_MASK = (1 << INSTR_BITS) - 1
@@ -96,7 +96,7 @@ SLOT_CALL_COUNTS = struct.Struct("<QQQQ")
 CALL_COUNTS_AT = 208
 WORD = struct.Struct("<Q")
 
-# size kind state flags | time cpu | keep count | interpreter tid | thread_object | span
+# size kind state flags | time cpu | keep count | interpreter tid | thread_object | span same
 SAMPLE = struct.Struct("<IHBB QQ II II Q II")
 # size kind type flags | time lock sequence | started its_sequence | keep count | interpreter kind
 # | holder | span
