@@ -348,6 +348,9 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
     uint32_t keep = chained ? 0 : kept(thread, depth), count = depth - keep;
     size_t size = sizeof(sonde_rec_sample) + count * sizeof(uint64_t);
     sonde_rec_sample *out = sonde_ring_reserve(&thread->ring, size);
+    // A sample that was lost had its activations marked all the same.
+    if ((event->flags & SONDE_ACTIVATIONS) && event->same < thread->same)
+        thread->same = event->same;
     if (!out) { // the previous stack stays the one the recorder knows
         slot->lost++;
         return;

@@ -68,14 +68,13 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t registers;                  // at the last event, all of them in one
     uint32_t repeats;                    // signals of events without an instruction between them
     uint32_t depth;                      // of the last stack written
-    // Of the last sample written, the outermost frames that are known to have been there ever
-    // since. Every walk that renews the marks of activations lowers it, see sonde_rec_sample.same.
-    uint32_t same;
+    uint32_t same;                       // of the last sample written, what is there ever since
     uint32_t buffer;                     // which of the two holds it
     uint64_t deaths;                     // of sonde_session, when `known` was last right
     sonde_known known[1u << SONDE_KNOWN_BITS];
     uint64_t frames[2][SONDE_MAX_DEPTH]; // innermost first
     int16_t scratch[SONDE_SCRATCH];      // room for working out a call site
+    uint64_t unmarked[SONDE_MAX_DEPTH];  // for the runtime's own use: where marks are to be set
 } sonde_thread;
 
 typedef struct {
@@ -151,6 +150,10 @@ typedef struct {
     uint64_t thread_object;
     uint8_t state, flags;
     bool chained; // what is wanted are pairs, if the runtime can, see chain.h
+    // Whether it is to be told which frames are activations that the last sample had, and how many
+    // are, as in sonde_rec_sample; only with SONDE_ACTIVATIONS.
+    bool activations;
+    uint32_t same;
 } sonde_event;
 
 // Writes the stack of `depth` frames that lies in sonde_stack; counts it as lost where it must.

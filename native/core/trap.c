@@ -141,7 +141,8 @@ static void on_switch(sonde_thread *thread, const ucontext_t *context, uint64_t 
     }
     sonde_event event = {.time = now,
                          .cpu = sonde_thread_cpu(),
-                         .state = voluntary ? SONDE_WAITING : SONDE_PREEMPTED};
+                         .state = voluntary ? SONDE_WAITING : SONDE_PREEMPTED,
+                         .activations = sonde_what() & SONDE_WHAT_ACTIVATIONS};
     thread->entered_cpu = thread->seen_cpu = event.cpu;
     thread->seen = now;
     thread->slot->waits++;
@@ -185,7 +186,8 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
     sonde_event event = {
         .time = now,
         .state = SONDE_RUNNING,
-        .chained = sonde_what() & SONDE_WHAT_CHAINED && thread->handled % WHOLE_EVERY};
+        .chained = sonde_what() & SONDE_WHAT_CHAINED && thread->handled % WHOLE_EVERY,
+        .activations = sonde_what() & SONDE_WHAT_ACTIVATIONS};
     event.cpu = cpu_at(thread, now, stale || thread->rests_until);
     find_lost_wait(thread, context, now, event.cpu);
     if (event.cpu < thread->rests_until)

@@ -28,7 +28,7 @@ static bool called_from_c(const PyThreadState *state, const frame_t *f)
     return (uintptr_t)f->previous + 4096 - (uintptr_t)state->cframe < 8192;
 #else
     const _PyCFrame *before = state->cframe->previous;
-    return f->is_entry && f->previous == (before ? before->current_frame : NULL);
+    return frame_is_entry(f) && f->previous == (before ? before->current_frame : NULL);
 #endif
 }
 

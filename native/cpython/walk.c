@@ -4,6 +4,7 @@
 #include "../core/chain.h"
 #include "../core/hot.h"
 #include "../core/spans.h"
+#include "activations.h"
 #include "callee.h"
 #include "describe.h"
 #include "entry.h"
@@ -138,6 +139,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     bool whole = true; // does what was walked so far begin where C code entered the interpreter?
     const frame_t *root = NULL;
     PyCodeObject *code = NULL, *root_code = NULL;
+    bool tells = own && !chained && event->activations;
+    sonde_activations seen = SONDE_NO_ACTIVATIONS;
     if (own)
         sonde_known_refresh(thread);
     for (int hops = 0; f; f = f->previous, hops++) {
@@ -146,6 +149,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         whole = frame_is_shim(f) || frame_is_entry(f);
         if (frame_is_shim(f)) {
             calls_c = true;
+            if (tells)
+                sonde_activation_entry(&seen, thread, f);
             continue;
         }
         Py_ssize_t index = -2, first;
@@ -192,6 +197,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
             }
         }
         calls_c = frame_is_entry(f);
+        if (tells)
+            sonde_activation_frame(&seen, thread, f, code, index, depth);
         out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
         if (chained) {
             out[depth++] = lying;
@@ -211,6 +218,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         return undecodable(event);
     if (chained && !(event->flags & cut))
         event->flags |= SONDE_ROOT;
+    if (tells)
+        sonde_activations_end(&seen, thread, depth, event);
     if (root && !(event->flags & cut)) {
         if (event->tid)
             event->thread_object = sonde_thread_object(thread, root, root_code);

@@ -1,0 +1,498 @@
+"""The partial calling context tree: what is hot in which context, known at any time.
+
+J. Whaley, "A portable sampling-based profiler for Java virtual machines". A node stands for a
+function called from a place in its parent's. It has the CPU time that samples found in it, and the
+number of times that one of them found it newly called; the first tells what takes long, the second
+what is called often, and the two together which is which: a function that is found running a
+thousand times in one activation is no reason to inline it.
+
+A sample comes in two phases. Upwards, from the innermost frame, the stack is followed until a frame
+that the thread's last sample has seen: its node is known. Downwards from there each frame finds its
+node among the children of the one before, or becomes a new one, and counts as an activation. Who
+has a stack in hand knows where the phases meet (`known`), and which frames are the same activations
+as before (`same`); these are different things, since a function that is called again from the same
+place has the same node.
+
+Memory is bounded, names included. When it is used up the coldest third of the nodes is dropped, by
+the time of all that was called in them, so that a node never loses a warmer one with it. What was
+dropped is told as time of the nearest caller that is kept, in something that it called: totals stay
+right. A sample that brings more new frames than the longest walk keeps its innermost ones.
+
+Columns of numbers instead of objects, since an object of Python takes several times the room, and
+the bound is meant.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from sonde.model.ranked import LENGTH, Ranked
+
+DEFAULT_MEMORY = 256 << 10
+SMALLEST_MEMORY = 16 << 10
+LONGEST_WALK = 256
+LONGEST_NAME = 200
+LONGEST_FILE = 400
+ROOT = 0
+LEFT_OUT = "[frames left out]"
+
+# Seven columns of numbers: five of 4 bytes, two of 8; and one of 8 for dropping nodes. Arrays grow
+# by a sixteenth.
+_COLUMNS = (5 * 4 + 3 * 8) * 17 // 16
+_SLOT = 4
+# A text of some 80 characters, its number, and its places in a list and a dictionary.
+_FUNCTION = 49 + 80 + 32 + 8 + 60
+_SMALLEST_TABLE = 64
+_AHEAD = 64
+_MIXED = (1 << 32) - 1
+
+
+class Function(NamedTuple):
+    name: str
+    file: str
+    line: int
+    runtime: str = "cpython"
+
+
+class Frame(NamedTuple):
+    """A function as part of a chain of calls."""
+
+    function: Function
+    line: int
+    """Where it calls the next one; 0 of the innermost."""
+
+
+class Hot(NamedTuple):
+    """A node of the tree, or several that are the same function."""
+
+    function: Function
+    own_ns: int
+    total_ns: int
+    """With what it called."""
+    samples: int
+    activations: int
+    """How often a sample found it newly called."""
+    chain: tuple[Frame, ...]
+    """From the outermost caller to itself; empty where contexts are added up."""
+
+
+class HotEdge(NamedTuple):
+    """A call: from a place in the caller."""
+
+    caller: Function
+    line: int
+    callee: Function
+    activations: int
+    own_ns: int
+    chain: tuple[Frame, ...]
+
+
+class ThreadStack:
+    """Where the frames of a thread's last sample stand in the tree."""
+
+    __slots__ = ("generation", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes = array("I")
+        self.generation = -1
+
+
+class PartialTree:
+    def __init__(self, memory: int = DEFAULT_MEMORY) -> None:
+        if memory < SMALLEST_MEMORY:
+            raise ValueError(f"a tree takes {SMALLEST_MEMORY} bytes at least")
+        self.bound = memory
+        self.longest_walk = min(LONGEST_WALK, memory >> 10)
+        self.generation = 0
+        """Grows when nodes and functions are numbered anew."""
+        self.dropped = self.purges = 0
+        self._function, self._site, self._parent = array("I"), array("I"), array("I")
+        self._samples, self._activations = array("I"), array("I")
+        self._own, self._lost = array("Q"), array("Q")
+        self._scratch = array("Q")
+        self._by_time = Ranked(self._own)
+        self._by_activations = Ranked(self._activations)
+        self._begin()
+
+    def _begin(self) -> None:
+        for column in self._columns():
+            del column[:]
+            column.append(0)
+        self._room = 0
+        """Frames for which there is room without another look."""
+        self._table = array("I", [0]) * _SMALLEST_TABLE
+        # A function is one text, in which its file is a number: a tuple takes twice the room.
+        self._functions: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._files: dict[str, int] = {}
+        self._text_bytes = 0
+        self._by_time.start_over()
+        self._by_activations.start_over()
+        self.total_ns = self.samples = 0
+        self.unknown_ns = 0
+        """Of samples whose stack could not be had."""
+        self.function(LEFT_OUT, "", 0, "")
+
+    def _columns(self) -> tuple[array[int], ...]:
+        return (
+            self._function, self._site, self._parent, self._samples, self._activations, self._own,
+            self._lost, self._scratch,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self._function) - 1
+
+    def purge(self) -> None:
+        """Forgets everything, as who has made use of a profile does (Whaley, section 4)."""
+        self._begin()
+        self.generation += 1
+
+    # ---- samples
+
+    def known(self, stack: ThreadStack, unchanged: int) -> int:
+        """How many of the outermost frames have their nodes, of those that have not changed."""
+        if stack.generation != self.generation:
+            del stack.nodes[:]
+            stack.generation = self.generation
+        return min(unchanged, len(stack.nodes))
+
+    def make_room(self, frames: int) -> None:
+        """To be said before functions are numbered: room for as many new ones, and nodes."""
+        frames = min(frames, self.longest_walk + 1)
+        if frames <= self._room:
+            self._room -= frames
+            return
+        while self._needed(frames) > self.bound and len(self):
+            self._drop_coldest()
+        self._room = _AHEAD if self._needed(frames + _AHEAD) <= self.bound else 0
+
+    def function(self, name: str, file: str, line: int, runtime: str) -> int:
+        """Its number, until the next generation."""
+        file = file[-LONGEST_FILE:]
+        number = self._files.get(file)
+        if number is None:
+            number = self._files[file] = len(self._files)
+            self._text_bytes += sys.getsizeof(file) + sys.getsizeof(number)
+        text = f"{name[:LONGEST_NAME]}\0{number}\0{line}\0{runtime}"
+        found = self._functions.get(text)
+        if found is None:
+            found = self._functions[text] = len(self._texts)
+            self._texts.append(text)
+            self._text_bytes += sys.getsizeof(text) + sys.getsizeof(found)
+        return found
+
+    def sample(
+        self,
+        stack: ThreadStack,
+        known: int,
+        frames: Sequence[tuple[int, int]],
+        same: int,
+        ns: int,
+    ) -> None:
+        """A stack whose outermost `known` frames are those of the thread's last sample.
+
+        The others, outermost first, are pairs: the line at which the caller calls, and the number
+        of the function. The outermost `same` ones of all are activations that were there before.
+        """
+        nodes, functions, activations = stack.nodes, self._function, self._activations
+        del nodes[known:]
+        for at in range(same, known):
+            node = nodes[at]
+            if functions[node]:  # 0 stands for frames that were left out
+                activations[node] += 1
+                self._by_activations.grew(node)
+        node = nodes[-1] if nodes else ROOT
+        at = known
+        left_out = len(frames) - self.longest_walk
+        if left_out > 0:
+            node = self._child(node, 0, 0)
+            nodes.extend([node] * left_out)
+            frames = frames[left_out:]
+            at += left_out
+        for site, function in frames:
+            node = self._child(node, site, function)
+            nodes.append(node)
+            if at >= same:
+                activations[node] += 1
+                self._by_activations.grew(node)
+            at += 1
+        self._samples[node] += 1
+        self.samples += 1
+        if ns:
+            self._own[node] += ns
+            self.total_ns += ns
+            self._by_time.grew(node)
+
+    def unknown(self, stack: ThreadStack, ns: int) -> None:
+        """A sample whose stack nobody could read."""
+        del stack.nodes[:]
+        self.total_ns += ns
+        self.unknown_ns += ns
+        self.samples += 1
+
+    def function_at(self, stack: ThreadStack, depth: int) -> int:
+        """The number of the function of a frame in a thread's last sample; -1 if it has none."""
+        if stack.generation != self.generation or depth >= len(stack.nodes):
+            return -1
+        return self._function[stack.nodes[depth]]
+
+    # ---- nodes
+
+    def _place(self, parent: int, site: int, function: int) -> int:
+        """Where a child stands in the table, or would."""
+        table, functions, parents, sites = self._table, self._function, self._parent, self._site
+        mask = len(table) - 1
+        mixed = (parent * 0x9E3779B1 ^ function * 0x85EBCA6B ^ site * 0xC2B2AE35) & _MIXED
+        at = (mixed ^ mixed >> 15) & mask
+        while node := table[at]:
+            if functions[node] == function and parents[node] == parent and sites[node] == site:
+                break
+            at = (at + 1) & mask
+        return at
+
+    def _child(self, parent: int, site: int, function: int) -> int:
+        at = self._place(parent, site, function)
+        node = self._table[at]
+        if node:
+            return node
+        node = len(self._function)
+        for column, value in zip(
+            self._columns(), (function, site, parent, 0, 0, 0, 0, 0), strict=True
+        ):
+            column.append(value)
+        self._table[at] = node
+        if 2 * node >= len(self._table):
+            self._fill_table(2 * len(self._table))
+        return node
+
+    def _fill_table(self, size: int) -> None:
+        self._table = array("I")  # the old one goes before the new one comes
+        self._table = table = array("I", [0]) * size
+        for node in range(1, len(self._function)):
+            at = self._place(self._parent[node], self._site[node], self._function[node])
+            table[at] = node
+
+    # ---- memory
+
+    def memory(self) -> int:
+        """Bytes that the tree takes, with the names of what is in it."""
+        kept = (*self._columns(), self._table, self._functions, self._texts, self._files)
+        return sum(map(sys.getsizeof, kept)) + self._text_bytes + 2 * LENGTH * 40
+
+    def _needed(self, frames: int) -> int:
+        """Bytes if as many nodes came, each of a function that was never seen."""
+        nodes, table = len(self._function) + frames, len(self._table)
+        doubled = _SLOT * table if 2 * nodes >= table else 0
+        # A dictionary that grows is there twice for a moment.
+        functions = sys.getsizeof(self._functions)
+        return self.memory() + frames * (_COLUMNS + _FUNCTION) + doubled + functions
+
+    def _drop_coldest(self) -> None:
+        """Keeps two thirds of the nodes, by the time of all that was called in them."""
+        count = len(self._function)
+        parents, own, lost, scratch = self._parent, self._own, self._lost, self._scratch
+        for node in range(count):
+            scratch[node] = own[node] + lost[node]
+        for node in range(count - 1, 0, -1):  # a parent's number is less than its children's
+            scratch[parents[node]] += scratch[node]
+        warmth = _Threshold(islice(scratch, 1, None), (count - 1) * 2 // 3)
+        kept = 1
+        # From here on its number among those that are kept, and whether it is one of them.
+        scratch[ROOT] = 1
+        for node in range(1, count):
+            # A parent is as warm at least, and comes first: with a node its callers are kept.
+            above = scratch[parents[node]]
+            if warmth.passes(scratch[node]):
+                self._move(node, kept, above >> 1)
+                scratch[node] = kept << 1 | 1
+                kept += 1
+            else:
+                lost[above >> 1] += own[node] + lost[node]
+                scratch[node] = above & ~1
+        for column in self._columns():
+            del column[kept:]
+        self.dropped += count - kept
+        self.purges += 1
+        self.generation += 1
+        self._forget_functions()
+        self._by_time.start_over(range(kept))
+        self._by_activations.start_over(range(kept))
+        size = _SMALLEST_TABLE
+        while 2 * kept >= size:
+            size *= 2
+        self._fill_table(size)
+
+    def _move(self, node: int, to: int, parent: int) -> None:
+        self._parent[to] = parent
+        for column in (
+            self._function, self._site, self._samples, self._activations, self._own, self._lost,
+        ):  # fmt: skip
+            column[to] = column[node]
+
+    def _forget_functions(self) -> None:
+        """Those of which no node is left."""
+        texts, files = self._texts, list(self._files)
+        used = sorted({0, *self._function})
+        self._functions, self._texts, self._files = {}, [], {}
+        self._text_bytes = 0
+        numbers = {}
+        for number in used:
+            numbers[number] = self.function(*_parsed(texts[number], files))
+        for node, function in enumerate(self._function):
+            self._function[node] = numbers[function]
+
+    # ---- answers
+
+    def hot(self, many: int = 10) -> list[Hot]:
+        """The contexts that most time was found in."""
+        totals, named = self._totals(), self._named()
+        return [
+            Hot(
+                named[self._function[node]] if node else NO_FRAMES,
+                self._own[node],
+                totals[node] if node else self._own[node],
+                self._samples[node],
+                self._activations[node],
+                self._chain(node, named),
+            )
+            for node in self._by_time.first(many)
+        ]
+
+    def hot_functions(self, many: int = 10) -> list[Hot]:
+        """The same with all contexts of a function added up."""
+        own: dict[int, int] = {}
+        for node in range(1, len(self._function)):
+            function = self._function[node]
+            own[function] = own.get(function, 0) + self._own[node]
+        named = self._named()
+        chosen = sorted((f for f in own if own[f]), key=lambda f: -own[f])[:many]
+        rank = {function: at for at, function in enumerate(chosen)}
+        total, samples, activations = ([0] * len(chosen) for _ in range(3))
+        inside = [0]  # of each node: which of the chosen it is in, bit by bit
+        for node in range(1, len(self._function)):
+            at = rank.get(self._function[node])
+            bits = inside[self._parent[node]]
+            if at is not None:
+                bits |= 1 << at
+                samples[at] += self._samples[node]
+                activations[at] += self._activations[node]
+            inside.append(bits)
+            spent = self._own[node] + self._lost[node]
+            while bits:
+                low = bits & -bits
+                total[low.bit_length() - 1] += spent
+                bits ^= low
+        return [
+            Hot(named[function], own[function], total[at], samples[at], activations[at], ())
+            for function, at in rank.items()
+        ]
+
+    def hot_edges(self, many: int = 10) -> list[HotEdge]:
+        """The calls that were found newly made most often, each in its context."""
+        named = self._named()
+        found = []
+        for node in self._by_activations.first(max(many * 2, LENGTH)):
+            parent = self._parent[node]
+            if parent and self._function[parent] and len(found) < many:
+                found.append(self._edge(node, self._activations[node], self._own[node], named))
+        return found
+
+    def hot_call_sites(self, many: int = 10) -> list[HotEdge]:
+        """The same with all contexts of a caller added up."""
+        edges: dict[tuple[int, int, int], list[int]] = {}
+        for node in range(1, len(self._function)):
+            parent = self._parent[node]
+            if parent and self._function[parent] and self._function[node]:
+                key = (self._function[parent], self._site[node], self._function[node])
+                sums = edges.setdefault(key, [0, 0])
+                sums[0] += self._activations[node]
+                sums[1] += self._own[node]
+        named = self._named()
+        chosen = sorted(edges.items(), key=lambda edge: -edge[1][0])[:many]
+        return [
+            HotEdge(named[caller], line, named[callee], activations, own, ())
+            for (caller, line, callee), (activations, own) in chosen
+            if activations
+        ]
+
+    def rows(self) -> list[tuple[int, Function, int, int, int]]:
+        """All nodes: parent (-1: none), function, call line, own time, activations."""
+        named = self._named()
+        return [
+            (
+                self._parent[node] - 1,
+                named[self._function[node]],
+                self._site[node],
+                self._own[node],
+                self._activations[node],
+            )
+            for node in range(1, len(self._function))
+        ]
+
+    def _edge(self, node: int, activations: int, own: int, named: list[Function]) -> HotEdge:
+        caller, callee = self._function[self._parent[node]], self._function[node]
+        chain = self._chain(node, named)
+        return HotEdge(named[caller], self._site[node], named[callee], activations, own, chain)
+
+    def _totals(self) -> array[int]:
+        totals = array("Q", (own + lost for own, lost in zip(self._own, self._lost, strict=True)))
+        for node in range(len(totals) - 1, 0, -1):
+            totals[self._parent[node]] += totals[node]
+        return totals
+
+    def _chain(self, node: int, named: list[Function]) -> tuple[Frame, ...]:
+        chain, line = [], 0
+        while node:
+            chain.append(Frame(named[self._function[node]], line))
+            node, line = self._parent[node], self._site[node]
+        return tuple(reversed(chain))
+
+    def _named(self) -> list[Function]:
+        files = list(self._files)
+        return [Function(*_parsed(text, files)) for text in self._texts]
+
+
+NO_FRAMES = Function("[no Python frames]", "", 0, "")
+
+
+def _parsed(text: str, files: list[str]) -> tuple[str, str, int, str]:
+    name, file, line, runtime = text.rsplit("\0", 3)
+    return name, files[int(file)], int(line), runtime
+
+
+class _Threshold:
+    """Which of many numbers are among the `most` largest, without sorting them.
+
+    They are counted by their size, in steps of an eighth; of the step that is not kept as a whole
+    those that come first are.
+    """
+
+    def __init__(self, numbers: Iterable[int], most: int) -> None:
+        counts: dict[int, int] = {}
+        for number in numbers:
+            step = self._step(number)
+            counts[step] = counts.get(step, 0) + 1
+        self._room = most
+        self._last = -1
+        """The step of which only some are kept, as many as there is room for."""
+        for step in sorted(counts, reverse=True):
+            if counts[step] > self._room:
+                self._last = step
+                break
+            self._room -= counts[step]
+
+    @staticmethod
+    def _step(number: int) -> int:
+        bits = number.bit_length()
+        return bits << 3 | (number >> max(bits - 4, 0)) & 7
+
+    def passes(self, number: int) -> bool:
+        step = self._step(number)
+        if step == self._last and self._room:
+            self._room -= 1
+            return True
+        return step > self._last
