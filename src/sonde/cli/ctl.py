@@ -25,6 +25,7 @@ VERBS = {
     "flush": "write what is buffered",
     "rotate": "begin the next part (--mode continuous)",
     "dump": "FILE: write the last seconds (--mode wrap)",
+    "hot": "what is hot, and was all along (--budget, --mode wrap)",
     "detach": "end the recording; the program goes on",
 }
 
@@ -53,6 +54,7 @@ def ctl(
       flush       write what is buffered, and say how large the file is
       rotate      begin the next part of a session in mode continuous
       dump FILE   write the last seconds of a session in mode wrap
+      hot         what is hot, and was all along (--budget, --mode wrap)
       detach      end the recording; the program goes on
 
     \b
@@ -118,9 +120,33 @@ def _words(order: dict[str, Any], answer: dict[str, Any]) -> list[str]:
         return [f"goes on in {answer['path']}"]
     if verb == "dump":
         return [f"dumped to {answer['path']}"]
+    if verb == "hot":
+        return _hot(answer)
     if verb == "detach":
         return [f"ended; read it with: sonde report {all_of(answer['mode'], answer['path'])}"]
     return [{"stop": "paused", "start": "recording", "mark": "marked"}[verb]]
+
+
+def _hot(answer: dict[str, Any]) -> list[str]:
+    total = answer["total_ns"]
+    functions = answer["functions"]
+
+    def name(number: int) -> str:
+        name, file, line, _ = functions[number]
+        where = f" ({os.path.basename(file)}:{line})" if line else ""
+        return "".join(c if c.isprintable() else "?" for c in f"{name}{where}")
+
+    lines = [f"{total / 1e9:.2f} s of CPU time in {answer['for_ns'] / 1e9:.1f} s"]
+    lines += [
+        f"{row['own_ns'] / total:7.1%}  {name(row['function'])}" for row in answer["hot"] if total
+    ]
+    lines.append("newly called, as samples find it:")
+    lines += [
+        f"{edge['activations']:>7,}  {name(edge['caller'])} line {edge['line']} → "
+        f"{name(edge['callee'])}"
+        for edge in answer["hot_edges"]
+    ]
+    return lines
 
 
 def _status(answer: dict[str, Any]) -> list[str]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 VIEWS = (
     "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
-    "threads", "spans", "events", "data", "quality",
+    "threads", "spans", "events", "data", "hot", "quality",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
 """The views that count running, waiting or wall time, or events, as asked."""
@@ -131,6 +131,8 @@ def report(
     selection = selection_of(time, thread, process, start, end, span=span, taken=taken, event=event)
     if view == "quality" and (selection.narrowed or rows is not None):
         raise UsageError("quality is of the whole recording and takes no choice of a part")
+    if view == "hot" and selection.narrowed:
+        raise UsageError("hot is of the whole session and takes no choice of a part")
 
     from sonde.views.chained import open_recording
 
@@ -212,6 +214,10 @@ def _view(
         from sonde.views.data import DEFAULT_BY, data
 
         return data(recording, selection, by=DEFAULT_BY if by is None else by.split(","), top=top)
+    if view == "hot":
+        from sonde.views.hot import hot
+
+        return hot(recording, top=top)
     if view == "quality":
         from sonde.views.quality import quality
 
@@ -255,6 +261,7 @@ def _print(
         "calls",
         "events",
         "data",
+        "hot",
         *OF_LOCKS,
     ):
         options["top"] = top

@@ -9,9 +9,9 @@ thousand times in one activation is no reason to inline it.
 A sample comes in two phases. Upwards, from the innermost frame, the stack is followed until a frame
 that the thread's last sample has seen: its node is known. Downwards from there each frame finds its
 node among the children of the one before, or becomes a new one, and counts as an activation. Who
-has a stack in hand knows where the phases meet (`known`), and which frames are the same activations
-as before (`same`); these are different things, since a function that is called again from the same
-place has the same node.
+has a stack in hand knows where the phases meet (`known`), and which frames are new activations
+(`new`); these are different things, since a function that is called again from the same place has
+the same node.
 
 Memory is bounded, names included. When it is used up the coldest third of the nodes is dropped, by
 the time of all that was called in them, so that a node never loses a warmer one with it. What was
@@ -73,11 +73,18 @@ class Hot(NamedTuple):
     own_ns: int
     total_ns: int
     """With what it called."""
+    share: float
+    """Of all CPU time, what is its own."""
     samples: int
     activations: int
     """How often a sample found it newly called."""
     chain: tuple[Frame, ...]
     """From the outermost caller to itself; empty where contexts are added up."""
+
+    @property
+    def ns_per_activation(self) -> float | None:
+        """About a sample's period: called often. Much more: takes long."""
+        return self.total_ns / self.activations if self.activations else None
 
 
 class HotEdge(NamedTuple):
@@ -190,17 +197,17 @@ class PartialTree:
         stack: ThreadStack,
         known: int,
         frames: Sequence[tuple[int, int]],
-        same: int,
+        new: range,
         ns: int,
     ) -> None:
         """A stack whose outermost `known` frames are those of the thread's last sample.
 
         The others, outermost first, are pairs: the line at which the caller calls, and the number
-        of the function. The outermost `same` ones of all are activations that were there before.
+        of the function. Which of all frames are new activations, tells `new`.
         """
         nodes, functions, activations = stack.nodes, self._function, self._activations
         del nodes[known:]
-        for at in range(same, known):
+        for at in range(new.start, min(new.stop, known)):
             node = nodes[at]
             if functions[node]:  # 0 stands for frames that were left out
                 activations[node] += 1
@@ -216,7 +223,7 @@ class PartialTree:
         for site, function in frames:
             node = self._child(node, site, function)
             nodes.append(node)
-            if at >= same:
+            if at in new:
                 activations[node] += 1
                 self._by_activations.grew(node)
             at += 1
@@ -355,6 +362,7 @@ class PartialTree:
                 named[self._function[node]] if node else NO_FRAMES,
                 self._own[node],
                 totals[node] if node else self._own[node],
+                self._share(self._own[node]),
                 self._samples[node],
                 self._activations[node],
                 self._chain(node, named),
@@ -387,7 +395,10 @@ class PartialTree:
                 total[low.bit_length() - 1] += spent
                 bits ^= low
         return [
-            Hot(named[function], own[function], total[at], samples[at], activations[at], ())
+            Hot(
+                named[function], own[function], total[at], self._share(own[function]), samples[at],
+                activations[at], (),
+            )  # fmt: skip
             for function, at in rank.items()
         ]
 
@@ -437,6 +448,9 @@ class PartialTree:
         caller, callee = self._function[self._parent[node]], self._function[node]
         chain = self._chain(node, named)
         return HotEdge(named[caller], self._site[node], named[callee], activations, own, chain)
+
+    def _share(self, ns: int) -> float:
+        return ns / self.total_ns if self.total_ns else 0.0
 
     def _totals(self) -> array[int]:
         totals = array("Q", (own + lost for own, lost in zip(self._own, self._lost, strict=True)))

@@ -14,6 +14,7 @@ from . import shm
 from .conduct import Conduct
 from .contexts import Contexts
 from .metrics import Metrics
+from .online import Online
 from .remote import RemoteReader
 from .steering import Steering
 from .target import TargetProcess
@@ -53,6 +54,8 @@ class Admission:
         self._tell = tell
         self._contexts = Contexts(parts.writer)
         self._contexts.tells_sizes = "calls" in config["what"]
+        if config.get("online"):
+            self._contexts.online = Online(self._contexts, config["online"])
         self.thresholds = Thresholds(config["mode"]["dump_when"], self._contexts)
         self._executing: dict[int, int] = {}
         self._remote: RemoteReader | None = None
@@ -63,6 +66,15 @@ class Admission:
         self.trouble: str | None = None
         self.why_remote = ""
         self.listen(listener)
+
+    @property
+    def online(self) -> Online | None:
+        return self._contexts.online
+
+    @property
+    def contexts(self) -> int:
+        """How many the part being written has."""
+        return self._contexts.count
 
     @property
     def left_behind(self) -> int:

@@ -55,7 +55,9 @@ class Conduct:
         self._roster = roster
         self._steering = steering
         self.rate: int = config["rate"]
-        self._chained = shm.WHAT_CHAINED if config.get("stacks") == "chained" else 0
+        self._stacks = shm.WHAT_CHAINED if config.get("stacks") == "chained" else 0
+        if config.get("online"):
+            self._stacks |= shm.WHAT_ACTIVATIONS
         self._began_with = frozenset(config["what"])
         # Whatever else is asked for, samples of running code are taken from the beginning.
         self.what = self._began_with | {"cpu"}
@@ -87,11 +89,11 @@ class Conduct:
 
     def hooks(self) -> int:
         """What an agent that comes now is to prepare for: it cannot be asked to later."""
-        return _bits(self.what | self._began_with) | self._chained
+        return _bits(self.what | self._began_with) | self._stacks
 
     def order(self, target: TargetProcess) -> None:
         """Tells one agent what is captured now."""
-        bits = 0 if self.paused else _bits(self.what) | self._chained
+        bits = 0 if self.paused else _bits(self.what) | self._stacks
         target.order(bits, self.period)
         target.set_event_periods(self._periods)
         target.captures(None if self.paused else self.what)
@@ -110,7 +112,7 @@ class Conduct:
         """Samples a process again whose events were closed."""
         if self.paused or target.armed is None or target.armed.events:
             return
-        target.order(_bits(self.what) | self._chained, self.period)
+        target.order(_bits(self.what) | self._stacks, self.period)
         why = target.armed.why_not_better or ""
         try:
             if target.armed.sampler == "remote":

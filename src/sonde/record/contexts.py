@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from sonde.recording.writer import Writer
 
+    from .online import Online
+
 BUILT_IN = "<built-in>"
 
 # What stands for a stack that has no Python frame, and for frames that were left out.
@@ -27,6 +29,8 @@ class Contexts:
         self._writer = writer
         self.tells_sizes = False
         """How long a function's code is, is wanted."""
+        self.online: Online | None = None
+        """What is known of the session while it runs, if that is wanted."""
         self._start_over()
 
     def _start_over(self) -> None:
@@ -40,6 +44,22 @@ class Contexts:
         self.chains = Chains(self._writer)
         self.shared_locks: dict[int, int] = {}
         """Rows of the locks between processes, by the inode of the memory they lie in."""
+        if self.online is not None:
+            self.online.forget_rows()
+
+    @property
+    def count(self) -> int:
+        return len(self._context_of)
+
+    def frame(self, context: int) -> tuple[int, int]:
+        """The function of a context, and the line it stands at."""
+        return self._context_of[context][1:]
+
+    def described(self, function: int) -> tuple[str, str, int, str]:
+        return self._function_of[function]
+
+    def is_native(self, function: int) -> bool:
+        return self._function_of[function][1] == BUILT_IN
 
     def function(self, name: str, file: str, line: int, runtime: str) -> int:
         key = (name, file, line, runtime)

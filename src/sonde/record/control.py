@@ -39,6 +39,7 @@ class Steerable(Protocol):
     def flush(self) -> int: ...
     def rotate(self) -> str: ...
     def dump(self, path: str) -> str: ...
+    def hot(self, top: int, by: str) -> dict[str, Any]: ...
     def stop(self, note: str) -> None: ...
 
 
@@ -183,6 +184,10 @@ def _dump(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
     return {"path": session.dump(os.path.abspath(_text(order, "file")))}
 
 
+def _hot(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
+    return session.hot(order.get("top", 10), order.get("by", "context"))
+
+
 def _text(order: dict[str, Any], key: str) -> str:
     text = order.get(key)
     if not isinstance(text, str) or not text:
@@ -200,6 +205,7 @@ _VERBS: dict[str, Callable[[Steerable, dict[str, Any]], dict[str, Any] | None]] 
     "flush": _flush,
     "rotate": _rotate,
     "dump": _dump,
+    "hot": _hot,
 }
 VERBS = (*_VERBS, "detach")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.errors import SondeError, UsageError
+from sonde.model.partial_tree import DEFAULT_MEMORY
 
 from . import kernel_events
 from .modes import Mode
@@ -64,6 +65,8 @@ class Options:
     mode: Mode = field(default_factory=Mode)
     budget: float | None = None
     """The share of one core that recording may cost; the rate follows."""
+    online: int | None = None
+    """Bytes for the profile that can be asked for while it runs; None: as the mode has it."""
     memory: list[int] | None = None
     """Files of ours for mode wrap, which outlive the recorder."""
     session: dict[str, Any] | None = None
@@ -75,6 +78,16 @@ def outliving(options: Options) -> Options:
     if options.mode.name != "wrap":
         return options
     return replace(options, memory=memory_files())
+
+
+def online_memory(options: Options) -> int:
+    """Bytes; 0: there is none. Sessions that are left on have one, which outlives their parts."""
+    if options.stacks != "whole":
+        return 0
+    if options.online is not None:
+        return options.online
+    left_on = options.mode.name == "wrap" or options.budget is not None
+    return DEFAULT_MEMORY if left_on else 0
 
 
 def parse_what(text: str, option: str = "--what") -> list[str]:
@@ -151,6 +164,7 @@ class RecorderHandle:
             "place": options.place,
             "mode": options.mode.to_config(),
             "budget": options.budget,
+            "online": online_memory(options),
             "session": options.session,
             "memory": options.memory,
             "slots": SLOTS,

@@ -20,7 +20,7 @@ from .stores import Flight, Series, numbered, numbered_path, prune, store_of, wr
 
 RETRY_NS = 1_000_000_000
 # These are of one part, and not said again in the next.
-_OF_A_PART = ("duration_ns", "note", "dumped")
+_OF_A_PART = ("duration_ns", "note", "dumped", "hot")
 
 
 class Parts:

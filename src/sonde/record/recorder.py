@@ -5,8 +5,8 @@ lives pays nothing for decoding and compression. It imports only what it needs: 
 production.
 
 Started as `python -m sonde.record.recorder FD CONFIG`, where FD is its end of a socket pair over
-which whoever started it says `disarm`, `pause`, `names`, `mark`, `rotate`, `dump` and `stop`, and
-hears `ready`, `error` and `done`. Anybody else who may speaks over the control socket (control.py).
+which whoever started it says `disarm`, `pause`, `names`, `mark`, `rotate`, `dump`, `online` and
+`stop`, and hears `ready`, `error` and `done`. Anybody else who may speaks over the control socket (control.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import sys
 import time
 from typing import Any
 
-from sonde.errors import SondeError
+from sonde.errors import SondeError, UsageError
 
 from . import sessions
 from .admission import Admission
@@ -53,6 +53,10 @@ CALLS_ASLEEP = 300
 BUSY = 0.25
 
 ANSWER_S = 1.0
+# Of the session's profile, what every dump and the end of the recording says.
+HOT_ROWS = 20
+# Contexts that a recorder which is to be frugal knows at a time: some 30 MB.
+MOST_CONTEXTS = 100_000
 
 FULL = "the file is as large as it may be"
 
@@ -76,6 +80,7 @@ class Recorder:
             self._budget = Budget(config["budget"], config["rate"], self._began, interrupt_ns())
             # Waking up is most of what a recorder costs beside a quiet target.
             self._flush_ns = int(FRUGAL * 1e9)
+        self._bounded = self._budget is not None or config["mode"]["name"] == "wrap"
         self._hears_events = any(map(is_event, config["what"]))
         self._longest = self._tick = self._longest_sleep(config["rate"])
         self._running_since: int | None = None
@@ -132,6 +137,8 @@ class Recorder:
                         target.poll_cpu(self._conduct.longest_period)
                     self._flush()
                     next_flush = now + self._flush_ns
+                    if self._bounded and self._admission.contexts > MOST_CONTEXTS:
+                        self._parts.wanted = True  # a new part knows only what it needs
                     if self._parts.due(now):
                         self._next_part()
                     if self._parts.full():
@@ -245,6 +252,7 @@ class Recorder:
         self._admission.step_metrics()
         self._conduct.cut_pause(time.monotonic_ns(), self.origin)
         self._write_quality()
+        self._write_hot()
         return self._parts.dump(path, why)
 
     def rotate(self) -> str:
@@ -333,6 +341,21 @@ class Recorder:
         self._refuse_unwritten()
         return self._writer.size
 
+    def hot(self, top: int = 10, by: str = "context", purge: bool = False) -> dict[str, Any]:
+        """What is hot at this moment, and was since the session began or was purged."""
+        online = self._admission.online
+        if online is None:
+            raise SondeError(
+                "this session keeps no profile while it runs: it needs online=True, a budget, or "
+                "mode wrap"
+            )
+        for target in self._roster:
+            target.drain()
+        answer = online.answer(top, by)
+        if purge:
+            online.purge()
+        return answer
+
     # ---- whoever started us
 
     def _obey(self) -> None:
@@ -381,6 +404,8 @@ class Recorder:
             self._parts.wanted = True
         if "dump" in order:
             self._answer_dump(order["dump"])
+        if "online" in order:
+            self._answer_online(order["online"])
         if "stop" in order:
             self.stop(order.get("note", "stopped"))
 
@@ -399,6 +424,14 @@ class Recorder:
             self._say({"dump": self.dump(path)})
         except SondeError as error:
             self._say({"dump": None, "why_not": str(error)})
+
+    def _answer_online(self, asked: dict[str, Any]) -> None:
+        try:
+            self._say({"online": self.hot(**asked)})
+        except UsageError as error:
+            self._say({"online": None, "wrong": str(error)})
+        except SondeError as error:
+            self._say({"online": None, "why_not": str(error)})
 
     def _note_exit(self, pid: int, text: str) -> None:
         self._config["exit"] = {"pid": pid, "text": text}
@@ -427,12 +460,21 @@ class Recorder:
             more["paused_ns"] = paused_ns
         facts = self._roster.facts(more, whole=whole)
         self._conduct.event_facts(facts)
-        return facts | (self._budget.facts() if self._budget is not None else {})
+        if self._budget is not None:
+            facts |= self._budget.facts()
+        if (online := self._admission.online) is not None:
+            facts["online"] = online.facts()
+        return facts
 
     def _write_quality(self) -> None:
         self._writer.quality(self._facts())
         if not self._stopping:  # so that a recording still growing, or cut off, knows its length
             self._writer.target({"duration_ns": time.monotonic_ns() - self.origin})
+
+    def _write_hot(self) -> None:
+        """What is known of the whole session, of which a flight recorder has only the end."""
+        if (online := self._admission.online) is not None:
+            self._writer.target({"hot": online.answer(HOT_ROWS)})
 
     def _finish(self) -> None:
         self._conduct.end_pause(self.origin)
@@ -444,6 +486,7 @@ class Recorder:
         for target in self._roster:
             target.finish(ended=False, exit_=None)
         self._write_quality()
+        self._write_hot()
         noted = self._config.get("exit")
         if noted:
             self._writer.target({"exit": noted["text"]})

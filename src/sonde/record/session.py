@@ -8,12 +8,14 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from sonde import _inside
-from sonde.errors import SondeError
+from sonde.errors import SondeError, UsageError
+from sonde.model.partial_tree import DEFAULT_MEMORY
 
 from . import agents, shm
 from .handle import (
@@ -27,7 +29,9 @@ from .handle import (
 )
 from .launch import program_name
 from .modes import parse_mode
-from .quantities import parse_share
+from .online import check_memory
+from .profile import Hot, HotEdge, Profile, profile_of
+from .quantities import parse_share, parse_size
 
 
 @functools.cache
@@ -64,6 +68,7 @@ class Session:
         sampler: str = "auto",
         mode: str = "normal",
         budget: str | None = None,
+        online: bool | str | int | None = None,
         stride: int | None = None,
         samples: int | None = None,
         ticks: int | None = None,
@@ -85,8 +90,13 @@ class Session:
             children=children,
             mode=parse_mode(mode, **mode_options),
             budget=None if budget is None else parse_share("budget", budget),
+            online=_online(online),
         )
         self._recorder: RecorderHandle | None = None
+        self._talk = threading.Lock()
+        """An answer is for who asked."""
+        self._over = threading.Event()
+        self._watchers: list[threading.Thread] = []
         self.quality: dict[str, Any] = {}
 
     @property
@@ -118,6 +128,7 @@ class Session:
             recorder.finished()
             raise SondeError(f"the agent could not start: {os.strerror(code).lower()}")
         self._recorder = recorder
+        self._over.clear()
         self._tell_names()
         _inside.look()  # it may have been imported before there was an agent
 
@@ -128,6 +139,11 @@ class Session:
             return
         if os.getpid() != self._options.pid:
             return  # a forked child: the session is its parent's
+        self._over.set()
+        for watcher in self._watchers:
+            if watcher is not threading.current_thread():
+                watcher.join()
+        self._watchers.clear()
         agent = _load_agent()
         try:
             self._tell_names(recorder)
@@ -143,10 +159,10 @@ class Session:
 
     def pause(self) -> None:
         """No samples until `resume`; costs nothing meanwhile."""
-        self._running().ask({"pause": True}, "paused")
+        self._ask({"pause": True}, "paused")
 
     def resume(self) -> None:
-        self._running().ask({"pause": False}, "paused")
+        self._ask({"pause": False}, "paused")
 
     def rotate(self) -> None:
         """Begins the next part of a continuous recording now."""
@@ -157,17 +173,84 @@ class Session:
     def dump(self, path: str | os.PathLike[str] | None = None) -> str:
         """Writes the last seconds of a session in mode wrap into a file, and tells which."""
         asked = None if path is None else os.path.abspath(path)
-        answer = self._running().ask({"dump": asked}, "dump")
+        answer = self._ask({"dump": asked}, "dump")
         if answer.get("dump") is None:
             raise SondeError(answer.get("why_not", "this session has been ended"))
         written: str = answer["dump"]
         return written
+
+    # ---- what is known while it runs
+
+    def profile(self, top: int = 10, by: str = "context", *, purge: bool = False) -> Profile:
+        """What is hot, of all threads, since the session began or was last purged.
+
+        `by` "function" adds up all contexts of a function. `purge` forgets it afterwards.
+        """
+        answer = self._ask({"online": {"top": top, "by": by, "purge": purge}}, "online")
+        if answer.get("online") is None:
+            if answer.get("wrong"):
+                raise UsageError(answer["wrong"])
+            raise SondeError(answer.get("why_not", "this session has been ended"))
+        return profile_of(answer["online"])
+
+    def hot(self, top: int = 10, by: str = "context") -> list[Hot]:
+        """Where most CPU time goes, most first."""
+        return self.profile(top, by).hot
+
+    def hot_edges(self, top: int = 10, by: str = "context") -> list[HotEdge]:
+        """What is called most often, as samples find it, most first."""
+        return self.profile(top, by).hot_edges
+
+    def every(
+        self,
+        seconds: float,
+        callback: Callable[[Profile], object],
+        *,
+        top: int = 10,
+        by: str = "context",
+        purge: bool = False,
+    ) -> None:
+        """Calls back with the profile, in a thread of its own, until the session ends.
+
+        With `purge` each call has what came since the one before. A callback that raises is not
+        called again.
+        """
+        if not seconds > 0:
+            raise UsageError(f"a callback comes every so many seconds, not {seconds!r}")
+        self.profile(1, by)  # what is wrong is said here
+
+        def watch() -> None:
+            while not self._over.wait(seconds):
+                try:
+                    profile = self.profile(top, by, purge=purge)
+                except SondeError:
+                    return  # it has ended meanwhile
+                callback(profile)
+
+        watcher = threading.Thread(target=watch, name="sonde watcher", daemon=True)
+        self._watchers.append(watcher)
+        watcher.start()
 
     def _running(self) -> RecorderHandle:
         if self._recorder is None:
             raise SondeError("this session is not running")
         return self._recorder
 
+    def _ask(self, words: dict[str, Any], answer: str) -> dict[str, Any]:
+        if os.getpid() != self._options.pid:
+            raise SondeError("this session is that of the process that this one was forked from")
+        with self._talk:
+            return self._running().ask(words, answer)
+
     def _tell_names(self, recorder: RecorderHandle | None = None) -> None:
         names = {t.native_id: t.name for t in threading.enumerate() if t.native_id}
         (recorder or self._running()).say({"pid": os.getpid(), "names": names})
+
+
+def _online(asked: bool | str | int | None) -> int | None:
+    """Bytes for the profile while it runs; 0: none is wanted, None: as the mode has it."""
+    if asked is None:
+        return None
+    if isinstance(asked, bool):
+        return DEFAULT_MEMORY if asked else 0
+    return check_memory("online", parse_size("online", asked))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import shm
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
 from .event_rows import EventRows
+from .online import OnlineThread
 from .open_locks import LockEvent
 from .spans import UnknownSpanError
 from .weights import RUNNING, Place, ThreadTime
@@ -62,6 +63,8 @@ class Slot:
         self._interpreter = 0
         self._window = Window()
         self._events = EventRows(self)
+        online = process.contexts.online
+        self._online = None if online is None else OnlineThread(online)
 
     @property
     def time(self) -> ThreadTime:
@@ -103,7 +106,7 @@ class Slot:
                 # The target wrote over its own ring: nothing in it can be trusted any more.
                 process.garbled += 1
                 tail = head
-                self.stack.clear()
+                self._forget_stack()
                 break
             try:
                 if kind == shm.REC_SAMPLE:
@@ -163,13 +166,15 @@ class Slot:
         process = self.process
         stack = self.stack
         if flags & shm.UNDECODABLE:
-            stack.clear()
+            self._forget_stack()
             return -1
         frames = _FRAMES[count] if count < 64 else struct.Struct(f"<{count}Q")
         words = frames.unpack_from(process.memory, at + header)
         children = process.codes.children
         if keep > len(stack):
             raise _BrokenStackError
+        if self._online is not None and keep < self._online.unchanged:
+            self._online.unchanged = keep
         new = stack[:keep]
         if new:
             context = new[-1]
@@ -187,7 +192,7 @@ class Slot:
         return context if new else process.standing_for(NO_FRAMES)
 
     def _sample(self, at: int, state: int, flags: int) -> None:
-        _, _, _, _, now, cpu, keep, count, interpreter, _, _, span, _ = shm.SAMPLE.unpack_from(
+        _, _, _, _, now, cpu, keep, count, interpreter, _, _, span, same = shm.SAMPLE.unpack_from(
             self.process.memory, at
         )
         if flags & shm.CHAINED:
@@ -196,7 +201,14 @@ class Slot:
             return
         self.process.spans.check(span)
         place = Place(self.stack_of(at, keep, count, flags), interpreter, span)
-        self._weigh(now, cpu, place, state)
+        weight = self._weigh(now, cpu, place, state)
+        if self._online is not None:
+            self._online.sample(self.stack, flags, same, weight)
+
+    def _forget_stack(self) -> None:
+        self.stack.clear()
+        if self._online is not None:
+            self._online.unchanged = 0
 
     def chain_of(self, at: int, count: int, flags: int, header: int) -> tuple[int, int]:
         """The link of a chained record's function to its caller, and the function's line."""
@@ -216,13 +228,14 @@ class Slot:
                 link = chains.link(nodes[i], -1, 0)
         return link, places[0][1] if places else 0
 
-    def _weigh(self, now: int, cpu: int, place: Place, state: int) -> None:
+    def _weigh(self, now: int, cpu: int, place: Place, state: int) -> int:
+        """The CPU time that it stands for."""
         if state == RUNNING:
-            self.time.running(now, cpu, place)
-        else:
-            seen_from_outside = self.process.polls_waits
-            self.time.waited(now, cpu, place, state, goes_on=seen_from_outside)
-            self.process.open_waits.pop(self.tid, None)
+            return self.time.running(now, cpu, place)
+        seen_from_outside = self.process.polls_waits
+        self.time.waited(now, cpu, place, state, goes_on=seen_from_outside)
+        self.process.open_waits.pop(self.tid, None)
+        return 0
 
     def _lock(self, at: int, type_: int, flags: int) -> None:
         process = self.process
@@ -379,7 +392,9 @@ class Slot:
         )
         self.process.undescribed += 1
         if kind == shm.REC_SAMPLE:
-            self._weigh(now, cpu, Place(-1, interpreter), state)
+            weight = self._weigh(now, cpu, Place(-1, interpreter), state)
+            if self._online is not None:
+                self._online.unknown(weight)
 
     def end(self) -> None:
         """No record comes any more."""

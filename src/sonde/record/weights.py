@@ -84,11 +84,13 @@ class ThreadTime:
             self._off_done += passed - used
             self._left_out += max(in_part - used, 0)
 
-    def running(self, now: int, cpu: int, place: Place) -> None:
+    def running(self, now: int, cpu: int, place: Place) -> int:
+        """The CPU time that it stands for."""
         process, weight = self._process, self._used(now, cpu)
         row, span = self.row(place.interpreter), process.spans.row(place.span)
         at = now - process.origin
         process.writer.append("samples", row, at, place.context, weight, RUNNING, span)
+        return weight
 
     def chained(self, now: int, cpu: int, interpreter: int, link: int, line: int) -> None:
         """The same of a sample that tells only a function and its caller."""

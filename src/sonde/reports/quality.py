@@ -26,6 +26,8 @@ def render(result: Quality, out: Console) -> None:
         _fact(out, "Rate", _rate(counters))
     if isinstance(counters.get("budget"), dict):
         _fact(out, "Budget", _budget(counters["budget"]))
+    if isinstance(counters.get("online"), dict):
+        _fact(out, "Online", _online(counters["online"]))
     if chaining := counters.get("chaining"):
         _fact(out, "Stacks", _chaining(chaining))
     for event in counters.get("events") or ():
@@ -53,6 +55,15 @@ def render(result: Quality, out: Console) -> None:
     for problem in result.problems:
         paragraph(out, f"! {printable(problem.title)}: {printable(problem.detail)}.", indent=2)
         paragraph(out, f"What to do: {problem.advice}.", indent=4)
+
+
+def _online(online: dict[str, Any]) -> str:
+    """The profile that was kept while it ran."""
+    dropped = f", {online['dropped']:,} dropped" if online.get("dropped") else ""
+    return (
+        f"{online.get('contexts', 0):,} contexts in {online.get('memory', 0) // 1024} KiB of "
+        f"{online.get('bound', 0) // 1024}{dropped}"
+    )
 
 
 def sentence(result: Quality) -> str:
