@@ -5,7 +5,7 @@
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks counting open disk
                                         recorder page attach top cycles hotspot hotspot-locks
-                                        continuous fleet calls calls-table
+                                        continuous fleet calls chained partial calls-table
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -38,6 +38,7 @@ import opening
 import overhead
 import packages
 import page
+import partial
 import programs
 import recorder
 import top
@@ -64,6 +65,7 @@ PARTS = (
     "fleet",
     "calls",
     "chained",
+    "partial",
 )
 # Long, and only when asked for.
 APART = ("calls-table",)
@@ -189,6 +191,10 @@ class Bench:
         names = self.programs(["richards", "deltablue", "json", "raytrace", "deep"], ["richards"])
         seconds, times = (1.0, 2) if self.quick else (4.0, 3)
         chained.report(section, self.main, names, seconds, times, self.scratch)
+
+    def partial(self, section: Section) -> None:
+        names = self.programs(list(programs.PROGRAMS), ["richards", "sqlglot"])
+        partial.report(section, self.main, names, 1.5 if self.quick else 4.0, self.scratch)
 
 
 def options() -> argparse.Namespace:
