@@ -35,8 +35,8 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_NO_MORE = 8, // only in the header: the recording is over, leave when you can
     SONDE_WHAT_OBJECTS = 16,
     SONDE_WHAT_CALLS = 32,
-    SONDE_WHAT_ACTIVATIONS = 256, // samples tell which of their frames the last one had
     SONDE_WHAT_CHAINED = 128, // samples tell a function and its caller, not the whole stack
+    SONDE_WHAT_ACTIVATIONS = 512, // samples tell which of their frames the last one had
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -150,8 +150,8 @@ enum { // sonde_rec_sample.flags
     // continues this one. ROOT: the last of them is the outermost there is.
     SONDE_CHAINED = 4,
     SONDE_ROOT = 8,
-    SONDE_ACTIVATIONS = 16, // `same` is told
-    SONDE_UNBEGUN = 32,     // and the innermost Python frame has only just been made
+    SONDE_ACTIVATIONS = 32, // `same` is told
+    SONDE_UNBEGUN = 64,     // and the innermost Python frame has only just been made
 };
 
 typedef struct { // every record starts so; size is a multiple of 8 and includes this

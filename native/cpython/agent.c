@@ -9,7 +9,7 @@
 #include "../core/session.h"
 #include "../core/spans.h"
 #include "../core/steer.h"
-#include "activations.h"
+#include "awaited.h"
 #include "calls.h"
 #include "data.h"
 #include "describe.h"
@@ -85,7 +85,7 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         follows_forks =
             pthread_atfork(sonde_got_before_fork, sonde_got_after_fork, forked_child) == 0;
     sonde_watch_code();
-    sonde_activations_prepare();
+    sonde_awaited_prepare();
     // The recorder arms every thread before it answers, which takes 20 ms where there are 500. A
     // program that records itself waits for that; one that is attached to goes on.
     PyThreadState *meanwhile = reason == SONDE_ATTACH ? PyEval_SaveThread() : NULL;

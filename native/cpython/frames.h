@@ -83,7 +83,7 @@ static inline bool frame_is_shim(const frame_t *f)
 static inline bool frame_is_entry(const frame_t *f)
 {
 #if PY_VERSION_HEX < 0x030C0000
-    return *(const unsigned char *)&f->is_entry; // may be more than 1, see activations.h
+    return *(const unsigned char *)&f->is_entry; // may be more than 1, see awaited.h
 #else
     (void)f;
     return false;

@@ -4,7 +4,7 @@
 #include "../core/chain.h"
 #include "../core/hot.h"
 #include "../core/spans.h"
-#include "activations.h"
+#include "awaited.h"
 #include "callee.h"
 #include "describe.h"
 #include "entry.h"
@@ -140,7 +140,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     const frame_t *root = NULL;
     PyCodeObject *code = NULL, *root_code = NULL;
     bool tells = own && !chained && event->activations;
-    sonde_activations seen = SONDE_NO_ACTIVATIONS;
+    sonde_awaited seen = SONDE_NOTHING_AWAITED;
     if (own)
         sonde_known_refresh(thread);
     for (int hops = 0; f; f = f->previous, hops++) {
@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         if (frame_is_shim(f)) {
             calls_c = true;
             if (tells)
-                sonde_activation_entry(&seen, thread, f);
+                sonde_awaited_entry(&seen, thread, f);
             continue;
         }
         Py_ssize_t index = -2, first;
@@ -198,7 +198,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         }
         calls_c = frame_is_entry(f);
         if (tells)
-            sonde_activation_frame(&seen, thread, f, code, index, depth);
+            sonde_awaited_frame(&seen, thread, f, code, index, depth);
         out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
         if (chained) {
             out[depth++] = lying;
@@ -219,7 +219,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     if (chained && !(event->flags & cut))
         event->flags |= SONDE_ROOT;
     if (tells)
-        sonde_activations_end(&seen, thread, depth, event);
+        sonde_awaited_end(&seen, thread, depth, event);
     if (root && !(event->flags & cut)) {
         if (event->tid)
             event->thread_object = sonde_thread_object(thread, root, root_code);

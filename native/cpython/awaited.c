@@ -1,4 +1,4 @@
-#include "activations.h"
+#include "awaited.h"
 
 #include "../core/hot.h"
 
@@ -28,7 +28,7 @@ static PyObject mark_object = {.ob_refcnt = PY_SSIZE_T_MAX / 2, .ob_type = &PyBa
 static PyCodeObject *entry_mark;
 #endif
 
-void sonde_activations_prepare(void)
+void sonde_awaited_prepare(void)
 {
 #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
     if (!entry_mark)
@@ -70,7 +70,7 @@ static void mark(uintptr_t place, bool entry)
 }
 
 // The place of the callee's mark is known; 0: it has none.
-static void look(sonde_activations *seen, sonde_thread *thread, uintptr_t place, bool entry)
+static void look(sonde_awaited *seen, sonde_thread *thread, uintptr_t place, bool entry)
 {
     uint32_t callee = seen->callee;
     seen->callee = SONDE_NO_WORD;
@@ -133,7 +133,7 @@ static uintptr_t result_of(const frame_t *f, const PyCodeObject *code)
     return (uintptr_t)&f->localsplus[top];
 }
 
-SONDE_HOT void sonde_activation_frame(sonde_activations *seen, sonde_thread *thread, frame_t *f,
+SONDE_HOT void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, frame_t *f,
                                       const PyCodeObject *code, Py_ssize_t index, uint32_t word)
 {
     if (seen->found)
@@ -155,7 +155,7 @@ SONDE_HOT void sonde_activation_frame(sonde_activations *seen, sonde_thread *thr
 #endif
 }
 
-SONDE_HOT void sonde_activation_entry(sonde_activations *seen, sonde_thread *thread, frame_t *shim)
+SONDE_HOT void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, frame_t *shim)
 {
     if (seen->found || seen->callee == SONDE_NO_WORD)
         return;
@@ -169,7 +169,7 @@ SONDE_HOT void sonde_activation_entry(sonde_activations *seen, sonde_thread *thr
 #endif
 }
 
-SONDE_HOT void sonde_activations_end(sonde_activations *seen, sonde_thread *thread, uint32_t depth,
+SONDE_HOT void sonde_awaited_end(sonde_awaited *seen, sonde_thread *thread, uint32_t depth,
                                      sonde_event *event)
 {
     // A stack that is not told must not be marked: the next one would take it for known.

@@ -16,8 +16,8 @@
 // A generator that is resumed is another activation of the same frame.
 //
 // Nothing that the interpreter uses changes, and what is left behind lies in dead memory.
-#ifndef SONDE_ACTIVATIONS_H
-#define SONDE_ACTIVATIONS_H
+#ifndef SONDE_AWAITED_H
+#define SONDE_AWAITED_H
 
 #include "../core/session.h"
 #include "frames.h"
@@ -32,20 +32,20 @@ typedef struct {
     uint32_t callee; // the frame whose caller comes next, by its word; SONDE_NO_WORD: there is none
     uint32_t last;   // the innermost frame that was marked, by its word
     uint32_t count;  // places to be marked
-} sonde_activations;
+} sonde_awaited;
 
-#define SONDE_NO_ACTIVATIONS ((sonde_activations){.callee = SONDE_NO_WORD})
+#define SONDE_NOTHING_AWAITED ((sonde_awaited){.callee = SONDE_NO_WORD})
 
 // Once, with the GIL, before the first walk.
-void sonde_activations_prepare(void);
+void sonde_awaited_prepare(void);
 
 // A frame that is shown, whose word is `word`, innermost first.
-void sonde_activation_frame(sonde_activations *seen, sonde_thread *thread, frame_t *f,
+void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, frame_t *f,
                             const PyCodeObject *code, Py_ssize_t index, uint32_t word);
 // A frame that stands for an entry from C.
-void sonde_activation_entry(sonde_activations *seen, sonde_thread *thread, frame_t *shim);
+void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, frame_t *shim);
 // The walk is complete: marks what was not, and tells what was.
-void sonde_activations_end(sonde_activations *seen, sonde_thread *thread, uint32_t depth,
+void sonde_awaited_end(sonde_awaited *seen, sonde_thread *thread, uint32_t depth,
                            sonde_event *event);
 
 #endif
