@@ -1,0 +1,113 @@
+"""The profile that a session keeps while it runs: asked by the program, from outside, afterwards."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from environments import Environment
+from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run, sonde
+from record.test_session import SOURCE
+
+Keep = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def told(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    done = subprocess.run(
+        [environment.path, TARGETS / "online.py", tmp_path_factory.mktemp("online")],
+        capture_output=True,
+        text=True,
+        env=clean_environment(PYTHONPATH=str(SOURCE)),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    answer["stderr"] = done.stderr
+    return answer
+
+
+def test_what_is_hot_is_told_with_its_callers(told: dict[str, Any]) -> None:
+    assert told["before purge"][0][:3] == ["<module>", "first_work", "burn"]
+    assert 0.9 < told["share"] <= 1.0
+    assert 50 < told["total_ms"] < 300
+    assert 0 < told["memory"][0] <= told["memory"][1] == 64 << 10
+
+
+def test_purged_it_begins_anew(told: dict[str, Any]) -> None:
+    assert told["after purge"][0][:3] == ["<module>", "second_work", "burn"]
+    assert not any("first_work" in chain for chain in told["after purge"])
+    lines = told["chain lines"]
+    assert lines[0] > lines[1] > 1  # where the next one is called
+
+
+def test_wrong_questions_are_answered_in_a_sentence(told: dict[str, Any]) -> None:
+    assert told["top"] == "UsageError: a profile has from 1 to 100 rows, not 0"
+    assert told["by"] == "UsageError: a profile is by context or function, not by 'line'"
+    assert told["every"] == "UsageError: a callback comes every so many seconds, not 0"
+    assert told["over"] == "SondeError: this session is not running"
+    assert told["none"].startswith("SondeError: this session keeps no profile while it runs")
+    assert told["small"] == "UsageError: online takes a size from 16KiB on"
+
+
+def test_a_program_is_called_back(told: dict[str, Any]) -> None:
+    assert told["seen"] >= 4 and told["each is its own"] and told["burn seen"]
+    assert told["threads left"] == 1
+    assert told["stderr"].count("ZeroDivisionError") == 1
+
+
+def test_a_forked_child_has_no_part_in_it(told: dict[str, Any]) -> None:
+    assert told["child"].startswith("SondeError: this session is that of the process")
+    assert told["parent"]
+
+
+def test_marks_do_no_harm(python: Interpreter, keep: Keep) -> None:
+    command = [python.path, str(TARGETS / "unharmed.py"), "400"]
+    alone = subprocess.run(
+        command, capture_output=True, text=True, env=clean_environment(), check=True
+    ).stdout
+    path = keep("unharmed")
+    run = must_run(path, [*command, "1.0"], "--rate", "20000", "--mode", "wrap", "--what", "cpu")
+    assert set(run.out.splitlines()) == {alone.strip()}
+    quality = json.loads(sonde("report", path, "quality", "--json").stdout)
+    assert quality["taken"] > 2000 and quality["faults"] == 0
+    assert quality["online"]["activations"] == "marked"
+
+
+def test_a_flight_recorder_knows_the_whole_session(any_python: Interpreter, keep: Keep) -> None:
+    path = keep("flown")
+    code = """
+import time
+def early():
+    end = time.thread_time() + 0.8
+    while time.thread_time() < end: pass
+def late():
+    end = time.thread_time() + 0.4
+    while time.thread_time() < end: pass
+early(); time.sleep(0.6); late()
+"""
+    must_run(path, [any_python.path, "-c", code], "--mode", "wrap", "--seconds", "0.4")
+    flat = json.loads(sonde("report", path, "flat", "--json").stdout)
+    assert "early" not in {row["name"] for row in flat["rows"]}
+    hot = json.loads(sonde("report", path, "hot", "--json").stdout)
+    found = {row["chain"][-1]["name"]: row for row in hot["rows"]}
+    assert 0.6e9 < found["early"]["self"] < 1.2e9 and 0.3e9 < found["late"]["self"] < 0.6e9
+    assert found["early"]["activations"] == found["late"]["activations"] == 1
+    assert hot["memory"] <= hot["bound"] == 256 << 10
+    text = sonde("report", path, "hot").stdout
+    assert "early" in text and "newly called" in text
+
+
+def test_a_recording_without_one_says_so(any_python: Interpreter, keep: Keep) -> None:
+    path = keep("plain")
+    must_run(path, [any_python.path, "-c", "sum(range(3_000_000))"])
+    assert "kept no profile" in sonde("report", path, "hot").stdout
+    assert json.loads(sonde("report", path, "hot", "--json").stdout)["rows"] == []
+    refused = sonde("report", path, "hot", "--thread", "MainThread")
+    assert refused.returncode == 2 and "takes no choice" in refused.stderr
