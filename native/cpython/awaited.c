@@ -9,16 +9,14 @@
 #endif
 
 // An object like any other, were it ever looked at, that nobody can free.
-#if PY_VERSION_HEX >= 0x030C0000
-static PyObject mark_object = {.ob_refcnt = _Py_IMMORTAL_REFCNT, .ob_type = &PyBaseObject_Type};
-#else
-static PyObject mark_object = {.ob_refcnt = PY_SSIZE_T_MAX / 2, .ob_type = &PyBaseObject_Type};
-#endif
+static struct {
+    PyObject object;
+} mark_of_ours = {PyObject_HEAD_INIT(&PyBaseObject_Type)};
 
 #if PY_VERSION_HEX >= 0x030E0000
-#define MARK ((uintptr_t)&mark_object | 1) // a reference that is not counted
+#define MARK ((uintptr_t)&mark_of_ours.object | 1) // a reference that is not counted
 #else
-#define MARK ((uintptr_t)&mark_object)
+#define MARK ((uintptr_t)&mark_of_ours.object)
 #endif
 
 #if PY_VERSION_HEX < 0x030C0000
@@ -30,7 +28,9 @@ static PyCodeObject *entry_mark;
 
 void sonde_awaited_prepare(void)
 {
-#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
+#if PY_VERSION_HEX < 0x030C0000 // later ones have objects that live for ever
+    Py_SET_REFCNT(&mark_of_ours.object, PY_SSIZE_T_MAX / 2);
+#elif PY_VERSION_HEX < 0x030D0000
     if (!entry_mark)
         entry_mark = PyCode_NewEmpty("sonde", "<marked interpreter trampoline>", 0);
     if (!entry_mark)
