@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from accuracy import steady
 from markdown import Section
 from opening import sonde

@@ -35,7 +35,7 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_NO_MORE = 8, // only in the header: the recording is over, leave when you can
     SONDE_WHAT_OBJECTS = 16,
     SONDE_WHAT_CALLS = 32,
-    SONDE_WHAT_CHAINED = 128, // samples tell a function and its caller, not the whole stack
+    SONDE_WHAT_CHAINED = 128,     // samples tell a function and its caller, not the whole stack
     SONDE_WHAT_ACTIVATIONS = 512, // samples tell which of their frames the last one had
 };
 

@@ -183,11 +183,11 @@ static void find_lost_wait(sonde_thread *thread, const ucontext_t *context, uint
 SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now,
                                   bool stale)
 {
-    sonde_event event = {
-        .time = now,
-        .state = SONDE_RUNNING,
-        .chained = sonde_what() & SONDE_WHAT_CHAINED && thread->handled % WHOLE_EVERY,
-        .activations = sonde_what() & SONDE_WHAT_ACTIVATIONS};
+    sonde_event event = {.time = now,
+                         .state = SONDE_RUNNING,
+                         .chained =
+                             sonde_what() & SONDE_WHAT_CHAINED && thread->handled % WHOLE_EVERY,
+                         .activations = sonde_what() & SONDE_WHAT_ACTIVATIONS};
     event.cpu = cpu_at(thread, now, stale || thread->rests_until);
     find_lost_wait(thread, context, now, event.cpu);
     if (event.cpu < thread->rests_until)

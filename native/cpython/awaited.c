@@ -134,7 +134,7 @@ static uintptr_t result_of(const frame_t *f, const PyCodeObject *code)
 }
 
 SONDE_HOT void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, frame_t *f,
-                                      const PyCodeObject *code, Py_ssize_t index, uint32_t word)
+                                   const PyCodeObject *code, Py_ssize_t index, uint32_t word)
 {
     if (seen->found)
         return;
@@ -170,7 +170,7 @@ SONDE_HOT void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, fr
 }
 
 SONDE_HOT void sonde_awaited_end(sonde_awaited *seen, sonde_thread *thread, uint32_t depth,
-                                     sonde_event *event)
+                                 sonde_event *event)
 {
     // A stack that is not told must not be marked: the next one would take it for known.
     if (seen->unclear || (event->flags & SONDE_UNDECODABLE) ||

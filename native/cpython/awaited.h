@@ -25,10 +25,10 @@
 #define SONDE_NO_WORD UINT32_MAX
 
 typedef struct {
-    bool any;     // a frame has been seen
-    bool found;   // one that was marked: all below it are as they were
-    bool unclear; // one without a place for a mark
-    bool unbegun; // the call of the innermost may not be complete
+    bool any;        // a frame has been seen
+    bool found;      // one that was marked: all below it are as they were
+    bool unclear;    // one without a place for a mark
+    bool unbegun;    // the call of the innermost may not be complete
     uint32_t callee; // the frame whose caller comes next, by its word; SONDE_NO_WORD: there is none
     uint32_t last;   // the innermost frame that was marked, by its word
     uint32_t count;  // places to be marked
@@ -41,11 +41,11 @@ void sonde_awaited_prepare(void);
 
 // A frame that is shown, whose word is `word`, innermost first.
 void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, frame_t *f,
-                            const PyCodeObject *code, Py_ssize_t index, uint32_t word);
+                         const PyCodeObject *code, Py_ssize_t index, uint32_t word);
 // A frame that stands for an entry from C.
 void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, frame_t *shim);
 // The walk is complete: marks what was not, and tells what was.
 void sonde_awaited_end(sonde_awaited *seen, sonde_thread *thread, uint32_t depth,
-                           sonde_event *event);
+                       sonde_event *event);
 
 #endif

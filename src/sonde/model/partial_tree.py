@@ -396,16 +396,21 @@ class PartialTree:
                 bits ^= low
         return [
             Hot(
-                named[function], own[function], total[at], self._share(own[function]), samples[at],
-                activations[at], (),
-            )  # fmt: skip
+                named[function],
+                own[function],
+                total[at],
+                self._share(own[function]),
+                samples[at],
+                activations[at],
+                (),
+            )
             for function, at in rank.items()
         ]
 
     def hot_edges(self, many: int = 10) -> list[HotEdge]:
         """The calls that were found newly made most often, each in its context."""
         named = self._named()
-        found = []
+        found: list[HotEdge] = []
         for node in self._by_activations.first(max(many * 2, LENGTH)):
             parent = self._parent[node]
             if parent and self._function[parent] and len(found) < many:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .contexts import Contexts
+    from .target import TargetProcess
 
 # A message between processes may have some 200 KB; chains are told as far as this allows.
 LONGEST_ANSWER = 100_000
@@ -159,12 +160,12 @@ class Online:
 class OnlineThread:
     """One thread's last sample in the tree."""
 
-    __slots__ = ("_marked", "_online", "_stack", "unchanged")
+    __slots__ = ("_online", "_process", "_stack", "unchanged")
 
-    def __init__(self, online: Online) -> None:
+    def __init__(self, online: Online, process: TargetProcess) -> None:
         self._online = online
+        self._process = process
         self._stack = ThreadStack()
-        self._marked = False
         self.unchanged = 0
         """Outermost frames that have looked the same in every record since the last sample."""
 
@@ -189,14 +190,13 @@ class OnlineThread:
         """Which frames are new activations."""
         depth = len(rows)
         if flags & shm.ACTIVATIONS:
-            self._marked = True
             # The call of the last may not be complete: it counts in the next sample that finds it.
             begun = depth - 1 if flags & shm.UNBEGUN else depth
             # A C function has no frame that could be marked: it counts where it has changed.
             while same < min(unchanged, depth) and self._online.is_native(rows[same]):
                 same += 1
             return range(same, begun)
-        if self._marked:
+        if not rows or self._process.marks_activations():
             return range(0)  # what is new in it is not marked, and counts in the next sample
         # Nobody tells: what has not changed counts as the same, and so does the frame that has
         # moved within its function.

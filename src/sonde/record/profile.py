@@ -68,7 +68,16 @@ def profile_of(answer: dict[str, Any]) -> Profile:
         )
         for row in answer["hot_edges"]
     ]
-    counts = ("total_ns", "unknown_ns", "samples", "for_ns", "memory", "bound", "contexts", "dropped")
+    counts = (
+        "total_ns",
+        "unknown_ns",
+        "samples",
+        "for_ns",
+        "memory",
+        "bound",
+        "contexts",
+        "dropped",
+    )
     return Profile(
         hot=hot,
         hot_edges=edges,

@@ -6,7 +6,8 @@ production.
 
 Started as `python -m sonde.record.recorder FD CONFIG`, where FD is its end of a socket pair over
 which whoever started it says `disarm`, `pause`, `names`, `mark`, `rotate`, `dump`, `online` and
-`stop`, and hears `ready`, `error` and `done`. Anybody else who may speaks over the control socket (control.py).
+`stop`, and hears `ready`, `error` and `done`. Anybody else who may speaks over the control socket
+(control.py).
 """
 
 from __future__ import annotations

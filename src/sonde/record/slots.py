@@ -64,7 +64,7 @@ class Slot:
         self._window = Window()
         self._events = EventRows(self)
         online = process.contexts.online
-        self._online = None if online is None else OnlineThread(online)
+        self._online = None if online is None else OnlineThread(online, process)
 
     @property
     def time(self) -> ThreadTime:

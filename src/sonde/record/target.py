@@ -192,6 +192,11 @@ class TargetProcess:
             return f"calls are counted by perf signals only, and the sampler is {armed.sampler}"
         return ""
 
+    def marks_activations(self) -> bool:
+        """Whether its threads can tell which frames are the same as in their last samples."""
+        by_perf = self.armed is not None and self.armed.code == shm.SAMPLER_PERF
+        return self.runtime == "cpython" and by_perf
+
     def why_no_calls(self) -> str:
         """Why its agent does not count calls, if so."""
         return windows.REFUSALS.get(shm.CALLS.unpack_from(self.memory, shm.CALLS_AT)[0], "")
