@@ -2,6 +2,7 @@
 """A shop that looks at its own profile while it runs, and remembers the answers that are worth it.
 
     python examples/adapts.py
+    python examples/adapts.py --stubborn    the same without adapting
 
 Some of its functions give the same answer to the same question, and could remember it. Remembering
 takes memory, so nobody wants it everywhere, and who knows beforehand what customers will ask?
@@ -16,6 +17,7 @@ from __future__ import annotations
 import functools
 import os
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -27,6 +29,7 @@ COLOURS = ("red", "green", "blue", "black", "white", "golden", "purple", "orange
 THINGS = ("kettle", "teapot", "saucer", "candle", "basket", "blanket", "pillow", "mirror")
 ARTICLES = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
 
+SECONDS = 4.0
 LOOK_S = 0.5
 WORTH_IT = 0.2
 """Of the CPU time: a function below this is not worth the memory."""
@@ -114,17 +117,25 @@ class Shop:
         served = (self.orders - self.looked_at) / (profile.for_ns / 1e9)
         self.looked_at = self.orders
         done = []
-        for row in profile.hot:
-            known = may_remember.get(row.function.name)
-            share = row.total_ns / profile.total_ns
-            if known is None or share < WORTH_IT or known.now is not known.function:
+        for name, known in may_remember.items():
+            if known.now is not known.function:
                 continue
-            if row.activations >= OFTEN:
+            # All that was spent in it or in what it called, by the chains of the hot contexts.
+            spent = sum(
+                row.own_ns
+                for row in profile.hot
+                if any(frame.function.name == name for frame in row.chain)
+            )
+            calls = sum(e.activations for e in profile.hot_edges if e.callee.name == name)
+            share = spent / profile.total_ns if profile.total_ns else 0.0
+            if share < WORTH_IT:
+                continue
+            if calls >= OFTEN and "--stubborn" not in sys.argv:
                 known.begin()
-                done.append(f"{row.function.name} remembers from now on")
+                done.append(f"{name} remembers from now on")
             else:
-                done.append(f"{row.function.name} is left alone")
-            done[-1] += f" ({share:.0%} of the time, {row.activations} calls seen)"
+                done.append(f"{name} is left alone")
+            done[-1] += f" ({share:.0%} of the time, {calls} calls seen)"
         at = time.perf_counter() - self.began
         print(f"{at:4.1f} s {served:9,.0f} orders/s   {'; '.join(done)}".rstrip(), flush=True)
 
@@ -134,9 +145,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "shop.sonde")
         with sonde.record(path, what="cpu", online=True) as session:
-            session.every(LOOK_S, shop.look, top=100, by="function", purge=True)
-            shop.serve(4.0)
-    print(f"{shop.orders:,} orders in 4 seconds")
+            session.every(LOOK_S, shop.look, top=100, purge=True)
+            shop.serve(SECONDS)
+    print(f"{shop.orders:,} orders in {SECONDS:g} seconds")
 
 
 if __name__ == "__main__":

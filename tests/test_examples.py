@@ -41,3 +41,19 @@ def test_and_none_of_them_once_repaired(tmp_path: Path) -> None:
     titles = recorded(tmp_path, "--repaired")
     assert "Statistics.look keeps others from the GIL" not in titles
     assert not any(title.startswith("threads queue for self.lock") for title in titles)
+
+
+def test_the_shop_adapts_to_its_own_profile() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "adapts.py")],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "meant remembers from now on" in done.stdout
+    assert "yearly is left alone" in done.stdout
+    assert "yearly remembers" not in done.stdout
+    served = [float(line.split()[2].replace(",", "")) for line in done.stdout.splitlines()[:-1]]
+    assert max(served[1:]) > 10 * served[0]

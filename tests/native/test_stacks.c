@@ -144,9 +144,55 @@ static void writes_only_what_changed(void)
     drop_memory(&m);
 }
 
+static void tell_same(sonde_thread *thread, uint32_t depth, uint32_t same)
+{
+    sonde_event event = {.flags = SONDE_ACTIVATIONS, .same = same};
+    memset(sonde_stack(thread), 0, depth * sizeof(uint64_t));
+    for (uint32_t i = 0; i < depth; i++) // words that nothing is kept of, so that the ring fills up
+        sonde_stack(thread)[i] = thread->slot->taken * 1000 + thread->slot->lost + i;
+    sonde_write_stack(thread, depth, &event);
+}
+
+// What a sample that is lost had found anew, the next one has to tell.
+static void tells_activations_since_the_last_sample_told(void)
+{
+    memory m = begin_session(4, 4096);
+    sonde_thread *thread = sonde_enter();
+    uint32_t index = index_of(thread);
+    static decoded out;
+    tell_same(thread, 10, 10); // marks of an earlier session: to this one they are all new
+    tell_same(thread, 12, 9);
+    for (uint32_t wanted = 0; wanted <= 9; wanted += 9) {
+        const sonde_rec_sample *sample = take(&m, index, &out);
+        CHECK_EQUAL(sample->same, wanted);
+        done(&m, index, sample);
+    }
+    uint64_t taken = thread->slot->taken;
+    while (!thread->slot->lost)
+        tell_same(thread, 100, 100);
+    CHECK(thread->slot->taken > taken);
+    tell_same(thread, 100, 7); // lost as well
+    tell_same(thread, 100, 99);
+    CHECK_EQUAL(thread->slot->lost, 3);
+    const sonde_rec_sample *sample;
+    while ((sample = take(&m, index, &out)))
+        done(&m, index, sample);
+    tell_same(thread, 50, 40);
+    tell_same(thread, 50, 45);
+    for (uint32_t i = 0; i < 2; i++) {
+        sample = take(&m, index, &out);
+        CHECK_EQUAL(sample->same, i ? 45 : 7);
+        done(&m, index, sample);
+    }
+    sonde_leave(thread);
+    sonde_session_stop();
+    drop_memory(&m);
+}
+
 int main(void)
 {
     RUN(writes_stacks_that_decode);
     RUN(writes_only_what_changed);
+    RUN(tells_activations_since_the_last_sample_told);
     return 0;
 }
