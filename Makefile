@@ -40,7 +40,7 @@ build: pythons jdks ## the agents, into src/sonde/agents: the source tree then r
 page: dev ## the web page, into src/sonde/web; needs Node.js, or fetches it
 	@$(BIN)/python scripts/page.py build
 
-page-test: build page ## the page's types, form and logic, and itself in chromium
+page-test: build page $(VENV)/fleet-ready ## the page's types, form and logic, and itself in chromium
 	@$(BIN)/python scripts/page.py test
 
 native-asan: pythons jdks ## native code and its unit tests under AddressSanitizer and UBSan
@@ -76,8 +76,13 @@ tested = $(BIN)/python -m pytest $(1) || \
 demo: build page ## record a program with three things wrong, and see them on the page
 	@$(BIN)/python scripts/demo.py
 
-pictures: build page ## the pictures of the documentation, anew from recordings
+pictures: build page $(VENV)/fleet-ready ## the pictures of the documentation, anew from recordings
 	@$(BIN)/python scripts/pictures.py
+
+# The page of a store wants one.
+$(VENV)/fleet-ready: $(VENV)/ready
+	$(PYTHON) scripts/dev.py fleet
+	@touch $@
 
 # What the tests of the fleet start: Spark alone is 400 MB, so it is not part of `dev`.
 $(VENV)/test-ready: $(VENV)/ready

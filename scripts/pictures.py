@@ -8,6 +8,7 @@ drawn. Those of the page are taken in chromium.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
@@ -15,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -101,18 +104,56 @@ def of_top(program: Path) -> None:
     print(path.relative_to(ROOT))
 
 
-def of_the_page() -> None:
+HOSTS = ("web-1", "web-2", "web-3")
+ROUNDS = 4
+
+
+def stocked(folder: Path, program: Path) -> Path:
+    """A store of some hosts; those of the later rounds run the repaired version."""
+    store = folder / "store"
+    for number in range(ROUNDS):
+        repaired = number >= ROUNDS // 2
+        files = [folder / f"{host}-{number}.sonde" for host in HOSTS]
+        with ThreadPoolExecutor() as pool:
+            # All at once, as hosts do.
+            for file in files:
+                pool.submit(demo.record, file, program, *["--repaired"] * repaired)
+        for host, file in zip(HOSTS, files, strict=True):
+            labels = ["service=shop", f"version=1.{int(repaired)}", f"host={host}"]
+            told = [word for label in labels for word in ("--label", label)]
+            demo.sonde("fleet", "add", store, file, *told)
+    return store
+
+
+@contextlib.contextmanager
+def served(store: Path) -> Iterator[str]:
+    """Where the page of a store is."""
+    command = [ROOT / ".venv" / "bin" / "sonde", "view", store.name, "--no-open"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=store.parent)
+    try:
+        assert server.stderr is not None
+        found = re.search(r"http://\S+", server.stderr.readline())
+        assert found is not None
+        yield found[0]
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def of_the_page(program: Path) -> None:
     browser = page.browser()
     if browser is None:
         sys.exit("pictures of the page need chromium; as root: apt-get install chromium")
     demo.sonde("view", demo.RECORDING, demo.REPAIRED, "--html", demo.PAGE, "--with-source")
-    page.run(
-        "node",
-        "pictures/take.mjs",
-        str(ROOT / demo.PAGE),
-        str(IMAGES),
-        SONDE_BROWSER=browser,
-    )
+    with tempfile.TemporaryDirectory() as folder, served(stocked(Path(folder), program)) as url:
+        page.run(
+            "node",
+            "pictures/take.mjs",
+            str(ROOT / demo.PAGE),
+            url,
+            str(IMAGES),
+            SONDE_BROWSER=browser,
+        )
 
 
 def main() -> None:
@@ -127,7 +168,7 @@ def main() -> None:
     demo.record(demo.REPAIRED, program, "--repaired")
     of_top(program)
     of_reports()
-    of_the_page()
+    of_the_page(program)
     shutil.rmtree(shop)
 
 

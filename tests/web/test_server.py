@@ -14,6 +14,7 @@ from sonde.errors import SondeError, UsageError
 from sonde.web import server as serving
 from sonde.web.bundle import Bundle
 from sonde.web.server import Server
+from sonde.web.shown import Recordings
 from web.made import everything
 
 PAGE = (
@@ -34,7 +35,7 @@ def bundle() -> Bundle:
 
 @pytest.fixture
 def server(bundle: Bundle) -> Iterator[Server]:
-    with Server([bundle], "127.0.0.1", 0, exposed=False) as made:
+    with Server(Recordings([bundle]), "127.0.0.1", 0, exposed=False) as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield made
@@ -82,7 +83,7 @@ def test_a_token_of_half_its_length_is_none(server: Server) -> None:
 def test_tokens_are_not_guessed(bundle: Bundle) -> None:
     tokens = set()
     for _ in range(3):
-        with Server([bundle], "127.0.0.1", 0, exposed=False) as made:
+        with Server(Recordings([bundle]), "127.0.0.1", 0, exposed=False) as made:
             tokens.add(made.token)
     assert len(tokens) == 3
     assert all(len(token) >= 43 for token in tokens)
@@ -158,18 +159,18 @@ def test_nonsense_is_answered_without_echo(server: Server, line: bytes) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
 def test_other_machines_are_kept_out(bundle: Bundle, host: str) -> None:
     with pytest.raises(UsageError, match=r"--expose|--host"):
-        Server([bundle], host or "*", 0, exposed=False)
+        Server(Recordings([bundle]), host or "*", 0, exposed=False)
 
 
 def test_unless_told_otherwise(bundle: Bundle) -> None:
-    with Server([bundle], "0.0.0.0", 0, exposed=True) as made:
+    with Server(Recordings([bundle]), "0.0.0.0", 0, exposed=True) as made:
         assert made.url.startswith("http://0.0.0.0:")
         assert made.knows_host("anything")
 
 
 def test_a_port_that_is_taken(server: Server, bundle: Bundle) -> None:
     with pytest.raises(SondeError, match=r"cannot serve on 127.0.0.1 port \d+: address already"):
-        Server([bundle], "127.0.0.1", server.server_port, exposed=False)
+        Server(Recordings([bundle]), "127.0.0.1", server.server_port, exposed=False)
 
 
 def test_many_at_once(server: Server, bundle: Bundle) -> None:

@@ -8,6 +8,9 @@ import { join, resolve } from "node:path";
 export const ROOT = resolve(import.meta.dirname, "../..");
 export const SONDE = join(ROOT, ".venv/bin/sonde");
 
+/** A label that means harm. */
+export const HOSTILE_HOST = `<img src=x onerror="alert(1)"> & 'co'`;
+
 /** The folder of the recordings of this run. */
 export function folder(): string {
   const known = process.env.SONDE_RECORDINGS;
@@ -40,6 +43,20 @@ export default function record(): () => void {
     ),
     { stdio: ["ignore", "ignore", "pipe"] },
   );
+  for (const [name, ...labels] of [
+    ["shop", "service=shop", "version=1", "host=a"],
+    ["repaired", "service=shop", "version=2", "host=b"],
+    ["spans", "service=spans", "version=2", "host=a"],
+    ["rivals", "service=rivals", `host=${HOSTILE_HOST}`],
+  ]) {
+    const words = labels.flatMap((label) => ["--label", label]);
+    const recording = join(made, `${name}.sonde`);
+    execFileSync(
+      SONDE,
+      ["fleet", "add", join(made, "store"), recording, ...words],
+      { stdio: ["ignore", "ignore", "pipe"] },
+    );
+  }
   execFileSync(
     join(ROOT, ".venv/bin/python"),
     [join(ROOT, "tests/web/made.py"), made],

@@ -9,6 +9,7 @@ import { test as base, expect, type Page } from "@playwright/test";
 import { address, faults } from "../browser.mjs";
 import { folder, SONDE } from "./record";
 
+export { HOSTILE_HOST } from "./record";
 export { expect };
 
 export type RecordingName =
@@ -33,6 +34,15 @@ export function report(
 /** `sonde diff BASE NEW --json`, read. */
 export function compared(base: RecordingName, fresh: RecordingName): any {
   return told("diff", file(base), file(fresh), "--json");
+}
+
+/** `sonde fleet report STORE VIEW --json`, read. */
+export function fleet(view: string, ...options: string[]): any {
+  return told("fleet", "report", store(), view, "--json", ...options);
+}
+
+function store(): string {
+  return join(folder(), "store");
 }
 
 function told(...words: string[]): any {
@@ -68,8 +78,8 @@ export interface Served {
   stop(): Promise<void>;
 }
 
-async function serve(names: RecordingName[]): Promise<Served> {
-  const process = spawn(SONDE, ["view", ...names.map(file), "--no-open"], {
+async function serve(...what: string[]): Promise<Served> {
+  const process = spawn(SONDE, ["view", ...what, "--no-open"], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   return { url: await address(process), stop: () => stopped(process) };
@@ -86,6 +96,8 @@ function stopped(process: ChildProcess): Promise<void> {
 interface Shared {
   /** The address of the server of these recordings; started once, stopped at the end. */
   served: (...names: RecordingName[]) => Promise<string>;
+  /** The same of the store that holds some of them. */
+  shelved: () => Promise<string>;
 }
 
 export const test = base.extend<{ page: Page }, Shared>({
@@ -94,10 +106,18 @@ export const test = base.extend<{ page: Page }, Shared>({
       const running = new Map<string, Promise<Served>>();
       await use(async (...names) => {
         const key = names.join(" ");
-        if (!running.has(key)) running.set(key, serve(names));
+        if (!running.has(key)) running.set(key, serve(...names.map(file)));
         return (await running.get(key)!).url;
       });
       for (const server of running.values()) await (await server).stop();
+    },
+    { scope: "worker" },
+  ],
+  shelved: [
+    async ({}, use) => {
+      let running: Promise<Served> | null = null;
+      await use(async () => (await (running ??= serve(store()))).url);
+      if (running) await (await (running as Promise<Served>)).stop();
     },
     { scope: "worker" },
   ],

@@ -1,9 +1,10 @@
 /**
  * Pictures of every view for the documentation. Called by scripts/pictures.py.
  *
- *     node pictures/take.mjs PAGE.html FOLDER
+ *     node pictures/take.mjs PAGE.html STORE FOLDER
  *
- * PAGE is of two recordings of examples/checkout.py, with source.
+ * PAGE is of two recordings of examples/checkout.py, with source; STORE is where the page of a store
+ * of several is served.
  */
 
 import { join } from "node:path";
@@ -11,7 +12,7 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "@playwright/test";
 import { LAUNCH, VIEWPORT } from "../browser.mjs";
 
-const [file, folder] = process.argv.slice(2);
+const [file, store, folder] = process.argv.slice(2);
 const url = pathToFileURL(file).href;
 
 /** What is done in a view before its picture is taken: something that shows what it is for. */
@@ -67,6 +68,21 @@ try {
       await page.close();
     }
   }
+  const page = await browser.newPage({ viewport: VIEWPORT });
+  await page.goto(`${store}#store.by=host`);
+  const cells = page.locator(".heat-cells");
+  await page.waitForSelector(".heat-cells[data-columns]");
+  const { width } = await cells.boundingBox();
+  for (const [part, row] of [
+    [0.2, 0],
+    [0.75, 0],
+  ]) {
+    await cells.click({ position: { x: part * width, y: row * 18 + 9 } });
+    await page.waitForTimeout(1500);
+  }
+  const path = join(folder, "page-store.png");
+  await page.screenshot({ path });
+  console.log(path);
 } finally {
   await browser.close();
 }

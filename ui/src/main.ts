@@ -1,25 +1,31 @@
 import "./shell/style.css";
 import { load } from "./data/recording";
 import { h, fill } from "./shell/dom";
-import { openPage } from "./shell/page";
-import { VIEWS } from "./views/index";
+import { ofRecordings, openPage } from "./shell/page";
+import { isStore } from "./store/load";
+import { openStore } from "./store/page";
+import { STORE_VIEWS, VIEWS } from "./views/index";
 
 const root = document.getElementById("app")!;
+const store = isStore();
+const what = store ? "store" : "recording";
 root.append(
-  h("p", { class: "loading", role: "status" }, "Reading the recording …"),
+  h("p", { class: "loading", role: "status" }, `Reading the ${what} …`),
 );
 
-load().then(
-  (recordings) => openPage(root, recordings, VIEWS),
-  (error: unknown) => {
-    fill(
-      root,
-      h(
-        "p",
-        { class: "loading", role: "alert" },
-        "The recording could not be read: ",
-        error instanceof Error ? error.message : String(error),
-      ),
+const opened = store
+  ? openStore(root, STORE_VIEWS)
+  : load().then((recordings) =>
+      openPage(root, ofRecordings(recordings, VIEWS)),
     );
-  },
-);
+opened.catch((error: unknown) => {
+  fill(
+    root,
+    h(
+      "p",
+      { class: "loading", role: "alert" },
+      `The ${what} could not be read: `,
+      error instanceof Error ? error.message : String(error),
+    ),
+  );
+});

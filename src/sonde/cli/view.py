@@ -1,4 +1,4 @@
-"""`sonde view`: a recording on a page, in the browser or in one file."""
+"""`sonde view`: a recording on a page, in the browser or in one file; or a store, in the browser."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ import typer
 
 from sonde.cli._output import STDOUT, not_over, opened
 from sonde.cli._progress import working
-from sonde.cli._select import File
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
     from sonde.web.bundle import Bundle
     from sonde.web.server import Server
+    from sonde.web.shown import Shown
 
 HIGHEST_PORT = 65535
 
 
 def view(
-    file: File,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="The recording; or a store: a folder, or s3://bucket/name."
+        ),
+    ],
     file2: Annotated[
         str | None,
         typer.Argument(metavar="FILE2", help="A second recording, to be compared with the first."),
@@ -54,7 +59,7 @@ def view(
         typer.Option("--with-source", help="Of --html: put the program's source into it as well."),
     ] = False,
 ) -> None:
-    """Look at a recording in the browser, or write it as a page for others.
+    """Look at a recording in the browser, or write it as a page for others; or look at a store.
 
     The page is served to this machine alone, under an address nobody can guess, until Ctrl-C.
 
@@ -63,6 +68,7 @@ def view(
       sonde view app.sonde
       sonde view before.sonde after.sonde
       sonde view app.sonde --html app.html --with-source
+      sonde view profiles/
     """
     files = [file] if file2 is None else [file, file2]
     if html is not None and (port is not None or host is not None or expose):
@@ -70,30 +76,67 @@ def view(
     if with_source and html is None:
         raise UsageError("--with-source is for --html; a page that is served reads source itself")
     number = _port(port)
+    store = any(map(is_store, files))
+    # Not by name: an address may hold a secret.
+    if store and len(files) > 1:
+        raise UsageError("a store is shown alone; compare two cells of its map there")
+    if store and html is not None:
+        raise UsageError(
+            "the page of a store asks for what it shows, and no file holds all that it may ask "
+            "for: leave out --html, or write the page of a recording"
+        )
     for name in files if html is not None else []:
         not_over(name, html or "", "--html")
 
-    from sonde.web.bundle import Bundle
     from sonde.web.page import built
 
     built()  # If there is none, say so before a long read.
-    bundles: list[Bundle] = []
-    from sonde.views.chained import open_recording
+    shown: Shown
+    if store:
+        shown = _opened(file)
+    else:
+        from sonde.web.shown import Recordings
 
+        bundles = _read(files, sources=html is None or with_source)
+        if html is not None:
+            _write(bundles, html)
+            return
+        shown = Recordings(bundles)
+
+    from sonde.web.server import LOOPBACK, Server
+
+    with Server(shown, host or LOOPBACK, number, exposed=expose) as server:
+        _serve(server, browse=not no_open)
+
+
+def is_store(name: str) -> bool:
+    """Whether it names a place for many recordings: a folder, or an address."""
+    return "://" in name or os.path.isdir(name)
+
+
+def _opened(store: str) -> Shown:
+    from sonde.fleet import extra
+
+    extra.check("pyarrow", "ibis", "duckdb")
+    from sonde.fleet.location import located
+    from sonde.web.store import StoreParts
+
+    with working("looking at the store"):
+        return StoreParts(located(store))
+
+
+def _read(files: list[str], *, sources: bool) -> list[Bundle]:
+    from sonde.views.chained import open_recording
+    from sonde.web.bundle import Bundle
+
+    bundles = []
     for name in files:
         with working(f"reading {name}"):
             recording = open_recording(name)
         for warning in recording.warnings:
             print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
-        bundles.append(Bundle(recording, sources=html is None or with_source))
-    if html is not None:
-        _write(bundles, html)
-        return
-
-    from sonde.web.server import LOOPBACK, Server
-
-    with Server(bundles, host or LOOPBACK, number, exposed=expose) as server:
-        _serve(server, files, browse=not no_open)
+        bundles.append(Bundle(recording, sources=sources))
+    return bundles
 
 
 def _port(text: str | None) -> int:
@@ -115,9 +158,9 @@ def _write(bundles: list[Bundle], out: str) -> None:
         print(f"sonde: wrote {out}", file=sys.stderr)
 
 
-def _serve(server: Server, files: list[str], *, browse: bool) -> None:
-    names = " and ".join(files)
-    print(f"sonde: {names} is at {server.url} until Ctrl-C", file=sys.stderr, flush=True)
+def _serve(server: Server, *, browse: bool) -> None:
+    name = server.shown.name
+    print(f"sonde: {name} is at {server.url} until Ctrl-C", file=sys.stderr, flush=True)
     try:
         if browse:
             _open(server)

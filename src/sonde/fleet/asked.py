@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sonde.fleet.engines import Engine
-    from sonde.fleet.labels import Condition
+    from sonde.fleet.labels import Condition, Exactly
     from sonde.fleet.parts import Part, Store
     from sonde.model.choice import Time
 
@@ -30,7 +30,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 class Question:
     """Everything, unless told."""
 
-    where: tuple[Condition, ...] = ()
+    where: tuple[Condition | Exactly, ...] = ()
     start_ns: int | None = None
     end_ns: int | None = None
     thread: str | None = None
@@ -42,7 +42,7 @@ class Question:
         """Whether it is about a part of recordings, not about whole ones."""
         return (self.start_ns, self.end_ns, self.thread, self.process) != (None,) * 4
 
-    def and_(self, where: Sequence[Condition]) -> Question:
+    def and_(self, where: Sequence[Condition | Exactly]) -> Question:
         return replace(self, where=(*self.where, *where))
 
 

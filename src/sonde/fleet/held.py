@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.fleet.labels import LABELS
+from sonde.fleet.labels import LABELS, label_in
 
 if TYPE_CHECKING:
     from sonde.fleet.asked import Asked
@@ -50,6 +50,40 @@ def recordings(asked: Asked, *, top: int | None = None) -> Held:
         )
     rows.sort(key=lambda row: (-row["start_ns"], row["recording"]))
     return Held(rows[:top])
+
+
+@dataclass(frozen=True)
+class Values:
+    """Of one label: what recordings have there, those of most of them first."""
+
+    label: str
+    counts: list[tuple[str | None, int]]
+    """None: how many do not have the label."""
+    more: int
+    """How many values were left out."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"label": self.label, "values": self.counts, "more": self.more}
+
+
+MOST_VALUES = 5000
+MOST_LABELS = 20
+
+
+def values(asked: Asked) -> list[Values]:
+    """Of every label that any recording has; of your own ones by name."""
+    table = asked.recordings
+    own = table.select(name=table.labels.keys().unnest()).distinct().to_pyarrow()
+    found = []
+    for label in [*LABELS, *sorted(own["name"].to_pylist())[:MOST_LABELS]]:
+        one = table.select(value=label_in(table, label))
+        rows = one.group_by("value").aggregate(count=one.count()).to_pyarrow().to_pylist()
+        if all(row["value"] is None for row in rows):
+            continue
+        rows.sort(key=lambda row: (-row["count"], row["value"] or ""))
+        counts = [(row["value"], row["count"]) for row in rows]
+        found.append(Values(label, counts[:MOST_VALUES], max(len(counts) - MOST_VALUES, 0)))
+    return found
 
 
 def extent(asked: Asked) -> Extent:

@@ -43,7 +43,7 @@ def given(texts: Sequence[str]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        if not equals or not value or not _NAME.fullmatch(name):
+        if not equals or not value or not is_name(name):
             raise UsageError(f"--label takes NAME=VALUE, not {text!r}")
         if labels.setdefault(name, value) != value:
             raise UsageError(f"--label {name} is given twice")
@@ -80,7 +80,7 @@ class Condition:
 
     def expression(self, recordings: Any) -> Any:
         """As a column of truth values over the table of recordings."""
-        column = recordings[self.label] if self.label in LABELS else recordings.labels[self.label]
+        column = label_in(recordings, self.label)
         matched = None
         for value in self.values:
             one = _matches(column, value)
@@ -88,9 +88,41 @@ class Condition:
         there = column.notnull() & matched
         return ~there if self.negated else there
 
+    def __str__(self) -> str:
+        return f"{self.label}{'!=' if self.negated else '='}{','.join(self.values)}"
+
     def allows(self, value: str) -> bool:
         """The same for a value that is known, as that of a folder's name is."""
         return any(_fits(value, wanted) for wanted in self.values) != self.negated
+
+
+@dataclass(frozen=True)
+class Exactly:
+    """A label is one of these, character by character; None: the recording does not have it."""
+
+    label: str
+    values: tuple[str | None, ...]
+
+    def expression(self, recordings: Any) -> Any:
+        column = label_in(recordings, self.label)
+        found = column.isin([value for value in self.values if value is not None])
+        found = column.notnull() & found
+        return found | column.isnull() if None in self.values else found
+
+    def __str__(self) -> str:
+        return f"{self.label}={','.join('(none)' if one is None else one for one in self.values)}"
+
+    def allows(self, value: str) -> bool:
+        return value in self.values
+
+
+def label_in(recordings: Any, label: str) -> Any:
+    """The column of a label, of the table of recordings."""
+    return recordings[label] if label in LABELS else recordings.labels[label]
+
+
+def is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
 
 
 def conditions(texts: Sequence[str]) -> list[Condition]:

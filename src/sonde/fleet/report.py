@@ -88,10 +88,7 @@ def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | 
 def _asked(asked: Asked) -> Asked:
     """The same, if it reaches anything at all."""
     if not asked.parts or not asked.recordings.count().to_pyarrow().as_py():
-        words = [
-            f"{one.label}{'!=' if one.negated else '='}{','.join(one.values)}"
-            for one in asked.question.where
-        ]
+        words = [str(one) for one in asked.question.where]
         of = f" with {' and '.join(words)}" if words else ""
         within = " in this time" if asked.question.start_ns or asked.question.end_ns else ""
         raise SondeError(f"{asked.store.location.address} holds no recording{of}{within}")

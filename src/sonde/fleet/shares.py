@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sonde.fleet.labels import label_in
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ def own_times(asked: Asked, unit: str) -> Any:
         asked.threads.select("thread", "process", "recording"), "thread"
     )
     if unit != "process":
-        column = asked.recordings
-        label = column[unit] if unit in column.columns else column.labels[unit]
-        placed = placed.join(column.select("recording", unit=label), "recording")
+        of = asked.recordings
+        placed = placed.join(of.select("recording", unit=label_in(of, unit)), "recording")
     else:
         placed = placed.mutate(unit=placed.process)
     placed = placed.filter(placed.unit.notnull())

@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING
 
 from sonde.web.bundle import PARTS
-from sonde.web.page import built, filled, policy
+from sonde.web.page import built, filled, policy, tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,4 +26,4 @@ def html(bundles: Sequence[Bundle]) -> bytes:
     )
     rules = policy(page, connect="'none'")
     head = f'<meta http-equiv="Content-Security-Policy" content="{rules}" />'
-    return filled(page, len(bundles), head, parts).encode()
+    return filled(page, tag_of(len(bundles)), head, parts).encode()

@@ -29,10 +29,14 @@ def built() -> str:
     return text
 
 
-def filled(page: str, count: int, head: str = "", parts: str = "") -> str:
-    """The page of that many recordings."""
-    told = f'<meta name="sonde-recordings" content="{count}" />'
-    return page.replace(RECORDINGS, head + told).replace(PARTS, parts)
+def tag_of(count: int) -> str:
+    """Says that the page is of that many recordings."""
+    return f'<meta name="sonde-recordings" content="{count}" />'
+
+
+def filled(page: str, tag: str, head: str = "", parts: str = "") -> str:
+    """The page of what the tag tells."""
+    return page.replace(RECORDINGS, head + tag).replace(PARTS, parts)
 
 
 def policy(page: str, *, connect: str) -> str:

@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from sonde.errors import SondeError, UsageError
-from sonde.web.bundle import PARTS
 from sonde.web.page import built, filled, policy
+from sonde.web.shown import TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sonde.web.bundle import Bundle
+    from sonde.web.shown import Shown
 
 LOOPBACK = "127.0.0.1"
 HEADERS = {
@@ -43,13 +41,13 @@ QUIET_S = 60.0
 
 
 class Server(ThreadingHTTPServer):
-    """The recordings of one `sonde view`."""
+    """What one `sonde view` shows."""
 
     daemon_threads = True
     # A port that another server still uses is refused, not shared.
     allow_reuse_port = False
 
-    def __init__(self, bundles: Sequence[Bundle], host: str, port: int, *, exposed: bool) -> None:
+    def __init__(self, shown: Shown, host: str, port: int, *, exposed: bool) -> None:
         """`exposed` allows a host that other machines can reach."""
         family, address = _address(host)
         if not (ipaddress.ip_address(address).is_loopback or exposed):
@@ -58,14 +56,14 @@ class Server(ThreadingHTTPServer):
                 "or leave --host out"
             )
         self.address_family = family
-        self.bundles = bundles
+        self.shown = shown
         self.exposed = exposed
         self.token = secrets.token_urlsafe(32)
         self.once: str | None = None
         self.visiting = threading.Lock()
         self.making = threading.Lock()
         page = built()
-        self.page = filled(page, len(bundles)).encode()
+        self.page = filled(page, shown.tag).encode()
         self.policy = policy(page, connect="'self'") + "; frame-ancestors 'none'"
         try:
             super().__init__((address, port), Handler)
@@ -132,12 +130,17 @@ class Handler(BaseHTTPRequestHandler):
             return self._redirect(rest)
         if not _same(token, self.server.token):
             return self._refuse(403, "the address lacks the token that `sonde view` printed")
-        match rest:
-            case [""]:
-                return self._answer(self.server.page, "text/html; charset=utf-8")
-            case ["r", number, name] if number.isascii() and number.isdecimal():
-                return self._part(int(number), name, parse_qs(query))
-        return self._refuse(404, "there is nothing here")
+        if rest == [""]:
+            return self._answer(self.server.page, "text/html; charset=utf-8")
+        try:
+            # One after the other: each may want most of the memory there is.
+            with self.server.making:
+                reply = self.server.shown.answer(rest, parse_qs(query))
+        except SondeError as error:
+            return self._refuse(400 if isinstance(error, UsageError) else 500, str(error))
+        if reply is None:
+            return self._refuse(404, "there is nothing here")
+        return self._answer(reply.body, reply.kind, reply.code)
 
     do_HEAD = do_GET  # noqa: N815
 
@@ -146,25 +149,8 @@ class Handler(BaseHTTPRequestHandler):
             return self._refuse(403, "this address was good for one visit")
         return self._answer(b"", "text/plain", 303, {"Location": f"/{self.server.token}/"})
 
-    def _part(self, number: int, name: str, query: dict[str, list[str]]) -> None:
-        if number >= len(self.server.bundles):
-            return self._refuse(404, "there is no such recording")
-        bundle = self.server.bundles[number]
-        if name == "source":
-            with self.server.making:
-                text = bundle.source(query.get("file", [""])[0])
-            if text is None:
-                # No error: most recordings are looked at where some of their files are not.
-                return self._answer(b"", "text/plain", 204)
-            return self._answer(text.encode(errors="replace"), "text/plain; charset=utf-8")
-        if name not in PARTS or name == "sources":
-            return self._refuse(404, "there is no such part")
-        with self.server.making:
-            data = bundle.part(name)
-        return self._answer(data, "application/octet-stream")
-
     def _refuse(self, code: int, why: str) -> None:
-        self._answer(f"{why}\n".encode(), "text/plain; charset=utf-8", code)
+        self._answer(f"{why}\n".encode(), TEXT, code)
 
     def _answer(
         self, body: bytes, kind: str, code: int = 200, extra: dict[str, str] | None = None

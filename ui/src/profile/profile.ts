@@ -48,15 +48,18 @@ export interface Profile {
 export class Profiler {
   readonly functions: readonly Fn[];
   private readonly shapes = new Map<string, Shape>();
-  private readonly stretches: Stretches;
+  private readonly stretches: Stretches | null;
   private whole: Sums | null = null;
   private latest: { choice: Choice; sums: Sums } | null = null;
 
+  /** Of sums alone no part can be chosen but running and waiting time. */
   constructor(
     readonly recording: Recording,
-    samples: Samples,
+    source: Samples | Sums,
   ) {
-    this.stretches = new Stretches(samples);
+    const summed = "runningSamples" in source;
+    this.stretches = summed ? null : new Stretches(source);
+    if (summed) this.whole = source;
     this.functions = functionsOf(recording);
   }
 
@@ -98,19 +101,15 @@ export class Profiler {
 
   /** The sums of everything are made once: then another time is a choice between them. */
   private sums(choice: Choice): Sums {
-    if (narrowed(choice)) {
-      const { recording, stretches, latest } = this;
+    const { recording, stretches, latest } = this;
+    if (stretches && narrowed(choice)) {
       const sums =
         (latest && moved(recording, stretches, latest, choice)) ??
         summed(recording, stretches, choice);
       this.latest = { choice, sums };
       return sums;
     }
-    const whole = (this.whole ??= summed(
-      this.recording,
-      this.stretches,
-      EVERYTHING,
-    ));
+    const whole = (this.whole ??= summed(recording, stretches!, EVERYTHING));
     const none = new Float64Array(whole.running.length);
     if (choice.time === "running")
       return { ...whole, waiting: none, waitingSamples: none };

@@ -1,7 +1,7 @@
 /** What the shell gives to the views, and what a view must be. */
 
 import type { Recording } from "../data/recording";
-import type { Profile } from "../profile/profile";
+import type { Profile, Profiler } from "../profile/profile";
 import type { State } from "./state";
 import type { Theme } from "./theme";
 
@@ -19,10 +19,28 @@ export interface App {
   own(view: string, key: string): string | null;
   /** The samples that pass the filters, summed; of the first recording unless told. */
   profile(which?: number): Promise<Profile>;
+  /** Makes profiles of one of the recordings, whatever is chosen above. */
+  profiler(which: number): Promise<Profiler>;
+  /** Whether this page has a view of that name. */
+  shows(view: string): boolean;
+  /** Renders whoever is shown: something besides the state is another. */
+  refresh(): void;
   /** Shows something in the bottom band; with `keep` it is what null later brings back. */
   explain(node: HTMLElement | null, keep?: boolean): void;
   /** A link to this page in another state, for `<a href>`: it can be opened in a new tab. */
   link(change: Partial<State>): string;
+}
+
+/** What is looked at: one recording, or two to be compared. The page of a store exchanges them. */
+export interface Looked {
+  readonly recordings: Recording[];
+  profiler(which: number): Promise<Profiler>;
+}
+
+/** What is on the screen besides the view, and follows the state. */
+export interface Part {
+  readonly element: HTMLElement;
+  update(): void;
 }
 
 export interface View {

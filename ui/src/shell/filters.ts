@@ -1,9 +1,8 @@
 /** The second line: tabs of the views, and what of the recording they look at. */
 
-import type { App, View } from "./app";
+import type { App, Part, View } from "./app";
 import { fill, h, set } from "./dom";
 import { duration, moment, named } from "./format";
-import type { Part } from "./page";
 import { popover } from "./popover";
 import type { State, Time } from "./state";
 import { spanChoice } from "./spans";
@@ -16,6 +15,34 @@ const TIMES: readonly [Time, string, string][] = [
 ];
 
 export function filters(app: App, views: readonly View[]): Part {
+  const tabs = viewTabs(app, views);
+  const times = timeChoice(app);
+  const threads = threadChoice(app);
+  const processes = processChoice(app);
+  const spans = spanChoice(app);
+  const range = rangeChoice(app);
+  const chips = changes(app);
+  const parts = [tabs, times, threads, processes, spans, range, chips];
+  const element = h(
+    "div",
+    null,
+    h(
+      "div",
+      { class: "choices" },
+      tabs.element,
+      h("span", { class: "gap" }),
+      times.element,
+      threads.element,
+      app.recordings[0].processes.length > 1 && processes.element,
+      app.recordings[0].meta.spans.length > 0 && spans.element,
+      range.element,
+    ),
+    chips.element,
+  );
+  return { element, update: () => parts.forEach((part) => part.update()) };
+}
+
+export function viewTabs(app: App, views: readonly View[]): Part {
   const tabs = views.map((view) =>
     h(
       "a",
@@ -32,6 +59,18 @@ export function filters(app: App, views: readonly View[]): Part {
       view.title,
     ),
   );
+  return {
+    element: h("nav", { class: "tabs", "aria-label": "Views" }, tabs),
+    update: () =>
+      views.forEach((view, i) => {
+        const here = view.id === app.state.view;
+        set(tabs[i], "href", app.link({ view: view.id }));
+        set(tabs[i], "aria-current", here ? "page" : null);
+      }),
+  };
+}
+
+export function timeChoice(app: App): Part {
   const times = TIMES.map(([time, label, title]) =>
     h(
       "button",
@@ -39,52 +78,33 @@ export function filters(app: App, views: readonly View[]): Part {
       label,
     ),
   );
-  const threads = threadChoice(app);
-  const processes = processChoice(app);
-  const spans = spanChoice(app);
-  const range = rangeChoice(app);
-  const chips = h("div", { class: "chips" });
-  let chipsOf = "";
-  const element = h(
-    "div",
-    null,
-    h(
-      "div",
-      { class: "choices" },
-      h("nav", { class: "tabs", "aria-label": "Views" }, tabs),
-      h("span", { class: "gap" }),
-      h(
-        "span",
-        { class: "segments", role: "group", "aria-label": "Time counted" },
-        times,
-      ),
-      threads.element,
-      app.recordings[0].processes.length > 1 && processes.element,
-      app.recordings[0].meta.spans.length > 0 && spans.element,
-      range.element,
+  return {
+    element: h(
+      "span",
+      { class: "segments", role: "group", "aria-label": "Time counted" },
+      times,
     ),
-    chips,
-  );
+    update: () =>
+      TIMES.forEach(([time], i) =>
+        set(times[i], "aria-pressed", time === app.state.time),
+      ),
+  };
+}
+
+/** The functions that are focused on, hidden and collapsed. */
+export function changes(app: App): Part {
+  const element = h("div", { class: "chips", hidden: true });
+  let chipsOf = "";
   return {
     element,
     update() {
-      const { state } = app;
-      views.forEach((view, i) => {
-        set(tabs[i], "href", app.link({ view: view.id }));
-        set(tabs[i], "aria-current", view.id === state.view ? "page" : null);
-      });
-      TIMES.forEach(([time], i) =>
-        set(times[i], "aria-pressed", time === state.time),
-      );
-      threads.update();
-      processes.update();
-      spans.update();
-      range.update();
-      const changed = JSON.stringify([state.focus, state.hide, state.collapse]);
-      if (changed === chipsOf) return;
+      const { focus, hide, collapse } = app.state;
+      const changed = JSON.stringify([focus, hide, collapse]);
+      // They are numbers of functions, which have names when the recording is there.
+      if (changed === chipsOf || !app.recordings.length) return;
       chipsOf = changed;
-      fill(chips, ...changeChips(app));
-      chips.hidden = !chips.firstChild;
+      fill(element, ...changeChips(app));
+      element.hidden = !element.firstChild;
     },
   };
 }

@@ -1,11 +1,33 @@
 /** The first line: what was recorded, how long, how far to trust it; search and theme. */
 
-import type { App } from "./app";
-import { h, fill } from "./dom";
+import type { App, Part } from "./app";
+import { h, fill, type Child } from "./dom";
 import { count, duration, percent, shortened, thousands } from "./format";
-import type { Part } from "./page";
 
 export function heading(app: App, toggleTheme: () => void): Part {
+  const { meta, processes, threads } = app.recordings[0];
+  const facts = [
+    h("span", { class: "fact" }, versionsOf(app)),
+    h("span", { class: "fact" }, duration(meta.duration)),
+    h("span", { class: "fact" }, count(threads.length, "thread")),
+    processes.length > 1 &&
+      h(
+        "span",
+        { class: "fact" },
+        count(processes.length, "process", "processes"),
+      ),
+    trust(app),
+  ];
+  return headline(app, toggleTheme, programOf(meta.target, meta.file), facts);
+}
+
+/** What is looked at by name, what is known of it; search and theme. */
+export function headline(
+  app: App,
+  toggleTheme: () => void,
+  name: string,
+  facts: readonly Child[],
+): Part {
   const search = h("input", {
     id: "search",
     type: "search",
@@ -20,28 +42,17 @@ export function heading(app: App, toggleTheme: () => void): Part {
     id: "theme",
     onclick: toggleTheme,
   });
-  const { meta, processes, threads } = app.recordings[0];
-  const program = programOf(meta.target, meta.file);
-  document.title = `${shortened(program, 60)} – sonde`;
+  document.title = `${shortened(name, 60)} – sonde`;
   const element = h(
     "div",
     { class: "heading" },
     h("strong", { class: "brand" }, "sonde"),
     h(
       "bdi",
-      { class: "program", title: shortened(program, 400) },
-      shortened(program, 60),
+      { class: "program", title: shortened(name, 400) },
+      shortened(name, 60),
     ),
-    h("span", { class: "fact" }, versionsOf(app)),
-    h("span", { class: "fact" }, duration(meta.duration)),
-    h("span", { class: "fact" }, count(threads.length, "thread")),
-    processes.length > 1 &&
-      h(
-        "span",
-        { class: "fact" },
-        count(processes.length, "process", "processes"),
-      ),
-    trust(app),
+    facts,
     h("span", { class: "gap" }),
     h("label", { class: "search" }, search, h("kbd", null, "/")),
     moon,

@@ -5,9 +5,13 @@ import { h } from "./dom";
 
 const PATIENCE = 1500;
 
+/** Keys with blanks between them, and what they do. */
+export type Key = readonly [string, string];
+
 export function keyboard(
   app: App,
   views: readonly View[],
+  own: readonly Key[],
   root: HTMLElement,
 ): void {
   let going = 0;
@@ -25,7 +29,7 @@ export function keyboard(
     if (view) app.set({ view: view.id }, true);
     else if (event.key === "g") going = Date.now() + PATIENCE;
     else if (event.key === "/") document.getElementById("search")?.focus();
-    else if (event.key === "?") showKeys(views, root);
+    else if (event.key === "?") showKeys(views, own, root);
     else if (event.key === "1") app.set({ time: "running" });
     else if (event.key === "2") app.set({ time: "waiting" });
     else if (event.key === "3") app.set({ time: "wall" });
@@ -34,19 +38,21 @@ export function keyboard(
   });
 }
 
-function showKeys(views: readonly View[], root: HTMLElement): void {
-  const rows: [string, string][] = [
+function showKeys(
+  views: readonly View[],
+  own: readonly Key[],
+  root: HTMLElement,
+): void {
+  const rows: Key[] = [
     ["/", "search functions and files"],
     ["1 2 3", "count running, waiting or wall time"],
-    ...views.map((view): [string, string] => [`g ${view.key}`, view.title]),
+    ...views.map((view): Key => [`g ${view.key}`, view.title]),
     ["↑ ↓ ← →", "move in a flame graph, a tree or a table"],
     ["Enter", "zoom into the frame, open the row"],
-    ["Esc", "one zoom step back; clear the range when the strip has the focus"],
+    ["Esc", "one zoom step back"],
     ["Shift F10", "menu of the frame: focus, hide, collapse recursion"],
     ["h", "in the tree: open the hot path"],
-    ["+ − 0", "on the timeline: closer, farther, all of it"],
-    ["n p", "on the timeline: next and previous wait of the lane"],
-    ["Del", "on an aspect of the locks: do not split by it; arrows move it"],
+    ...own,
     ["Tab", "everything else"],
   ];
   const dialog = h(

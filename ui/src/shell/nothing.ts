@@ -37,7 +37,8 @@ export function nothing(app: App): HTMLElement {
         "No waiting time was recorded; record it with: ",
         h("code", null, "sonde run --what cpu,waits,locks …"),
       ),
-      h("p", null, "Waits for locks and the GIL are in the view Locks."),
+      app.shows("locks") &&
+        h("p", null, "Waits for locks and the GIL are in the view Locks."),
       undo("Show the running time", { time: "running" }),
     );
   }

@@ -2,48 +2,82 @@
 
 import type { Recording } from "../data/recording";
 import { Profiler, type Profile } from "../profile/profile";
-import type { App, Mounted, View } from "./app";
+import type { App, Looked, Mounted, Part, View } from "./app";
 import { bottomBand } from "./band";
 import { fill, h, perFrame } from "./dom";
 import { filters } from "./filters";
-import { keyboard } from "./keys";
+import { keyboard, type Key } from "./keys";
 import { remembered, remember } from "./preference";
 import { fromHash, toHash, type State } from "./state";
 import { strip } from "./strip";
 import { makeTheme, modulesOf, type Theme } from "./theme";
 import { heading } from "./heading";
 
-/** What is on the screen besides the view, and follows the state. */
-export interface Part {
-  readonly element: HTMLElement;
-  update(): void;
-}
-
 const QUIET = 200;
 
-export function openPage(
-  root: HTMLElement,
+/** A page, told apart from others by what it is of. */
+export interface Made {
+  readonly views: readonly View[];
+  /** Another object when something else is looked at. */
+  looked(): Looked;
+  /** The top band, from above. */
+  bands(app: App, toggleTheme: () => void): Part[];
+  /** Keys that other pages do not have. */
+  readonly keys: readonly Key[];
+}
+
+/** The page of one recording, or of two. */
+export function ofRecordings(
   recordings: Recording[],
   views: readonly View[],
-): App {
-  let state = fromHash(location.hash);
-  const modules = modulesOf(recordings);
+): Made {
+  const made: Promise<Profiler>[] = [];
+  const looked: Looked = {
+    recordings,
+    profiler: (which) =>
+      (made[which] ??= recordings[which]
+        .samples()
+        .then((samples) => new Profiler(recordings[which], samples))),
+  };
+  return {
+    views,
+    looked: () => looked,
+    bands: (app, toggleTheme) => [
+      heading(app, toggleTheme),
+      filters(app, views),
+      strip(app),
+    ],
+    keys: [
+      ["Esc", "clear the range when the strip has the focus"],
+      ["+ − 0", "on the timeline: closer, farther, all of it"],
+      ["n p", "on the timeline: next and previous wait of the lane"],
+      ["Del", "on an aspect of the locks: do not split by it; arrows move it"],
+    ],
+  };
+}
+
+export function openPage(root: HTMLElement, made: Made): App {
+  const { views } = made;
+  /** What an address means here: of a page without the view it names, the first one. */
+  const read = (hash: string): State => {
+    const found = fromHash(hash);
+    return views.some((view) => view.id === found.view)
+      ? found
+      : { ...found, view: views[0].id };
+  };
+  let state = read(location.hash);
+  let shown = made.looked();
+  let modules = modulesOf(shown.recordings);
   let theme = themeNow(modules);
   let mounted: { view: View; it: Mounted } | null = null;
   let written = toHash(state);
   let writing = 0;
-
-  const profilers = recordings.map((recording) => {
-    let made: Promise<Profiler> | null = null;
-    return () =>
-      (made ??= recording
-        .samples()
-        .then((samples) => new Profiler(recording, samples)));
-  });
-  const profiles = recordings.map(() => latest());
+  let profiles: ReturnType<typeof latest>[] = [];
 
   const app: App = {
-    recordings,
+    get recordings() {
+      return shown.recordings;
+    },
     get state() {
       return state;
     },
@@ -63,7 +97,15 @@ export function openPage(
       app.set({ own }, push);
     },
     own: (view, key) => state.own[`${view}.${key}`] ?? null,
-    profile: (which = 0) => profiles[which](state, profilers[which], which > 0),
+    profile: (which = 0) =>
+      (profiles[which] ??= latest())(
+        state,
+        () => shown.profiler(which),
+        which > 0,
+      ),
+    profiler: (which) => shown.profiler(which),
+    shows: (view) => views.some((one) => one.id === view),
+    refresh: () => renderSoon(),
     explain: (node, keep) => band.show(node, keep),
     link: (change) => `#${toHash({ ...state, ...change })}`,
   };
@@ -71,11 +113,7 @@ export function openPage(
   // A pointer moves more often than the screen is drawn.
   const renderSoon = perFrame(() => render());
   const band = bottomBand();
-  const parts: Part[] = [
-    heading(app, toggleTheme),
-    filters(app, views),
-    strip(app),
-  ];
+  const parts = made.bands(app, toggleTheme);
   const stage = h("main", { id: "view", tabindex: "-1" });
   fill(
     root,
@@ -83,7 +121,7 @@ export function openPage(
     stage,
     band.element,
   );
-  keyboard(app, views, root);
+  keyboard(app, views, made.keys, root);
 
   /** Steps for the back button are written at once, the rest when the hand rests. */
   function write(push: boolean): void {
@@ -105,6 +143,8 @@ export function openPage(
 
   function render(): void {
     const view = views.find((one) => one.id === state.view) ?? views[0];
+    const now = made.looked();
+    if (now !== shown) exchange(now);
     document.documentElement.dataset.theme = theme.dark ? "dark" : "light";
     for (const part of parts) part.update();
     if (mounted?.view !== view) {
@@ -115,6 +155,16 @@ export function openPage(
       mounted = { view, it: view.mount(stage, app) };
     }
     mounted.it.update();
+  }
+
+  function exchange(now: Looked): void {
+    shown = now;
+    profiles = [];
+    // Those that were there before keep their colours.
+    modules = [...new Set([...modules, ...modulesOf(now.recordings)])];
+    theme = makeTheme(theme.dark, modules);
+    mounted?.it.destroy();
+    mounted = null;
   }
 
   function toggleTheme(): void {
@@ -128,7 +178,7 @@ export function openPage(
     const hash = location.hash.replace(/^#/, "");
     if (hash === written) return;
     clearTimeout(writing);
-    state = fromHash(hash);
+    state = read(hash);
     written = toHash(state);
     render();
   };

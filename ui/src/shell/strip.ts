@@ -5,11 +5,10 @@
 
 import type { Recording, Samples, Waits } from "../data/recording";
 import { spanMask, threadMask } from "../profile/choice";
-import type { App } from "./app";
+import type { App, Part } from "./app";
 import { fill, h, perFrame, sized } from "./dom";
 import { Extent } from "./extent";
 import { duration, moment } from "./format";
-import type { Part } from "./page";
 import { coverage, type Coverage } from "./coverage";
 
 const HEIGHT = 56;

@@ -94,7 +94,8 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
         button("in the flame graph", "Search for it in the flame graph", () =>
           app.set({ view: "flame", search: fn.name }, true),
         ),
-      !standsIn(fn) &&
+      app.shows("source") &&
+        !standsIn(fn) &&
         !fn.file.startsWith("<") &&
         button("source", "The file with its times", () =>
           app.set(sourceAt(app, fn.file, shown), true),

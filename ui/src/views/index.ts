@@ -1,6 +1,7 @@
 /** The views in the order of their tabs. */
 
 import type { View } from "../shell/app";
+import { cellDiff } from "../store/diff";
 import { diff } from "./diff/diff";
 import { flame } from "./flame/flame";
 import { locks } from "./locks/locks";
@@ -20,3 +21,6 @@ export const VIEWS: readonly View[] = [
   source,
   diff,
 ];
+
+/** Of sums by context: what a store gives. */
+export const STORE_VIEWS: readonly View[] = [flame, sandwich, tree, cellDiff];

@@ -1,6 +1,5 @@
 /** Two recordings, or two ranges of one, over each other: what became slower, faster, new. */
 import "./diff.css";
-import { Profiler } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { App, Mounted, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
@@ -30,7 +29,6 @@ class Diff implements Mounted {
   private readonly icicle: Icicle;
   private readonly table: Table;
   private readonly view: HTMLElement;
-  private readonly profilers = new Map<number, Promise<Profiler>>();
   private asked = 0;
   private key = "";
   private found: Union | null = null;
@@ -91,7 +89,7 @@ class Diff implements Mounted {
     if (key !== this.key) {
       const [base, fresh] = await Promise.all(
         pair.map(async ({ which, choice }) =>
-          (await this.profiler(which)).profile(choice),
+          (await app.profiler(which)).profile(choice),
         ),
       );
       if (turn !== this.asked) return;
@@ -100,18 +98,6 @@ class Diff implements Mounted {
       this.drawnKey = "";
     }
     this.show(pair, this.found!);
-  }
-
-  private profiler(which: number): Promise<Profiler> {
-    let made = this.profilers.get(which);
-    if (!made) {
-      const recording = this.app.recordings[which]!;
-      made = recording
-        .samples()
-        .then((samples) => new Profiler(recording, samples));
-      this.profilers.set(which, made);
-    }
-    return made;
   }
 
   private show(pair: [Side, Side], found: Union): void {

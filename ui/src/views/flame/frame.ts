@@ -107,7 +107,7 @@ export function frameMenu(
       },
       {
         label: "Source",
-        disabled: !file || file.startsWith("<"),
+        disabled: !file || file.startsWith("<") || !app.shows("source"),
         run: () => app.set(sourceAt(app, file, at), true),
       },
       {

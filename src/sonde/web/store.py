@@ -1,0 +1,182 @@
+"""A store as its page asks for it: what is in it, a map of its time, the tree of a part of it.
+
+Nothing of a store is sent but what a view shows: sums by context, made by DuckDB. What comes and
+goes is told in `ui/src/store/load.ts`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+
+import sonde
+from sonde.errors import SondeError, UsageError
+from sonde.fleet.asked import Asked, Question
+from sonde.fleet.engines import DUCKDB, engine
+from sonde.fleet.heat import MS, heat
+from sonde.fleet.held import extent, values
+from sonde.fleet.labels import Exactly, is_name
+from sonde.fleet.parts import looked_at
+from sonde.fleet.profiles import profile
+from sonde.views.profile import UNDECODABLE
+from sonde.web.bundle import module_of
+from sonde.web.columns import changes, deflated, part, signed, unsigned
+from sonde.web.shown import Reply
+
+if TYPE_CHECKING:
+    from sonde.fleet.engines import Engine
+    from sonde.fleet.location import Location
+    from sonde.fleet.parts import Store
+    from sonde.model.choice import Time
+    from sonde.views.profile import Profile
+
+TIMES: tuple[Time, ...] = ("running", "waiting", "wall")
+LATEST = (1 << 63) // MS
+"""Milliseconds; nanoseconds then still fit into 64 bits."""
+
+
+class StoreParts:
+    """What the page of a store can ask for."""
+
+    tag = '<meta name="sonde-store" content="1" />'
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.name = location.address
+        self.store: Store = looked_at(location)
+
+    def answer(self, path: list[str], query: dict[str, list[str]]) -> Reply | None:
+        asks = {"meta": self._meta, "heat": self._heat, "tree": self._tree}
+        match path:
+            case ["s", name] if name in asks:
+                told = _Told(query.get("ask", ["{}"])[0])
+                try:
+                    # One each: what an engine has read about parts would pile up.
+                    with engine(DUCKDB) as asked_of:
+                        return Reply(asks[name](asked_of, told))
+                except (OSError, duckdb.Error) as error:
+                    raise SondeError(
+                        f"{self.location.address} cannot be read ({str(error).splitlines()[0]}); "
+                        "it may have changed: load the page again"
+                    ) from error
+        return None
+
+    def _meta(self, asked_of: Engine, _: _Told) -> bytes:
+        """Looks at the store anew: until the next time everything is told of these parts."""
+        self.store = looked_at(self.location)
+        asked = Asked(self.store, asked_of, Question())
+        told = {
+            "address": self.location.address,
+            "version": sonde.__version__,
+            **asdict(extent(asked)),
+            "labels": [one.to_json() for one in values(asked)],
+        }
+        return _json(told)
+
+    def _heat(self, asked_of: Engine, told: _Told) -> bytes:
+        return _json(heat(self.store, asked_of, told.question(), told.by()).to_json())
+
+    def _tree(self, asked_of: Engine, told: _Told) -> bytes:
+        """Both times: the page chooses."""
+        asked = Asked(self.store, asked_of, told.question(time="wall"))
+        if not asked.parts:
+            return _packed(None, 0)
+        return _packed(profile(asked), extent(asked).recordings)
+
+
+def _packed(found: Profile | None, recordings: int) -> bytes:
+    """A tree with its sums. Its functions come first, as text that is a column of bytes."""
+    functions = [] if found is None else found.functions
+    used = np.zeros(0, dtype=np.int64) if found is None else np.unique(found.function)
+    told = [functions[i] for i in used.tolist() if functions[i] != UNDECODABLE]
+    files: dict[str, int] = {}
+    head = {
+        "recordings": recordings,
+        "functions": [
+            [f.name, files.setdefault(f.file, len(files)), f.line, f.runtime, module_of(f)]
+            for f in told
+        ],
+        "files": list(files),
+    }
+    text = np.frombuffer(json.dumps(head, separators=(",", ":")).encode(), dtype=np.uint8)
+    if found is None:
+        return part(unsigned(text), *[unsigned([])] * 7)
+    # The undecodable one is the last of all functions, so it is where the others end.
+    number = np.full(len(functions), -1, dtype=np.int64)
+    number[used] = np.arange(len(used))
+    function = number[found.function]
+    function[function == len(told)] = -1
+    return part(
+        unsigned(text),
+        changes(found.tree.parent),
+        unsigned(function + 1),
+        signed(found.line),
+        *(
+            unsigned(column)
+            for column in (
+                found.running, found.waiting, found.running_samples, found.waiting_samples,
+            )
+        ),
+    )  # fmt: skip
+
+
+class _Told:
+    """What a request asks, which may have been written by anybody."""
+
+    def __init__(self, text: str) -> None:
+        try:
+            told = json.loads(text)
+        except ValueError:
+            told = None
+        if not isinstance(told, dict):
+            raise UsageError("this is no question")
+        self.told: dict[str, Any] = told
+
+    def question(self, time: Time | None = None) -> Question:
+        start, end = self._moment("from"), self._moment("to")
+        if start is not None and end is not None and end <= start:
+            raise UsageError("the time range is empty")
+        asked = self.told.get("time", "running")
+        if asked not in TIMES:
+            raise UsageError("time is running, waiting or wall")
+        return Question(self._where(), start, end, time=time or asked)
+
+    def by(self) -> str:
+        return _label(self.told.get("by"))
+
+    def _where(self) -> tuple[Exactly, ...]:
+        where = self.told.get("where", [])
+        if not isinstance(where, list):
+            raise UsageError("where is a list")
+        found = []
+        for one in where:
+            match one:
+                case [label, [*chosen]] if chosen and all(
+                    value is None or isinstance(value, str) for value in chosen
+                ):
+                    found.append(Exactly(_label(label), tuple(chosen)))
+                case _:
+                    raise UsageError("where takes a label and its values")
+        return tuple(found)
+
+    def _moment(self, name: str) -> int | None:
+        value = self.told.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < LATEST:
+            raise UsageError(f"{name} is a number of milliseconds")
+        return value * MS
+
+
+def _label(value: Any) -> str:
+    if not isinstance(value, str) or not is_name(value):
+        raise UsageError("this is no label")
+    return value
+
+
+def _json(told: Any) -> bytes:
+    return deflated(json.dumps(told, separators=(",", ":")).encode())

@@ -1,0 +1,137 @@
+/** What the page of a store asks its server for; src/sonde/web/store.py is the other side. */
+
+import { Columns, inflated } from "../data/columns";
+import type { Fn, Recording } from "../data/recording";
+import type { Sums } from "../profile/choice";
+import { Profiler } from "../profile/profile";
+import type { Value } from "./ask";
+import type { Heat } from "./map";
+
+export interface Values {
+  readonly label: string;
+  /** With the number of recordings that have it, most first. */
+  readonly values: readonly (readonly [Value, number])[];
+  readonly more: number;
+}
+
+export interface StoreMeta {
+  readonly address: string;
+  readonly version: string;
+  readonly recordings: number;
+  readonly hosts: number;
+  readonly taken: number;
+  readonly lost: number;
+  readonly undecodable: number;
+  readonly labels: readonly Values[];
+}
+
+/** A tree of contexts with its times. */
+export interface Summed {
+  readonly recording: Recording;
+  readonly sums: Sums;
+  /** How many recordings it is of. */
+  readonly recordings: number;
+}
+
+export function isStore(): boolean {
+  return document.querySelector('meta[name="sonde-store"]') !== null;
+}
+
+export async function meta(): Promise<StoreMeta> {
+  return told<StoreMeta>(await ask("meta", {}));
+}
+
+export async function heat(question: object): Promise<Heat> {
+  return told<Heat>(await ask("heat", question));
+}
+
+export async function tree(question: object, title: string): Promise<Summed> {
+  return summed(await ask("tree", question), title);
+}
+
+/** Makes what the time views want: a recording whose samples are summed up already. */
+export function profilerOf({ recording, sums }: Summed): Profiler {
+  return new Profiler(recording, sums);
+}
+
+export function summed(bytes: Uint8Array, title: string): Summed {
+  const columns = new Columns(bytes);
+  const head = told<{
+    recordings: number;
+    functions: [string, number, number, string, string][];
+    files: string[];
+  }>(columns.unsigned(Uint8Array));
+  const functions: Fn[] = head.functions.map(
+    ([name, file, line, runtime, module]) => ({
+      name,
+      file: head.files[file],
+      line,
+      runtime,
+      module,
+    }),
+  );
+  const parent = columns.changes(Int32Array);
+  const fn = columns.orNobody(Int32Array);
+  const line = columns.signed(Int32Array);
+  // One place more, for samples without a context: theirs is a context of its own here.
+  const sum = () => {
+    const column = columns.unsigned(Float64Array);
+    const longer = new Float64Array(column.length + 1);
+    longer.set(column);
+    return longer;
+  };
+  const sums: Sums = {
+    running: sum(),
+    waiting: sum(),
+    runningSamples: sum(),
+    waitingSamples: sum(),
+  };
+  const none = () =>
+    Promise.reject(new Error("a store does not give single events"));
+  const recording: Recording = {
+    meta: {
+      file: title,
+      target: {},
+      duration: 0,
+      summary: null,
+      quality: null,
+      warnings: [],
+      kinds: [],
+      aspects: [],
+      undecided: 0,
+      hasSources: false,
+      counts: { samples: 0, contentions: 0, spans: 0 },
+      spans: [],
+      version: "",
+    },
+    processes: [],
+    threads: [],
+    functions,
+    locks: [],
+    marks: [],
+    taken: [],
+    contexts: { parent, fn, line },
+    spanPaths: { parent: new Int32Array(), name: new Int32Array() },
+    samples: none,
+    waits: none,
+    spans: none,
+    source: () => Promise.resolve(null),
+  };
+  return { recording, sums, recordings: head.recordings };
+}
+
+function told<T>(bytes: Uint8Array): T {
+  return JSON.parse(new TextDecoder().decode(bytes)) as T;
+}
+
+async function ask(what: string, question: object): Promise<Uint8Array> {
+  let answer: Response;
+  try {
+    const words = encodeURIComponent(JSON.stringify(question));
+    answer = await fetch(`s/${what}?ask=${words}`);
+  } catch {
+    throw new Error("the server is gone: start `sonde view` again");
+  }
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return inflated(new Uint8Array(await answer.arrayBuffer()));
+}

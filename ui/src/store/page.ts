@@ -1,0 +1,111 @@
+/** The page of a store: a map of its time above, the views of what is chosen on it below. */
+
+import type { App, Part, View } from "../shell/app";
+import { h } from "../shell/dom";
+import { changes, timeChoice, viewTabs } from "../shell/filters";
+import { count, thousands } from "../shell/format";
+import { headline } from "../shell/heading";
+import { openPage } from "../shell/page";
+import { ticks } from "../shell/ticks";
+import { heatMap } from "./heat";
+import { meta, type StoreMeta, type Values } from "./load";
+import { Steering } from "./steering";
+
+export async function openStore(
+  root: HTMLElement,
+  views: readonly View[],
+): Promise<App> {
+  if (typeof DecompressionStream === "undefined")
+    throw new Error("this browser is too old to unpack it");
+  const steering = new Steering(await meta());
+  return openPage(root, {
+    views,
+    looked: () => steering.looked,
+    bands: (app, toggleTheme) => [
+      // First of all: the others show what is asked for.
+      {
+        element: h("div", { hidden: true }),
+        update: () => steering.follow(app),
+      },
+      headline(
+        app,
+        toggleTheme,
+        steering.meta.address,
+        factsOf(steering.meta),
+      ),
+      filters(app, views, steering),
+      heatMap(app, steering),
+    ],
+    keys: [
+      ["Enter", "on the map: flame graph of the cell; of a second one the diff"],
+      ["Shift Enter", "on the map: this cell alone"],
+      ["+ 0", "on the map: look closer; all of the time"],
+    ],
+  });
+}
+
+function factsOf(meta: StoreMeta): HTMLElement[] {
+  const wrong = meta.lost + meta.undecodable;
+  return [
+    h("span", { class: "fact" }, count(meta.recordings, "recording")),
+    h("span", { class: "fact" }, count(meta.hosts, "host")),
+    h(
+      "span",
+      { class: `fact trust ${wrong ? "poor" : "good"}` },
+      `${wrong ? "⚠" : "✓"} ${thousands(meta.lost)} lost, ` +
+        `${thousands(meta.undecodable)} undecodable of ${count(meta.taken, "sample")}`,
+    ),
+  ];
+}
+
+function filters(
+  app: App,
+  views: readonly View[],
+  steering: Steering,
+): Part {
+  const tabs = viewTabs(app, views);
+  const times = timeChoice(app);
+  const labels = steering.meta.labels
+    .filter(({ values }) => values.length > 1)
+    .map((values) => labelChoice(steering, values));
+  const chips = changes(app);
+  const parts = [tabs, times, ...labels, chips];
+  return {
+    element: h(
+      "div",
+      null,
+      h(
+        "div",
+        { class: "choices" },
+        tabs.element,
+        h("span", { class: "gap" }),
+        times.element,
+        labels.map((one) => one.element),
+      ),
+      chips.element,
+    ),
+    update: () => parts.forEach((part) => part.update()),
+  };
+}
+
+/** Recordings with some values of a label. */
+function labelChoice(steering: Steering, { label, values }: Values): Part {
+  const items = values.map(([value, recordings], row) => ({
+    row,
+    label: value ?? "(none)",
+    detail: count(recordings, "recording"),
+  }));
+  return ticks(
+    { one: label, many: label, items },
+    () => {
+      const chosen = steering.now.where.find(([name]) => name === label)?.[1];
+      if (!chosen) return null;
+      const wanted = new Set(chosen);
+      return items
+        .map((item) => item.row)
+        .filter((row) => wanted.has(values[row][0]));
+    },
+    (rows) =>
+      steering.choose(label, rows && rows.map((row) => values[row][0])),
+  );
+}
