@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ QUICK = {100_000: 5, 1_000_000: 50}
 SECONDS_BOUND = 10.0
 MEMORY_BOUND_MB = 4096.0
 BYTES_BOUND = 6.0
+GROWTH_BOUND = 1.3
+"""Times what ten times the samples should take: ten times as long."""
 BOUND_VIEWS = ("flat", "tree")
 SHOP = Path(__file__).parent.parent / "tests" / "targets" / "shop.py"
 
@@ -68,6 +71,45 @@ def multiplied(store: Path, samples: int, processes: int, files: list[Path]) -> 
     return int(done.stdout), time.perf_counter() - began
 
 
+FIGHTS = 6
+
+
+def of_fighters(section: Section, env: Environment, scratch: Path, seconds: float) -> None:
+    """Real recordings of a program that does little but wait: what bytes a sample are at worst."""
+    store = scratch / "fighters"
+    for number in range(FIGHTS):
+        say(f"fleet: program that fights for locks, {number + 1} of {FIGHTS}")
+        file = scratch / f"fighter-{number}.sonde"
+        command = [sonde(), "run", "--what", "cpu,locks,waits", "-o", str(file), "--"]
+        subprocess.run(
+            [*command, env.python, str(SHOP), "1", str(seconds)],
+            env=env.variables(), capture_output=True, check=True,
+        )  # fmt: skip
+        add = [sonde(), "fleet", "add", str(store), str(file)]
+        subprocess.run([*add, "--label", "service=shop"], capture_output=True, check=True)
+    subprocess.run([sonde(), "fleet", "compact", str(store)], capture_output=True, check=True)
+    sizes, rows = _merged_sizes(store)
+    samples = rows["samples"]
+    whole = sum(sizes.values())
+    section.table(
+        f"A program that fights for locks, recorded with waits ({samples:,} samples of {FIGHTS} runs)",
+        ["table", "rows", "bytes a row", "bytes a sample"],
+        [
+            [name, f"{rows[name]:,}", f"{size / max(rows[name], 1):.2f}", f"{size / samples:.2f}"]
+            for name, size in sorted(sizes.items(), key=lambda one: -one[1])
+        ]
+        + [["all", "", "", f"{whole / samples:.2f}"]],
+    )
+
+
+def _merged_sizes(store: Path) -> tuple[dict[str, int], dict[str, int]]:
+    """Bytes and rows by table of the one part that counts."""
+    (part,) = (store / "parts").rglob("*.merged.json")
+    rows = json.loads(part.read_text())["rows"]
+    files = {file.relative_to(store).parts[0]: file for file in store.rglob("*.merged.parquet")}
+    return {name: file.stat().st_size for name, file in files.items()}, rows
+
+
 def report(section: Section, env: Environment, scratch: Path, quick: bool) -> None:
     files = seeds(env, scratch, 3 if quick else 12)
     sizes = QUICK if quick else SIZES
@@ -97,13 +139,19 @@ def report(section: Section, env: Environment, scratch: Path, quick: bool) -> No
         [[name, *(f"{one.seconds:.2f} s, {one.peak_mb:.0f} MB" for one in of)]
          for name, of in costs.items()],
     )  # fmt: skip
+    of_fighters(section, env, scratch, 2 if quick else 5)
     slowest = max(costs[name][-1].seconds for name in BOUND_VIEWS)
     largest = max(costs[name][-1].peak_mb for name in BOUND_VIEWS)
     per_sample = float(storage[-1][4])
+    steps = list(sizes)[-2:]
+    times = [max(costs[name][at].seconds for name in BOUND_VIEWS) for at in (-2, -1)]
+    growth = times[1] / times[0] / (steps[1] / steps[0])
     section.bounds(
         [
             verdict("flat and tree", slowest, SECONDS_BOUND, "s", f"{slowest:.2f} s"),
             verdict("flat and tree", largest, MEMORY_BOUND_MB, "MB", f"{largest:.0f} MB"),
             verdict("whole store", per_sample, BYTES_BOUND, "bytes a sample"),
+            verdict("growth from the second largest to the largest", growth, GROWTH_BOUND,
+                    "of linear", f"{growth:.2f} of linear"),
         ]
-    )
+    )  # fmt: skip

@@ -5,7 +5,8 @@
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks counting open disk
                                         recorder page attach top cycles hotspot hotspot-locks
-                                        continuous fleet calls chained partial calls-table
+                                        continuous fleet slower calls chained partial
+                                        calls-table
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
@@ -41,6 +42,7 @@ import page
 import partial
 import programs
 import recorder
+import slower
 import top
 from markdown import Section
 from overhead import Plan
@@ -63,6 +65,7 @@ PARTS = (
     "hotspot-locks",
     "continuous",
     "fleet",
+    "slower",
     "calls",
     "chained",
     "partial",
@@ -176,6 +179,11 @@ class Bench:
 
     def fleet(self, section: Section) -> None:
         fleet_store.report(section, self.main, self.scratch, self.quick)
+
+    def slower(self, section: Section) -> None:
+        names = self.programs(list(slower.PROGRAMS), ["deltablue"])
+        plan = slower.QUICK if self.quick else slower.Plan()
+        slower.report(section, self.main, names, plan, self.scratch)
 
     def calls(self, section: Section) -> None:
         names = self.programs(list(calls.PROGRAMS), ["richards", "deltablue"])

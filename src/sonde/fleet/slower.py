@@ -3,14 +3,16 @@
 Samples of one process are not independent, so processes are what is counted: a function's share of
 the running time is measured in each, and the two groups are compared by Welch's test. Many
 functions are looked at, so what is called significant is corrected for that (Benjamini, Hochberg).
+How often that is wrong where nothing changed is measured: benchmarks/slower.py.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sonde.fleet.contexts import functions_of
 from sonde.fleet.shares import shares
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
 
 LEVEL = 0.05
 """Of what is called significant, so many in a hundred may be chance."""
-LEAST = 0.002
-"""A function with less than this share of all the time is not asked about: each question more makes
-every answer less sure."""
+COUNTED = 81
+"""A function with fewer samples than this in both groups together is not asked about: each question
+more makes every answer less sure, and this one would have none. Of N samples a function that takes
+twice as much in one group has N / 3 more there, and counting alone scatters by the root of N; less
+than three times that is not seen. How many there are in both groups together says nothing about how
+they differ, so choosing by it does not favour any answer."""
 FEWEST = 2
 """Processes in each group below which nothing can be said about chance."""
 
@@ -44,7 +49,7 @@ class SlowerRow:
     new: Group
     p: float | None
     """How likely such a difference is by chance alone; None: not asked, of too few processes or too
-    small a share."""
+    few samples."""
     adjusted: float | None
     """The same, corrected for the number of functions looked at."""
 
@@ -86,28 +91,39 @@ class Slower:
         }
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What is known of one group."""
+
+    shares: dict[int, tuple[float, float]]
+    """By function the sum of its shares and of their squares. A process in which it was not seen
+    has a share of 0, and adds to neither sum."""
+    processes: int
+    samples: int
+    scatter: float
+    """The mean, over processes, of one by their samples: times s (1 - s) it is the variance that
+    counting samples gives a share s. A few processes may happen to agree by more than that, but
+    know no better."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    function: int
+    base: Group
+    new: Group
+    p: float | None
+    adjusted: float | None
+
+
 def slower(base: Asked, new: Asked, *, top: int | None = None) -> Slower:
-    of_base, base_count, base_samples = _groups(base)
-    of_new, new_count, new_samples = _groups(new)
+    before, after = measured(base), measured(new)
     functions = {one[0]: one[1] for asked in (base, new) for one in _named(asked)}
-    none = (0.0, 0.0)
-    keys = sorted({*of_base, *of_new})
-    pairs = []
-    for key in keys:
-        one, other = of_base.get(key, none), of_new.get(key, none)
-        # What both have in common is the share that chance would scatter around.
-        share = (one[0] + other[0]) / max(base_count + new_count, 1)
-        chance = share * (1 - share)
-        before = _group(*one, base_count, chance / max(base_samples, 1))
-        pairs.append((key, before, _group(*other, new_count, chance / max(new_samples, 1))))
-    chances = [_chance(before, after) for _, before, after in pairs]
-    adjusted = _adjusted(chances)
     rows = [
-        SlowerRow(functions[key], before, after, p, q)
-        for (key, before, after), p, q in zip(pairs, chances, adjusted, strict=True)
+        SlowerRow(functions[one.function], one.base, one.new, one.p, one.adjusted)
+        for one in verdicts(before, after)
     ]
     rows.sort(key=lambda row: (not row.significant, -row.delta, json.dumps(row.function)))
-    return Slower(base_count, new_count, rows[:top])
+    return Slower(before.processes, after.processes, rows[:top])
 
 
 def _named(asked: Asked) -> list[tuple[int, dict[str, Any]]]:
@@ -118,14 +134,8 @@ def _named(asked: Asked) -> list[tuple[int, dict[str, Any]]]:
     ]
 
 
-def _groups(asked: Asked) -> tuple[dict[int, tuple[float, float]], int, float]:
-    """By function the sum of its shares and of their squares; how many processes there are, and
-    how many samples each one has on average.
-
-    A process in which it was not seen has a share of 0, and adds to neither sum.
-    """
+def measured(asked: Asked) -> Measured:
     found = shares(asked, "process")
-    count = int(found.unit.nunique().to_pyarrow().as_py())
     rows = (
         found.group_by("function")
         .aggregate(one=found.share.sum(), squares=(found.share * found.share).sum())
@@ -133,42 +143,70 @@ def _groups(asked: Asked) -> tuple[dict[int, tuple[float, float]], int, float]:
         .to_pylist()
     )
     samples = asked.samples
-    taken = int(samples.filter(samples.state == RUNNING).count().to_pyarrow().as_py())
-    found_sums = {row["function"]: (row["one"], row["squares"]) for row in rows}
-    return found_sums, count, taken / max(count, 1)
+    samples = samples.filter(samples.state == RUNNING)
+    taken = samples.group_by("thread").aggregate(taken=samples.count())
+    placed = taken.join(asked.threads.select("thread", "process"), "thread")
+    each = placed.group_by("process").aggregate(taken=placed.taken.sum())
+    (row,) = (
+        each.aggregate(
+            processes=each.count(),
+            samples=each.taken.sum(),
+            scatter=(1 / each.taken.cast("float64")).mean(),
+        )
+        .to_pyarrow()
+        .to_pylist()
+    )
+    return Measured(
+        {one["function"]: (one["one"], one["squares"]) for one in rows},
+        row["processes"],
+        row["samples"] or 0,
+        row["scatter"] or 0.0,
+    )
 
 
-def _group(total: float, squares: float, count: int, sampled: float) -> Group:
-    """`sampled` is the variance that counting samples has: a few processes may happen to agree by
-    more than that, but know no better."""
-    if not count:
-        return Group(0.0, 0.0, 0)
-    mean = total / count
-    variance = max(squares - count * mean * mean, 0.0) / (count - 1) if count > 1 else 0.0
-    return Group(mean, max(variance, sampled), count)
+def verdicts(base: Measured, new: Measured) -> list[Verdict]:
+    """All functions of both, in the order of their ids."""
+    keys = sorted({*base.shares, *new.shares})
+    none = (0.0, 0.0)
+    sums = [np.array([of.shares.get(key, none) for key in keys]).reshape(-1, 2) for of in (base, new)]
+    # What both have in common is the share that chance would scatter around.
+    share = (sums[0][:, 0] + sums[1][:, 0]) / max(base.processes + new.processes, 1)
+    groups = [
+        _spread(of, sums[i], share * (1 - share) * of.scatter) for i, of in enumerate((base, new))
+    ]
+    asked = share * (base.samples + new.samples) >= COUNTED
+    if min(base.processes, new.processes) < FEWEST:
+        asked[:] = False
+    chance: list[float | None] = [None] * len(keys)
+    adjusted = list(chance)
+    if asked.any():
+        from scipy import stats
+
+        (before, scatter), (after, scatter_after) = groups
+        answer = stats.ttest_ind_from_stats(
+            before[asked], np.sqrt(scatter[asked]), base.processes,
+            after[asked], np.sqrt(scatter_after[asked]), new.processes, equal_var=False,
+        )  # fmt: skip
+        # Where nothing scatters it is all of the time, or none of it, in both.
+        known = np.nan_to_num(answer.pvalue, nan=1.0)
+        corrected = stats.false_discovery_control(known)
+        for place, p, q in zip(np.flatnonzero(asked), known, corrected, strict=True):
+            chance[place], adjusted[place] = float(p), float(q)
+    return [
+        Verdict(
+            key,
+            *(Group(float(mean[i]), float(variance[i]), of.processes)
+              for (mean, variance), of in zip(groups, (base, new), strict=True)),
+            chance[i],
+            adjusted[i],
+        )
+        for i, key in enumerate(keys)
+    ]  # fmt: skip
 
 
-def _chance(base: Group, new: Group) -> float | None:
-    if base.processes < FEWEST or new.processes < FEWEST:
-        return None
-    if max(base.mean, new.mean) < LEAST:
-        return None
-    from scipy import stats
-
-    if not base.variance and not new.variance:
-        return 1.0  # All of the time, or none of it, in both.
-    answer = stats.ttest_ind_from_stats(
-        base.mean, math.sqrt(base.variance), base.processes,
-        new.mean, math.sqrt(new.variance), new.processes, equal_var=False,
-    )  # fmt: skip
-    return float(answer.pvalue)
-
-
-def _adjusted(chances: list[float | None]) -> list[float | None]:
-    known = [p for p in chances if p is not None]
-    if not known:
-        return list(chances)
-    from scipy import stats
-
-    corrected = iter(stats.false_discovery_control(known).tolist())
-    return [None if p is None else next(corrected) for p in chances]
+def _spread(of: Measured, sums: Any, sampled: Any) -> tuple[Any, Any]:
+    """Means and variances of the shares of a group, by function."""
+    count = max(of.processes, 1)
+    mean = sums[:, 0] / count
+    variance = np.maximum(sums[:, 1] - count * mean * mean, 0) / max(count - 1, 1)
+    return mean, np.maximum(variance, sampled)
