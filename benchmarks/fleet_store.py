@@ -36,6 +36,7 @@ QUESTIONS: dict[str, list[str]] = {
     "slower": ["slower", "--base", "version=1", "--new", "version=2"],
     "blockers": ["blockers"],
     "outliers": ["outliers"],
+    "heat": ["heat"],
 }
 
 

@@ -10,12 +10,14 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fleet.conftest import Fleet
+from sonde.fleet import report
 from sonde.fleet.asked import Question
 from sonde.fleet.engines import Engine, engine
 from sonde.fleet.labels import conditions
@@ -134,10 +136,15 @@ VIEWS: list[tuple[str, Question, dict[str, Any]]] = [
     ("calls", EVERYTHING, {}),
     ("blockers", EVERYTHING, {}),
     ("outliers", EVERYTHING, {"by": "host"}),
+    ("heat", replace(EVERYTHING, time="wall"), {"by": "team"}),
     ("recordings", SOME, {}),
     ("diff", EVERYTHING, {"base": conditions(["version=1"]), "new": conditions(["version=2"])}),
     ("slower", EVERYTHING, {"base": conditions(["version=1"]), "new": conditions(["version=2"])}),
 ]
+
+
+def test_no_view_is_left_out() -> None:
+    assert {view for view, *_ in VIEWS} == set(report.VIEWS)
 
 
 def close(one: Any, other: Any) -> None:

@@ -125,8 +125,9 @@ def test_a_cell_of_the_map(server: Server) -> None:
     assert {row["value"] for row in heat["rows"]} == {"a", "c", HOSTILE}
     row = next(row for row in heat["rows"] if row["value"] == "c")
     column = next(i for i, ns in enumerate(row["cells"]) if ns)
-    begin = heat["begin"] + column * heat["step"]
-    cell = {"where": [["host", ["c"]]], "from": begin, "to": begin + heat["step"]}
+    begin, step = heat["begin_ns"] // MS, heat["step_ns"] // MS
+    begin += column * step
+    cell = {"where": [["host", ["c"]]], "from": begin, "to": begin + step}
     found = flat_of(told(server, "tree", **cell), "wall")
     assert sum(ns for ns, _ in found.values()) == row["cells"][column]
 

@@ -1,7 +1,7 @@
 /** The page of a store of real recordings: the map, its cells, their trees and differences. */
 
 import type { Page } from "@playwright/test";
-import { boxOf, type Heat } from "../src/store/map";
+import { boxOf, heatOf, type Heat, type Told } from "../src/store/map";
 import { ns } from "./figures";
 import { expect, fleet, HOSTILE_HOST, open, test } from "./sonde";
 
@@ -10,11 +10,12 @@ async function mapOf(page: Page, act: () => Promise<unknown>): Promise<Heat> {
   const answer = page.waitForResponse((one) => one.url().includes("/s/heat?"));
   await act();
   const url = (await answer).url();
-  return page.evaluate(async (address) => {
+  const told: Told = await page.evaluate(async (address) => {
     const packed = (await fetch(address)).body!;
     const plain = packed.pipeThrough(new DecompressionStream("deflate-raw"));
     return new Response(plain).json();
   }, url);
+  return heatOf(told);
 }
 
 /** Clicks a cell by where it is drawn. */

@@ -15,6 +15,7 @@ import {
   boxOf,
   cellAt,
   closer,
+  heatOf,
   placeAt,
   placeOf,
   rangeOf,
@@ -149,6 +150,16 @@ describe("the command that tells the same", () => {
 });
 
 describe("the map", () => {
+  test("is told in nanoseconds and kept in milliseconds", () => {
+    const told = JSON.parse(
+      `{"by":"host","begin_ns":${NOON}000000,"step_ns":5000000000,"columns":10,
+        "rows":[],"more_rows":3,"more_ns":7}`,
+    );
+    const heat = heatOf(told);
+    expect([heat.begin, heat.step]).toEqual([NOON, 5000]);
+    expect(heat.more).toEqual({ rows: 3, ns: 7 });
+  });
+
   test("finds cells by points and points by cells", () => {
     const width = 333;
     for (let row = 0; row < 2; row++) {

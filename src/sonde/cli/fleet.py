@@ -91,7 +91,7 @@ def report(
         typer.Argument(
             metavar="VIEW",
             help="One of: flat, tree, lines, locks, threads, calls, diff, slower, blockers, "
-            "outliers, recordings.",
+            "outliers, heat, recordings.",
         ),
     ] = "flat",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
@@ -133,7 +133,8 @@ def report(
         typer.Option(
             "--by",
             metavar="ASPECTS",
-            help="Of locks and calls: as in sonde report. Of outliers: a label instead of host.",
+            help="Of locks and calls: as in sonde report. Of outliers and heat: a label instead of "
+            "host.",
         ),
     ] = None,
     engine: Annotated[
@@ -164,8 +165,8 @@ def report(
         raise UsageError(f"--{time} is for the views {', '.join(views.OF_TIME)}, not for {view}")
     if merge_lines and view != "tree":
         raise UsageError(f"--merge-lines is for the view tree, not for {view}")
-    if by is not None and view not in ("locks", "calls", "outliers"):
-        raise UsageError(f"--by is for the views locks, calls and outliers, not for {view}")
+    if by is not None and view not in views.OF_ASPECTS:
+        raise UsageError(f"--by is for the views {', '.join(views.OF_ASPECTS)}, not for {view}")
     if bool(base or new) != (view in views.OF_TWO):
         raise UsageError("--base and --new are for the views diff and slower, which need them")
     begin_ns, end_ns = moment("--from", start), moment("--to", end)

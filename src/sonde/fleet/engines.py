@@ -73,13 +73,20 @@ class Spark:
             builder = builder.config(name, value)
         self._session = builder.getOrCreate()
         self._connection = ibis.pyspark.connect(self._session)
-        self._made = 0
+        self._views: dict[tuple[str, ...], str] = {}
 
     def table(self, location: Location, name: str, parts: Sequence[Part]) -> Any:
-        self._made += 1
-        view = f"{name}_{self._made}"
-        paths = [_hadoop(location, part.file(name)) for part in parts]
-        self._session.read.parquet(*paths).createOrReplaceTempView(view)
+        paths = tuple(_hadoop(location, part.file(name)) for part in parts)
+        view = self._views.get((name, *paths))
+        if view is None:
+            from pyspark.sql.pandas.types import from_arrow_schema
+
+            from sonde.fleet.schema import TABLES
+
+            view = self._views[name, *paths] = f"{name}_{len(self._views)}"
+            # What the columns are is known: to look for it is a job for the cluster each time.
+            reader = self._session.read.schema(from_arrow_schema(TABLES[name]))
+            reader.parquet(*paths).createOrReplaceTempView(view)
         return self._connection.table(view)
 
     def close(self) -> None:

@@ -18,9 +18,6 @@ from sonde.fleet.labels import label_in
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Question
-    from sonde.fleet.engines import Engine
-    from sonde.fleet.parts import Store
     from sonde.model.context_tree import Ints
 
 COLUMNS = 120
@@ -61,6 +58,7 @@ class Heat:
     by: str
     begin_ns: int
     step_ns: int
+    """Both whole milliseconds."""
     columns: int
     rows: list[HeatRow]
     more_rows: int
@@ -68,20 +66,22 @@ class Heat:
 
     def to_json(self) -> dict[str, Any]:
         return {
+            "unit": "ns",
             "by": self.by,
-            # Whole milliseconds, which a browser's numbers hold exactly.
-            "begin": self.begin_ns // MS,
-            "step": self.step_ns // MS,
+            "begin_ns": self.begin_ns,
+            "step_ns": self.step_ns,
             "columns": self.columns,
             "rows": [row.to_json() for row in self.rows],
-            "more": {"rows": self.more_rows, "ns": self.more_ns},
+            "more_rows": self.more_rows,
+            "more_ns": self.more_ns,
         }
 
 
-def heat(store: Store, engine: Engine, question: Question, by: str) -> Heat:
+def heat(of: Asked, by: str, *, top: int | None = None) -> Heat:
     """The recordings asked about by a label and by time: of the question's range, or of all that
     was recorded."""
-    extent = _extent(Asked(store, engine, question))
+    question = of.question
+    extent = _extent(of)
     if extent is None:
         return Heat(by, 0, MS, 0, [], 0, 0)
     begin, end = extent
@@ -92,12 +92,13 @@ def heat(store: Store, engine: Engine, question: Question, by: str) -> Heat:
     last = first + columns * step
     start_ns = first if question.start_ns is None else max(first, question.start_ns)
     end_ns = last if question.end_ns is None else min(last, question.end_ns)
-    asked = Asked(store, engine, replace(question, start_ns=start_ns, end_ns=end_ns))
+    asked = Asked(of.store, of.engine, replace(question, start_ns=start_ns, end_ns=end_ns))
     grid = _Grid(asked, by, first, step, columns)
     rows = [HeatRow(value, cells.tolist()) for value, cells in grid.filled().items()]
     rows.sort(key=lambda row: (-row.total, row.value is None, row.value or ""))
-    left = rows[ROWS:]
-    return Heat(by, first, step, columns, rows[:ROWS], len(left), sum(row.total for row in left))
+    most = ROWS if top is None else min(top, ROWS)
+    left = rows[most:]
+    return Heat(by, first, step, columns, rows[:most], len(left), sum(row.total for row in left))
 
 
 def step_for(length_ns: int) -> int:

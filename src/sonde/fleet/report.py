@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 VIEWS = (
     "flat", "tree", "lines", "locks", "threads", "calls", "diff", "slower", "blockers", "outliers",
-    "recordings",
+    "heat", "recordings",
 )  # fmt: skip
-OF_TIME = ("tree", "flat", "lines", "diff")
+OF_TIME = ("tree", "flat", "lines", "diff", "heat")
+OF_ASPECTS = ("locks", "calls", "outliers", "heat")
 OF_TWO = ("diff", "slower")
 
 
@@ -78,6 +79,10 @@ def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | 
         from sonde.fleet.outliers import outliers
 
         return outliers(asked, by=by or "host", top=top)
+    if view == "heat":
+        from sonde.fleet.heat import heat
+
+        return heat(asked, by or "host", top=top)
     if view == "recordings":
         from sonde.fleet.held import recordings
 

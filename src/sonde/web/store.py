@@ -78,7 +78,7 @@ class StoreParts:
         return _json(told)
 
     def _heat(self, asked_of: Engine, told: _Told) -> bytes:
-        return _json(heat(self.store, asked_of, told.question(), told.by()).to_json())
+        return _json(heat(Asked(self.store, asked_of, told.question()), told.by()).to_json())
 
     def _tree(self, asked_of: Engine, told: _Told) -> bytes:
         """Both times: the page chooses."""

@@ -5,7 +5,7 @@ import type { Fn, Recording } from "../data/recording";
 import type { Sums } from "../profile/choice";
 import { Profiler } from "../profile/profile";
 import type { Value } from "./ask";
-import type { Heat } from "./map";
+import { heatOf, type Heat, type Told } from "./map";
 
 export interface Values {
   readonly label: string;
@@ -42,7 +42,7 @@ export async function meta(): Promise<StoreMeta> {
 }
 
 export async function heat(question: object): Promise<Heat> {
-  return told<Heat>(await ask("heat", question));
+  return heatOf(told<Told>(await ask("heat", question)));
 }
 
 export async function tree(question: object, title: string): Promise<Summed> {

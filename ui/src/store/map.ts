@@ -15,6 +15,32 @@ export interface Heat {
   readonly more: { rows: number; ns: number };
 }
 
+/** As `sonde fleet report STORE heat --json` tells it. */
+export interface Told {
+  readonly by: string;
+  readonly begin_ns: number;
+  readonly step_ns: number;
+  readonly columns: number;
+  readonly rows: Heat["rows"];
+  readonly more_rows: number;
+  readonly more_ns: number;
+}
+
+/**
+ * In milliseconds. Nanoseconds since 1970 are more than a number of JavaScript holds exactly, but
+ * these are whole milliseconds.
+ */
+export function heatOf(told: Told): Heat {
+  return {
+    by: told.by,
+    begin: Math.round(told.begin_ns / 1e6),
+    step: told.step_ns / 1e6,
+    columns: told.columns,
+    rows: told.rows,
+    more: { rows: told.more_rows, ns: told.more_ns },
+  };
+}
+
 export interface Place {
   readonly row: number;
   readonly column: number;
