@@ -15,6 +15,7 @@ import pytest
 
 from fleet.recorded import answered, asked
 from fleet.test_store import ENVIRONMENT, SONDE, made, spent
+from sonde.fleet.push import destination
 
 pytest.importorskip("moto")
 
@@ -102,3 +103,4 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     assert "cannot read the store s3://profiles/x" in err
     assert "secret-word" not in err
     assert err.count("\n") == 1
+    assert destination(store).address == "s3://profiles/x"

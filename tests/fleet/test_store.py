@@ -24,6 +24,7 @@ from launching import clean_environment
 from sonde.errors import SondeError
 from sonde.fleet.location import located
 from sonde.fleet.parts import looked_at
+from sonde.fleet.push import destination, push
 from sonde.fleet.schema import TABLES, VERSION
 from sonde.fleet.upkeep import compact, prune
 from synthetic import MS, Maker
@@ -179,6 +180,27 @@ def test_a_full_disk_loses_the_unfinished_part_and_says_so(
     ]
     assert total(store) == spent([small])
     assert not list(store.rglob("*.unfinished"))
+
+
+def test_a_full_disk_stops_merging_and_sending(tmp_path: Path, small_disk: Path) -> None:
+    """What is there stays whole and readable; what could not be written is said."""
+    files = [made(tmp_path, number) for number in range(4)]
+    store = small_disk / "store"
+    added(store, files[:2], service="s")
+    (small_disk / "filler").write_bytes(bytes(free(small_disk)))
+    code, _, err = asked("fleet", "compact", store)
+    assert (code, err) == (1, f"sonde: cannot write the store {store}: No space left on device\n")
+    with pytest.raises(SondeError, match=r"did not take .* within 0 s: No space left on device"):
+        push(destination(str(store)), str(files[2]), {"service": "s"}, patience_s=0)
+    assert total(store) == spent(files[:2])
+    (small_disk / "filler").unlink()
+    push(destination(str(store)), str(files[2]), {"service": "s"}, patience_s=0)
+    assert total(store) == spent(files[:3])
+
+
+def free(folder: Path) -> int:
+    told = os.statvfs(folder)
+    return told.f_bavail * told.f_bsize
 
 
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:

@@ -253,12 +253,12 @@ def push(
     if not follow:
         for file in files:
             pushing.push(destination, file, told)
-            print(f"sonde: sent {file} to {to}", file=sys.stderr)
+            print(f"sonde: sent {file} to {destination.address}", file=sys.stderr)
         return
     if len(files) != 1:
         raise UsageError("--follow takes one pattern, in quotes: 'app.*.sonde'")
     done = pushing.follow(destination, files[0], told, pushing.until_stdin_closes)
-    said = f"sent {count(done.sent, 'part')} to {to}"
+    said = f"sent {count(done.sent, 'part')} to {destination.address}"
     if done.failed or done.missed:
         said += f"; {done.failed} could not be sent, {done.missed} were gone before their turn"
     print(f"sonde: {said}", file=sys.stderr)

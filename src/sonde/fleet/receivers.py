@@ -39,8 +39,9 @@ class InStore:
     def __init__(self, address: str) -> None:
         from sonde.fleet.location import located
 
-        self.address = address
         self._location = located(address)
+        # Not as it was given: that may hold a secret.
+        self.address = self._location.address
 
     def send(self, recording: Recording, labels: Labels, told: Mapping[str, str]) -> None:  # noqa: ARG002
         from sonde.fleet.add import add_one
