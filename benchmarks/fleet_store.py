@@ -93,7 +93,7 @@ def of_fighters(section: Section, env: Environment, scratch: Path, seconds: floa
     samples = rows["samples"]
     whole = sum(sizes.values())
     section.table(
-        f"A program that fights for locks, recorded with waits ({samples:,} samples of {FIGHTS} runs)",
+        f"Fights for locks, recorded with waits ({samples:,} samples of {FIGHTS} runs)",
         ["table", "rows", "bytes a row", "bytes a sample"],
         [
             [name, f"{rows[name]:,}", f"{size / max(rows[name], 1):.2f}", f"{size / samples:.2f}"]

@@ -3,7 +3,8 @@ something did.
 
 Runs of one program are put into two groups at random, over and over: whatever is called significant
 between groups of the same is wrong. Runs in which one function takes more by a known part are
-compared with those in which it does not. None of these programs was looked at when the test was made.
+compared with those in which it does not. None of these programs was looked at when the test was
+made.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ def report(
         same,
     )  # fmt: skip
     section.table(
-        f"A function with {100 * SHARE:.0f} % of the time takes more: how often that is significant",
+        f"A function with {100 * SHARE:.0f} % of the time takes more: how often that is seen",
         ["program", "slower by", *(f"{size} processes a group" for size in GROUPS)],
         power,
     )

@@ -128,7 +128,7 @@ def stocked(folder: Path, program: Path) -> Path:
 @contextlib.contextmanager
 def served(store: Path) -> Iterator[str]:
     """Where the page of a store is."""
-    command = [demo.SONDE, "view", store.name, "--no-open"]
+    command = [str(demo.SONDE), "view", store.name, "--no-open"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=store.parent)
     try:
         assert server.stderr is not None

@@ -62,7 +62,7 @@ def test_a_cell_is_what_the_views_say(fleet: Fleet, time: Time) -> None:
 
 def test_waits_across_columns_by_hand(tmp_path: Path) -> None:
     make = Maker(started=START, duration_ns=100 * MS)
-    # One that begins before the recording, one inside a column, one over several, one up to an edge.
+    # One that begins before the recording, one inside a column, one over several, one to an edge.
     make.sample("main:1", 7 * MS, state=1, time=4 * MS)
     make.sample("main:1", 1 * MS, state=1, time=6 * MS)
     make.sample("main:1", 32 * MS, state=1, time=43 * MS)
@@ -106,9 +106,7 @@ def test_rows_are_values_of_any_label(fleet: Fleet, tmp_path: Path) -> None:
         make.sample("main:1", (i + 1) * MS)
         file = Path(make.write(str(tmp_path / f"{i}.sonde")))
         added(tmp_path / "store", [file], service="s", **labels)
-    totals = {
-        row.value: row.total for row in asked(tmp_path / "store", Question(), "rack").rows
-    }
+    totals = {row.value: row.total for row in asked(tmp_path / "store", Question(), "rack").rows}
     assert totals == {"a,b*": MS, "a": 2 * MS, None: 3 * MS}
     odd = Question((Exactly("rack", ("a,b*", None)),))
     found = {row.value: row.total for row in asked(tmp_path / "store", odd, "rack").rows}

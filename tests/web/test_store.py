@@ -16,16 +16,19 @@ if importlib.util.find_spec("ibis") is None:
     pytest.skip("stores need the fleet extra", allow_module_level=True)
 
 from fleet.recorded import added, answered, asked
+from sonde.errors import SondeError
 from sonde.fleet.location import located
 from sonde.web import server as serving
 from sonde.web.server import Server
 from sonde.web.store import StoreParts
 from synthetic import MS, Maker
-from web.made import HOSTILE, everything
+from web.made import HOSTILE as NAMES
+from web.made import everything
 from web.test_bundle import columns_of, inflated, zigzagged
 from web.test_server import PAGE, Answer, ask
 
 START = 1_790_000_000
+HOSTILE = NAMES[0]
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +164,7 @@ def test_a_part_that_went_away(tmp_path: Path) -> None:
     parts = StoreParts(located(str(tmp_path / "store")))
     for file in (tmp_path / "store" / "samples").rglob("*.parquet"):
         file.unlink()
-    with pytest.raises(Exception, match="cannot be read .* load the page again"):
+    with pytest.raises(SondeError, match=r"cannot be read .* load the page again"):
         parts.answer(["s", "tree"], {"ask": ["{}"]})
 
 

@@ -100,7 +100,10 @@ test("a cell: its flame graph; a second one: their diff", async ({
   const second = fleet("flat", "--wall", ...optionsOf(heat, row, other));
   const own = (report: any) =>
     new Map<string, number>(
-      report.rows.map((row: any) => [`${row.name} ${row.file}:${row.line}`, row.self]),
+      report.rows.map((row: any) => [
+        `${row.name} ${row.file}:${row.line}`,
+        row.self,
+      ]),
     );
   const [base, fresh] = [own(first), own(second)];
   const changes = [...new Set([...base.keys(), ...fresh.keys()])]
@@ -117,10 +120,7 @@ test("a cell: its flame graph; a second one: their diff", async ({
   const address = page.url();
   await page.goto("about:blank");
   await page.goto(address);
-  await expect(rows.first()).toHaveAttribute(
-    "data-delta",
-    /-?\d+/,
-  );
+  await expect(rows.first()).toHaveAttribute("data-delta", /-?\d+/);
   await expect(page.locator('[data-cell="b"]')).toBeVisible();
   // A third one begins anew, and the back button goes back.
   await click(page, heat, row, one, { modifiers: ["Shift"] });
@@ -185,15 +185,17 @@ test("the keyboard reaches every cell", async ({ page, shelved }) => {
   for (let i = 0; i < column; i++) await page.keyboard.press("ArrowRight");
   await expect(page.locator(".band .code")).toContainText("sonde fleet report");
   await page.keyboard.press("Enter");
-  await expect
-    .poll(() => ns(total(page)))
-    .toBe(heat.rows[0].cells[column]);
+  await expect.poll(() => ns(total(page))).toBe(heat.rows[0].cells[column]);
   await page.keyboard.press("Escape");
   await expect.poll(() => ns(total(page))).toBe(fleet("tree").total);
   await page.keyboard.press("+");
-  await expect(page.getByRole("button", { name: "all of the time" })).toBeVisible();
+  await expect(
+    page.getByRole("button", { name: "all of the time" }),
+  ).toBeVisible();
   await page.keyboard.press("0");
-  await expect(page.getByRole("button", { name: "all of the time" })).toBeHidden();
+  await expect(
+    page.getByRole("button", { name: "all of the time" }),
+  ).toBeHidden();
 });
 
 test("a label is text, whatever it holds", async ({ page, shelved }) => {
@@ -212,7 +214,9 @@ test("two cells are needed for a diff, and one is enough for the rest", async ({
   shelved,
 }) => {
   await open(page, await shelved(), "diff");
-  await expect(page.locator("main")).toContainText("Click one, and then another");
+  await expect(page.locator("main")).toContainText(
+    "Click one, and then another",
+  );
   await page.getByRole("link", { name: "Tree" }).click();
   await expect(page.locator("main .row").first()).toBeVisible();
   await expect(page.getByRole("link", { name: "Source" })).toHaveCount(0);

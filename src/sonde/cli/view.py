@@ -1,4 +1,4 @@
-"""`sonde view`: a recording on a page, in the browser or in one file; or a store, in the browser."""
+"""`sonde view`: a recording on a page, in the browser or in one file; or a store."""
 
 from __future__ import annotations
 

@@ -116,9 +116,7 @@ def _extent(asked: Asked) -> tuple[int, int] | None:
         return None
     table = asked.recordings
     (row,) = (
-        table.aggregate(
-            begin=table.base_ns.min(), end=(table.base_ns + table.duration_ns).max()
-        )
+        table.aggregate(begin=table.base_ns.min(), end=(table.base_ns + table.duration_ns).max())
         .to_pyarrow()
         .to_pylist()
     )
@@ -163,25 +161,25 @@ class _Grid:
         end = ibis.literal(self.asked.question.end_ns, "int64")
         waits = samples.mutate(until=ibis.least(samples.time, end))
         waits = waits.mutate(
-            first=self._column(waits.until - waits.ns), last=self._column(waits.until - 1)
+            begun_in=self._column(waits.until - waits.ns), ended_in=self._column(waits.until - 1)
         )
-        one = waits.first == waits.last
-        head = waits.first + self.begin + self.step - (waits.until - waits.ns)
+        one = waits.begun_in == waits.ended_in
+        rest = waits.begun_in + self.begin + self.step - (waits.until - waits.ns)
         waits = waits.mutate(
-            head=ibis.ifelse(one, waits.ns, head),
-            tail=waits.until - self.begin - waits.last,
-            long=ibis.ifelse(one, 0, 1),
+            at_first=ibis.ifelse(one, waits.ns, rest),
+            at_last=waits.until - self.begin - waits.ended_in,
+            is_long=ibis.ifelse(one, 0, 1),
         )
-        begun = waits.group_by("thread", column=waits.first).aggregate(
-            ns=waits.head.sum(), count=waits.long.sum()
+        begun = waits.group_by("thread", column=waits.begun_in).aggregate(
+            ns=waits.at_first.sum(), waits=waits.is_long.sum()
         )
-        longer = waits.filter(waits.long == 1)
-        ended = longer.group_by("thread", column=longer.last).aggregate(
-            ns=longer.tail.sum(), count=longer.long.sum()
+        longer = waits.filter(waits.is_long == 1)
+        ended = longer.group_by("thread", column=longer.ended_in).aggregate(
+            ns=longer.at_last.sum(), waits=longer.is_long.sum()
         )
         under_way: dict[str | None, Ints] = {}
         for sign, found in ((1, begun), (-1, ended)):
-            for value, column, (ns, count) in self._by_value(found, "ns", "count"):
+            for value, column, (ns, count) in self._by_value(found, "ns", "waits"):
                 self._of(value)[column] += ns
                 changes = under_way.setdefault(value, np.zeros(self.columns + 1, dtype=np.int64))
                 # From the column after the first on, up to the one before the last.

@@ -168,7 +168,9 @@ def verdicts(base: Measured, new: Measured) -> list[Verdict]:
     """All functions of both, in the order of their ids."""
     keys = sorted({*base.shares, *new.shares})
     none = (0.0, 0.0)
-    sums = [np.array([of.shares.get(key, none) for key in keys]).reshape(-1, 2) for of in (base, new)]
+    sums = [
+        np.array([of.shares.get(key, none) for key in keys]).reshape(-1, 2) for of in (base, new)
+    ]
     # What both have in common is the share that chance would scatter around.
     share = (sums[0][:, 0] + sums[1][:, 0]) / max(base.processes + new.processes, 1)
     groups = [
@@ -182,26 +184,23 @@ def verdicts(base: Measured, new: Measured) -> list[Verdict]:
     if asked.any():
         from scipy import stats
 
-        (before, scatter), (after, scatter_after) = groups
-        answer = stats.ttest_ind_from_stats(
-            before[asked], np.sqrt(scatter[asked]), base.processes,
-            after[asked], np.sqrt(scatter_after[asked]), new.processes, equal_var=False,
-        )  # fmt: skip
+        figures = [
+            column
+            for (mean, variance), of in zip(groups, (base, new), strict=True)
+            for column in (mean[asked], np.sqrt(variance[asked]), of.processes)
+        ]
+        answer = stats.ttest_ind_from_stats(*figures, equal_var=False)
         # Where nothing scatters it is all of the time, or none of it, in both.
         known = np.nan_to_num(answer.pvalue, nan=1.0)
         corrected = stats.false_discovery_control(known)
         for place, p, q in zip(np.flatnonzero(asked), known, corrected, strict=True):
             chance[place], adjusted[place] = float(p), float(q)
-    return [
-        Verdict(
-            key,
-            *(Group(float(mean[i]), float(variance[i]), of.processes)
-              for (mean, variance), of in zip(groups, (base, new), strict=True)),
-            chance[i],
-            adjusted[i],
-        )
-        for i, key in enumerate(keys)
-    ]  # fmt: skip
+    before, after = (
+        [Group(float(mean), float(variance), of.processes)
+         for mean, variance in zip(*columns, strict=True)]
+        for columns, of in zip(groups, (base, new), strict=True)
+    )  # fmt: skip
+    return [Verdict(*one) for one in zip(keys, before, after, chance, adjusted, strict=True)]
 
 
 def _spread(of: Measured, sums: Any, sampled: Any) -> tuple[Any, Any]:

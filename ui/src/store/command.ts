@@ -11,7 +11,10 @@ export function command(
   range: { from: number | null; to: number | null },
   time: string,
 ): string | null {
-  const conditions = [...where, ...(at ? [[at.label, [at.value]] as const] : [])];
+  const conditions = [
+    ...where,
+    ...(at ? [[at.label, [at.value]] as const] : []),
+  ];
   const words = ["sonde fleet report", quoted(address), "flat"];
   for (const [label, values] of conditions) {
     const told = condition(label, values);

@@ -187,11 +187,7 @@ export function heatMap(app: App, store: Steering): Part {
         "p",
         { class: "told" },
         h("bdi", { class: "name" }, titleOf(at)),
-        h(
-          "span",
-          { title: `${ns} ns` },
-          `${duration(ns)} ${app.state.time}`,
-        ),
+        h("span", { title: `${ns} ns` }, `${duration(ns)} ${app.state.time}`),
         h("span", { class: "faint" }, `${busy.toFixed(2)} threads at a time`),
       ),
       told(app, store, at),

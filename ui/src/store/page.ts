@@ -27,17 +27,15 @@ export async function openStore(
         element: h("div", { hidden: true }),
         update: () => steering.follow(app),
       },
-      headline(
-        app,
-        toggleTheme,
-        steering.meta.address,
-        factsOf(steering.meta),
-      ),
+      headline(app, toggleTheme, steering.meta.address, factsOf(steering.meta)),
       filters(app, views, steering),
       heatMap(app, steering),
     ],
     keys: [
-      ["Enter", "on the map: flame graph of the cell; of a second one the diff"],
+      [
+        "Enter",
+        "on the map: flame graph of the cell; of a second one the diff",
+      ],
       ["Shift Enter", "on the map: this cell alone"],
       ["+ 0", "on the map: look closer; all of the time"],
     ],
@@ -58,11 +56,7 @@ function factsOf(meta: StoreMeta): HTMLElement[] {
   ];
 }
 
-function filters(
-  app: App,
-  views: readonly View[],
-  steering: Steering,
-): Part {
+function filters(app: App, views: readonly View[], steering: Steering): Part {
   const tabs = viewTabs(app, views);
   const times = timeChoice(app);
   const labels = steering.meta.labels
@@ -105,7 +99,6 @@ function labelChoice(steering: Steering, { label, values }: Values): Part {
         .map((item) => item.row)
         .filter((row) => wanted.has(values[row][0]));
     },
-    (rows) =>
-      steering.choose(label, rows && rows.map((row) => values[row][0])),
+    (rows) => steering.choose(label, rows && rows.map((row) => values[row][0])),
   );
 }
