@@ -5,9 +5,10 @@
 
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { test as base, expect, type Page } from "@playwright/test";
 import { address, faults } from "../browser.mjs";
-import { folder, SONDE } from "./record";
+import { folder, ROOT, SONDE } from "./record";
 
 export { HOSTILE_HOST } from "./record";
 export { expect };
@@ -34,11 +35,6 @@ export function report(
 /** `sonde diff BASE NEW --json`, read. */
 export function compared(base: RecordingName, fresh: RecordingName): any {
   return told("diff", file(base), file(fresh), "--json");
-}
-
-/** `sonde fleet report STORE VIEW --json`, read. */
-export function fleet(view: string, ...options: string[]): any {
-  return told("fleet", "report", store(), view, "--json", ...options);
 }
 
 function store(): string {
@@ -93,11 +89,15 @@ function stopped(process: ChildProcess): Promise<void> {
   });
 }
 
+/** `sonde fleet report STORE VIEW --json`, read. */
+type Fleet = (view: string, ...options: string[]) => Promise<any>;
+
 interface Shared {
   /** The address of the server of these recordings; started once, stopped at the end. */
   served: (...names: RecordingName[]) => Promise<string>;
   /** The same of the store that holds some of them. */
   shelved: () => Promise<string>;
+  fleet: Fleet;
 }
 
 export const test = base.extend<{ page: Page }, Shared>({
@@ -118,6 +118,26 @@ export const test = base.extend<{ page: Page }, Shared>({
       let running: Promise<Served> | null = null;
       await use(async () => (await (running ??= serve(store()))).url);
       if (running) await (await (running as Promise<Served>)).stop();
+    },
+    { scope: "worker" },
+  ],
+  fleet: [
+    async ({}, use) => {
+      const answering = spawn(
+        join(ROOT, ".venv/bin/python"),
+        [join(ROOT, "tests/web/telling.py")],
+        {
+          env: { ...process.env, PYTHONPATH: join(ROOT, "tests") },
+          stdio: ["pipe", "pipe", "inherit"],
+        },
+      );
+      const answers = createInterface({ input: answering.stdout });
+      const lines = answers[Symbol.asyncIterator]();
+      await use(async (...words) => {
+        answering.stdin.write(`${JSON.stringify([store(), ...words])}\n`);
+        return JSON.parse((await lines.next()).value ?? "null");
+      });
+      answering.stdin.end();
     },
     { scope: "worker" },
   ],

@@ -3,7 +3,7 @@
 import type { Page } from "@playwright/test";
 import { boxOf, heatOf, type Heat, type Told } from "../src/store/map";
 import { ns } from "./figures";
-import { expect, fleet, HOSTILE_HOST, open, test } from "./sonde";
+import { expect, HOSTILE_HOST, open, test } from "./sonde";
 
 /** The map as the server tells it, from the page's own question. */
 async function mapOf(page: Page, act: () => Promise<unknown>): Promise<Heat> {
@@ -55,14 +55,18 @@ function optionsOf(heat: Heat, row: number, column: number): string[] {
 
 const total = (page: Page) => page.locator("main .tools .total strong");
 
-test("all of it: the tree of sonde fleet report", async ({ page, shelved }) => {
-  const told = fleet("tree", "--wall");
+test("all of it: the tree of sonde fleet report", async ({
+  page,
+  shelved,
+  fleet,
+}) => {
+  const told = await fleet("tree", "--wall");
   await open(page, await shelved(), "flame", "time=wall");
   await expect.poll(() => ns(total(page))).toBe(told.total);
   await expect(page.locator(".heading")).toContainText("4 recordings");
   // As the sandwich's table has it, function by function.
   await page.getByRole("link", { name: "Sandwich" }).click();
-  const rows = fleet("flat", "--wall").rows.slice(0, 8);
+  const rows = (await fleet("flat", "--wall")).rows.slice(0, 8);
   await expect(page.locator("main .row").first()).toBeVisible();
   const seen = await page.locator("main .row").evaluateAll((found) =>
     found.slice(0, 8).map((row) => {
@@ -80,6 +84,7 @@ test("all of it: the tree of sonde fleet report", async ({ page, shelved }) => {
 test("a cell: its flame graph; a second one: their diff", async ({
   page,
   shelved,
+  fleet,
 }) => {
   const url = await shelved();
   const heat = await mapOf(page, () =>
@@ -90,14 +95,14 @@ test("a cell: its flame graph; a second one: their diff", async ({
   const columns = full(heat, row);
   const [one, other] = [columns[1], columns.at(-2)!];
   await click(page, heat, row, one);
-  const first = fleet("flat", "--wall", ...optionsOf(heat, row, one));
+  const first = await fleet("flat", "--wall", ...optionsOf(heat, row, one));
   expect(first.total).toBe(heat.rows[row].cells[one]);
   await expect.poll(() => ns(total(page))).toBe(first.total);
   await expect(page.locator('[data-cell="a"]')).toContainText("host a");
   // The second one.
   await click(page, heat, row, other);
   await expect(page.locator("main")).toHaveClass(/diff/);
-  const second = fleet("flat", "--wall", ...optionsOf(heat, row, other));
+  const second = await fleet("flat", "--wall", ...optionsOf(heat, row, other));
   const own = (report: any) =>
     new Map<string, number>(
       report.rows.map((row: any) => [
@@ -130,23 +135,29 @@ test("a cell: its flame graph; a second one: their diff", async ({
   await expect(page.locator("main")).toHaveClass(/diff/);
 });
 
-test("labels choose", async ({ page, shelved }) => {
+test("labels choose", async ({ page, shelved, fleet }) => {
   await open(page, await shelved(), "flame");
   await page.getByRole("button", { name: /^version:/ }).click();
   await page.getByRole("button", { name: "Only 2" }).click();
-  const told = fleet("tree", "--where", "version=2");
+  const told = await fleet("tree", "--where", "version=2");
   await expect.poll(() => ns(total(page))).toBe(told.total);
   await page.getByRole("button", { name: "Only (none)" }).click();
-  const none = fleet("tree", "--where", "version!=*");
+  const none = await fleet("tree", "--where", "version!=*");
   await expect.poll(() => ns(total(page))).toBe(none.total);
   await page.getByRole("button", { name: "all version" }).click();
   await page.keyboard.press("Escape");
-  await expect.poll(() => ns(total(page))).toBe(fleet("tree").total);
+  await expect.poll(() => ns(total(page))).toBe((await fleet("tree")).total);
 });
 
-test("rows by another label, and a closer look", async ({ page, shelved }) => {
+test("rows by another label, and a closer look", async ({
+  page,
+  shelved,
+  fleet,
+}) => {
   const url = await shelved();
   await open(page, url, "flame");
+  // The first map is there: the next answer is the next one's.
+  await page.waitForSelector(".heat-cells[data-columns]");
   const heat = await mapOf(page, () =>
     page.getByLabel("Rows of the map").selectOption("version"),
   );
@@ -167,13 +178,13 @@ test("rows by another label, and a closer look", async ({ page, shelved }) => {
   const to = heat.begin + 7 * heat.step;
   expect(nearer.begin).toBeGreaterThanOrEqual(from - nearer.step);
   const iso = (ms: number) => new Date(ms).toISOString().slice(0, 23);
-  const told = fleet("tree", "--from", iso(from), "--to", iso(to));
+  const told = await fleet("tree", "--from", iso(from), "--to", iso(to));
   await expect.poll(() => ns(total(page))).toBe(told.total);
   await page.getByRole("button", { name: "all of the time" }).click();
-  await expect.poll(() => ns(total(page))).toBe(fleet("tree").total);
+  await expect.poll(() => ns(total(page))).toBe((await fleet("tree")).total);
 });
 
-test("the keyboard reaches every cell", async ({ page, shelved }) => {
+test("the keyboard reaches every cell", async ({ page, shelved, fleet }) => {
   const url = await shelved();
   const heat = await mapOf(page, () =>
     open(page, url, "flame", "store.by=host"),
@@ -187,7 +198,7 @@ test("the keyboard reaches every cell", async ({ page, shelved }) => {
   await page.keyboard.press("Enter");
   await expect.poll(() => ns(total(page))).toBe(heat.rows[0].cells[column]);
   await page.keyboard.press("Escape");
-  await expect.poll(() => ns(total(page))).toBe(fleet("tree").total);
+  await expect.poll(() => ns(total(page))).toBe((await fleet("tree")).total);
   await page.keyboard.press("+");
   await expect(
     page.getByRole("button", { name: "all of the time" }),
@@ -198,14 +209,14 @@ test("the keyboard reaches every cell", async ({ page, shelved }) => {
   ).toBeHidden();
 });
 
-test("a label is text, whatever it holds", async ({ page, shelved }) => {
+test("a label is text, whatever it holds", async ({ page, shelved, fleet }) => {
   await open(page, await shelved(), "flame", "store.by=host");
   const name = page.locator(".heat-names bdi", { hasText: "<img" });
   await expect(name).toHaveText(HOSTILE_HOST);
   await name.click();
   await expect
     .poll(() => ns(total(page)))
-    .toBe(fleet("tree", "--where", `host=${HOSTILE_HOST}`).total);
+    .toBe((await fleet("tree", "--where", `host=${HOSTILE_HOST}`)).total);
   expect(await page.locator("img").count()).toBe(0);
 });
 

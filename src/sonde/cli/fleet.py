@@ -250,15 +250,16 @@ def push(
 
     told = given(label or [])
     destination = pushing.destination(to)
+    where = to if "+http" in to else destination.address
     if not follow:
         for file in files:
             pushing.push(destination, file, told)
-            print(f"sonde: sent {file} to {destination.address}", file=sys.stderr)
+            print(f"sonde: sent {file} to {where}", file=sys.stderr)
         return
     if len(files) != 1:
         raise UsageError("--follow takes one pattern, in quotes: 'app.*.sonde'")
     done = pushing.follow(destination, files[0], told, pushing.until_stdin_closes)
-    said = f"sent {count(done.sent, 'part')} to {destination.address}"
+    said = f"sent {count(done.sent, 'part')} to {where}"
     if done.failed or done.missed:
         said += f"; {done.failed} could not be sent, {done.missed} were gone before their turn"
     print(f"sonde: {said}", file=sys.stderr)
