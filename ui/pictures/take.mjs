@@ -75,7 +75,7 @@ try {
   const { width } = await cells.boundingBox();
   for (const [part, row] of [
     [0.2, 0],
-    [0.75, 0],
+    [0.985, 0],
   ]) {
     await cells.click({ position: { x: part * width, y: row * 18 + 9 } });
     await page.waitForTimeout(1500);

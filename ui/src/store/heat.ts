@@ -7,7 +7,7 @@ import { Extent } from "../shell/extent";
 import { duration, named, part } from "../shell/format";
 import type { ColourName } from "../shell/theme";
 import type { Cell, Chosen } from "./ask";
-import { length, range } from "./clock";
+import { clock, length, range } from "./clock";
 import { command } from "./command";
 import {
   boxOf,
@@ -391,6 +391,12 @@ function told(app: App, store: Steering, at: Cell): HTMLElement {
 export function titleOf(at: Cell): string {
   const value = at.value === null ? "(none)" : named(at.value, 40);
   return `${at.label} ${value}, ${range(at.from, at.to)}`;
+}
+
+/** Where there is little room. */
+export function shortly(at: Cell): string {
+  const value = at.value === null ? "(none)" : named(at.value, 24);
+  return `${value}, ${clock(at.from, at.from % 1000 ? 1 : 1000)}`;
 }
 
 export function wholeTitle(now: Chosen): string {

@@ -12,7 +12,7 @@ import {
   type Chosen,
   type Value,
 } from "./ask";
-import { titleOf, wholeTitle } from "./heat";
+import { shortly, wholeTitle } from "./heat";
 import { heat, profilerOf, tree, type StoreMeta, type Summed } from "./load";
 import type { Heat } from "./map";
 
@@ -116,7 +116,7 @@ export class Steering {
     const treeKey = JSON.stringify(questions);
     if (treeKey !== this.treeKey) {
       this.treeKey = treeKey;
-      const titles = wanted.map((at) => (at ? titleOf(at) : wholeTitle(now)));
+      const titles = wanted.map((at) => (at ? shortly(at) : wholeTitle(now)));
       this.await(
         Promise.all(questions.map((one, i) => this.tree(one, titles[i]))),
         () => treeKey === this.treeKey,
