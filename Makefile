@@ -9,8 +9,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)
-# Tests that look at finished data may run beside one another. The others record processes, and would
-# be in each other's way.
+# Tests of finished data, which may run beside anything. Those in truth compare shares of time and
+# run alone; of the rest two are under way at a time, as they mostly wait.
 CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
@@ -63,15 +63,17 @@ format: dev ## put the sources into shape
 test: build jars page $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint native-asan $(if $(TESTS),,test-calm)
 	@$(MAKE) --no-print-directory page-test
-	$(call tested,$(or $(TESTS),tests $(addprefix --ignore=,$(CALM))))
+	$(if $(TESTS),$(call tested,,$(TESTS)),$(call tested,$(TWO),tests $(addprefix --ignore=,$(CALM) tests/truth)))
+	$(if $(TESTS),,$(call tested,,tests/truth))
 
 test-calm: build page $(VENV)/test-ready ## tests that look at finished data
-	$(call tested,-n 2 --dist loadfile $(CALM))
+	$(call tested,$(TWO),$(CALM))
 
+TWO := -n 2 --dist loadfile
 # Many tests record real processes on a real machine, where something else may want the processor
-# just then. What failed is tried once more, with fresh recordings; both are shown.
-tested = $(BIN)/python -m pytest $(1) || \
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(1)
+# just then. What failed is tried once more, alone and with fresh recordings; both are shown.
+tested = $(BIN)/python -m pytest $(1) $(2) || \
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(2)
 
 demo: build page ## record a program with three things wrong, and see them on the page
 	@$(BIN)/python scripts/demo.py
