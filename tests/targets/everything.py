@@ -136,8 +136,10 @@ def forks(until):
 def main():
     agents.FOLDER = Path(sys.argv[1])
     seconds = float(sys.argv[4])
+    # Events come by perf alone.
+    what = [*KINDS, "event:page-faults@1000"] if sys.argv[3] == "perf" else KINDS
     with sonde.record(
-        sys.argv[2], rate=10_000, sampler=sys.argv[3], what=",".join(KINDS)
+        sys.argv[2], rate=10_000, sampler=sys.argv[3], what=",".join(what)
     ) as session:
         start = time.monotonic()
         work = [busy, busy, lambda until: deep(5000), time.sleep]
