@@ -334,6 +334,21 @@ def test_a_flight_recorder_is_read_out_by_order(steered_once: Make, tmp_path: Pa
     assert min(found["first"], found["second"]) >= 55
 
 
+def test_what_is_hot_is_told_by_order(steered_once: Make) -> None:
+    it = steered_once("run", "cpu", "--mode", "wrap")
+    it.do("burn first 60")
+    hot = it.give("hot", top=3)
+    assert 1 <= len(hot["hot"]) <= 3
+    names = {hot["functions"][number][0] for row in hot["hot"] for number, _ in row["chain"]}
+    assert "first" in names
+    with pytest.raises(SondeError, match="a profile has from 1 to 100 rows, not 'many'"):
+        it.give("hot", top="many")
+    told = sonde("ctl", str(it.pid), "hot")
+    assert told.returncode == 0
+    assert "of CPU time in" in told.stdout
+    it.end()
+
+
 @pytest.mark.parametrize("way", ["run", "attach", "api"])
 def test_detaching_leaves_the_program_alone(steered: Make, way: str) -> None:
     it = steered(way)

@@ -13,6 +13,7 @@ import pytest
 from environments import Environment
 from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run, sonde
 from record.test_session import SOURCE
+from sonde.recording.reader import read
 
 Keep = Callable[[str], Path]
 
@@ -107,6 +108,33 @@ early(); time.sleep(0.6); late()
     text = sonde("report", path, "hot").stdout
     assert "early" in text
     assert "newly called" in text
+
+
+# Ever new chains of calls: where each turn goes is drawn anew.
+WANDERS = """
+import random, time
+draw = random.Random(1).random
+def left(n):
+    return 0 if not n else left(n - 1) if draw() < 0.5 else right(n - 1)
+def right(n):
+    return 0 if not n else left(n - 1) if draw() < 0.5 else right(n - 1)
+end = time.thread_time() + 2.5
+while time.thread_time() < end:
+    left(120)
+"""
+
+
+def test_with_a_budget_memory_is_bounded(any_python: Interpreter, keep: Keep) -> None:
+    path = keep("wanders")
+    command = [any_python.path, "-c", WANDERS]
+    must_run(path, command, "--budget", "100%", "--rate", "20000", "--what", "cpu")
+    recording = read(path)
+    assert recording.warnings == []
+    assert recording.target["parts"] > 1  # one file, in which another part began in time
+    assert len(recording.contexts) > 100_000
+    assert recording.quality["online"]["memory"] <= 256 << 10
+    assert recording.quality["online"]["dropped"] > 1000
+    assert len(recording.samples) == recording.quality["taken"]
 
 
 def test_a_recording_without_one_says_so(any_python: Interpreter, keep: Keep) -> None:

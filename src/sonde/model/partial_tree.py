@@ -205,13 +205,16 @@ class PartialTree:
         The others, outermost first, are pairs: the line at which the caller calls, and the number
         of the function. Which of all frames are new activations, tells `new`.
         """
-        nodes, functions, activations = stack.nodes, self._function, self._activations
+        nodes, often = stack.nodes, self._by_activations
+        functions, activations = self._function, self._activations
+        start, stop = new.start, new.stop
         del nodes[known:]
-        for at in range(new.start, min(new.stop, known)):
+        for at in range(start, min(stop, known)):
             node = nodes[at]
             if functions[node]:  # 0 stands for frames that were left out
                 activations[node] += 1
-                self._by_activations.grew(node)
+                if activations[node] > often.floor:
+                    often.grew(node)
         node = nodes[-1] if nodes else ROOT
         at = known
         left_out = len(frames) - self.longest_walk
@@ -223,9 +226,10 @@ class PartialTree:
         for site, function in frames:
             node = self._child(node, site, function)
             nodes.append(node)
-            if at in new:
+            if start <= at < stop:
                 activations[node] += 1
-                self._by_activations.grew(node)
+                if activations[node] > often.floor:
+                    often.grew(node)
             at += 1
         self._samples[node] += 1
         self.samples += 1

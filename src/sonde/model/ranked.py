@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable
 
 LENGTH = 64
@@ -19,13 +20,13 @@ class Ranked:
         self._values = values
         self._length = length
         self._order: list[int] = []
-        self._floor = 0
-        """What a value must exceed to be in the list."""
+        self.floor = 0
+        """What a value must exceed to be in the list, or to move in it."""
 
     def grew(self, place: int) -> None:
         values, order = self._values, self._order
         value = values[place]
-        if value <= self._floor:
+        if value <= self.floor:
             return
         if place in order:
             at = order.index(place)
@@ -34,12 +35,12 @@ class Ranked:
             order.append(place)
         else:
             at = len(order) - 1
-        while at and values[order[at - 1]] < value:
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = place
+            order[at] = place
+        if at and values[order[at - 1]] < value:
+            to = bisect_right(order, -value, 0, at, key=lambda other: -values[other])
+            order.insert(to, order.pop(at))
         if len(order) == self._length:
-            self._floor = values[order[-1]]
+            self.floor = values[order[-1]]
 
     def first(self, many: int) -> list[int]:
         """The `many` largest; those beyond the list's own length are looked for."""
@@ -52,6 +53,6 @@ class Ranked:
     def start_over(self, places: Iterable[int] = ()) -> None:
         """What was where has changed."""
         self._order.clear()
-        self._floor = 0
+        self.floor = 0
         for place in places:
             self.grew(place)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import bytecodes, linetable, shm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sonde.recording.writer import Writer
 
@@ -51,9 +51,15 @@ class Contexts:
     def count(self) -> int:
         return len(self._context_of)
 
-    def frame(self, context: int) -> tuple[int, int]:
-        """The function of a context, and the line it stands at."""
-        return self._context_of[context][1:]
+    @property
+    def functions(self) -> int:
+        """How many there are."""
+        return len(self._function_of)
+
+    @property
+    def places(self) -> Sequence[tuple[int, int, int]]:
+        """By row: the parent, the function and the line it stands at."""
+        return self._context_of
 
     def described(self, function: int) -> tuple[str, str, int, str]:
         return self._function_of[function]

@@ -59,12 +59,13 @@ class Online:
         if self._generation != self.tree.generation:
             self._generation = self.tree.generation
             del numbers[:]
-        site = contexts.frame(rows[known - 1])[1] if known else 0
+        if len(numbers) < contexts.functions:
+            numbers.extend([-1] * (contexts.functions - len(numbers)))
+        places = contexts.places
+        site = places[rows[known - 1]][2] if known else 0
         found = []
         for row in rows[known:]:
-            function, line = contexts.frame(row)
-            if function >= len(numbers):
-                numbers.extend([-1] * (function + 1 - len(numbers)))
+            _, function, line = places[row]
             number = numbers[function]
             if number < 0:
                 number = numbers[function] = self.tree.function(*contexts.described(function))
@@ -73,11 +74,11 @@ class Online:
         return found
 
     def is_native(self, row: int) -> bool:
-        return self._contexts.is_native(self._contexts.frame(row)[0])
+        return self._contexts.is_native(self._contexts.places[row][1])
 
     def number_of(self, row: int) -> int:
         """The tree's function of a frame, -1 if it has none by that name."""
-        function = self._contexts.frame(row)[0]
+        function = self._contexts.places[row][1]
         if self._generation != self.tree.generation or function >= len(self._numbers):
             return -1
         return self._numbers[function]
