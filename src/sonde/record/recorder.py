@@ -56,7 +56,7 @@ BUSY = 0.25
 ANSWER_S = 1.0
 # Of the session's profile, what every dump and the end of the recording says.
 HOT_ROWS = 20
-# Contexts that a recorder which is to be frugal knows at a time: some 30 MB.
+# Contexts that a recorder which is to be frugal knows at a time: with them it had 63 MB.
 MOST_CONTEXTS = 100_000
 
 FULL = "the file is as large as it may be"
