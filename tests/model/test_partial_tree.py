@@ -11,7 +11,7 @@ import pytest
 from sonde.model.partial_tree import LEFT_OUT, LONGEST_WALK, PartialTree, ThreadStack
 from sonde.model.ranked import Ranked
 
-SAMPLES = 3000
+SAMPLES = 2000
 
 Stack = list[tuple[str, int]]
 """Functions and the lines they stand at, outermost first."""

@@ -26,17 +26,17 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from sonde.model.function_table import Function, FunctionTable
 from sonde.model.ranked import LENGTH, Ranked
+from sonde.model.warmest import Warmest
 
 DEFAULT_MEMORY = 256 << 10
 SMALLEST_MEMORY = 16 << 10
 LONGEST_WALK = 256
-LONGEST_NAME = 200
-LONGEST_FILE = 400
 ROOT = 0
 LEFT_OUT = "[frames left out]"
 
@@ -49,13 +49,6 @@ _FUNCTION = 49 + 80 + 32 + 8 + 60
 _SMALLEST_TABLE = 64
 _AHEAD = 64
 _MIXED = (1 << 32) - 1
-
-
-class Function(NamedTuple):
-    name: str
-    file: str
-    line: int
-    runtime: str = "cpython"
 
 
 class Frame(NamedTuple):
@@ -132,11 +125,7 @@ class PartialTree:
         self._room = 0
         """Frames for which there is room without another look."""
         self._table = array("I", [0]) * _SMALLEST_TABLE
-        # A function is one text, in which its file is a number: a tuple takes twice the room.
-        self._functions: dict[str, int] = {}
-        self._texts: list[str] = []
-        self._files: dict[str, int] = {}
-        self._text_bytes = 0
+        self._functions = FunctionTable()
         self._by_time.start_over()
         self._by_activations.start_over()
         self.total_ns = self.samples = 0
@@ -179,18 +168,7 @@ class PartialTree:
 
     def function(self, name: str, file: str, line: int, runtime: str) -> int:
         """Its number, until the next generation."""
-        file = file[-LONGEST_FILE:]
-        number = self._files.get(file)
-        if number is None:
-            number = self._files[file] = len(self._files)
-            self._text_bytes += sys.getsizeof(file) + sys.getsizeof(number)
-        text = f"{name[:LONGEST_NAME]}\0{number}\0{line}\0{runtime}"
-        found = self._functions.get(text)
-        if found is None:
-            found = self._functions[text] = len(self._texts)
-            self._texts.append(text)
-            self._text_bytes += sys.getsizeof(text) + sys.getsizeof(found)
-        return found
+        return self._functions.number(name, file, line, runtime)
 
     def sample(
         self,
@@ -291,16 +269,15 @@ class PartialTree:
 
     def memory(self) -> int:
         """Bytes that the tree takes, with the names of what is in it."""
-        kept = (*self._columns(), self._table, self._functions, self._texts, self._files)
-        return sum(map(sys.getsizeof, kept)) + self._text_bytes + 2 * LENGTH * 40
+        columns = sum(map(sys.getsizeof, (*self._columns(), self._table)))
+        return columns + self._functions.memory() + 2 * LENGTH * 40
 
     def _needed(self, frames: int) -> int:
         """Bytes if as many nodes came, each of a function that was never seen."""
         nodes, table = len(self._function) + frames, len(self._table)
         doubled = _SLOT * table if 2 * nodes >= table else 0
-        # A dictionary that grows is there twice for a moment.
-        functions = sys.getsizeof(self._functions)
-        return self.memory() + frames * (_COLUMNS + _FUNCTION) + doubled + functions
+        functions = frames * _FUNCTION + self._functions.growth()
+        return self.memory() + frames * _COLUMNS + doubled + functions
 
     def _drop_coldest(self) -> None:
         """Keeps two thirds of the nodes, by the time of all that was called in them."""
@@ -310,7 +287,7 @@ class PartialTree:
             scratch[node] = own[node] + lost[node]
         for node in range(count - 1, 0, -1):  # a parent's number is less than its children's
             scratch[parents[node]] += scratch[node]
-        warmth = _Threshold(islice(scratch, 1, None), (count - 1) * 2 // 3)
+        warmth = Warmest(islice(scratch, 1, None), (count - 1) * 2 // 3)
         kept = 1
         # From here on its number among those that are kept, and whether it is one of them.
         scratch[ROOT] = 1
@@ -346,13 +323,7 @@ class PartialTree:
 
     def _forget_functions(self) -> None:
         """Those of which no node is left."""
-        texts, files = self._texts, list(self._files)
-        used = sorted({0, *self._function})
-        self._functions, self._texts, self._files = {}, [], {}
-        self._text_bytes = 0
-        numbers = {}
-        for number in used:
-            numbers[number] = self.function(*_parsed(texts[number], files))
+        numbers = self._functions.forget_all_but(sorted({0, *self._function}))
         for node, function in enumerate(self._function):
             self._function[node] = numbers[function]
 
@@ -360,7 +331,7 @@ class PartialTree:
 
     def hot(self, many: int = 10) -> list[Hot]:
         """The contexts that most time was found in."""
-        totals, named = self._totals(), self._named()
+        totals, named = self._totals(), self._functions.all()
         return [
             Hot(
                 named[self._function[node]] if node else NO_FRAMES,
@@ -380,7 +351,7 @@ class PartialTree:
         for node in range(1, len(self._function)):
             function = self._function[node]
             own[function] = own.get(function, 0) + self._own[node]
-        named = self._named()
+        named = self._functions.all()
         chosen = sorted((f for f in own if own[f]), key=lambda f: -own[f])[:many]
         rank = {function: at for at, function in enumerate(chosen)}
         total, samples, activations = ([0] * len(chosen) for _ in range(3))
@@ -413,7 +384,7 @@ class PartialTree:
 
     def hot_edges(self, many: int = 10) -> list[HotEdge]:
         """The calls that were found newly made most often, each in its context."""
-        named = self._named()
+        named = self._functions.all()
         found: list[HotEdge] = []
         for node in self._by_activations.first(max(many * 2, LENGTH)):
             parent = self._parent[node]
@@ -431,7 +402,7 @@ class PartialTree:
                 sums = edges.setdefault(key, [0, 0])
                 sums[0] += self._activations[node]
                 sums[1] += self._own[node]
-        named = self._named()
+        named = self._functions.all()
         chosen = sorted(edges.items(), key=lambda edge: -edge[1][0])[:many]
         return [
             HotEdge(named[caller], line, named[callee], activations, own, ())
@@ -441,7 +412,7 @@ class PartialTree:
 
     def rows(self) -> list[tuple[int, Function, int, int, int]]:
         """All nodes: parent (-1: none), function, call line, own time, activations."""
-        named = self._named()
+        named = self._functions.all()
         return [
             (
                 self._parent[node] - 1,
@@ -474,48 +445,5 @@ class PartialTree:
             node, line = self._parent[node], self._site[node]
         return tuple(reversed(chain))
 
-    def _named(self) -> list[Function]:
-        files = list(self._files)
-        return [Function(*_parsed(text, files)) for text in self._texts]
-
 
 NO_FRAMES = Function("[no Python frames]", "", 0, "")
-
-
-def _parsed(text: str, files: list[str]) -> tuple[str, str, int, str]:
-    name, file, line, runtime = text.rsplit("\0", 3)
-    return name, files[int(file)], int(line), runtime
-
-
-class _Threshold:
-    """Which of many numbers are among the `most` largest, without sorting them.
-
-    They are counted by their size, in steps of an eighth; of the step that is not kept as a whole
-    those that come first are.
-    """
-
-    def __init__(self, numbers: Iterable[int], most: int) -> None:
-        counts: dict[int, int] = {}
-        for number in numbers:
-            step = self._step(number)
-            counts[step] = counts.get(step, 0) + 1
-        self._room = most
-        self._last = -1
-        """The step of which only some are kept, as many as there is room for."""
-        for step in sorted(counts, reverse=True):
-            if counts[step] > self._room:
-                self._last = step
-                break
-            self._room -= counts[step]
-
-    @staticmethod
-    def _step(number: int) -> int:
-        bits = number.bit_length()
-        return bits << 3 | (number >> max(bits - 4, 0)) & 7
-
-    def passes(self, number: int) -> bool:
-        step = self._step(number)
-        if step == self._last and self._room:
-            self._room -= 1
-            return True
-        return step > self._last

@@ -8,7 +8,8 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from sonde.errors import UsageError
-from sonde.model.partial_tree import SMALLEST_MEMORY, Frame, Function, PartialTree, ThreadStack
+from sonde.model.function_table import Function
+from sonde.model.partial_tree import SMALLEST_MEMORY, Frame, PartialTree, ThreadStack
 
 from . import shm
 from .profile import BY, MOST

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.model.partial_tree import Frame, Function, Hot, HotEdge
+from sonde.model.function_table import Function
+from sonde.model.partial_tree import Frame, Hot, HotEdge
 
 __all__ = ["BY", "MOST", "Frame", "Function", "Hot", "HotEdge", "Profile"]
 
