@@ -5,7 +5,7 @@
     benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks counting open disk
                                         recorder page attach top cycles hotspot hotspot-locks
-                                        continuous fleet slower calls chained partial
+                                        continuous fleet slower calls chained partial walks
                                         calls-table
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
 
@@ -44,6 +44,7 @@ import programs
 import recorder
 import slower
 import top
+import walks
 from markdown import Section
 from overhead import Plan
 from progress import say
@@ -69,6 +70,7 @@ PARTS = (
     "calls",
     "chained",
     "partial",
+    "walks",
 )
 # Long, and only when asked for.
 APART = ("calls-table",)
@@ -203,6 +205,13 @@ class Bench:
     def partial(self, section: Section) -> None:
         names = self.programs(list(programs.PROGRAMS), ["richards", "sqlglot"])
         partial.report(section, self.main, names, 1.5 if self.quick else 4.0, self.scratch)
+
+    def walks(self, section: Section) -> None:
+        names = self.programs(
+            ["richards", "deltablue", "raytrace", "json", "deepcopy", "deep"], ["deep"]
+        )
+        envs = list(self.envs.values())
+        walks.report(section, envs, names, 1.0 if self.quick else 6.0, self.scratch)
 
 
 def options() -> argparse.Namespace:

@@ -47,6 +47,7 @@ static bool running;
 static _Atomic uint32_t stopping;
 static uint32_t sampler; // of SONDE_SAMPLER_*; NONE: only watch those that wait
 static bool polls;
+static bool across; // cores: it is not ours to choose where we run
 static watched *table;
 static sonde_listed *listed;
 #define TABLE_SIZE (MOST_THREADS * (sizeof *table + sizeof *listed))
@@ -167,15 +168,15 @@ static void sample_running(watched *w, uint64_t now)
     sonde_thread *to = record_of(w);
     if (!to)
         return;
-    bool across = sampler == SONDE_SAMPLER_CROSS_CORE;
     for (int i = 0; i < (across ? TRIES_ACROSS : TRIES); i++) {
         if (!across) {
             int core = core_of(w->tid);
             if (core >= 0 && core != sched_getcpu() && !move_to(core)) {
-                // Not ours to choose where we run: from here on, across cores.
-                sampler = SONDE_SAMPLER_CROSS_CORE;
-                atomic_store(&sonde.header->reader_mode, sampler);
                 across = true;
+                if (sampler == SONDE_SAMPLER_READER) {
+                    sampler = SONDE_SAMPLER_CROSS_CORE;
+                    atomic_store(&sonde.header->reader_mode, sampler);
+                }
             }
         }
         look_job job = {to, w->state, {.time = now, .state = SONDE_RUNNING}, 0, across, false};
@@ -194,7 +195,7 @@ static void see_waiting(watched *w, uint64_t now)
     bool same_wait = w->looked && w->looked_cpu == w->cpu;
     if (!(sonde_what() & SONDE_WHAT_WAITS) || (same_wait && now - w->looked < LOOK_NS))
         return;
-    bool for_itself = sampler != SONDE_SAMPLER_NONE;
+    bool for_itself = sampler == SONDE_SAMPLER_READER || sampler == SONDE_SAMPLER_CROSS_CORE;
     sonde_thread *to = for_itself ? record_of(w) : sonde_notes_enter();
     if (!to)
         return;
@@ -220,10 +221,19 @@ static void wait_until(uint64_t time)
             FUTEX_BITSET_MATCH_ANY);
 }
 
+// Is this thread read by us, or does it sample itself?
+static bool reads(uint32_t tid, uint32_t only)
+{
+    if (sampler == SONDE_SAMPLER_SAFEPOINT)
+        return only && only != tid;
+    return sampler != SONDE_SAMPLER_NONE;
+}
+
 static void *body(void *unused)
 {
     (void)unused;
-    uint64_t next = sonde_now(), next_list = 0;
+    sonde_leave_me_out();
+    uint64_t next = sonde_now(), next_list = 0, next_look = 0;
     while (!atomic_load(&stopping)) {
         next += sampler == SONDE_SAMPLER_NONE ? (polls ? POLL_NS : WATCH_NS)
                 : sonde_what()                ? sonde_period()
@@ -235,6 +245,15 @@ static void *body(void *unused)
         if (atomic_load(&stopping))
             break;
         now = sonde_now();
+        uint32_t only = 0;
+        if (sampler == SONDE_SAMPLER_SAFEPOINT) {
+            if (sonde_what() & SONDE_WHAT_CPU)
+                only = ops->ask();
+            atomic_store(&sonde.header->reader_cpu_ns, sonde_thread_cpu());
+            if (!only && now < next_look)
+                continue;
+            next_look = now + POLL_NS;
+        }
         if (now >= next_list) {
             refresh();
             next_list = now + LIST_NS;
@@ -248,7 +267,7 @@ static void *body(void *unused)
                 continue;
             if (!ran)
                 see_waiting(w, now);
-            else if (sampler != SONDE_SAMPLER_NONE && (sonde_what() & SONDE_WHAT_CPU))
+            else if (reads(w->tid, only) && (sonde_what() & SONDE_WHAT_CPU))
                 sample_running(w, sonde_now());
         }
         atomic_store(&sonde.header->reader_cpu_ns, sonde_thread_cpu());
@@ -259,7 +278,9 @@ static void *body(void *unused)
 int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
 {
     ops = with;
-    bool samples = arm->sampler == SONDE_SAMPLER_READER || arm->sampler == SONDE_SAMPLER_CROSS_CORE;
+    bool asks = arm->sampler == SONDE_SAMPLER_SAFEPOINT && ops->ask;
+    bool samples =
+        arm->sampler == SONDE_SAMPLER_READER || arm->sampler == SONDE_SAMPLER_CROSS_CORE || asks;
     if (!samples && !(sonde.config.what & SONDE_WHAT_WAITS)) // stays so, whatever is ordered later
         return 0;
     polls = !arm->wait_signals;
@@ -269,6 +290,7 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
     if (sampler == SONDE_SAMPLER_READER && (sched_getaffinity(0, sizeof allowed, &allowed) != 0 ||
                                             sched_setaffinity(0, sizeof allowed, &allowed) != 0))
         sampler = SONDE_SAMPLER_CROSS_CORE;
+    across = sampler == SONDE_SAMPLER_CROSS_CORE;
     atomic_store(&sonde.header->reader_mode, sampler);
     if (!table) {
         void *at = mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE,

@@ -1,6 +1,7 @@
 // Reading the stacks of other threads from a thread of our own.
 //
-// Used where perf may not send signals (then it takes all samples); with waits asked for, to see
+// Used where perf may not send signals (then it takes all samples, or asks the threads to take
+// them); with waits asked for, to see
 // the threads that are still waiting when the recording ends; and from the recorder's side where no
 // agent may enter. A read counts only if the thread's CPU clock stood still meanwhile: then it did
 // not run, and its frames did not move.
@@ -26,6 +27,9 @@ typedef struct {
     uint32_t (*walk)(sonde_thread *to, void *state, sonde_event *event);
     // What changes whenever the stack does, as far as one word can. Runs under the guard.
     const void *(*top)(void *state);
+    // Asks whoever runs to sample itself, where that is the sampler. 0, or the id of the only
+    // thread that can be asked.
+    uint32_t (*ask)(void);
 } sonde_reader_ops;
 
 // Starts the thread if this session needs it. 0 or an errno.

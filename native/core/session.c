@@ -4,6 +4,7 @@
 #include "chain.h"
 #include "clock.h"
 #include "hot.h"
+#include "stack.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -119,8 +120,9 @@ static void prepare_slots(void)
     bring_in(sonde.slots, n * sizeof *sonde.slots);
     for (uint32_t i = 0; i < n; i++) {
         sonde_thread *thread = &sonde.threads[i];
-        bring_in(thread, offsetof(sonde_thread, frames[0][1]));
-        bring_in(thread->frames[1], sizeof *thread->frames[1]);
+        bring_in(thread, offsetof(sonde_thread, walked_frames[0]));
+        bring_in(sonde_frame_walked(thread, 0), 2 * sizeof(uint64_t));
+        bring_in(sonde_frame_told(thread, 0), 2 * sizeof(uint64_t));
         bring_in(sonde.rings + (size_t)i * sonde.config.ring_size, PAGE);
     }
     errno = saved;
@@ -236,6 +238,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->switches = thread->seen = thread->seen_cpu = 0;
         thread->window = (sonde_window){0};
         thread->depth = thread->same = 0;
+        thread->walked = (sonde_walked){0};
         thread->deaths = UINT64_MAX;
         thread->named = false;
         slot->thread_object = 0;
@@ -323,36 +326,20 @@ void sonde_known_refresh(sonde_thread *thread)
     thread->deaths = deaths;
 }
 
-// How many of the outermost frames are those of the last stack written.
-static uint32_t kept(const sonde_thread *thread, uint32_t depth)
-{
-    uint32_t shallower = depth < thread->depth ? depth : thread->depth;
-    const uint64_t *now = thread->frames[!thread->buffer] + depth;
-    const uint64_t *before = thread->frames[thread->buffer] + thread->depth;
-    uint32_t keep = 0;
-    while (keep < shallower && *--now == *--before)
-        keep++;
-    return keep;
-}
-
-static void remember(sonde_thread *thread, uint32_t depth)
-{
-    thread->depth = depth;
-    thread->buffer = !thread->buffer;
-}
-
 SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
 {
     sonde_slot *slot = thread->slot;
     bool chained = event->flags & SONDE_CHAINED;
-    uint32_t keep = chained ? 0 : kept(thread, depth), count = depth - keep;
-    size_t size = sizeof(sonde_rec_sample) + count * sizeof(uint64_t);
+    sonde_change change =
+        chained ? (sonde_change){0, depth} : sonde_stack_change(thread, depth, event->flags);
+    size_t size = sizeof(sonde_rec_sample) + change.count * sizeof(uint64_t);
     sonde_rec_sample *out = sonde_ring_reserve(&thread->ring, size);
     // A sample that was lost had its activations marked all the same.
     if ((event->flags & SONDE_ACTIVATIONS) && event->same < thread->same)
         thread->same = event->same;
     if (!out) { // the previous stack stays the one the recorder knows
         slot->lost++;
+        sonde_stack_lost(thread);
         return;
     }
     *out = (sonde_rec_sample){
@@ -360,22 +347,22 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
                 event->flags},
         .time = event->time,
         .cpu = event->cpu,
-        .keep = keep,
-        .count = count,
+        .keep = change.keep,
+        .count = change.count,
         .interpreter = event->interpreter,
         .tid = event->tid,
         .thread_object = event->thread_object,
         .span = event->span,
         .same = event->flags & SONDE_ACTIVATIONS ? thread->same : 0,
     };
-    memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
+    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
     sonde_ring_commit(&thread->ring, size);
     if (event->flags & SONDE_ACTIVATIONS)
-        thread->same = depth;
+        thread->same = change.keep + change.count;
     if (chained)
         sonde_chain_told(sonde_stack(thread), depth);
     else
-        remember(thread, depth);
+        sonde_stack_written(thread, &change);
     slot->taken++;
     if (event->flags & SONDE_UNDECODABLE)
         slot->undecodable++;
@@ -386,12 +373,13 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
 void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event)
 {
     bool with_stack = event->type != SONDE_LOCK_ENTERED && event->type != SONDE_LOCK_GAVE_UP;
-    uint32_t keep = with_stack ? kept(thread, depth) : 0;
-    uint32_t count = with_stack ? depth - keep : 0;
-    size_t size = sizeof(sonde_rec_lock) + count * sizeof(uint64_t);
+    sonde_change change =
+        with_stack ? sonde_stack_change(thread, depth, event->flags) : (sonde_change){0};
+    size_t size = sizeof(sonde_rec_lock) + change.count * sizeof(uint64_t);
     sonde_rec_lock *out = sonde_ring_reserve(&thread->ring, size);
     if (!out) {
         thread->slot->events_lost++;
+        sonde_stack_lost(thread);
         return;
     }
     *out = (sonde_rec_lock){
@@ -401,16 +389,16 @@ void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_eve
         .sequence = event->sequence,
         .started = event->started,
         .started_sequence = event->started_sequence,
-        .keep = keep,
-        .count = count,
+        .keep = change.keep,
+        .count = change.count,
         .interpreter = event->interpreter,
         .kind = (uint16_t)event->kind,
         .holder = event->holder,
         .span = event->span,
     };
     if (with_stack) {
-        memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
-        remember(thread, depth);
+        memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
+        sonde_stack_written(thread, &change);
     }
     sonde_ring_commit(&thread->ring, size);
     thread->slot->lock_events++;
@@ -418,39 +406,44 @@ void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_eve
 
 void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object)
 {
-    uint32_t keep = kept(thread, depth), count = depth - keep;
-    size_t size = sizeof *object + count * sizeof(uint64_t);
+    sonde_change change = sonde_stack_change(thread, depth, object->rec.flags);
+    size_t size = sizeof *object + change.count * sizeof(uint64_t);
     sonde_rec_object *out = sonde_ring_reserve(&thread->ring, size);
     if (!out) {
         thread->slot->events_lost++;
+        sonde_stack_lost(thread);
         return;
     }
     *out = *object;
     out->rec.size = (uint32_t)size;
     out->rec.kind = SONDE_REC_OBJECT;
-    out->keep = keep;
-    out->count = count;
-    memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
-    remember(thread, depth);
+    out->keep = change.keep;
+    out->count = change.count;
+    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
+    sonde_stack_written(thread, &change);
     sonde_ring_commit(&thread->ring, size);
 }
 
 void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags)
 {
-    uint32_t keep = kept(thread, depth), count = depth - keep;
-    size_t size = sizeof(sonde_rec_call) + count * sizeof(uint64_t);
+    sonde_change change = sonde_stack_change(thread, depth, flags);
+    size_t size = sizeof(sonde_rec_call) + change.count * sizeof(uint64_t);
     sonde_rec_call *out = sonde_ring_reserve(&thread->ring, size);
     if (!out) {
         thread->slot->calls_lost++;
+        sonde_stack_lost(thread);
         return;
     }
+    uint64_t caller = depth > 1                            ? sonde_stack(thread)[1]
+                      : change.keep + change.count > depth ? thread->told[change.keep - 1]
+                                                           : 0;
     *out = (sonde_rec_call){.rec = {(uint32_t)size, SONDE_REC_CALL, 0, flags},
                             .window = thread->window.number,
-                            .site = depth > 1 ? sonde_stack(thread)[1] & SONDE_INSTR_MASK : 0,
-                            .keep = keep,
-                            .count = count};
-    memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
-    remember(thread, depth);
+                            .site = caller & SONDE_INSTR_MASK,
+                            .keep = change.keep,
+                            .count = change.count};
+    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
+    sonde_stack_written(thread, &change);
     sonde_ring_commit(&thread->ring, size);
     thread->slot->calls++;
 }
@@ -458,22 +451,24 @@ void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags)
 void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_event *event)
 {
     bool chained = event->rec.flags & SONDE_CHAINED;
-    uint32_t keep = chained ? 0 : kept(thread, depth), count = depth - keep;
-    size_t size = sizeof *event + count * sizeof(uint64_t);
+    sonde_change change =
+        chained ? (sonde_change){0, depth} : sonde_stack_change(thread, depth, event->rec.flags);
+    size_t size = sizeof *event + change.count * sizeof(uint64_t);
     sonde_rec_event *out = sonde_ring_reserve(&thread->ring, size);
     if (!out) {
         thread->slot->events_lost++;
+        sonde_stack_lost(thread);
         return;
     }
     *out = *event;
     out->rec.size = (uint32_t)size;
     out->rec.kind = SONDE_REC_EVENT;
-    out->keep = keep;
-    out->count = count;
-    memcpy(out->frames, sonde_stack(thread), count * sizeof(uint64_t));
+    out->keep = change.keep;
+    out->count = change.count;
+    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
     sonde_ring_commit(&thread->ring, size);
     if (chained)
         sonde_chain_told(sonde_stack(thread), depth);
     else
-        remember(thread, depth);
+        sonde_stack_written(thread, &change);
 }

@@ -46,6 +46,14 @@ typedef struct {
     _Atomic uint64_t cut_cpu;  // the thread's CPU time when another one ended it
 } sonde_window;
 
+// What a walk leaves to whoever writes its stack, see stack.h.
+typedef struct {
+    bool known;  // where each frame of the last stack lies
+    bool traced; // likewise of the stack walked, which has this many words of its own
+    uint32_t words;
+    uint32_t same; // outermost words of the last stack that follow what was walked
+} sonde_walked;
+
 typedef struct { // what the agent itself knows of a slot, while the session lasts
     _Alignas(4096) sonde_mark *mark;
     bool named; // its slot's thread_object is known
@@ -69,12 +77,15 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint32_t repeats;                    // signals of events without an instruction between them
     uint32_t depth;                      // of the last stack written
     uint32_t same;                       // of the last sample written, what is there ever since
-    uint32_t buffer;                     // which of the two holds it
-    uint64_t deaths;                     // of sonde_session, when `known` was last right
+    sonde_walked walked;
+    uint64_t deaths; // of sonde_session, when `known` was last right
     sonde_known known[1u << SONDE_KNOWN_BITS];
-    uint64_t frames[2][SONDE_MAX_DEPTH]; // innermost first
-    int16_t scratch[SONDE_SCRATCH];      // room for working out a call site
-    uint64_t unmarked[SONDE_MAX_DEPTH];  // for the runtime's own use: where marks are to be set
+    uintptr_t walked_frames[SONDE_MAX_DEPTH]; // backwards, see stack.h
+    uint64_t fresh[SONDE_MAX_DEPTH];          // the stack walked, innermost first
+    uintptr_t told_frames[SONDE_MAX_DEPTH];
+    uint64_t told[SONDE_MAX_DEPTH];     // the stack last written, outermost first
+    int16_t scratch[SONDE_SCRATCH];     // room for working out a call site
+    uint64_t unmarked[SONDE_MAX_DEPTH]; // for the runtime's own use: where marks are to be set
 } sonde_thread;
 
 typedef struct {
@@ -137,10 +148,7 @@ static inline sonde_known *sonde_known_place(sonde_thread *thread, const void *k
 }
 
 // Where to put the next stack (SONDE_MAX_DEPTH words, innermost first).
-static inline uint64_t *sonde_stack(sonde_thread *thread)
-{
-    return thread->frames[!thread->buffer];
-}
+static inline uint64_t *sonde_stack(sonde_thread *thread) { return thread->fresh; }
 
 typedef struct {
     uint64_t time, cpu;

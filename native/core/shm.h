@@ -36,6 +36,7 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_OBJECTS = 16,
     SONDE_WHAT_CALLS = 32,
     SONDE_WHAT_CHAINED = 128,     // samples tell a function and its caller, not the whole stack
+    SONDE_WHAT_CHECKED = 256,     // walks that could have ended early go on, and are compared
     SONDE_WHAT_ACTIVATIONS = 512, // samples tell which of their frames the last one had
 };
 
@@ -44,6 +45,7 @@ enum { // who takes the samples, sonde_arm.sampler
     SONDE_SAMPLER_PERF = 1,       // perf SIGTRAP, each thread samples itself
     SONDE_SAMPLER_READER = 2,     // a reader thread that moves to the sampled thread's core
     SONDE_SAMPLER_CROSS_CORE = 3, // a reader thread on any core
+    SONDE_SAMPLER_SAFEPOINT = 4,  // threads sample themselves where the runtime lets them be asked
 };
 
 typedef struct {
@@ -63,6 +65,8 @@ typedef struct {
     _Atomic uint32_t endless; // events that nothing but their own signals causes, bits by number
     uint32_t pad0;
     _Alignas(16) _Atomic uint32_t calls; // of SONDE_CALLS_*
+    uint32_t pad1;
+    _Atomic uint64_t walks_checked, walks_wrong; // with SONDE_WHAT_CHECKED
     // The recorder's orders, which change while the session runs; on a line that agents only read.
     _Alignas(64) _Atomic uint32_t what; // of SONDE_WHAT_*; 0: a pause
     uint32_t pad;
@@ -111,7 +115,8 @@ typedef struct {
     uint64_t calls, calls_lost;
     uint64_t windows;
     uint64_t missed; // ticks at which the last window was still open
-    uint8_t pad2[SONDE_SLOT_SIZE - 240];
+    // frames of the stacks that threads walked themselves, and those that were looked at for it
+    uint64_t frames, visited;
 } sonde_slot;
 
 _Static_assert(sizeof(sonde_slot) == SONDE_SLOT_SIZE, "slots are addressed by the recorder");

@@ -16,6 +16,7 @@
 #include "execs.h"
 #include "forks.h"
 #include "locks.h"
+#include "safepoint.h"
 #include "threads.h"
 #include "walk.h"
 
@@ -57,6 +58,7 @@ static void forked_child(void)
     bool follow = sonde.config.follow_children;
     sonde_session_forked();
     sonde_reader_forked();
+    sonde_safepoint_forked();
     sonde_locks_forked();
     int saved = errno;
     bool steered = sonde_steer_forked();

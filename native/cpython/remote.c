@@ -2,9 +2,12 @@
 // memory with process_vm_readv. Built per CPython version like the agent, without needing one: it
 // takes from the headers only where things lie.
 //
-// The stack of a thread is copied in one piece (frames lie in one chunk of memory) and walked in
-// the copy. A code object is known by its address and by what it holds, because nothing tells us
-// when one dies and another takes its place.
+// The stack of a thread is copied piece by piece (frames lie in few chunks of memory) and walked in
+// the copy, and the code objects it runs are read in one call, each once: what costs is the number
+// of calls. A code object is known by its address and by what it holds, because nothing tells us
+// when one dies and another takes its place. Nor can a frame be told from the next one that is made
+// in its place (activations.h) without writing into the target, which we do not: every sample is
+// walked whole.
 #define _GNU_SOURCE
 #include "../core/guard.h"
 #include "../core/handshake.h"
@@ -29,7 +32,6 @@
 static pid_t target;
 static uintptr_t runtime, code_type;
 static char proc[16];
-static uint8_t chunk[CHUNK_MAX];
 
 static bool read_memory(void *to, uintptr_t from, size_t size)
 {
@@ -141,16 +143,96 @@ static uint64_t identify(sonde_thread *to, uintptr_t address, const PyCodeObject
 
 // ---- a stack
 
+#define MOST_PIECES 64
+
 typedef struct {
     uintptr_t start;
     size_t size;
-} copied;
+    const uint8_t *copy;
+} piece_t;
 
-static const frame_t *frame_at(const copied *c, uintptr_t at, frame_t *room)
+static uint8_t room[CHUNK_MAX];
+static piece_t pieces[MOST_PIECES];
+static int copied;
+
+static void copy_pieces(const PyThreadState *state)
 {
-    if (c->size >= sizeof *room && at - c->start <= c->size - sizeof *room)
-        return (const frame_t *)(chunk + (at - c->start));
-    return read_memory(room, at, sizeof *room) ? room : NULL;
+    const size_t head = offsetof(_PyStackChunk, data);
+    uintptr_t at = (uintptr_t)state->datastack_chunk;
+    size_t used = (uintptr_t)state->datastack_top - at, filled = 0;
+    for (copied = 0; at && copied < MOST_PIECES;) {
+        if ((at & 7) || used < head || used > CHUNK_MAX - filled ||
+            !read_memory(room + filled, at, used))
+            return;
+        pieces[copied++] = (piece_t){at, used, room + filled};
+        at = (uintptr_t)((const _PyStackChunk *)(room + filled))->previous;
+        filled += (used + 7) & ~(size_t)7;
+        _PyStackChunk next;
+        if (!at || !read_memory(&next, at, head) || next.top > CHUNK_MAX / sizeof(PyObject *))
+            return;
+        used = head + next.top * sizeof(PyObject *);
+    }
+}
+
+static const frame_t *frame_at(uintptr_t at, frame_t *own)
+{
+    for (int i = 0; i < copied; i++) {
+        const piece_t *p = &pieces[i];
+        if (p->size >= sizeof *own && at - p->start <= p->size - sizeof *own)
+            return (const frame_t *)(p->copy + (at - p->start));
+    }
+    return read_memory(own, at, sizeof *own) ? own : NULL;
+}
+
+// ---- the code objects of a stack
+
+#define CODE_HEAD offsetof(PyCodeObject, co_code_adaptive)
+#define PLACES (4 * SONDE_MAX_DEPTH)
+
+static PyCodeObject codes[SONDE_MAX_DEPTH];
+static uintptr_t code_at[SONDE_MAX_DEPTH];
+static uint64_t code_ids[SONDE_MAX_DEPTH];
+static uint32_t n_codes;
+static struct {
+    uint32_t walk, code;
+} places[PLACES];
+static uint32_t walks;
+
+// Its number among those of this stack, -1 if they are too many.
+static int number_of(uintptr_t address)
+{
+    uint32_t place = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 40) % PLACES;
+    while (places[place].walk == walks) {
+        if (code_at[places[place].code] == address)
+            return (int)places[place].code;
+        place = (place + 1) % PLACES;
+    }
+    if (n_codes == SONDE_MAX_DEPTH)
+        return -1;
+    places[place].walk = walks;
+    places[place].code = n_codes;
+    code_at[n_codes] = address;
+    return (int)n_codes++;
+}
+
+static bool read_codes(void)
+{
+    enum { AT_ONCE = 256 }; // the kernel takes 1,024
+    struct iovec local[AT_ONCE], remote[AT_ONCE];
+    for (uint32_t from = 0; from < n_codes; from += AT_ONCE) {
+        uint32_t n = n_codes - from < AT_ONCE ? n_codes - from : AT_ONCE;
+        for (uint32_t i = 0; i < n; i++) {
+            local[i] = (struct iovec){&codes[from + i], CODE_HEAD};
+            remote[i] = (struct iovec){(void *)code_at[from + i], CODE_HEAD};
+        }
+        if (process_vm_readv(target, local, n, remote, n, 0) != (ssize_t)(n * CODE_HEAD))
+            return false;
+        for (uint32_t i = 0; i < n; i++)
+            if ((uintptr_t)Py_TYPE(&codes[from + i]) != code_type)
+                return false;
+    }
+    memset(code_ids, 0, n_codes * sizeof *code_ids);
+    return true;
 }
 
 static uintptr_t top_of(const PyThreadState *state)
@@ -171,52 +253,83 @@ static uint32_t undecodable(sonde_event *event)
     return 0;
 }
 
+typedef struct {
+    uintptr_t instr;
+    int code;
+    bool of_generator;
+} visited_t;
+
+static visited_t visited[2 * SONDE_MAX_DEPTH];
+
+// The frames from the top down, -1 if they cannot be believed.
+static int visit(const PyThreadState *state, bool *cut)
+{
+    int n = 0;
+    uintptr_t at = top_of(state);
+    if (++walks == 0)
+        walks = 1;
+    n_codes = 0;
+    *cut = false;
+    for (int hops = 0; at; hops++) {
+        frame_t own;
+        const frame_t *f;
+        if ((at & 7) || hops > MAX_HOPS || !(f = frame_at(at, &own)) ||
+            (unsigned char)f->owner > FRAME_OWNER_LAST)
+            return -1;
+        at = (uintptr_t)f->previous;
+        if (frame_is_shim(f))
+            continue;
+        uintptr_t address = (uintptr_t)frame_code(f);
+        if (!address || (address & 7))
+            return -1;
+        int code = n < 2 * SONDE_MAX_DEPTH ? number_of(address) : -1;
+        if (code < 0) {
+            *cut = true;
+            break;
+        }
+        visited[n++] =
+            (visited_t){(uintptr_t)frame_instr(f), code, f->owner == FRAME_OWNED_BY_GENERATOR};
+    }
+    return n;
+}
+
 static uint32_t walk(sonde_thread *to, void *where, sonde_event *event)
 {
     static PyThreadState state;
     if (!read_memory(&state, (uintptr_t)where, sizeof state))
         return undecodable(event);
-    uintptr_t at = top_of(&state);
-    copied c = {(uintptr_t)state.datastack_chunk, 0};
-    size_t used = (uintptr_t)state.datastack_top - c.start;
-    if (c.start && used <= CHUNK_MAX && read_memory(chunk, c.start, used))
-        c.size = used;
+    copy_pieces(&state);
     uintptr_t id;
     if (read_word((uintptr_t)state.interp + offsetof(PyInterpreterState, id), &id))
         event->interpreter = (uint32_t)id;
+    bool cut;
+    int n = visit(&state, &cut);
+    if (n < 0 || !read_codes())
+        return undecodable(event);
     uint64_t *out = sonde_stack(to);
     uint32_t depth = 0;
-    for (int hops = 0; at; hops++) {
-        frame_t room;
-        const frame_t *f;
-        if ((at & 7) || hops > MAX_HOPS || !(f = frame_at(&c, at, &room)) ||
-            (unsigned char)f->owner > FRAME_OWNER_LAST)
-            return undecodable(event);
-        at = (uintptr_t)f->previous;
-        if (frame_is_shim(f))
-            continue;
-        static PyCodeObject code;
-        uintptr_t address = (uintptr_t)frame_code(f);
-        if (!address || (address & 7) ||
-            !read_memory(&code, address, offsetof(PyCodeObject, co_code_adaptive)) ||
-            (uintptr_t)Py_TYPE(&code) != code_type)
-            return undecodable(event);
-        Py_ssize_t index = ((intptr_t)frame_instr(f) -
-                            (intptr_t)(address + offsetof(PyCodeObject, co_code_adaptive))) /
+    for (int i = 0; i < n; i++) {
+        const visited_t *v = &visited[i];
+        const PyCodeObject *code = &codes[v->code];
+        Py_ssize_t index = ((intptr_t)v->instr - (intptr_t)(code_at[v->code] + CODE_HEAD)) /
                            (Py_ssize_t)sizeof(_Py_CODEUNIT);
-        if (index < -1 || index > Py_SIZE(&code))
+        if (index < -1 || index > Py_SIZE(code))
             return undecodable(event);
-        if (f->owner != FRAME_OWNED_BY_GENERATOR && index < code._co_firsttraceable)
+        if (!v->of_generator && index < code->_co_firsttraceable)
             continue;
         if (depth == SONDE_MAX_DEPTH) {
-            event->flags |= SONDE_TRUNCATED;
+            cut = true;
             break;
         }
-        uint64_t known = identify(to, address, &code);
-        if (!known)
+        uint64_t *known = &code_ids[v->code];
+        if (!*known && !(*known = identify(to, code_at[v->code], code)))
             return undecodable(event);
-        out[depth++] = known << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
+        out[depth++] = *known << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
     }
+    if (cut)
+        event->flags |= SONDE_TRUNCATED;
+    to->slot->frames += depth;
+    to->slot->visited += depth;
     return depth;
 }
 
@@ -228,7 +341,7 @@ static const void *top(void *where)
     return (void *)top_of(&state);
 }
 
-static const sonde_reader_ops there = {list, cpu, proc, walk, top};
+static const sonde_reader_ops there = {list, cpu, proc, walk, top, NULL};
 
 // Samples process `pid` for the recorder at `path`. `runtime_at` and `code_type_at` are the
 // addresses of _PyRuntime and PyCode_Type in it. 0 or an errno.

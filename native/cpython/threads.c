@@ -4,6 +4,7 @@
 #include "../core/clock.h"
 #include "../core/guard.h"
 #include "frames.h"
+#include "safepoint.h"
 #include "walk.h"
 
 typedef struct {
@@ -62,4 +63,4 @@ static const void *top(void *state)
 #endif
 }
 
-const sonde_reader_ops sonde_threads_here = {list, cpu, "self", walk, top};
+const sonde_reader_ops sonde_threads_here = {list, cpu, "self", walk, top, sonde_safepoint_ask};

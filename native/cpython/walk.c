@@ -4,6 +4,8 @@
 #include "../core/chain.h"
 #include "../core/hot.h"
 #include "../core/spans.h"
+#include "../core/stack.h"
+#include "activations.h"
 #include "awaited.h"
 #include "callee.h"
 #include "describe.h"
@@ -75,9 +77,11 @@ static uint32_t undecodable(sonde_event *event)
     return 0;
 }
 
-// What is known of a code object besides its id: where its first instruction is that can be traced.
-#define FIRST_BITS 8
-#define FIRST_MASK ((1u << FIRST_BITS) - 1)
+// What is known of a code object besides its id: where its first instruction is that can be traced,
+// and whether it is a function's.
+#define ABOUT_BITS 8
+#define IS_FUNCTION 0x80u
+#define FIRST_MASK 0x7fu
 
 // How deep a frame lies: bytes from the bottom of the thread's stack of frames, which is a list of
 // chunks. Generators have their frames elsewhere; one lies where the next frame would.
@@ -118,9 +122,28 @@ static uint64_t depth_of(depth_t *at, const frame_t *f)
     return at->depth;
 }
 
+// What a walk that need not go on may still have to go on for.
+static bool may_end(const sonde_thread *thread, const sonde_event *event)
+{
+    return thread->named && !(sonde_what() & SONDE_WHAT_CHECKED) &&
+           (event->span || !atomic_load_explicit(&sonde_spans_open, memory_order_relaxed));
+}
+
+// Words `from` to `depth` of what was walked are to be the outermost `same` ones of the last stack.
+static void check(sonde_thread *thread, uint32_t from, uint32_t depth, uint32_t same)
+{
+    bool right = depth - from == same;
+    for (uint32_t i = 0; right && i < same; i++)
+        right = sonde_stack(thread)[depth - 1 - i] == thread->told[i];
+    atomic_fetch_add(&sonde.header->walks_checked, 1);
+    if (!right)
+        atomic_fetch_add(&sonde.header->walks_wrong, 1);
+}
+
 // `own`: the frames are the calling thread's, whole and alive. Then a code object that is known is
 // one still (its death is counted), and nothing of it needs to be looked at again: its memory is
-// cold, and a deep stack would wait for each.
+// cold, and a deep stack would wait for each. The walk ends at the first frame that is the same
+// activation as in the thread's last stack: what is below it has not moved.
 static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
                                                            PyThreadState *state, frame_t *f,
                                                            sonde_event *event, bool own,
@@ -133,14 +156,18 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         event->flags |= SONDE_CHAINED;
         lies = depth_begin(state);
     }
+    const bool traces = own && !chained;
+    bool looks = !chained && sonde_walk_begins(thread) && own;
+    uint32_t met = SONDE_NOWHERE, met_at = 0; // the word of the last stack, and of this one
     event->interpreter = (uint32_t)state->interp->id;
     // Was the frame above this one called by C code? Above the top frame there is nothing else.
     bool calls_c = true;
     bool whole = true; // does what was walked so far begin where C code entered the interpreter?
     const frame_t *root = NULL;
     PyCodeObject *code = NULL, *root_code = NULL;
-    bool tells = own && !chained && event->activations;
+    bool tells = traces && event->activations;
     sonde_awaited seen = SONDE_NOTHING_AWAITED;
+    activations_t activations = {.off = tells};
     if (own)
         sonde_known_refresh(thread);
     for (int hops = 0; f; f = f->previous, hops++) {
@@ -149,6 +176,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         whole = frame_is_shim(f) || frame_is_entry(f);
         if (frame_is_shim(f)) {
             calls_c = true;
+            activations_enter(&activations);
             if (tells)
                 sonde_awaited_entry(&seen, thread, f);
             continue;
@@ -156,15 +184,18 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         Py_ssize_t index = -2, first;
         code = frame_code(f);
         const sonde_known *known = sonde_known_place(thread, code);
-        uint64_t id = own && known->key == code ? known->about >> FIRST_BITS : 0;
+        uint64_t id = own && known->key == code ? known->about >> ABOUT_BITS : 0;
+        bool is_function = false;
         if (id) {
             first = (Py_ssize_t)(known->about & FIRST_MASK);
+            is_function = known->about & IS_FUNCTION;
             index = frame_instr(f) - code_start(code);
         }
         if (index < -1 || index > (Py_ssize_t)SONDE_INSTR_MASK - 1) {
             if (!frame_decode(f, &code, &index))
                 return undecodable(event);
             first = code->_co_firsttraceable;
+            is_function = code->co_flags & CO_OPTIMIZED;
         }
         if (own && hops == 0 && !sonde_caller_is_set(state, f))
             return undecodable(event);
@@ -172,8 +203,10 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
             event->span = sonde_span_of(f, code);
         // Not begun: the frame is still being set up, or is a trampoline of the interpreter's own
         // (3.13's inlined __init__), which sys._getframe does not show either.
-        if (index < first && f->owner != FRAME_OWNED_BY_GENERATOR)
+        if (index < first && f->owner != FRAME_OWNED_BY_GENERATOR) {
+            activations_enter(&activations);
             continue;
+        }
         root = f;
         root_code = code;
         if (depth + (chained ? 4 : 2) > SONDE_MAX_DEPTH) {
@@ -184,13 +217,15 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         if (!id) {
             if (!(id = sonde_describe_code(thread, code)))
                 return undecodable(event);
-            if (own && first <= FIRST_MASK)
-                *sonde_known_place(thread, code) =
-                    (sonde_known){code, id << FIRST_BITS | (uint64_t)first};
+            if (own && first <= (Py_ssize_t)FIRST_MASK)
+                *sonde_known_place(thread, code) = (sonde_known){
+                    code, id << ABOUT_BITS | (is_function ? IS_FUNCTION : 0) | (uint64_t)first};
         }
         if (calls_c) {
             uint64_t native = sonde_callee(thread, f, code, id, index);
             if (native) {
+                if (traces)
+                    *sonde_frame_walked(thread, depth) = 0;
                 out[depth++] = native;
                 if (chained)
                     out[depth++] = lying;
@@ -199,7 +234,41 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         calls_c = frame_is_entry(f);
         if (tells)
             sonde_awaited_frame(&seen, thread, f, code, index, depth);
+        if (traces) {
+            uintptr_t marked = 0;
+            if (activation_can_be_told(&activations, f, code, is_function)) {
+                if (!activation_is_marked(f)) {
+                    marked = activation_mark(f);
+                } else {
+                    // A frame that is just being made may still have the mark of the one before it:
+                    // on top only those that are past their first instruction are believed.
+                    marked = SONDE_FRAME_MARKED;
+                    bool begun = hops > 0 || index > first;
+                    if (looks && begun && (met = sonde_frame_find(thread, f)) != SONDE_NOWHERE)
+                        met_at = depth;
+                    looks = looks && !begun;
+                }
+            }
+            activations_pass(&activations, f, hops == 0);
+            *sonde_frame_walked(thread, depth) = (uintptr_t)f | marked;
+        }
         out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
+        if (traces && met != SONDE_NOWHERE) {
+            uint32_t since = depth - 1 - met_at; // words, while it had to go on
+            if (since == 0 && thread->told[met] >> SONDE_INSTR_BITS != id) { // so it was no mark
+                atomic_fetch_add(&sonde.header->walks_wrong, 1);
+                met = SONDE_NOWHERE;
+            } else if (since <= met && depth + met - since + 2 <= SONDE_MAX_DEPTH &&
+                       may_end(thread, event) && (!tells || seen.found)) {
+                uint32_t same = met - since;
+                if (tells)
+                    sonde_awaited_end(&seen, thread, depth + same, event);
+                thread->slot->visited += depth;
+                thread->slot->frames += depth + same;
+                thread->walked = (sonde_walked){.traced = true, .words = depth, .same = same};
+                return depth;
+            }
+        }
         if (chained) {
             out[depth++] = lying;
             // What the thread is called, its outermost frame tells.
@@ -227,6 +296,14 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
             thread->slot->thread_object = sonde_thread_object(thread, root, root_code);
             thread->named = thread->slot->thread_object;
         }
+    }
+    if (traces && !(event->flags & cut)) {
+        bool checked = met != SONDE_NOWHERE && (sonde_what() & SONDE_WHAT_CHECKED);
+        if (checked)
+            check(thread, met_at + 1, depth, met);
+        thread->slot->visited += checked ? met_at + 1 : depth;
+        thread->slot->frames += depth;
+        thread->walked = (sonde_walked){.traced = true, .words = depth};
     }
     return depth;
 }

@@ -73,7 +73,7 @@ static bool ends_like_the_last(sonde_thread *thread, const sonde_java_trace *tra
 {
     if (trace->count <= 0 || !thread->depth)
         return false;
-    uint64_t last = thread->frames[thread->buffer][thread->depth - 1] >> SONDE_INSTR_BITS;
+    uint64_t last = thread->told[0] >> SONDE_INSTR_BITS;
     jmethodID root = trace->frames[trace->count - 1].method;
     return root && sonde_method_known(root) == last;
 }

@@ -64,7 +64,7 @@ static const void *top(void *state)
     return (void *)(uintptr_t)(t->kind == MOVES_WHILE_READ ? atomic_fetch_add(&t->cpu, 1) + 1 : 1);
 }
 
-static const sonde_reader_ops ops = {list, cpu, "self", walk, top};
+static const sonde_reader_ops ops = {list, cpu, "self", walk, top, NULL};
 
 // ---- a session with them
 

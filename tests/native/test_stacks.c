@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include "recorder_side.h"
+#include "stack.h"
 
 #include <string.h>
 
@@ -189,8 +190,107 @@ static void tells_activations_since_the_last_sample_told(void)
     drop_memory(&m);
 }
 
+// A runtime whose frames are numbers: as many calls as a number says lie at the same place.
+typedef struct {
+    uint64_t word;
+    uintptr_t frame;
+    bool marked;
+} activation;
+
+typedef struct {
+    activation at[304]; // outermost first
+    uint32_t depth;
+} runtime;
+
+static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
+{
+    bool looks = sonde_walk_begins(thread);
+    uint32_t depth = 0, same = 0;
+    for (uint32_t i = r->depth; i-- > 0;) {
+        activation *a = &r->at[i];
+        *sonde_frame_walked(thread, depth) = a->frame | SONDE_FRAME_MARKED;
+        sonde_stack(thread)[depth++] = a->word;
+        uint32_t met =
+            looks && a->marked ? sonde_frame_find(thread, (void *)a->frame) : SONDE_NOWHERE;
+        if (met != SONDE_NOWHERE) {
+            CHECK_EQUAL(met, i);
+            same = met;
+            break;
+        }
+        CHECK(!looks || !a->marked); // all that is marked was in the last stack
+        a->marked = true;
+    }
+    *visited += depth;
+    thread->walked = (sonde_walked){.traced = true, .words = depth, .same = same};
+    return depth;
+}
+
+static void call(runtime *r, uint64_t *state)
+{
+    uint32_t pops = (uint32_t)(draw(state) % 4), pushes = (uint32_t)(draw(state) % 4);
+    if (r->depth < 60 && draw(state) % 200) // rarely all the way up
+        pops = 0;
+    r->depth -= pops < r->depth ? pops : r->depth;
+    if (r->depth) // who goes on is at another instruction
+        r->at[r->depth - 1].word = draw(state) % 50;
+    for (; pushes && r->depth < 300; pushes--, r->depth++)
+        r->at[r->depth] = (activation){draw(state) % 3, 8 * (r->depth + 1), false};
+}
+
+// Whatever a walk leaves out, the consumer decodes the whole stack; lost records and stacks of
+// somebody else in between included.
+static void refers_to_what_was_not_walked(void)
+{
+    memory m = begin_session(4, 4096);
+    sonde_thread *thread = sonde_enter();
+    uint32_t index = index_of(thread), visited = 0;
+    static decoded out;
+    static runtime r, told[64];
+    uint64_t state = 17, taken = 0, read = 0, lost = 0, frames = 0;
+    for (int round = 0; round < 40000; round++) {
+        call(&r, &state);
+        if (draw(&state) % 200 == 0)
+            sonde_walk_begins(thread); // one that came to nothing
+        uint32_t depth = walk(thread, &r, &visited);
+        uint64_t *stack = sonde_stack(thread);
+        frames += r.depth;
+        runtime *expected = &told[taken % 64];
+        memcpy(expected, &r, sizeof r);
+        if (draw(&state) % 10 == 0 && depth + thread->walked.same < SONDE_MAX_DEPTH) {
+            // What is called has no frame and is put on top.
+            memmove(stack + 1, stack, depth++ * sizeof *stack);
+            stack[0] = 77;
+            expected->at[expected->depth++].word = 77;
+        }
+        sonde_write_stack(thread, depth, &(sonde_event){.time = (uint64_t)round});
+        if (thread->slot->lost > lost) {
+            lost++;
+            CHECK(!thread->walked.known);
+        } else {
+            CHECK(thread->walked.known);
+            taken++;
+        }
+        uint64_t wanted_by = draw(&state) % 30 == 0 ? draw(&state) % 64 : 0;
+        for (uint64_t n = taken - read == 64 ? 64 : wanted_by; n && read < taken; n--) {
+            const sonde_rec_sample *sample = take(&m, index, &out);
+            CHECK(sample);
+            const runtime *wanted = &told[read++ % 64];
+            CHECK_EQUAL(out.depth, wanted->depth);
+            for (uint32_t i = 0; i < out.depth; i++)
+                CHECK(out.frames[i] == wanted->at[i].word);
+            done(&m, index, sample);
+        }
+    }
+    CHECK(lost > 10 && taken > 20000);
+    CHECK(visited < frames / 3);
+    sonde_leave(thread);
+    sonde_session_stop();
+    drop_memory(&m);
+}
+
 int main(void)
 {
+    RUN(refers_to_what_was_not_walked);
     RUN(writes_stacks_that_decode);
     RUN(writes_only_what_changed);
     RUN(tells_activations_since_the_last_sample_told);

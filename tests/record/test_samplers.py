@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from launching import PATIENCE_S, SONDE, TESTS, Interpreter, Run, clean_environment, must_run
+from launching import (
+    PATIENCE_S,
+    SONDE,
+    TESTS,
+    Interpreter,
+    Run,
+    clean_environment,
+    must_run,
+    sonde,
+)
 from sonde.recording.reader import read
 from truth.bounds import compare
 from truth.stacks import PROGRAMS, Stacks, Trace, impossible, trace
@@ -43,6 +52,51 @@ def test_forced_samplers_tell_the_truth(python: Interpreter, keep: Keep, sampler
     known = _trace_once(python, path.with_suffix(".json"))
     found = impossible(stacks, known, lambda file: file.startswith(str(PROGRAMS)))
     assert len(found) <= MAY_TEAR[sampler] * len(recording.samples), "\n".join(found[:10])
+
+
+# Time stands at the next place where the interpreter looks up: no more than this of any part's
+# share goes to another one. Seen were up to 0.03.
+SAFEPOINT_BIAS = 0.08
+
+
+@pytest.mark.parametrize(
+    ("program", "parts", "caller"), [("calls", "parts", "one"), ("shares", "by_function", "turn")]
+)
+def test_asked_threads_tell_nearly_the_truth(
+    python: Interpreter, keep: Keep, program: str, parts: str, caller: str
+) -> None:
+    options = ("--rate", str(RATE), "--sampler", "safepoint")
+    command = [python.path, PROGRAMS / f"{program}.py", "0.8"]
+    run = must_run(keep(f"safepoint-{program}-{python.version}"), command, *options)
+    recording, quality = run.recording, run.recording.quality
+    assert quality["sampler"] == "safepoint"
+    assert quality["taken"] == len(recording.samples) > 200
+    assert quality["undecodable"] == quality["lost"] == 0
+    stacks = Stacks(recording)
+    weights = recording.samples.weight
+    measured = stacks.split_by_child(caller)
+    truth = run.told[parts]
+    assert not compare(truth, measured, weights, regular=False, unseen=SAFEPOINT_BIAS)
+    if program == "calls":
+        known = _trace_once(python, run.path.with_suffix(".json"))
+        assert not impossible(stacks, known, lambda file: file.startswith(str(PROGRAMS)))
+    told = sonde("report", run.path, "quality").stdout
+    assert "where the interpreter next looked up" in " ".join(told.split())
+
+
+def test_asked_threads_all_answer(python: Interpreter, keep: Keep) -> None:
+    command = [python.path, PROGRAMS / "threads.py", "0.8"]
+    run = must_run(keep("safepoint-threads"), command, "--sampler", "safepoint")
+    recording = run.recording
+    rows = {name: row for row, name in enumerate(recording.threads.name)}
+    cpu = {
+        number: int(recording.samples.weight[recording.samples.thread == rows[f"w-{number}"]].sum())
+        for number in run.told["spent"]
+        if f"w-{number}" in rows
+    }
+    assert cpu.keys() == run.told["spent"].keys()
+    for number, spent in run.told["spent"].items():
+        assert abs(cpu[number] - spent) < 0.15 * spent + 30_000_000, (number, cpu, spent)
 
 
 _traces: dict[str, Trace] = {}

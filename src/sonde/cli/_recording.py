@@ -40,14 +40,15 @@ Stacks = Annotated[
     typer.Option(
         metavar="KIND",
         help="whole, or chained: samples tell a function and its caller only, which is cheaper "
-        "where stacks are deep; the tree is put together from them.",
+        "where stacks are deep; the tree is put together from them. checked: whole, and walks that "
+        "left out what had not moved are made twice and compared.",
     ),
 ]
 Sampler = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="perf, perf-user, reader, cross-core or remote; auto takes the best one.",
+        help="perf, perf-user, reader, cross-core, remote or safepoint; auto takes the best one.",
     ),
 ]
 

@@ -3,7 +3,8 @@
 In order: `perf` (each thread samples itself on a perf signal), `perf-user` (the same, but signals
 come only while the thread is outside the kernel), `reader` (a thread of the agent moves to the
 sampled thread's core), `cross-core` (the same without moving, which may tear), `remote` (the
-recorder reads the target's memory from outside).
+recorder reads the target's memory from outside). Only when asked for: `safepoint` (threads sample
+themselves where the interpreter lets them, which is biased).
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from dataclasses import dataclass, field
 from . import kernel_events, perf, shm
 from .kernel_events import KernelEvent
 
-SAMPLERS = ("perf", "perf-user", "reader", "cross-core", "remote")
+SAMPLERS = ("perf", "perf-user", "reader", "cross-core", "safepoint", "remote")
+_CODES = {"cross-core": shm.SAMPLER_CROSS_CORE, "safepoint": shm.SAMPLER_SAFEPOINT}
 
 
 @dataclass
@@ -39,7 +41,7 @@ class Armed:
     def code(self) -> int:
         if self.sampler.startswith("perf"):
             return shm.SAMPLER_PERF
-        return shm.SAMPLER_CROSS_CORE if self.sampler == "cross-core" else shm.SAMPLER_READER
+        return _CODES.get(self.sampler, shm.SAMPLER_READER)
 
     def close(self) -> None:
         while self.events:

@@ -43,8 +43,10 @@ def _bits(what: Iterable[str]) -> int:
     return sum(_BITS.get(kind, 0) for kind in what)
 
 
-STACKS = ("whole", "chained")
-"""What a sample tells: all calls, or a function and its caller, at which depth."""
+STACKS = ("whole", "chained", "checked")
+"""What a sample tells: all calls, or a function and its caller, at which depth; checked ones are
+whole, and walked twice to see whether what a walk left out was right."""
+_STACKS = {"chained": shm.WHAT_CHAINED, "checked": shm.WHAT_CHECKED}
 
 
 class Conduct:
@@ -55,7 +57,7 @@ class Conduct:
         self._roster = roster
         self._steering = steering
         self.rate: int = config["rate"]
-        self._stacks = shm.WHAT_CHAINED if config.get("stacks") == "chained" else 0
+        self._stacks = _STACKS.get(config.get("stacks", "whole"), 0)
         if config.get("online"):
             self._stacks |= shm.WHAT_ACTIVATIONS
         self._began_with = frozenset(config["what"])

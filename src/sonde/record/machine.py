@@ -31,6 +31,11 @@ class Check:
     advice: str | None = None
 
 
+_SAFEPOINT = Check(
+    "safepoint", True, "needs nothing of the system; only when asked for: --sampler safepoint"
+)
+
+
 @dataclass(frozen=True)
 class Machine:
     facts: dict[str, str | int | None]
@@ -45,7 +50,8 @@ def examine() -> Machine:
         checks += [*_perf_signals(pid), _paranoid(), _hardware(pid)]
         remote = _remote(pid)
         sampler, why = _sampler(pid)
-    checks += [_affinity(), remote, _memory(), _pidfd(), _ptrace(), _seccomp(), _steal()]
+    checks += [_affinity(), _SAFEPOINT, remote]
+    checks += [_memory(), _pidfd(), _ptrace(), _seccomp(), _steal()]
     return Machine(_facts(), checks, sampler, why)
 
 

@@ -20,9 +20,11 @@ SLOT_FREE, SLOT_USED = 0, 1
 WHAT_CPU, WHAT_WAITS, WHAT_LOCKS, WHAT_NO_MORE, WHAT_OBJECTS = 1, 2, 4, 8, 16
 WHAT_CALLS = 32
 WHAT_CHAINED = 128
+WHAT_CHECKED = 256
 WHAT_ACTIVATIONS = 512
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
+SAMPLER_SAFEPOINT = 4
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
 REC_MARK, REC_NOTE, REC_TYPE, REC_OBJECT = 7, 8, 9, 10
@@ -76,6 +78,9 @@ CALLS = struct.Struct("<I")
 CALLS_AT = 208
 CALLS_UNASKED, CALLS_COUNTED, CALLS_NO_TOOL, CALLS_EVALUATED, CALLS_PROFILED = 0, 1, 2, 3, 4
 CALLS_COMPILED, CALLS_FAILED = 5, 6
+# and of walks that were made twice: how many there were, and how many came out otherwise
+WALKS = struct.Struct("<QQ")
+WALKS_AT = 216
 # header, the recorder's orders: what, pad, period_ns
 ORDERS = struct.Struct("<II Q")
 ORDERS_AT = 256
@@ -96,6 +101,9 @@ LOCK_COUNTS_AT = 192
 # and of calls: calls calls_lost windows missed
 SLOT_CALL_COUNTS = struct.Struct("<QQQQ")
 CALL_COUNTS_AT = 208
+# and of stacks: their frames, and those that were looked at for them
+SLOT_FRAMES = struct.Struct("<QQ")
+FRAMES_AT = 240
 WORD = struct.Struct("<Q")
 
 # size kind state flags | time cpu | keep count | interpreter tid | thread_object | span same

@@ -474,7 +474,7 @@ class TargetProcess:
         header = shm.HEADER.unpack_from(self.memory, 0)
         total = [0] * 8
         lock_events = lock_events_lost = 0
-        calls = calls_lost = opened = missed = 0
+        calls = calls_lost = opened = missed = frames = visited = 0
         for index in range(min(header[11], header[2])):
             at = shm.HEADER_SIZE + index * shm.SLOT_SIZE + shm.HEAD_AT
             for i, n in enumerate(shm.SLOT_COUNTS.unpack_from(self.memory, at)):
@@ -489,6 +489,8 @@ class TargetProcess:
             )
             calls, calls_lost = calls + counted[0], calls_lost + counted[1]
             opened, missed = opened + counted[2], missed + counted[3]
+            stood, seen = shm.SLOT_FRAMES.unpack_from(self.memory, at - shm.HEAD_AT + shm.FRAMES_AT)
+            frames, visited = frames + stood, visited + seen
         _, taken, lost, undecodable, truncated, agent_ns, waits, duplicate = total
         return {
             "taken": taken,
@@ -503,6 +505,9 @@ class TargetProcess:
             "waits": waits,
             "duplicate_signals": duplicate,
             "late_signals": header[7],
+            "frames": frames,
+            "frames_visited": visited,
+            **self._checked(),
             "unnamed_code": header[8],
             "faults": header[9],
             "garbled_rings": self.garbled,
@@ -512,6 +517,11 @@ class TargetProcess:
             **self._unwalked(),
             **{f"event_{number}": n for number, n in self.events_told.items()},
         }
+
+    def _checked(self) -> dict[str, int]:
+        """Walks that were made twice, if that was asked for."""
+        checked, wrong = shm.WALKS.unpack_from(self.memory, shm.WALKS_AT)
+        return {"walks_checked": checked, "walks_wrong": wrong} if checked else {}
 
     def _unwalked(self) -> dict[str, int]:
         """Stacks that the runtime itself could not walk, by reason; they are undecodable."""

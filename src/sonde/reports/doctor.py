@@ -22,6 +22,7 @@ _BY = {
     "perf-user": "each thread samples itself, outside the kernel",
     "reader": "a thread of sonde's reads the others' stacks on their own core",
     "cross-core": "a thread of sonde's reads the others' stacks from another core",
+    "safepoint": "threads sample themselves where the interpreter lets them",
     "remote": "the recorder reads the target's memory from outside",
 }
 

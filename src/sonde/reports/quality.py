@@ -32,6 +32,8 @@ def render(result: Quality, out: Console) -> None:
         _fact(out, "Stacks", _chaining(chaining))
     for event in counters.get("events") or ():
         _fact(out, "Events", f"{event['told']:,} told of {event['counted']:,} {event['name']}")
+    if counters.get("frames"):
+        _fact(out, "Stacks", _walks(counters))
     if counters.get("paused_ns"):
         _fact(out, "Paused", f"{duration(counters['paused_ns'])}, which count for no thread")
     if ran:
@@ -92,6 +94,17 @@ def _chaining(told: dict[str, int]) -> str:
         f"{percent(told['one_level'] / samples, 1)} of the samples, three of them in "
         f"{percent(told['three_levels'] / samples, 1)}"
     )
+
+
+def _walks(counters: dict[str, Any]) -> str:
+    frames, visited = counters["frames"], counters.get("frames_visited") or 0
+    said = f"{frames:,} frames, {visited:,} of them looked at; the others had not moved"
+    if counters.get("walks_checked"):
+        said += (
+            f"; {count(counters['walks_checked'], 'walk')} checked, "
+            f"{counters['walks_wrong']:,} wrong"
+        )
+    return said
 
 
 def _sampler(counters: dict[str, Any]) -> str:

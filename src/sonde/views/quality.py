@@ -148,6 +148,15 @@ def _problems(
             if late
             else "run `sonde doctor`: the agent may not fit this interpreter",
         )
+    if counters["sampler"] == "safepoint":
+        yield Problem(
+            "time stands where the interpreter next looked up",
+            "threads sampled themselves at the end of a loop's turn, where a function begins or "
+            "after a call: functions that do neither are charged to what follows them, and lines "
+            "within a loop to its first or last",
+            0.0,
+            "trust functions more than lines, and record with another --sampler where you can",
+        )
     unsampled = counters.get("unsampled_cpu_ns") or 0
     cpu = int(recording.samples.weight[recording.samples.state == RUNNING].sum())
     if unsampled > UNSAMPLED_TOLERATED * cpu:

@@ -1,0 +1,106 @@
+"""Walks that end at a frame of the last one, each made to its end as well and compared."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from accuracy import steady
+from markdown import Section
+from opening import sonde
+from packages import SOURCE, Environment
+from progress import say
+
+RATE = 20_000
+ENOUGH = 1_000_000
+"""Walks that were compared, of all programs and versions together."""
+CUT = 5.0
+DEEP = "deep"
+EVERY_FRAME_FROM = (3, 13)
+# Its frames come and go by every way there is.
+HARD = SOURCE.parent / "tests" / "targets" / "activations.py"
+
+
+@dataclass
+class Walked:
+    checked: int = 0
+    wrong: int = 0
+    frames: int = 0
+    visited: int = 0
+    samples: int = 0
+
+    def add(self, other: Walked) -> None:
+        self.checked += other.checked
+        self.wrong += other.wrong
+        self.frames += other.frames
+        self.visited += other.visited
+        self.samples += other.samples
+
+
+def report(
+    section: Section, envs: list[Environment], names: list[str], seconds: float, scratch: Path
+) -> None:
+    rows, lines, total = [], [], Walked()
+    for env in envs:
+        of_version = Walked()
+        for name in [*names, "activations"]:
+            say(f"walks: {name}, Python {env.version}")
+            command = (
+                [env.python, str(HARD), str(seconds)]
+                if name == "activations"
+                else steady(env, name, seconds)
+            )
+            walked = _record(env, command, scratch / f"{name}.sonde")
+            of_version.add(walked)
+            rows.append(_row(f"{name}, {env.version}", walked))
+            version = tuple(int(part) for part in env.version.split("."))
+            if name == DEEP and version >= EVERY_FRAME_FROM:
+                cut = walked.frames / max(walked.visited, 1)
+                kept = "met" if cut >= CUT else "**missed**"
+                lines.append(
+                    f"frames looked at, depth 200, {env.version}: a {cut:.1f}th of all "
+                    f"(bound: a {CUT:g}th): {kept}"
+                )
+        total.add(of_version)
+    rows.append(_row("**all**", total))
+    section.table(
+        f"Walks made twice, at {RATE:,} Hz",
+        ["program", "samples", "walks compared", "wrong", "frames a sample", "looked at"],
+        rows,
+    )
+    kept = "met" if not total.wrong and total.checked >= ENOUGH else "**missed**"
+    lines.append(
+        f"wrong walks: {total.wrong:,} of {total.checked:,} (bound: none of {ENOUGH:,}): {kept}"
+    )
+    section.bounds(lines)
+
+
+def _row(name: str, walked: Walked) -> list[str]:
+    samples = max(walked.samples, 1)
+    return [
+        name,
+        f"{walked.samples:,}",
+        f"{walked.checked:,}",
+        f"{walked.wrong:,}",
+        f"{walked.frames / samples:.1f}",
+        f"{walked.visited / samples:.1f}",
+    ]
+
+
+def _record(env: Environment, command: list[str], path: Path) -> Walked:
+    subprocess.run(
+        [sonde(), "run", "-o", path, "--what", "cpu", "--rate", str(RATE), "--stacks", "checked",
+         "--", *command],
+        env=env.variables(), check=True, capture_output=True,
+    )  # fmt: skip
+    from sonde.recording.reader import read
+
+    quality = read(str(path)).quality
+    return Walked(
+        quality.get("walks_checked", 0),
+        quality.get("walks_wrong", 0),
+        quality["frames"],
+        quality["frames_visited"],
+        quality["taken"],
+    )

@@ -1,0 +1,57 @@
+"""A walk ends where it meets a frame of the last one: never at a wrong one, and it pays."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run
+from sonde.recording.tables import Recording
+
+Keep = Callable[[str], Path]
+
+RATE = "10000"
+ACTIVATIONS = TARGETS / "activations.py"
+DEEP = TARGETS / "deep_work.py"
+
+
+def test_no_walk_ends_at_a_wrong_frame(python: Interpreter, keep: Keep) -> None:
+    """Recursion, exceptions, generators, coroutines, threads that end, frames made anew."""
+    command = [python.path, ACTIVATIONS, "0.8"]
+    options = ("--rate", RATE, "--stacks", "checked")
+    run = must_run(keep(f"checked-{python.version}"), command, *options)
+    quality = run.recording.quality
+    assert quality["walks_wrong"] == 0
+    assert quality["walks_checked"] > 2000
+    assert quality["frames_visited"] < quality["frames"]
+    alone = subprocess.run(
+        [*map(str, command[:2]), "0.1"],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    # Marks must not be seen by the program.
+    assert run.out == alone.stdout
+
+
+def test_deep_stacks_are_not_walked_again(python: Interpreter, keep: Keep) -> None:
+    run = must_run(keep(f"deep-{python.version}"), [python.path, DEEP, "0.5"], "--rate", RATE)
+    quality = run.recording.quality
+    frames, visited = quality["frames"], quality["frames_visited"]
+    assert frames > 200 * 1000
+    assert frames > 5 * visited
+    depths = np.array(_depths(run.recording))
+    # All but what came before: the part that was not looked at again is there all the same.
+    assert np.count_nonzero(depths >= 201) > 0.9 * len(depths)
+
+
+def _depths(recording: Recording) -> list[int]:
+    depth: list[int] = []  # a context's caller has a row before its own
+    for parent in recording.contexts.parent.tolist():
+        depth.append(depth[parent] + 1 if parent >= 0 else 1)
+    return [depth[context] for context in recording.samples.context.tolist() if context >= 0]
