@@ -2,7 +2,8 @@
 
 #if PY_VERSION_HEX < 0x030C0000
 // Nobody takes or drops a reference to it; should somebody, it lasts.
-PyObject sonde_activation_mark = {_PyObject_EXTRA_INIT PY_SSIZE_T_MAX / 2, &PyBaseObject_Type};
+sonde_object sonde_activation_mark = {
+    {_PyObject_EXTRA_INIT PY_SSIZE_T_MAX / 2, &PyBaseObject_Type}};
 #elif PY_VERSION_HEX < 0x030D0000
-PyObject sonde_activation_mark = PyObject_HEAD_INIT(&PyBaseObject_Type);
+sonde_object sonde_activation_mark = {PyObject_HEAD_INIT(&PyBaseObject_Type)};
 #endif

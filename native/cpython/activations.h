@@ -54,7 +54,10 @@ static inline void activations_pass(activations_t *at, const frame_t *f, bool in
 
 #else
 
-extern PyObject sonde_activation_mark;
+typedef struct {
+    PyObject object;
+} sonde_object;
+extern sonde_object sonde_activation_mark;
 
 static inline bool activation_can_be_told(const activations_t *at, const frame_t *f,
                                           const PyCodeObject *code, bool is_function)
@@ -68,12 +71,12 @@ static inline bool activation_can_be_told(const activations_t *at, const frame_t
 
 static inline bool activation_is_marked(const frame_t *f)
 {
-    return f->localsplus[f->stacktop] == &sonde_activation_mark;
+    return f->localsplus[f->stacktop] == &sonde_activation_mark.object;
 }
 
 static inline bool activation_mark(frame_t *f)
 {
-    f->localsplus[f->stacktop] = &sonde_activation_mark;
+    f->localsplus[f->stacktop] = &sonde_activation_mark.object;
     return true;
 }
 
