@@ -46,8 +46,10 @@ def test_deep_stacks_are_not_walked_again(python: Interpreter, keep: Keep) -> No
     assert frames > 200 * 1000
     assert frames > 5 * visited
     depths = np.array(_depths(run.recording))
-    # All but what came before: the part that was not looked at again is there all the same.
-    assert np.count_nonzero(depths >= 201) > 0.9 * len(depths)
+    # The interpreter starts and ends up there; but for that, what was not looked at again is there
+    # all the same.
+    assert np.count_nonzero(depths >= 201) > 0.75 * len(depths)
+    assert np.count_nonzero((depths > 110) & (depths < 190)) < 20  # on the way down
 
 
 def _depths(recording: Recording) -> list[int]:
