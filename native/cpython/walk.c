@@ -167,7 +167,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     PyCodeObject *code = NULL, *root_code = NULL;
     bool tells = traces && event->activations;
     sonde_awaited seen = SONDE_NOTHING_AWAITED;
-    activations_t activations = {.off = tells};
+    // Also where this walk is none of those: they would find the marks of others in their places.
+    activations_t activations = {.off = sonde_what() & SONDE_WHAT_ACTIVATIONS};
     if (own)
         sonde_known_refresh(thread);
     for (int hops = 0; f; f = f->previous, hops++) {
