@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats
 
 from fleet.conftest import HOSTS, Fleet
 from fleet.recorded import added, answered, asked
 from sonde.fleet.report import VIEWS
+from sonde.fleet.slower import LEVEL, Measured, verdicts
 from synthetic import MS, Maker
 
 
@@ -119,6 +122,40 @@ def test_significance_by_hand(tmp_path: Path) -> None:
         "--base", "version=1", "--new", "version=2",
     )  # fmt: skip
     assert all(row["p"] is None and not row["significant"] for row in few["rows"])
+
+
+def processes(random: np.random.Generator, shares: Any, count: int) -> Measured:
+    """A group whose processes differ a little, each known by some thousand samples."""
+    sums: dict[int, tuple[float, float]] = {}
+    taken = random.integers(1000, 3000, count)
+    for samples in taken:
+        own = shares * np.exp(random.normal(0, 0.05, len(shares)))
+        for function, share in enumerate(random.multinomial(samples, own / own.sum()) / samples):
+            one, squares = sums.get(function, (0.0, 0.0))
+            sums[function] = (one + share, squares + share * share)
+    return Measured(sums, count, int(taken.sum()), float(np.mean(1 / taken)))
+
+
+def test_how_often_slower_is_wrong_and_right() -> None:
+    random = np.random.default_rng(1)
+    shares = random.pareto(1, 25)
+    shares /= shares.sum()
+    changed = int(np.argsort(shares)[-4])
+    after = shares.copy()
+    after[changed] *= 1.5
+    after /= after.sum()
+    wrong = right = 0
+    for _ in range(100):
+        base, same, new = (processes(random, of, 8) for of in (shares, shares, after))
+        wrong += any(one.adjusted <= LEVEL for one in verdicts(base, same) if one.adjusted)
+        right += any(
+            one.adjusted <= LEVEL and one.function == changed and one.new.mean > one.base.mean
+            for one in verdicts(base, new)
+            if one.adjusted is not None
+        )
+    # One in twenty may be wrong, and in a hundred comparisons that scatters.
+    assert wrong <= 11
+    assert right >= 80
 
 
 def test_who_blocks_the_fleet(fleet: Fleet) -> None:

@@ -73,8 +73,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             )
             for _ in range(2)
         ]  # fmt: skip
-        _wait(lambda: _alive(page) == 2)
         yield address
+        assert _alive(page) == 2
     finally:
         for process in reversed(processes):
             process.terminate()
@@ -106,7 +106,11 @@ def loopback(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     (folder / "spark-defaults.conf").write_text(
         f"spark.driver.extraJavaOptions {BRIEF}\n"
         f"spark.executor.extraJavaOptions {BRIEF}\n"
+        # Nor to think about what takes a moment: plans are made once, and not compiled.
         "spark.sql.codegen.wholeStage false\n"
+        "spark.sql.codegen.factoryMode NO_CODEGEN\n"
+        "spark.sql.adaptive.enabled false\n"
+        "spark.sql.shuffle.partitions 2\n"
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
@@ -116,6 +120,7 @@ def loopback(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def engines(cluster: str, loopback: None) -> Iterator[tuple[Engine, Engine]]:
+    """The driver starts while the workers do."""
     with engine("duckdb") as duckdb, engine(cluster) as spark:
         yield duckdb, spark
 
@@ -124,22 +129,23 @@ EVERYTHING = Question()
 SOME = Question(
     where=tuple(conditions(["version=1", "host!=a", "team=gr*"])), thread="server-1", time="wall"
 )
-# A job on a cluster takes its time: each view is asked once, of everything or of some.
-VIEWS: list[tuple[str, Question, dict[str, Any]]] = [
-    ("flat", EVERYTHING, {}),
-    ("flat", SOME, {}),
-    ("tree", SOME, {"merge_lines": True}),
-    ("lines", EVERYTHING, {}),
-    ("locks", EVERYTHING, {}),
-    ("locks", SOME, {"by": "owner_thread,waiter_function"}),
-    ("threads", EVERYTHING, {}),
-    ("calls", EVERYTHING, {}),
-    ("blockers", EVERYTHING, {}),
-    ("outliers", EVERYTHING, {"by": "host"}),
-    ("heat", replace(EVERYTHING, time="wall"), {"by": "team"}),
-    ("recordings", SOME, {}),
-    ("diff", EVERYTHING, {"base": conditions(["version=1"]), "new": conditions(["version=2"])}),
-    ("slower", EVERYTHING, {"base": conditions(["version=1"]), "new": conditions(["version=2"])}),
+VERSIONS = {"base": conditions(["version=1"]), "new": conditions(["version=2"])}
+# A job on a cluster takes its time: each view is asked once, of everything, of some, or of a range
+# of time; locks, which have most to say, twice.
+VIEWS: list[tuple[str, Question, bool, dict[str, Any]]] = [
+    ("flat", SOME, False, {}),
+    ("tree", EVERYTHING, True, {"merge_lines": True}),
+    ("lines", EVERYTHING, False, {}),
+    ("locks", EVERYTHING, False, {}),
+    ("locks", SOME, True, {"by": "owner_thread,waiter_function"}),
+    ("threads", EVERYTHING, True, {}),
+    ("calls", EVERYTHING, False, {}),
+    ("blockers", EVERYTHING, False, {}),
+    ("outliers", EVERYTHING, False, {"by": "host"}),
+    ("heat", replace(EVERYTHING, time="wall"), True, {"by": "team"}),
+    ("recordings", SOME, False, {}),
+    ("diff", EVERYTHING, False, VERSIONS),
+    ("slower", EVERYTHING, False, VERSIONS),
 ]
 
 
@@ -164,33 +170,28 @@ def close(one: Any, other: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("view", "question", "options"), VIEWS, ids=[f"{i}-{one[0]}" for i, one in enumerate(VIEWS)]
+    ("view", "question", "ranged", "options"),
+    VIEWS,
+    ids=[f"{i}-{one[0]}" for i, one in enumerate(VIEWS)],
 )
 def test_both_agree(
     fleet: Fleet,
     engines: tuple[Engine, Engine],
     view: str,
     question: Question,
+    ranged: bool,
     options: dict[str, Any],
 ) -> None:
     location = located(str(fleet.store))
+    if ranged:
+        rows = answer(location, engines[0], "recordings", EVERYTHING)[0].rows
+        question = replace(
+            question,
+            start_ns=rows[-1]["start_ns"] + 50_000_000,
+            end_ns=rows[0]["start_ns"] + 150_000_000,
+        )
     duckdb, spark = (
         answer(location, one, view, question, **options)[0].to_json() for one in engines
     )
     close(duckdb, spark)
     assert duckdb.get("rows") or duckdb.get("nodes") or duckdb.get("edges")
-
-
-def test_both_agree_on_a_range_of_time(fleet: Fleet, engines: tuple[Engine, Engine]) -> None:
-    location = located(str(fleet.store))
-    rows = answer(location, engines[0], "recordings", Question())[0].rows
-    question = Question(
-        start_ns=rows[-1]["start_ns"] + 50_000_000, end_ns=rows[0]["start_ns"] + 150_000_000
-    )
-    for view in ("locks", "threads"):
-        options = {"by": "kind"} if view == "locks" else {}
-        duckdb, spark = (
-            answer(location, one, view, question, **options)[0].to_json() for one in engines
-        )
-        close(duckdb, spark)
-        assert duckdb["rows"]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sonde.fleet.parts import Part
 
 DUCKDB = "duckdb"
+PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 class Engine(Protocol):
@@ -66,12 +67,14 @@ class Spark:
         for name, value in {
             "spark.ui.enabled": "false",
             "spark.sql.session.timeZone": "UTC",
-            # Sums of a store are small; hundreds of tasks for them are not.
-            "spark.sql.shuffle.partitions": "8",
             "spark.sql.execution.arrow.pyspark.enabled": "true",
         }.items():
             builder = builder.config(name, value)
         self._session = builder.getOrCreate()
+        # Sums of a store are small; the hundreds of tasks that Spark has for them, unless told,
+        # are not.
+        if self._session.conf.get(PARTITIONS) == "200":
+            self._session.conf.set(PARTITIONS, "8")
         self._connection = ibis.pyspark.connect(self._session)
         self._views: dict[tuple[str, ...], str] = {}
 

@@ -31,6 +31,7 @@ from sonde.views.waiting import explained
 
 if TYPE_CHECKING:
     from sonde.fleet.labels import Labels
+    from sonde.model.contention import Contentions
     from sonde.model.context_tree import Ints
     from sonde.recording.tables import Recording
 
@@ -204,8 +205,10 @@ def _blames(
 ) -> dict[str, Any]:
     """Every wait, cut into the parts that each owner is to blame for."""
     everything = contended(recording)
+    wait = _as_they_lie(everything.found)
     blocks = [
-        _block(everything, part, number, base, context, hashes) for part in blames(everything.found)
+        _block(everything, part, wait, number, base, context, hashes)
+        for part in blames(everything.found)
     ]
     names = TABLES["blames"].names
     if not blocks:
@@ -213,8 +216,24 @@ def _blames(
     return {name: pa.concat_arrays([block[name] for block in blocks]) for name in names}
 
 
+def _as_they_lie(found: Contentions) -> Ints:
+    """By contention the number of its wait, in the order in which the rows will lie: what one
+    differs by from the one before then takes no room."""
+    order = np.lexsort((found.start, found.thread))
+    waits, first = np.unique(found.wait[order], return_index=True)
+    rank = np.empty(len(waits), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(waits))
+    return np.asarray(rank[np.searchsorted(waits, found.wait)], dtype=np.int64)
+
+
 def _block(
-    everything: Contended, part: Any, number: int, base: int, context: Ints, hashes: Ints
+    everything: Contended,
+    part: Any,
+    wait: Ints,
+    number: int,
+    base: int,
+    context: Ints,
+    hashes: Ints,
 ) -> dict[str, Any]:
     found = everything.found
     thread, at = found.thread[part.contention], found.context[part.contention]
@@ -230,7 +249,7 @@ def _block(
     told = np.append(hashes, NONE)
     order = np.lexsort((part.start, thread))
     columns = {
-        "wait": numbered(number, found.wait[part.contention]),
+        "wait": numbered(number, wait[part.contention]),
         "thread": numbered(number, thread),
         "start": base + part.start,
         "ns": part.ns,
