@@ -15,7 +15,7 @@ CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-calm demo pictures bench wheel clean
+.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-calm demo pictures bench evaluate wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ $(VENV)/test-ready: $(VENV)/ready
 
 bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py
+
+evaluate: build page $(VENV)/bench-ready ## docs/evaluation.md anew, all of it (hours; goes on where it was broken off)
+	$(BIN)/python benchmarks/run.py --whole $(EVALUATE)
 
 $(VENV)/bench-ready: $(VENV)/ready
 	$(PYTHON) scripts/dev.py fleet bench

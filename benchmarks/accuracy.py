@@ -6,9 +6,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import kept
 import peers
 import stacks
 from edges import Stack, Truth, Verdict
@@ -91,6 +92,20 @@ def of_peer(
     return Outcome(tried, result.failed, tried / result.seconds, truth.check(found))
 
 
+def _outcome(
+    profiler: str,
+    env: Environment,
+    tools: peers.Tools,
+    program: str,
+    rate: int,
+    seconds: float,
+    scratch: Path,
+) -> Outcome:
+    if profiler == "sonde":
+        return of_sonde(env, program, rate, seconds, scratch)
+    return of_peer(profiler, env, tools, program, rate, seconds, scratch)
+
+
 def report(
     section: Section,
     envs: dict[str, Environment],
@@ -110,10 +125,14 @@ def report(
             outcomes = {}
             for program in programs:
                 try:
-                    if profiler == "sonde":
-                        outcome = of_sonde(env, program, rate, seconds, scratch)
-                    else:
-                        outcome = of_peer(profiler, env, tools, program, rate, seconds, scratch)
+                    answer = kept.result(
+                        "accuracy", env.version, profiler, program, f"{rate}Hz",
+                        measure=lambda profiler=profiler, env=env, program=program, rate=rate: (
+                            asdict(_outcome(profiler, env, tools, program, rate, seconds, scratch))
+                        ),
+                        seconds=seconds,
+                    )  # fmt: skip
+                    outcome = Outcome(**{**answer, "verdict": Verdict(**answer["verdict"])})
                 except (RuntimeError, subprocess.CalledProcessError) as error:
                     say(f"  left out: {error}")
                     continue

@@ -1,123 +1,138 @@
-"""Counted calls: what windows cost, and how much of the true call graph they find."""
+"""Counted calls: what windows cost, and how much of the true call graph they find.
+
+After Arnold and Grove's Tables 2 and 3. Their base is a window of one call, which is what a timer
+finds; beside it stands what samples of time find.
+"""
 
 from __future__ import annotations
 
-import itertools
-import json
-import os
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import overhead
+from call_graphs import TICKS, compared
 from markdown import Section, measured_verdict, percent
 from overhead import Plan, run_worker
 from packages import Environment
 from paired import Column, Figure, median, rounds_of, timer_overhead
 from progress import say
 
-HERE = Path(__file__).resolve().parent
-COUNTER = HERE.parent / "tests" / "truth" / "programs" / "count_calls.py"
-TICKS = 100
 OVERHEAD_BOUND = 0.005
 OVERLAP_BOUNDS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.90}
 MEAN_OVERLAP_BOUND = 0.90
-# Programs in one thread, whose rounds are all alike.
-PROGRAMS = (
-    "richards", "deltablue", "raytrace", "go", "json", "nbody", "chaos", "hexiom", "deepcopy",
-    "sqlglot", "django_template", "deep",
-)  # fmt: skip
+BASE = {"stride": 1, "samples": 1}
 STRIDES = (1, 3, 7, 15)
-SAMPLES = (1, 8, 16, 32, 64)
-
-Edge = tuple[str, int, str]
-Shares = dict[Edge, float]
+SAMPLES = (1, 4, 16, 32, 64)
 
 
 def of_programs(
-    section: Section, env: Environment, names: list[str], plan: Plan, seconds: float, scratch: Path
+    section: Section,
+    env: Environment,
+    names: Sequence[str],
+    plan: Plan,
+    seconds: float,
+    scratch: Path,
+    bounds: bool = True,
 ) -> None:
-    """Overhead at the usual windows, and overlap with all calls, by program."""
+    """Table 3: overhead and overlap by program, of windows and of what a timer alone finds."""
     rows = []
     costs: list[Column] = []
-    overlaps: dict[str, float] = {}
-    for name in names:
-        if not env.runs(name):
-            continue
+    found: dict[str, dict[str, Any]] = {}
+    bases: dict[str, float] = {}
+    for name in filter(env.runs, names):
         try:
             cost = _cost(env, name, plan)
-            found, windows = overlap(env, name, seconds, scratch)
+            answer = compared(env, name, seconds, scratch)
+            base = compared(env, name, seconds, scratch, **BASE)
         except (RuntimeError, subprocess.CalledProcessError) as error:
             say(f"  left out: {error}")
             continue
         costs.append(cost)
-        overlaps[name] = found
-        rows.append([name, percent(median(cost)), f"{100 * found:.1f} %", f"{windows:,}"])
-    head = ["program", "overhead, CPU", "overlap", "windows"]
-    section.table(f"{TICKS} windows a second, Python {env.version}", head, rows)
+        found[name], bases[name] = answer, base["overlap"]
+        rows.append(
+            [name, percent(median(cost)), _part(answer["timer"]), _part(base["overlap"]),
+             _part(answer["overlap"]), _part(answer["coverage"]), f"{answer['correlation']:.3f}",
+             f"{answer['windows']:,}"]
+        )  # fmt: skip
     if not costs:
         return
+    keys = ("timer", "overlap", "coverage", "correlation")
+    means = {key: float(np.mean([answer[key] for answer in found.values()])) for key in keys}
     middle = _middle(costs)
+    rows.append(
+        ["**median / means**", percent(middle), _part(means["timer"]),
+         _part(float(np.mean(list(bases.values())))), _part(means["overlap"]),
+         _part(means["coverage"]), f"{means['correlation']:.3f}", ""]
+    )  # fmt: skip
+    head = ["program", "overhead, CPU", "overlap, samples of time", "overlap, windows of one call",
+            "overlap, windows", "hot-edge coverage", "correlation", "windows"]  # fmt: skip
+    section.table(f"{TICKS} windows a second, Python {env.version}", head, rows)
+    section.figure(
+        "bars", f"calls-programs-{env.version}",
+        f"Overlap with all calls: samples of time, windows of one call, windows, {env.version}",
+        {"values": {"samples of time": [100 * answer["timer"] for answer in found.values()],
+                    "windows of one call": [100 * bases[name] for name in found],
+                    "windows": [100 * answer["overlap"] for answer in found.values()]},
+         "groups": list(found), "label": "overlap with all calls, %"},
+    )  # fmt: skip
+    if not bounds:
+        return
     lines = [
         measured_verdict(
-            "overhead, median of the programs", middle.times(100), 100 * OVERHEAD_BOUND, "%",
-            percent(middle),
+            "overhead of counting calls, median of the programs", middle.times(100),
+            100 * OVERHEAD_BOUND, "%", percent(middle),
         )
     ]  # fmt: skip
     lines += [
-        _at_least(f"overlap on {name}", overlaps[name], bound)
+        _at_least(f"overlap on {name}", found[name]["overlap"], bound)
         for name, bound in OVERLAP_BOUNDS.items()
-        if name in overlaps
+        if name in found
     ]
-    mean = sum(overlaps.values()) / len(overlaps)
-    lines.append(_at_least(f"mean overlap of {len(overlaps)} programs", mean, MEAN_OVERLAP_BOUND))
+    told = f"counted calls, mean overlap of {len(found)} programs"
+    lines.append(_at_least(told, means["overlap"], MEAN_OVERLAP_BOUND))
     section.bounds(lines)
 
 
-def of_versions(
+def of_parameters(
     section: Section,
-    envs: list[Environment],
-    names: list[str],
+    env: Environment,
+    names: Sequence[str],
     plan: Plan,
     seconds: float,
     scratch: Path,
 ) -> None:
-    rows = []
-    for env in envs:
-        costs, overlaps = [], []
-        for name in names:
-            try:
-                costs.append(_cost(env, name, plan))
-                overlaps.append(overlap(env, name, seconds, scratch)[0])
-            except (RuntimeError, subprocess.CalledProcessError) as error:
-                say(f"  left out: {error}")
-        if costs:
-            cells = [f"{100 * found:.1f} %" for found in overlaps]
-            rows.append([env.version, percent(_middle(costs)), *cells])
-    head = ["Python", "overhead, CPU", *[f"overlap, {name}" for name in names]]
-    section.table("On each version", head, rows)
-
-
-def of_parameters(
-    section: Section, env: Environment, names: list[str], plan: Plan, seconds: float, scratch: Path
-) -> None:
-    """Overhead / accuracy by stride and samples, as in Arnold & Grove's Table 2."""
-    rows = []
-    for samples in SAMPLES:
+    """Table 2: overhead / overlap by stride and samples."""
+    rows, lines = [], {}
+    names = list(filter(env.runs, names))
+    for stride in STRIDES:
+        lines[f"stride {stride}"] = [0.0] * len(SAMPLES)
+    for place, samples in enumerate(SAMPLES):
         row = [f"{samples}"]
         for stride in STRIDES:
             chosen = {"stride": stride, "samples": samples}
-            costs = [_cost(env, name, plan, **chosen) for name in names]
-            found = [overlap(env, name, seconds, scratch, **chosen)[0] for name in names]
-            row.append(
-                f"{100 * _middle(costs).value:.2f} % / {100 * sum(found) / len(found):.0f} %"
-            )
+            costs, found = [], []
+            for name in names:
+                try:
+                    costs.append(_cost(env, name, plan, **chosen))
+                    found.append(compared(env, name, seconds, scratch, **chosen)["overlap"])
+                except (RuntimeError, subprocess.CalledProcessError) as error:
+                    say(f"  left out: {error}")
+            mean = 100 * float(np.mean(found)) if found else 0.0
+            row.append(f"{100 * _middle(costs).value:.2f} % / {mean:.0f} %" if costs else "–")
+            lines[f"stride {stride}"][place] = mean
         rows.append(row)
     head = ["samples", *[f"stride {stride}" for stride in STRIDES]]
-    section.table(f"Overhead / overlap ({', '.join(names)}), Python {env.version}", head, rows)
+    title = f"Overhead / overlap, {len(names)} programs, Python {env.version}"
+    section.table(title, head, rows)
+    section.figure(
+        "lines", f"calls-parameters-{env.version}",
+        f"Overlap with all calls by samples in a window and stride, {env.version}",
+        {"x": list(SAMPLES), "values": lines, "across": "samples in a window", "log": True,
+         "label": "overlap with all calls, %"},
+    )  # fmt: skip
 
 
 def _cost(env: Environment, name: str, plan: Plan, **calls: int) -> Column:
@@ -127,89 +142,17 @@ def _cost(env: Environment, name: str, plan: Plan, **calls: int) -> Column:
     return timer_overhead(rounds, rounds.cpu, "sonde")
 
 
-def _middle(costs: list[Column]) -> Figure:
+def _middle(costs: Sequence[Column]) -> Figure:
     """The median of the programs' medians, and that of their intervals' ends."""
     figures = [median(cost) for cost in costs]
     ends = ([f.value for f in figures], [f.low for f in figures], [f.high for f in figures])
     return Figure(*(float(np.median(end)) for end in ends))
 
 
+def _part(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
 def _at_least(what: str, value: float, bound: float) -> str:
     word = "met" if value >= bound else "**missed**"
     return f"{what}: {100 * value:.1f} % (bound {100 * bound:g} %): {word}"
-
-
-# ---- overlap
-
-
-def overlap(
-    env: Environment, name: str, seconds: float, scratch: Path, **calls: int
-) -> tuple[float, int]:
-    """Of the edges found in windows with those of an exhaustive count, and the windows it took."""
-    say(f"calls: overlap, {name}, Python {env.version} {calls or ''}")
-    true = _all(env, name, scratch)
-    recording = scratch / "calls.sonde"
-    options = [f"--{key}={value}" for key, value in calls.items()]
-    sonde = [str(Path(sys.executable).parent / "sonde"), "run", "-o", str(recording)]
-    command = [*sonde, "--what", "calls", "--ticks", str(TICKS), *options, "--"]
-    command += [env.python, str(HERE / "steady.py"), name, str(seconds)]
-    done = subprocess.run(command, env=env.variables(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError((done.stderr.strip().splitlines() or ["no word"])[-1])
-    found, windows = _counted(recording)
-    return sum(min(share, found.get(edge, 0.0)) for edge, share in true.items()), windows
-
-
-def _all(env: Environment, name: str, scratch: Path) -> Shares:
-    out = scratch / f"calls-{env.version}-{name}.json"
-    if not out.exists():
-        command = [env.python, str(COUNTER), str(out), str(HERE / "steady.py"), name, "0.0001"]
-        variables = {**env.variables(), "COUNT_SINCE": "rounds"}
-        variables["PYTHONPATH"] = os.pathsep.join(
-            [str(HERE), *filter(None, [variables.get("PYTHONPATH")])]
-        )
-        subprocess.run(command, env=variables, check=True, capture_output=True)
-    told: list[Any] = json.loads(out.read_text())
-    counted: dict[Edge, float] = {}
-    for (caller, file), line, (callee, _), number in told:
-        if not file.endswith("/steady.py"):
-            edge = (caller, line, callee.rpartition(".")[2])
-            counted[edge] = counted.get(edge, 0) + number
-    return _shares(counted)
-
-
-def _counted(path: Path) -> tuple[Shares, int]:
-    """What C code calls counts for who called that, as in the exhaustive count."""
-    from sonde.recording.reader import read
-    from sonde.views.calls import calls
-
-    counted: dict[Edge, float] = {}
-    view = calls(read(path), by="context")
-    for call in view.edges:
-        *callers, callee = call.chain or [{}]
-        inside = list(itertools.dropwhile(lambda frame: frame["name"] != "rounds", callers))
-        while inside and inside[-1]["file"] == "<built-in>":
-            inside.pop()
-        if len(inside) > 1:
-            edge = (inside[-1]["name"], inside[-1]["line"], callee["name"].rpartition(".")[2])
-            counted[edge] = counted.get(edge, 0) + call.weight
-    return _shares(counted), view.windows
-
-
-def _shares(counted: dict[Edge, float]) -> Shares:
-    total = sum(counted.values())
-    return {edge: number / total for edge, number in counted.items()}
-
-
-def report(
-    section: Section,
-    env: Environment,
-    envs: list[Environment],
-    names: list[str],
-    quick: bool,
-    scratch: Path,
-) -> None:
-    of_programs(section, env, names, Plan(3 if quick else 20), 2 if quick else 10, scratch)
-    if not quick:
-        few = [name for name in overhead.PEER_PROGRAMS if name in PROGRAMS][:3]
-        of_versions(section, envs, few, Plan(8), 5, scratch)

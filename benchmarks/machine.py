@@ -8,6 +8,8 @@ import platform
 import subprocess
 from pathlib import Path
 
+import source_state
+
 
 def describe(pythons: dict[str, str]) -> str:
     """A paragraph for the head of the evaluation."""
@@ -22,7 +24,7 @@ def describe(pythons: dict[str, str]) -> str:
         f"perf_event_paranoid {_read('/proc/sys/kernel/perf_event_paranoid')}",
     ]
     versions = ", ".join(filter(None, (_version(python) for python in pythons.values())))
-    return f"Measured {today} on {'; '.join(parts)}. CPython {versions}."
+    return f"Measured {today} at {source_state.commit()} on {'; '.join(parts)}. CPython {versions}."
 
 
 def _cpu(field: str) -> str:

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from paired import Figure
+
+
+@dataclass
+class Picture:
+    """One of plots.py, of these figures."""
+
+    kind: str
+    name: str
+    data: dict[str, Any]
 
 
 @dataclass
@@ -14,6 +24,15 @@ class Section:
 
     name: str
     parts: list[str] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+
+    @classmethod
+    def of_json(cls, told: dict[str, Any]) -> Section:
+        pictures = [Picture(**picture) for picture in told["pictures"]]
+        return cls(told["name"], told["parts"], pictures)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
     def say(self, text: str) -> None:
         self.parts.append(text)
@@ -21,6 +40,10 @@ class Section:
     def table(self, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         self.parts.append(f"**{title}**")
         self.parts.append(table(head, rows))
+
+    def figure(self, kind: str, name: str, words: str, data: dict[str, Any]) -> None:
+        self.pictures.append(Picture(kind, f"evaluation-{name}", data))
+        self.parts.append(f"![{words}](images/evaluation-{name}.svg)")
 
     def bounds(self, lines: Sequence[str]) -> None:
         self.parts.append("\n".join(f"- {line}" for line in lines))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import kept
 import peers
 import programs
 from markdown import Section, measured_verdict, micro, percent
@@ -69,6 +70,15 @@ def run_worker(
         "recorder": sys.executable,
         **more,
     }
+    own = {key: value for key, value in job.items() if key not in ("source", "recorder", "tools")}
+    answer: dict[str, Any] = kept.result(
+        "slices", env.version, program, f"{rate}Hz", *conditions,
+        measure=lambda: _answered(env, job), **own,
+    )  # fmt: skip
+    return answer
+
+
+def _answered(env: Environment, job: dict[str, Any]) -> Any:
     done = subprocess.run(
         [env.python, str(HERE / "worker.py"), json.dumps(job)],
         env=env.variables(),
@@ -79,8 +89,7 @@ def run_worker(
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise RuntimeError(lines[-1])
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    return json.loads(done.stdout)
 
 
 @dataclass

@@ -106,6 +106,28 @@ def _deepcopy() -> Work:
     return lambda: module.benchmark(10)
 
 
+def _nqueens() -> Work:
+    module = _module("nqueens")
+    return lambda: module.bench_n_queens(6)
+
+
+def _spectral_norm() -> Work:
+    module = _module("spectral_norm")
+    module.DEFAULT_N = 14
+    return lambda: module.bench_spectral_norm(1)
+
+
+def _logging() -> Work:
+    module = _module("logging")
+    stream = module.io.StringIO()
+    handler = module.logging.StreamHandler(stream=stream)
+    logger = module.logging.getLogger("measured")
+    logger.propagate = False
+    logger.addHandler(handler)
+    logger.setLevel(module.logging.WARNING)
+    return lambda: module.bench_simple_output(20, logger, stream)
+
+
 class _Catch:
     """Takes the place of pyperf's runner: keeps what it would have timed."""
 
@@ -205,6 +227,12 @@ def _handoff() -> Work:
     return lambda: crowd.all(1_000)
 
 
+# Every program of pyperformance's that is here, all in one thread and with rounds that are alike.
+PYPERFORMANCE = (
+    "richards", "deltablue", "raytrace", "go", "json", "nbody", "chaos", "hexiom", "deepcopy",
+    "sqlglot", "django_template", "nqueens", "spectral_norm", "logging",
+)  # fmt: skip
+
 PROGRAMS: dict[str, Callable[[], Work]] = {
     "richards": _richards,
     "deltablue": _deltablue,
@@ -217,6 +245,9 @@ PROGRAMS: dict[str, Callable[[], Work]] = {
     "deepcopy": _deepcopy,
     "sqlglot": _sqlglot,
     "django_template": _django,
+    "nqueens": _nqueens,
+    "spectral_norm": _spectral_norm,
+    "logging": _logging,
     "deep": _deep,
     "threads": _threads,
     "handoff": _handoff,

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """What sonde costs and how right it is, measured beside other profilers on this machine.
 
-    benchmarks/run.py                   everything, about 20 minutes; wants a quiet machine
-    benchmarks/run.py --quick           the same with few programs and short runs, under 3 minutes
+    benchmarks/run.py                   the usual parts; wants a quiet machine
+    benchmarks/run.py --quick           the same with few programs and short runs
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks counting open disk
                                         recorder page attach top cycles hotspot hotspot-locks
-                                        continuous fleet slower calls chained partial walks
-                                        calls-table
+                                        continuous fleet slower calls chained partial walks; for
+                                        hours: calls-versions calls-table agreement truth intervals
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
+    benchmarks/run.py --whole           `make evaluate`: every part, written into the page. What is
+                                        measured is kept under build/, and the same call goes on
+                                        from there after it was broken off
 
 Prints Markdown tables. The method of each part is told in docs/evaluation.md.
 """
@@ -18,10 +21,13 @@ import argparse
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import accuracy
+import agreement
 import attach
 import calls
 import chained
@@ -33,6 +39,8 @@ import fleet_store
 import hotspot
 import hotspot_locks
 import interpreters
+import intervals
+import kept
 import locks
 import machine
 import opening
@@ -43,10 +51,13 @@ import partial
 import programs
 import recorder
 import slower
+import source_state
 import top
+import truths
 import walks
 from markdown import Section
 from overhead import Plan
+from packages import Environment
 from progress import say
 
 PARTS = (
@@ -72,9 +83,12 @@ PARTS = (
     "partial",
     "walks",
 )
-# Long, and only when asked for.
-APART = ("calls-table",)
+# Hours of it, and only when asked for.
+APART = ("truth", "intervals", "agreement", "calls-versions", "calls-table")
+KEPT = source_state.ROOT / "build" / "evaluate"
 MAIN_VERSION = "3.12"
+# What takes hours is measured on so many interpreters; the rest on all.
+SEVERAL = ("3.12", "3.13", "3.14")
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
 QUICK_PROGRAMS = ["richards", "json", "deep"]
 THREADED = ["threads", "handoff"]
@@ -104,6 +118,11 @@ class Bench:
 
     def programs(self, usual: list[str], quick: list[str]) -> list[str]:
         return self.chosen or (quick if self.quick else usual)
+
+    def several(self) -> list[Environment]:
+        """Interpreters for what takes hours; the last has a profiler of its own to compare with."""
+        wanted = (MAIN_VERSION,) if self.quick else (*SEVERAL, "3.15")
+        return [env for version, env in self.envs.items() if version in wanted] or [self.main]
 
     def overhead(self, section: Section) -> None:
         # Seconds a program at each rate. The slower the rate, the smaller what is looked for.
@@ -188,14 +207,37 @@ class Bench:
         slower.report(section, self.main, names, plan, self.scratch)
 
     def calls(self, section: Section) -> None:
-        names = self.programs(list(calls.PROGRAMS), ["richards", "deltablue"])
-        envs = list(self.envs.values())
-        calls.report(section, self.main, envs, names, self.quick, self.scratch)
+        names = self.programs(list(programs.PYPERFORMANCE), ["richards", "deltablue"])
+        plan, seconds = (Plan(3), 2) if self.quick else (Plan(20), 10)
+        calls.of_programs(section, self.main, names, plan, seconds, self.scratch)
+
+    def calls_versions(self, section: Section) -> None:
+        names = self.programs(list(programs.PYPERFORMANCE), ["richards", "deltablue"])
+        plan, seconds = (Plan(2), 1) if self.quick else (Plan(8), 10)
+        for env in self.envs.values():
+            if env is not self.main:
+                calls.of_programs(section, env, names, plan, seconds, self.scratch, bounds=False)
 
     def calls_table(self, section: Section) -> None:
-        names = self.programs(["richards", "deltablue", "raytrace", "go"], ["richards"])
-        plan = overhead.Plan(2 if self.quick else 6)
-        calls.of_parameters(section, self.main, names, plan, 1 if self.quick else 5, self.scratch)
+        names = self.programs(list(programs.PYPERFORMANCE), ["richards"])
+        plan, seconds = (Plan(1), 1) if self.quick else (Plan(4), 4)
+        for env in self.several():
+            calls.of_parameters(section, env, names, plan, seconds, self.scratch)
+
+    def agreement(self, section: Section) -> None:
+        names = self.programs(list(programs.PYPERFORMANCE), ["richards", "json"])
+        seconds, times = (0.5, 2) if self.quick else (2.0, 5)
+        envs = self.several()
+        agreement.report(section, envs, self.tools, names, seconds, times, self.scratch)
+
+    def truth(self, section: Section) -> None:
+        envs = self.several() if self.quick else list(self.envs.values())
+        seconds, times = (0.5, 1) if self.quick else (2.0, 3)
+        truths.report(section, envs, self.tools, seconds, times, self.scratch)
+
+    def intervals(self, section: Section) -> None:
+        names = self.programs(VERSION_PROGRAMS, ["richards"])
+        intervals.report(section, self.several(), names, Plan(2) if self.quick else Plan(12))
 
     def chained(self, section: Section) -> None:
         names = self.programs(["richards", "deltablue", "json", "raytrace", "deep"], ["richards"])
@@ -227,6 +269,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--versions", metavar="LIST", type=listed, help="such as 3.12,3.15")
     parser.add_argument("--quick", action="store_true", help="short runs of few programs")
     parser.add_argument("--write", action="store_true", help="update docs/evaluation.md")
+    parser.add_argument(
+        "--whole", action="store_true", help="every part, kept under build/ and written"
+    )
     chosen = parser.parse_args()
     for given, known in ((chosen.only, PARTS + APART), (chosen.programs, tuple(programs.PROGRAMS))):
         if wrong := set(given or ()) - set(known):
@@ -238,19 +283,43 @@ def main() -> None:
     chosen = options()
     # In the background of a shell it is ignored, and by all that we start: peers end on it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if chosen.whole:
+        kept.into(KEPT / (source_state.fingerprint() + ("-quick" if chosen.quick else "")))
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(chosen, Path(scratch))
         about = machine.describe(bench.pythons)
         if chosen.quick:
             about += " A short run of few programs (`--quick`)."
         print(about, end="\n\n")
-        for name in chosen.only or PARTS:
-            part: Callable[[Section], None] = getattr(bench, name.replace("-", "_"))
-            section = Section(name)
-            part(section)
+        failed: list[str] = []
+        for name in chosen.only or ((*PARTS, *APART) if chosen.whole else PARTS):
+            try:
+                answer = kept.result(
+                    "parts", name, *(chosen.programs or ()), *(chosen.versions or ()),
+                    measure=lambda name=name: _measured(bench, name, about),
+                )  # fmt: skip
+            except Exception as error:
+                if not chosen.whole:
+                    raise
+                # The other parts take hours, and this one is measured by the next call.
+                say(f"{name} failed: {type(error).__name__}: {error}")
+                failed.append(name)
+                continue
+            section = Section.of_json(answer["section"])
             print(f"## {name}\n\n{section.text()}", flush=True)
-            if chosen.write:
-                evaluation.put(name, section.text(), about)
+            if chosen.write or chosen.whole:
+                evaluation.put(section, answer["about"])
+    if failed:
+        sys.exit(f"not measured: {', '.join(failed)}")
+
+
+def _measured(bench: Bench, name: str, about: str) -> dict[str, Any]:
+    part: Callable[[Section], None] = getattr(bench, name.replace("-", "_"))
+    section = Section(name)
+    began = time.monotonic()
+    part(section)
+    say(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes")
+    return {"section": section.to_json(), "about": about}
 
 
 if __name__ == "__main__":

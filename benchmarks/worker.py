@@ -84,9 +84,16 @@ class Sonde:
         from sonde.record.session import Session
 
         self.quality: dict[str, Any] = {}
+        sampler = job.get("sampler", "auto")
         self._session = Session(
-            folder / "worker.sonde", rate=job["rate"], what=job["what"], **job.get("calls", {})
+            folder / "worker.sonde",
+            rate=job["rate"],
+            what=job["what"],
+            sampler="auto" if sampler == "chained" else sampler,
+            **job.get("calls", {}),
         )
+        if sampler == "chained":  # which only commands can be asked for
+            self._session._options.stacks = "chained"
         # Recorders run on the interpreter sonde is installed for, whichever runs the program.
         ours, sys.executable = sys.executable, job["recorder"]
         self._session.start()

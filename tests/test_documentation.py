@@ -95,3 +95,16 @@ def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "part.sonde").exists()
+
+
+def test_figures_of_the_readme_are_those_of_the_evaluation() -> None:
+    readme = (ROOT / "README.md").read_text()
+    before, _, rest = readme.partition("<!-- figures -->")
+    told, _, after = rest.partition("<!-- /figures -->")
+    measured = (ROOT / "docs" / "evaluation.md").read_text().splitlines()
+    lines = told.strip().splitlines()
+    assert lines
+    assert not [line for line in lines if line not in measured]
+    # What else it says is no figure of a measurement.
+    prose = re.sub(r"```.*?```|`[^`]*`", "", before + after, flags=re.DOTALL)
+    assert not re.findall(r"\d[\d.,]* ?(?:%|‰|[µmn]s\b|×|MB\b|Hz\b|kHz\b)", prose)

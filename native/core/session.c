@@ -424,7 +424,7 @@ void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_ob
     sonde_ring_commit(&thread->ring, size);
 }
 
-void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags)
+void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint64_t offset_ns)
 {
     sonde_change change = sonde_stack_change(thread, depth, flags);
     size_t size = sizeof(sonde_rec_call) + change.count * sizeof(uint64_t);
@@ -441,7 +441,8 @@ void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags)
                             .window = thread->window.number,
                             .site = caller & SONDE_INSTR_MASK,
                             .keep = change.keep,
-                            .count = change.count};
+                            .count = change.count,
+                            .offset_ns = offset_ns};
     memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
     sonde_stack_written(thread, &change);
     sonde_ring_commit(&thread->ring, size);

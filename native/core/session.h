@@ -41,8 +41,12 @@ typedef struct {
     uint64_t random;
     uint64_t due_ns;           // CPU time since one was due
     uint64_t opened, cpu, tsc; // by the clock, the thread's CPU clock and the processor's counter
+    double ns_per_tsc;         // 0: not known yet
+    uint64_t last_tsc;         // when the last call was taken
+    uint64_t away_tsc;         // up to then, that somebody else had the processor
     uint64_t own_tsc;          // that we spent ourselves since
-    uint64_t told_tsc;         // that the runtime took to tell us of calls, by estimate
+    int64_t told_tsc;          // that the runtime took to tell us of calls, by estimate
+    uint64_t least_tsc;        // that such calls take in any case
     _Atomic uint64_t cut_cpu;  // the thread's CPU time when another one ended it
 } sonde_window;
 
@@ -180,7 +184,7 @@ typedef struct {
 void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event);
 
 // Writes that the innermost frame of the stack in sonde_stack was called, in the thread's window.
-void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags);
+void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint64_t offset_ns);
 
 // Writes that an event was caused by the stack in sonde_stack; the recorder counts the lost ones.
 void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_event *event);

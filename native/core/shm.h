@@ -263,7 +263,8 @@ typedef struct { // a call that was counted; the innermost frame is the callee
     uint32_t window;
     uint32_t site; // the instruction of the caller + 1, 0: unknown
     uint32_t keep, count;
-    uint64_t frames[]; // as in sonde_rec_sample
+    uint64_t offset_ns; // since its window was opened, as its duration; UINT64_MAX: unknown
+    uint64_t frames[];  // as in sonde_rec_sample
 } sonde_rec_call;
 
 enum {
@@ -274,7 +275,7 @@ enum {
 typedef struct {
     sonde_rec rec;
     uint64_t time;        // when it was opened
-    uint64_t duration_ns; // CPU time of its thread, without what we spent ourselves
+    uint64_t duration_ns; // CPU time of its thread, without what we spent ourselves; 1: unknown
     uint32_t window, stride;
     uint32_t interpreter, pad;
 } sonde_rec_window;

@@ -36,6 +36,58 @@ static uint64_t random_word(sonde_window *window, uint64_t seed)
     return x * 0x2545f4914f6cdd1du;
 }
 
+// From one call that is taken to the next: on average the stride. Were it always as many, a loop of
+// as many calls would show only one of them in each window.
+static uint32_t next_skip(sonde_window *window)
+{
+    uint32_t most = 2 * window->stride - 1;
+    return 1 + (uint32_t)((random_word(window, 0) >> 32) % most);
+}
+
+// Until the first: what is left of such a step that was under way, so that each call of the window
+// has the same chance.
+static uint32_t first_skip(sonde_window *window, uint64_t seed)
+{
+    uint32_t most = 2 * window->stride - 1, skip = 1;
+    uint64_t left = (random_word(window, seed) >> 32) % ((uint64_t)window->stride * most);
+    for (uint32_t ways = most; left >= ways; ways--, skip++)
+        left -= ways;
+    return skip;
+}
+
+// How long the processor's counter takes for a nanosecond: since a first moment, which everybody
+// may ask for once it stands.
+static struct {
+    _Atomic int state; // 0: none, 1: being set, 2: stands
+    uint64_t ns, tsc;
+} first;
+#define LONG_ENOUGH_NS 2000000
+
+static double ns_per_tsc(uint64_t ns, uint64_t tsc)
+{
+    int none = 0;
+    if (atomic_load(&first.state) == 2)
+        return ns > first.ns + LONG_ENOUGH_NS && tsc > first.tsc
+                   ? (double)(ns - first.ns) / (double)(tsc - first.tsc)
+                   : 0;
+    if (atomic_compare_exchange_strong(&first.state, &none, 1)) {
+        first.ns = ns;
+        first.tsc = tsc;
+        atomic_store(&first.state, 2);
+    }
+    return 0;
+}
+
+static _Atomic uint64_t least_asking = UINT64_MAX;
+
+// What asking for the CPU time takes: the least ever seen, for an interrupt may come in between.
+static uint64_t asking(uint64_t took)
+{
+    if (took < atomic_load(&least_asking))
+        atomic_store(&least_asking, took);
+    return atomic_load(&least_asking);
+}
+
 void sonde_window_open(sonde_thread *thread)
 {
     sonde_window *window = &thread->window;
@@ -43,46 +95,57 @@ void sonde_window_open(sonde_thread *thread)
     uint32_t stride = atomic_load_explicit(&header->stride, memory_order_relaxed);
     uint32_t samples = atomic_load_explicit(&header->samples, memory_order_relaxed);
     window->number++;
-    window->stride = stride ? stride : 1;
+    window->stride = stride ? (stride < SONDE_LONGEST_STRIDE ? stride : SONDE_LONGEST_STRIDE) : 1;
     window->left = samples ? samples : 1;
     window->taken = 0;
-    window->own_tsc = window->told_tsc = 0;
+    window->own_tsc = window->away_tsc = 0;
+    window->told_tsc = 0;
+    window->least_tsc = 0;
     window->interpreter = 0;
     atomic_store_explicit(&window->cut_cpu, 0, memory_order_relaxed);
-    window->tsc = __rdtsc();
-    window->opened = sonde_now();
-    // Each call of the window is to have the same chance.
-    window->skip = 1 + (uint32_t)((random_word(window, window->tsc) >> 32) % window->stride);
-    window->cpu = sonde_thread_cpu();
+    window->skip = first_skip(window, __rdtsc());
     window->open = true;
     thread->slot->windows++;
+    // Asking for it at the end takes as long as now.
+    uint64_t cpu = sonde_thread_cpu();
+    window->cpu = sonde_thread_cpu();
+    window->cpu += asking(window->cpu - cpu);
+    window->opened = sonde_now();
+    window->tsc = __rdtsc();
+    window->last_tsc = window->tsc;
+    window->ns_per_tsc = ns_per_tsc(window->opened, window->tsc);
 }
 
-// By the window's own clocks.
-static double ns_of(const sonde_window *window, uint64_t tsc, uint64_t passed)
+// A window is opened at the end of a signal handler, and the program goes on some time after that:
+// the least that was ever seen until its next call is none of its own.
+static _Atomic uint64_t least_return = UINT64_MAX;
+
+void sonde_window_begins(sonde_window *window, uint64_t tsc)
 {
+    uint64_t took = tsc > window->tsc ? tsc - window->tsc : 0, least = atomic_load(&least_return);
+    if (took < least) {
+        atomic_store(&least_return, took);
+        least = took;
+    }
+    window->own_tsc += least;
+}
+
+// By the window's own clocks, if there were no better ones yet.
+static double ns_of(const sonde_window *window, double tsc, uint64_t passed)
+{
+    if (window->ns_per_tsc > 0)
+        return tsc * window->ns_per_tsc;
     uint64_t ticks = __rdtsc() - window->tsc;
-    return ticks ? (double)tsc * (double)passed / (double)ticks : 0;
+    return ticks ? tsc * (double)passed / (double)ticks : 0;
 }
 
-// What of the window's CPU time was ours. The processor's counter goes on while somebody else has
-// the processor, for far longer than we ever take: if that fell into what we counted, it comes out
-// again.
-static double own_ns(const sonde_window *window, uint64_t passed, uint64_t lasted)
+// A part of what telling takes is an estimate, which may be wrong: so much that nothing is left for
+// the calls themselves it cannot be.
+static double net_ns(double others, double told, double least)
 {
-    double own = ns_of(window, window->own_tsc, passed);
-    double away = passed > lasted ? (double)(passed - lasted) : 0;
-    return own > away ? own - away : own;
-}
-
-// In the densest code there is, empty functions in a loop, being told of calls takes about three
-// quarters of the time. But how long it takes is an estimate of one moment: so much taken off would
-// let a small error of it decide how much dense parts weigh.
-#define LEAST_PART 0.4
-
-static double net_ns(double others, double told)
-{
-    return others - told > LEAST_PART * others ? others - told : LEAST_PART * others;
+    double most = others > told ? others - told : 0;
+    least = least < others ? least : others;
+    return most > least ? most : least;
 }
 
 static void close_(sonde_thread *thread, uint64_t until_cpu, uint8_t how)
@@ -91,9 +154,13 @@ static void close_(sonde_thread *thread, uint64_t until_cpu, uint8_t how)
     window->open = false;
     uint64_t lasted = until_cpu > window->cpu ? until_cpu - window->cpu : 0;
     uint64_t passed = sonde_now() - window->opened;
-    double own = own_ns(window, passed, lasted), told = ns_of(window, window->told_tsc, passed);
-    double net = net_ns((double)lasted > own ? (double)lasted - own : 0, told);
-    thread->slot->agent_ns += (uint64_t)(own + told);
+    double own = ns_of(window, (double)window->own_tsc, passed);
+    double told = ns_of(window, (double)window->told_tsc, passed);
+    double least = ns_of(window, (double)window->least_tsc, passed);
+    double others = (double)lasted - own;
+    // Fewer than its calls take: somebody else had the processor while we thought that we had it.
+    double net = others < least ? 0 : net_ns(others, told, least);
+    thread->slot->agent_ns += own + told > 0 ? (uint64_t)(own + told) : 0;
     sonde_rec_window *out = sonde_ring_reserve(&thread->ring, sizeof *out);
     if (!out) { // its calls have no weight then
         thread->slot->calls_lost += window->taken;
@@ -108,11 +175,37 @@ static void close_(sonde_thread *thread, uint64_t until_cpu, uint8_t how)
     sonde_ring_commit(&thread->ring, sizeof *out);
 }
 
+// Nobody gets the processor for less than this, and the kernel's clock takes far less to be asked.
+#define AWAY_NS 30000
+
+static uint64_t away_until(const sonde_window *window, uint64_t tsc)
+{
+    if ((double)(tsc - window->last_tsc) * window->ns_per_tsc < AWAY_NS)
+        return window->away_tsc;
+    uint64_t cpu = sonde_thread_cpu(), passed = __rdtsc() - window->tsc;
+    double ran = (double)(cpu > window->cpu ? cpu - window->cpu : 0) / window->ns_per_tsc;
+    return (double)passed > ran ? passed - (uint64_t)ran : 0;
+}
+
+// When in the window a call that was seen at `tsc` was made.
+static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
+{
+    if (!(window->ns_per_tsc > 0))
+        return UINT64_MAX;
+    window->away_tsc = away_until(window, tsc);
+    window->last_tsc = tsc;
+    double since = (double)(tsc > window->tsc ? tsc - window->tsc : 0);
+    since -= (double)(window->away_tsc + window->own_tsc);
+    double net = net_ns(since > 0 ? since : 0, (double)window->told_tsc, (double)window->least_tsc);
+    return (uint64_t)(net * window->ns_per_tsc);
+}
+
 bool sonde_window_take(sonde_thread *thread, uint32_t depth, const sonde_event *event, uint64_t tsc)
 {
     sonde_window *window = &thread->window;
-    sonde_write_call(thread, depth, event->flags);
+    sonde_write_call(thread, depth, event->flags, offset_ns(window, tsc));
     window->interpreter = event->interpreter;
+    window->skip = next_skip(window);
     window->taken++;
     sonde_window_spent(window, tsc);
     if (--window->left)

@@ -1,7 +1,7 @@
 // Counter-based sampling of calls (Arnold & Grove, CGO 2005).
 //
-// A tick opens a window on the thread that runs: from there on every stride-th call is taken, the
-// first after a random number of calls, until there are enough. How long that took in the thread's
+// A tick opens a window on the thread that runs: from there on every stride-th call is taken, on
+// average, until there are enough. How long that took in the thread's
 // CPU time tells how dense calls are there: the analysis weighs windows by the inverse.
 //
 // The runtime sees the calls, and only while a window is open. Everything here is for the thread
@@ -24,23 +24,32 @@ void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context);
 
 void sonde_window_open(sonde_thread *thread);
 
-// A call was seen: is it to be taken?
-static inline bool sonde_window_counts(sonde_window *window)
+// From `tsc` on calls are about to be seen.
+void sonde_window_begins(sonde_window *window, uint64_t tsc);
+
+#define SONDE_LONGEST_STRIDE (1u << 16)
+
+// A call was seen: is it to be taken, by sonde_window_take?
+static inline bool sonde_window_counts(sonde_window *window) { return --window->skip == 0; }
+
+// Nothing that we do takes as long: the counter goes on while somebody else has the processor.
+#define SONDE_LONGEST_OWN_TSC 500000u
+
+// So much was spent on the window's behalf.
+static inline void sonde_window_own(sonde_window *window, uint64_t tsc)
 {
-    if (--window->skip)
-        return false;
-    window->skip = window->stride;
-    return true;
+    if (tsc < SONDE_LONGEST_OWN_TSC)
+        window->own_tsc += tsc;
 }
 
-// What the caller has spent on the window's behalf since `tsc`.
+// And by the caller since `tsc`.
 static inline void sonde_window_spent(sonde_window *window, uint64_t tsc)
 {
-    window->own_tsc += __rdtsc() - tsc;
+    sonde_window_own(window, __rdtsc() - tsc);
 }
 
-// Takes a call: the stack in sonde_stack, of `depth` frames, walked since `tsc`. True if it was the
-// last one, and the window is closed.
+// Takes a call that was seen at `tsc`: the stack in sonde_stack, of `depth` frames. What was done
+// since is ours. True if it was the last one, and the window is closed.
 bool sonde_window_take(sonde_thread *thread, uint32_t depth, const sonde_event *event,
                        uint64_t tsc);
 

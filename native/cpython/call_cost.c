@@ -2,92 +2,174 @@
 
 #include "seen_calls.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <x86intrin.h>
 
 sonde_call_cost sonde_cost_of;
 bool sonde_call_cost_measuring;
+uint64_t sonde_call_cost_measured;
 
-// Enough for the interpreter to specialise what is called; the fastest was not disturbed.
-#define CALLS 40
+// Enough calls in a row that those of the function around them do not matter; enough rounds that
+// one which was disturbed does not; enough times unseen for the interpreter to specialise it again.
+#define CALLS 64
+#define ROUNDS 9
+#define UNSEEN 8
+#define SEEN 4
 
-static uint64_t fastest(PyObject *function, PyObject *argument)
+// What a function with CALLS calls takes longer for being told of them: per call, and per code unit
+// of its own when it is told of for the first time. Without what was measured.
+typedef struct {
+    double call, unit;
+    double unseen; // and what a call takes in any case
+} cost;
+
+// ---- one run
+
+static bool failed;
+
+static uint64_t timed(PyObject *function)
 {
-    uint64_t best = UINT64_MAX;
-    for (int i = 0; i < CALLS; i++) {
-        uint64_t tsc = __rdtsc();
-        PyObject *result = PyObject_CallOneArg(function, argument);
-        tsc = __rdtsc() - tsc;
-        if (!result)
-            return 0;
-        Py_DECREF(result);
-        if (tsc < best)
-            best = tsc;
-    }
-    return best;
+    sonde_call_cost_measured = 0;
+    uint64_t tsc = __rdtsc();
+    PyObject *result = PyObject_CallNoArgs(function);
+    tsc = __rdtsc() - tsc;
+    failed |= !result;
+    Py_XDECREF(result);
+    return tsc - sonde_call_cost_measured;
 }
 
-// What the first call takes after calls have begun to be told, at best.
-#define BEGINNINGS 8
-
-static uint64_t fastest_first(PyThreadState *state, PyObject *function, PyObject *argument)
+// By C, which tells nobody that it calls.
+static uint64_t timed_from_c(PyObject *function)
 {
-    uint64_t best = UINT64_MAX;
-    for (int i = 0; i < BEGINNINGS && best; i++) {
-        sonde_seen_calls_end(state);
-        // Without a call in between the code would still be as it was.
-        PyObject *result = PyObject_CallOneArg(function, argument);
-        Py_XDECREF(result);
-        if (!result || !sonde_seen_calls_begin(state))
-            return 0;
-        uint64_t tsc = __rdtsc();
-        result = PyObject_CallOneArg(function, argument);
-        tsc = __rdtsc() - tsc;
-        Py_XDECREF(result);
-        if (!result)
-            return 0;
-        if (tsc < best)
-            best = tsc;
-    }
-    return best;
+    uint64_t took = 0;
+    for (int i = 0; i < CALLS && !failed; i++)
+        took += timed(function);
+    return took;
 }
 
-static uint64_t more(uint64_t seen, uint64_t unseen) { return seen > unseen ? seen - unseen : 0; }
+// ---- rounds of them
 
-// Both are there since the interpreter came up, and have no effects: the one does nothing, the
-// other calls one C function.
-static void measure(PyObject *codecs)
+static int by_size(const void *one, const void *other)
 {
-    PyObject *decoder = PyObject_GetAttrString(codecs, "IncrementalDecoder");
-    PyObject *idle = decoder ? PyObject_GetAttrString(decoder, "reset") : NULL;
-    PyObject *asks = PyObject_GetAttrString(codecs, "getencoder");
-    PyObject *name = PyUnicode_FromString("utf-8");
-    if (idle && asks && name && PyFunction_Check(idle) && PyFunction_Check(asks)) {
-        uint64_t idle_takes = fastest(idle, Py_None), asks_takes = fastest(asks, name);
-        PyThreadState *state = PyThreadState_Get();
-        sonde_call_cost_measuring = true;
-        if (sonde_seen_calls_begin(state)) {
-            uint64_t start = more(fastest(idle, Py_None), idle_takes);
-            uint64_t asks_seen = fastest(asks, name), both = more(asks_seen, asks_takes);
-            uint64_t first = more(fastest_first(state, asks, name), asks_seen);
-            Py_ssize_t units = Py_SIZE(PyFunction_GET_CODE(asks));
-            sonde_seen_calls_end(state);
-            sonde_cost_of = (sonde_call_cost){
-                start, more(both, start),
-                CALLS_OF_ALL_THREADS && units > 0 ? (double)first / (double)units : 0};
+    double a = *(const double *)one, b = *(const double *)other;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values)
+{
+    qsort(values, ROUNDS, sizeof *values, by_size);
+    return values[ROUNDS / 2];
+}
+
+// Whatever disturbs a run makes it longer.
+static double fastest_of(PyObject *function, uint64_t (*run)(PyObject *), int times)
+{
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < times && !failed; i++) {
+        uint64_t took = run(function);
+        best = took < best ? took : best;
+    }
+    return (double)best;
+}
+
+static cost cost_of(PyObject *function, uint64_t (*run)(PyObject *))
+{
+    double calls[ROUNDS], units[ROUNDS], fastest = 0;
+    PyThreadState *state = PyThreadState_Get();
+    Py_ssize_t size = Py_SIZE(PyFunction_GET_CODE(function));
+    for (int round = 0; round < ROUNDS && !failed; round++) {
+        double unseen = fastest_of(function, run, UNSEEN);
+        if (!sonde_seen_calls_begin(state)) {
+            failed = true;
+            break;
         }
-        sonde_call_cost_measuring = false;
+        double first = (double)run(function), seen = fastest_of(function, run, SEEN);
+        sonde_seen_calls_end(state);
+        fastest = round && fastest < unseen ? fastest : unseen;
+        calls[round] = (seen - unseen) / CALLS;
+        units[round] = (first - seen) / (double)(size > 0 ? size : 1);
     }
-    Py_XDECREF(decoder);
-    Py_XDECREF(idle);
-    Py_XDECREF(asks);
-    Py_XDECREF(name);
-    PyErr_Clear();
+    return failed ? (cost){0} : (cost){median(calls), median(units), fastest / CALLS};
+}
+
+// ---- what is run
+
+// One call a line: a loop would be a part of what is measured.
+static char *source(void)
+{
+    static const char before[] = "def empty(): pass\n"
+                                 "def python():\n",
+                      python[] = " empty()\n", between[] = "def native():\n",
+                      native[] = " abs(1)\n";
+    char *text = malloc(sizeof before + sizeof between + CALLS * (sizeof python + sizeof native));
+    if (!text)
+        return NULL;
+    char *end = stpcpy(text, before);
+    for (int i = 0; i < CALLS; i++)
+        end = stpcpy(end, python);
+    end = stpcpy(end, between);
+    for (int i = 0; i < CALLS; i++)
+        end = stpcpy(end, native);
+    return text;
+}
+
+static PyObject *functions(void)
+{
+    char *text = source();
+    PyObject *code = text ? Py_CompileString(text, "<sonde>", Py_file_input) : NULL;
+    free(text);
+    PyObject *made = code ? PyDict_New() : NULL;
+    PyObject *builtins = PyEval_GetBuiltins(); // borrowed
+    PyObject *result = NULL;
+    if (made && builtins && PyDict_SetItemString(made, "__builtins__", builtins) == 0)
+        result = PyEval_EvalCode(code, made, made);
+    Py_XDECREF(code);
+    if (!result)
+        Py_CLEAR(made);
+    Py_XDECREF(result);
+    return made;
+}
+
+static void measure(PyObject *made)
+{
+    PyObject *empty = PyDict_GetItemString(made, "empty"); // all borrowed
+    PyObject *python = PyDict_GetItemString(made, "python");
+    PyObject *native = PyDict_GetItemString(made, "native");
+    if (!empty || !python || !native)
+        return;
+    failed = false;
+    cost alone = cost_of(empty, timed_from_c), both = cost_of(python, timed);
+    cost in_c = cost_of(native, timed);
+    if (failed)
+        return;
+    double unit = (both.unit + in_c.unit) / 2;
+    sonde_cost_of = (sonde_call_cost){.start = (int64_t)alone.call,
+                                      .passed = (int64_t)(both.call - alone.call),
+                                      .native = (int64_t)in_c.call,
+                                      .unit = CALLS_OF_ALL_THREADS && unit > 0 ? unit : 0,
+                                      .python = (uint64_t)both.unseen,
+                                      .in_c = (uint64_t)in_c.unseen};
 }
 
 void sonde_call_cost_measure(void)
 {
-    PyObject *modules = PyImport_GetModuleDict(); // borrowed
-    PyObject *codecs = modules ? PyDict_GetItemString(modules, "codecs") : NULL;
-    if (codecs && PyModule_Check(codecs))
-        measure(codecs);
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *raised = PyErr_GetRaisedException();
+#else
+    PyObject *type, *raised, *traceback;
+    PyErr_Fetch(&type, &raised, &traceback);
+#endif
+    PyObject *made = functions();
+    sonde_call_cost_measuring = true;
+    if (made)
+        measure(made);
+    sonde_call_cost_measuring = false;
+    Py_XDECREF(made);
+    PyErr_Clear();
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(raised);
+#else
+    PyErr_Restore(type, raised, traceback);
+#endif
 }

@@ -1,26 +1,33 @@
-// What seeing calls costs the program besides what we do ourselves.
+// What seeing calls costs the program besides what is measured.
 //
 // A window is weighed by the time its calls took. Where calls are dense most of that is the
 // interpreter telling us of them: left in, it would make dense parts look sparser than they are.
+// From where we are told of a call until we return is measured each time, and from 3.12 on all
+// between the two tellings of a call of a Python function, see calls.c. The rest is an estimate.
 #ifndef SONDE_CALL_COST_H
 #define SONDE_CALL_COST_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct {            // by the processor's counter
-    uint64_t start, native; // a Python function begins, C is called
-    double unit;            // a code object is met for the first time in a window, per code unit:
-                            // from 3.12 on the interpreter puts other instructions into it
+// By the processor's counter. What is measured has the call itself in it, too, which is the
+// program's own: then the rest may be negative.
+typedef struct {
+    int64_t start, passed, native; // a Python function begins, is called by Python, C is called
+    double unit;                   // a code object is met for the first time in a window, per code
+                                   // unit: from 3.12 on other instructions are put into it
+    uint64_t python, in_c;         // no call takes less, told or not
 } sonde_call_cost;
 
 extern sonde_call_cost sonde_cost_of;
 
-// Calls a few functions of the standard library with and without being told. With the GIL held;
-// nobody else is told of calls meanwhile.
+// Calls functions of our own with and without being told. With the GIL held; nobody else is told of
+// calls meanwhile.
 void sonde_call_cost_measure(void);
 
-// Is that going on? Then a call that is seen is none of the program's.
+// Is that going on? Then a call that is seen is none of the program's, and what was measured of it
+// goes here.
 extern bool sonde_call_cost_measuring;
+extern uint64_t sonde_call_cost_measured;
 
 #endif

@@ -59,9 +59,8 @@ static void add_callee(walk_job *job, PyObject *callable)
     }
 }
 
-static bool take(sonde_thread *thread, PyObject *callable)
+static bool take(sonde_thread *thread, PyObject *callable, uint64_t tsc)
 {
-    uint64_t tsc = __rdtsc();
     walk_job job = {thread, {0}, 0};
     if (!sonde_guard_run_unasked(walk_body, &job)) {
         job.event.flags = SONDE_UNDECODABLE;
@@ -107,12 +106,16 @@ static bool is_under_way(const sonde_thread *thread)
 }
 
 // Calls of Python functions are told twice: where they are made, which says nothing new, and where
-// the function begins.
-static uint64_t passed_tsc;
+// the function begins. In between the program does nothing: all of that is telling.
+static struct {
+    uint64_t spent;           // since the last call that was seen, measured
+    int64_t told;             // and estimated
+    uint64_t left;            // when the last one was passed on
+    const PyCodeObject *code; // that begins next; NULL: nobody knows
+} passed;
 
-void sonde_call_passed(void) { passed_tsc += sonde_cost_of.native; }
-
-// Code objects met in the window under way; one may be taken for new again where two share a place.
+// Code objects met in the window under way, besides those that were running when it began; one may
+// be taken for new again where two share a place.
 #define MET_BITS 8
 static struct {
     const PyCodeObject *code;
@@ -120,37 +123,80 @@ static struct {
 } met[1u << MET_BITS];
 static uint64_t windows_begun;
 
-static uint64_t meeting(const PyCodeObject *code)
+static int64_t meeting(const PyCodeObject *code)
 {
     uint64_t hash = (uint64_t)(uintptr_t)code * 0x9e3779b97f4a7c15u >> (64 - MET_BITS);
     if (met[hash].code == code && met[hash].window == windows_begun)
         return 0;
     met[hash].code = code;
     met[hash].window = windows_begun;
-    return (uint64_t)(sonde_cost_of.unit * (double)Py_SIZE(code));
+    return (int64_t)(sonde_cost_of.unit * (double)Py_SIZE(code));
 }
 
-static void account(sonde_window *window, const PyCodeObject *begins)
+// The code of a function that begins as soon as it is called.
+static const PyCodeObject *code_at_once(PyObject *callable)
 {
-    window->told_tsc += passed_tsc;
-    window->told_tsc += begins ? sonde_cost_of.start + meeting(begins) : sonde_cost_of.native;
-    passed_tsc = 0;
+    if (PyMethod_Check(callable))
+        callable = PyMethod_GET_FUNCTION(callable);
+    if (!PyFunction_Check(callable))
+        return NULL;
+    const PyCodeObject *code = (const PyCodeObject *)PyFunction_GET_CODE(callable);
+    return code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) ? NULL : code;
 }
 
-// What becoming busy and idle again takes, for a thread that has no slot to be busy in.
-static void as_if_seen(void)
+void sonde_call_passed(const sonde_seen_call *call)
+{
+    passed.told += sonde_cost_of.passed;
+    passed.code = code_at_once(call->callable);
+    passed.left = __rdtsc();
+    passed.spent += passed.left - call->tsc;
+}
+
+// What of the time until this call the program did not have, measured; and estimated.
+static uint64_t spent_until(const sonde_seen_call *call)
+{
+    uint64_t spent = passed.spent;
+    if (passed.code && passed.code == call->begins && call->tsc > passed.left) {
+        spent += call->tsc - passed.left;
+        meeting(call->begins); // in between, too
+    }
+    passed.spent = 0;
+    passed.code = NULL;
+    return spent;
+}
+
+static int64_t told_until(const sonde_seen_call *call)
+{
+    int64_t told = passed.told;
+    told += call->begins ? sonde_cost_of.start + meeting(call->begins) : sonde_cost_of.native;
+    passed.told = 0;
+    return told;
+}
+
+static void account(sonde_window *window, const sonde_seen_call *call)
+{
+    sonde_window_own(window, spent_until(call));
+    window->told_tsc += told_until(call);
+    window->least_tsc += call->begins ? sonde_cost_of.python : sonde_cost_of.in_c;
+}
+
+// The same as for a call of the program's, by a thread that has no slot to be busy in.
+static void as_if_seen(const sonde_seen_call *call)
 {
     static _Atomic uint32_t mark;
     if (!atomic_load(&mark))
         atomic_store(&mark, 1);
+    uint64_t spent = spent_until(call);
+    told_until(call);
+    sonde_call_cost_measured += spent + __rdtsc() - call->tsc;
     atomic_store(&mark, 0);
 }
 
-void sonde_call_seen(PyThreadState *state, const PyCodeObject *begins, PyObject *callable)
+void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
 {
     bool goes_on = false;
     if (sonde_call_cost_measuring) {
-        as_if_seen();
+        as_if_seen(call);
         return;
     }
     sonde_thread *thread = sonde_enter();
@@ -163,8 +209,13 @@ void sonde_call_seen(PyThreadState *state, const PyCodeObject *begins, PyObject 
         else if (thread->window.open)
             sonde_window_cut(thread);
     } else {
-        account(&thread->window, begins);
-        goes_on = !sonde_window_counts(&thread->window) || !take(thread, callable);
+        account(&thread->window, call);
+        if (!sonde_window_counts(&thread->window)) {
+            sonde_window_spent(&thread->window, call->tsc);
+            goes_on = true;
+        } else {
+            goes_on = !take(thread, call->callable, call->tsc);
+        }
         if (!goes_on && CALLS_OF_ALL_THREADS)
             atomic_store(&owner, NULL);
     }
@@ -197,11 +248,12 @@ static void begin_window(PyThreadState *state)
     if (!may_begin())
         return;
     bool begun = sonde_seen_calls_begin(state);
-    passed_tsc = 0;
+    memset(&passed, 0, sizeof passed);
     windows_begun++;
     sonde_thread *thread = sonde_enter();
     if (!thread)
         return;
+    sonde_window_begins(&thread->window, tsc);
     sonde_window_spent(&thread->window, tsc);
     if (!begun) {
         refuse(CALLS_OF_ALL_THREADS ? SONDE_CALLS_FAILED : SONDE_CALLS_PROFILED);

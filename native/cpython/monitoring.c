@@ -3,6 +3,8 @@
 #include "../core/shm.h"
 #include "callee.h"
 
+#include <x86intrin.h>
+
 #if CALLS_OF_ALL_THREADS
 
 #define PY_START 1
@@ -16,20 +18,25 @@ static bool under_way;
 static PyObject *on_start(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
-    if (under_way && count > 0)
-        sonde_call_seen(PyThreadState_Get(), (const PyCodeObject *)args[0], NULL);
+    sonde_seen_call call = {.tsc = __rdtsc()};
+    if (under_way && count > 0) {
+        call.begins = (const PyCodeObject *)args[0];
+        sonde_call_seen(PyThreadState_Get(), &call);
+    }
     Py_RETURN_NONE;
 }
 
 static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
+    sonde_seen_call call = {.tsc = __rdtsc()};
     if (!under_way || count < 3)
         Py_RETURN_NONE;
-    if (sonde_is_native(args[2]))
-        sonde_call_seen(PyThreadState_Get(), NULL, args[2]);
+    call.callable = args[2];
+    if (sonde_is_native(call.callable))
+        sonde_call_seen(PyThreadState_Get(), &call);
     else
-        sonde_call_passed();
+        sonde_call_passed(&call);
     Py_RETURN_NONE;
 }
 

@@ -4,6 +4,8 @@
 #include "callee.h"
 #include "frames.h"
 
+#include <x86intrin.h>
+
 #if !CALLS_OF_ALL_THREADS
 
 // 3.11 tells a thread's calls to the profiling function of its state. The two stores are those of
@@ -21,12 +23,14 @@ static const PyCodeObject *begins(PyFrameObject *object)
 static int on_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *arg)
 {
     (void)unused;
+    sonde_seen_call call = {.tsc = __rdtsc()};
     if (what == PyTrace_CALL) {
-        const PyCodeObject *code = begins(frame);
-        if (code)
-            sonde_call_seen(PyThreadState_Get(), code, NULL);
+        call.begins = begins(frame);
+        if (call.begins)
+            sonde_call_seen(PyThreadState_Get(), &call);
     } else if (what == PyTrace_C_CALL && arg && sonde_is_native(arg)) {
-        sonde_call_seen(PyThreadState_Get(), NULL, arg);
+        call.callable = arg;
+        sonde_call_seen(PyThreadState_Get(), &call);
     }
     return 0;
 }

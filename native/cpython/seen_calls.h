@@ -20,10 +20,15 @@ void sonde_seen_calls_end(PyThreadState *state);
 // Is the window of this thread, once begun, still served? May be asked in a signal handler.
 bool sonde_seen_calls_go_on(const PyThreadState *state);
 
-// What is told of each call: the code that begins, its frame being the current one; or `callable`
-// if that is written in C.
-void sonde_call_seen(PyThreadState *state, const PyCodeObject *begins, PyObject *callable);
+typedef struct {
+    const PyCodeObject *begins; // its frame is the current one; NULL: C is called,
+    PyObject *callable;         // which is this
+    uint64_t tsc;               // when we were told
+} sonde_seen_call;
+
+// What is told of each call.
+void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call);
 // And of one that will be told when its function begins.
-void sonde_call_passed(void);
+void sonde_call_passed(const sonde_seen_call *call);
 
 #endif

@@ -57,6 +57,7 @@ def test_in_words(run: Any, files: tuple[str, str]) -> None:
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "40.0 ms of running time before, 40.0 ms now: as much."
     assert "overlap by 37.5 %" in out
+    assert "correlation is -0.22" in " ".join(out.split())
     table = [line.split()[:4] for line in out.splitlines() if " app.py" in line or "/app" in line]
     assert table[0] == ["+25.0", "ms", "–", "25.0"]
     assert max(map(len, out.splitlines())) <= 80
@@ -66,7 +67,7 @@ def test_json_and_options(run: Any, files: tuple[str, str]) -> None:
     code, out, err = run(*files, "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)
-    assert set(told) == {"overlap", "hot_edge_coverage", "rows"}
+    assert set(told) == {"overlap", "hot_edge_coverage", "correlation", "rows"}
     assert [row["name"] for row in told["rows"]] == ["other", "work", "main"]
     code, out, _ = run(*files, "--json", "--top", "1", "--thread", "MainThread")
     assert [row["name"] for row in json.loads(out)["rows"]] == ["other"]
@@ -139,5 +140,7 @@ def test_two_real_recordings(tmp_path: Path) -> None:
     # A recording compared with itself is itself.
     same = json.loads(sonde("diff", paths[0], paths[0], "--json").stdout)
     assert same["overlap"] == pytest.approx(1)
+    assert same["correlation"] == pytest.approx(1)
+    assert told["correlation"] < 0.999
     assert same["hot_edge_coverage"] == {"threshold": 0.1, "base_by_new": 1.0, "new_by_base": 1.0}
     assert {row["delta"] for row in same["rows"]} == {0}

@@ -1,11 +1,11 @@
-"""Overlap and hot-edge coverage against figures done by hand."""
+"""Overlap, hot-edge coverage and correlation against figures done by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from sonde.model.overlap import coverage, hot_edges, overlap
+from sonde.model.overlap import correlation, coverage, hot_edges, overlap
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,23 @@ def test_coverage_has_a_direction() -> None:
     assert coverage(new, base) == 1 / 2
     assert coverage(base, new) == 1 / 3
     assert coverage(base, np.zeros(4, dtype=np.int64)) is None
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "expected"),
+    [
+        ([1, 2, 3], [10, 20, 30], 1.0),
+        ([1, 2, 3], [3, 2, 1], -1.0),
+        # 0 0 1 and 1 0 1 less their means: products 1/3, squares 2/3 each.
+        ([1, 1, 2], [2, 1, 2], 0.5),
+        # What neither has is no edge of theirs; what one has counts as 0 in the other.
+        ([4, 2, 0, 0], [2, 4, 0, 0], -1.0),
+        ([2, 0, 0], [0, 2, 0], -1.0),
+        ([5, 5], [1, 2], None),
+        ([0, 0], [0, 0], None),
+        ([], [], None),
+    ],
+)
+def test_correlation(base: list[int], new: list[int], expected: float | None) -> None:
+    found = correlation(np.array(base, dtype=np.int64), np.array(new, dtype=np.int64))
+    assert found == (expected if expected is None else pytest.approx(expected))

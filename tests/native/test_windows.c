@@ -41,40 +41,39 @@ static const sonde_rec *next(const memory *m, uint32_t index)
 
 // ---- which calls
 
-static uint32_t first_taken(sonde_thread *thread, uint32_t stride, uint32_t samples)
+enum { FIRST = 4 }; // calls, which no window of four is over before
+
+// Counts in `seen` which of its first calls a window takes; how many calls it saw.
+static uint32_t taken_calls(sonde_thread *thread, uint32_t samples, uint32_t *seen)
 {
     sonde_event event = {0};
-    uint32_t first = 0, taken = 0, call = 0, last = 0;
+    uint32_t taken = 0, call = 0, last = 0;
     sonde_window_open(thread);
     for (bool over = false; !over;) {
         call++;
-        CHECK(call <= stride * samples);
         if (!sonde_window_counts(&thread->window))
             continue;
-        if (!first)
-            first = call;
-        else
-            CHECK_EQUAL(call - last, stride);
+        CHECK(call - last < 2 * thread->window.stride);
         last = call;
+        if (call <= FIRST)
+            seen[call - 1]++;
         taken++;
         *sonde_stack(thread) = 77;
         over = sonde_window_take(thread, 1, &event, __rdtsc());
     }
     CHECK_EQUAL(taken, samples);
     CHECK(!thread->window.open);
-    return first;
+    return call;
 }
 
-static void takes_every_stride_th_call_after_a_random_one(void)
+static void takes_every_stride_th_call_on_average(void)
 {
     enum { STRIDE = 5, SAMPLES = 4, WINDOWS = 5000 };
     memory m = begin(STRIDE, SAMPLES, 1);
     sonde_thread *thread = sonde_enter();
-    uint32_t index = index_of(thread), seen[STRIDE + 1] = {0};
+    uint32_t index = index_of(thread), seen[FIRST] = {0}, calls = 0;
     for (int i = 0; i < WINDOWS; i++) {
-        uint32_t first = first_taken(thread, STRIDE, SAMPLES);
-        CHECK(first >= 1 && first <= STRIDE);
-        seen[first]++;
+        calls += taken_calls(thread, SAMPLES, seen);
         for (int call = 0; call < SAMPLES; call++) {
             const sonde_rec *rec = next(&m, index);
             CHECK_EQUAL(rec->kind, SONDE_REC_CALL);
@@ -88,8 +87,11 @@ static void takes_every_stride_th_call_after_a_random_one(void)
         CHECK(!next(&m, index));
     }
     // Each has the same chance: 1000 expected, the standard deviation is 28.
-    for (int first = 1; first <= STRIDE; first++)
-        CHECK(seen[first] > 850 && seen[first] < 1150);
+    for (int call = 0; call < FIRST; call++)
+        CHECK(seen[call] > 850 && seen[call] < 1150);
+    // The first is taken after (2 * 5 + 2) / 3 - 1/3 calls on average, the others 5 after another.
+    double mean = (double)calls / WINDOWS, expected = 11.0 / 3 + 3 * 5;
+    CHECK(mean > expected - 0.3 && mean < expected + 0.3);
     CHECK_EQUAL(thread->slot->calls, WINDOWS * SAMPLES);
     CHECK_EQUAL(thread->slot->windows, WINDOWS);
     sonde_leave(thread);
@@ -105,7 +107,7 @@ static void burn(uint64_t ns)
         ;
 }
 
-enum { PROGRAM = 100000, OURS = 300000, TRIES = 500 };
+enum { PROGRAM = 100000, OURS = 80000, TRIES = 500 };
 
 // The duration told for a window of two calls; 0 if somebody else had the processor meanwhile.
 static uint64_t told_duration(memory *m, sonde_thread *thread)
@@ -146,9 +148,56 @@ static void what_telling_took_is_not_believed_beyond_reason(void)
     sonde_thread *thread = sonde_enter();
     sonde_window_open(thread);
     atomic_store(&thread->window.cut_cpu, thread->window.cpu + 4000);
-    thread->window.told_tsc = UINT64_MAX / 2;
+    thread->window.told_tsc = INT64_MAX / 2;
+    thread->window.ns_per_tsc = 0.5;
+    thread->window.least_tsc = 6000;
     sonde_window_cut(thread);
-    CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 1600);
+    CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 3000);
+    sonde_window_open(thread); // nor that the calls took less than they can
+    atomic_store(&thread->window.cut_cpu, thread->window.cpu + 4000);
+    thread->window.least_tsc = UINT64_MAX / 2;
+    sonde_window_cut(thread);
+    CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 1);
+    sonde_leave(thread);
+    end(&m);
+}
+
+// When in a window of two calls they were made, without what was spent on the first; false if
+// somebody else had the processor meanwhile.
+static bool told_offsets(memory *m, sonde_thread *thread, uint64_t offsets[2])
+{
+    uint64_t began = sonde_now(), cpu = sonde_thread_cpu();
+    sonde_event event = {0};
+    sonde_window_open(thread);
+    burn(OURS); // the handler ends, and the first call comes
+    sonde_window_begins(&thread->window, __rdtsc());
+    for (int call = 0; call < 2; call++) {
+        burn(PROGRAM);
+        CHECK(sonde_window_counts(&thread->window));
+        uint64_t tsc = __rdtsc();
+        burn(OURS);
+        sonde_window_take(thread, 0, &event, tsc);
+    }
+    bool disturbed = sonde_now() - began > sonde_thread_cpu() - cpu + PROGRAM / 10;
+    for (int call = 0; call < 2; call++)
+        offsets[call] = ((const sonde_rec_call *)next(m, index_of(thread)))->offset_ns;
+    CHECK_EQUAL(next(m, index_of(thread))->kind, SONDE_REC_WINDOW);
+    return !disturbed;
+}
+
+static void calls_tell_when_in_their_window_they_were_made(void)
+{
+    memory m = begin(1, 2, 1);
+    sonde_thread *thread = sonde_enter();
+    uint64_t offsets[2];
+    bool told = told_offsets(&m, thread, offsets);
+    burn(5000000); // from here on it is known how fast the processor counts
+    for (int i = 0; i < TRIES && !(told = told_offsets(&m, thread, offsets)); i++)
+        ;
+    CHECK(told);
+    // The least that was ever seen until the first call is none of the window's own time.
+    CHECK(offsets[0] > PROGRAM / 2 && offsets[0] < PROGRAM + OURS / 2);
+    CHECK(offsets[1] > offsets[0] + PROGRAM / 2 && offsets[1] < offsets[0] + OURS / 2 + PROGRAM);
     sonde_leave(thread);
     end(&m);
 }
@@ -229,9 +278,10 @@ static void opens_as_often_as_it_is_told(void)
 
 int main(void)
 {
-    RUN(takes_every_stride_th_call_after_a_random_one);
+    RUN(takes_every_stride_th_call_on_average);
     RUN(what_it_took_itself_does_not_count);
     RUN(what_telling_took_is_not_believed_beyond_reason);
+    RUN(calls_tell_when_in_their_window_they_were_made);
     RUN(another_thread_tells_when_it_was_cut);
     RUN(a_full_ring_is_counted);
     RUN(opens_as_often_as_it_is_told);

@@ -375,7 +375,7 @@ def test_calls_keep_their_windows_and_contexts_across_a_seam(tmp_path: Path) -> 
     main, work = names(writer, "main", "work")
     writer.append("sizes", 1, 40)
     writer.append("windows", 0, 10 * MS, 5_000, 3, 0)
-    writer.extend("calls", [(0, work, 7), (0, main, 0)])
+    writer.extend("calls", [(0, work, 7, 200), (0, main, 0, -1)])
     writer.close({"duration_ns": SEAM})
     writer = Writer(FileSink(tmp_path / "c.0002.sonde"), facts(2, SEAM))
     people(writer, 0, -1, (9 * MS, 9 * MS))
@@ -384,7 +384,7 @@ def test_calls_keep_their_windows_and_contexts_across_a_seam(tmp_path: Path) -> 
     writer.append("sizes", 0, 25)
     writer.append("windows", 1, -MS, 8_000, 3, 1)  # opened before the seam
     writer.append("windows", 1, 20 * MS, 9_000, 3, 0)
-    writer.extend("calls", [(0, -1, 0), (1, late, 3), (1, again, 4)])
+    writer.extend("calls", [(0, -1, 0, 9), (1, late, 3, 10), (1, again, 4, 11)])
     writer.close({"duration_ns": SEAM})
 
     joined = read_parts([str(path) for path in sorted(tmp_path.iterdir())])
@@ -393,6 +393,7 @@ def test_calls_keep_their_windows_and_contexts_across_a_seam(tmp_path: Path) -> 
     assert windows.thread.tolist() == [0, 1, 1]
     assert windows.cut.tolist() == [0, 1, 0]
     assert calls.window.tolist() == [0, 0, 1, 2, 2]
+    assert calls.offset_ns.tolist() == [200, -1, 9, 10, 11]
     assert calls.site.tolist() == [7, 0, 0, 3, 4]
     called = [joined.functions.name[joined.contexts.function[c]] for c in calls.context if c >= 0]
     assert called == ["work", "main", "late", "work"]

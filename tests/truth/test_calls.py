@@ -104,9 +104,9 @@ def windows(python: Interpreter, keep: Keep) -> tuple[Recording, Shares, Shares]
 
 def test_calls_of_every_kind_have_their_share(windows: tuple[Recording, Shares, Shares]) -> None:
     _, true, sampled = windows
-    # Dense and sparse parts alternate here, the worst there is for windows: what follows a sparse
-    # part weighs too much, and on 3.14 most. Seen 0.55 to 0.93.
-    assert overlap(true, sampled) >= 0.5, told(true, sampled)
+    # Dense and sparse parts alternate here, the worst there is for windows. Seen 0.83 to 0.93, on a
+    # machine that had three times as much to do as it could.
+    assert overlap(true, sampled) >= 0.75, told(true, sampled)
     # Nothing was counted that never happens, and nothing frequent missed.
     assert not sampled.keys() - true.keys(), told(true, sampled)
     missed = {edge for edge, share in true.items() if share > 0.005} - sampled.keys()
@@ -153,7 +153,7 @@ def test_what_a_site_calls(windows: tuple[Recording, Shares, Shares]) -> None:
     square = next(target for target in area.targets if target.callee.name == "Square.area")
     others = {"Shape.double", "Shape.area"}
     assert area.caller.name == "areas"
-    assert square.share == pytest.approx(0.75, abs=0.25)
+    assert square.share == pytest.approx(0.75, abs=0.15)
     assert area.shape == "dominated"
     assert not {target.callee.name for target in area.targets} & others
     assert square.size is not None

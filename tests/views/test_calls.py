@@ -58,7 +58,9 @@ def made(*windows: tuple[str, int, int, int, list[str | None]], **more: Any) -> 
             table[:, 0].astype(np.uint32), table[:, 1], table[:, 2],
             table[:, 3].astype(np.uint32), table[:, 4].astype(np.uint8),
         ),
-        calls=Table(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs), np.uint32)),
+        calls=Table(
+            pairs[:, 0], pairs[:, 1], np.zeros(len(pairs), np.uint32), np.full(len(pairs), -1)
+        ),
     )  # fmt: skip
 
 
@@ -119,11 +121,58 @@ def test_calls_without_a_stack_or_a_caller_count() -> None:
 def test_a_window_that_was_cut_counts_as_no_shorter_than_full_ones() -> None:
     duration = np.array([10_000, 20_000, 50, 100_000])
     cut = np.array([False, False, True, True])
-    counted = np.array([4, 4, 1, 2])
-    weights = call_weights(duration, np.full(4, 3), cut, counted)
+    window = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 3, 3])
+    unknown = np.full(11, -1)
+    weights = call_weights(duration, np.full(4, 3), cut, window, unknown)
     assert weights[0] == pytest.approx(3 * 3 / 4 / 10_000)
-    assert weights[2] == pytest.approx(3 / 10_000)  # the tenth percentile of 10 and 20
-    assert weights[3] == pytest.approx(3 / 100_000)
+    assert weights[4] == pytest.approx(3 * 3 / 4 / 20_000)
+    assert weights[8] == pytest.approx(3 / 30_000)  # the reach: half of the calls are in the first
+    assert weights[9] == pytest.approx(3 / 100_000)
+
+
+def test_a_window_of_unknown_duration_weighs_nothing() -> None:
+    duration, window = np.array([10_000, 1]), np.array([0, 0, 1])
+    cut = np.array([False, False])
+    weights = call_weights(duration, np.array([3, 3]), cut, window, np.full(3, -1))
+    assert weights.tolist() == pytest.approx([3 / 2 / 10_000, 3 / 2 / 10_000, 0])
+
+
+def test_a_long_window_counts_as_far_as_short_ones_reach() -> None:
+    duration = np.array([5_000, 40_000])
+    window = np.array([0, 0, 1, 1])
+    offset = np.array([500, 5_000, 15_000, 40_000])
+    weights = call_weights(duration, np.array([3, 3]), np.array([False, False]), window, offset)
+    by_window = 3 / 2 / 40_000
+    assert weights[:2] == pytest.approx(3 / 2 / 5_000)
+    assert weights[2] == pytest.approx(0.95 * 3 / 15_000 + 0.05 * by_window)
+    assert weights[3] == pytest.approx(0.05 * by_window)
+
+
+def test_dense_parts_after_sparse_ones_get_their_share() -> None:
+    """Four hundred calls a microsecond apart, then ten a thousand apart, over and over."""
+    gaps = np.tile(np.concatenate([np.full(400, 1_000), np.full(10, 1_000_000)]), 40)
+    times = np.cumsum(gaps)
+    is_dense = gaps == 1_000
+    is_first = np.arange(len(gaps)) % 410 < 40
+    draw = np.random.default_rng(2)
+    opened = np.sort(draw.integers(0, times[-200], 4000))
+    duration, window, offset, kind = [], [], [], []
+    for number, at in enumerate(opened):
+        first = int(np.searchsorted(times, at)) + int(draw.integers(3))
+        rows = np.arange(first, first + 20 * 3, 3)
+        duration.append(times[rows[-1]] - at)
+        window += [number] * len(rows)
+        offset += (times[rows] - at).tolist()
+        kind += np.where(is_first[rows], 2, is_dense[rows]).tolist()
+    args = np.array(duration), np.full(4000, 3), np.zeros(4000, dtype=bool), np.array(window)
+    shares = {}
+    for known, where in ((True, np.array(offset)), (False, np.full(len(offset), -1))):
+        weights = call_weights(*args, where)
+        shares[known] = np.bincount(np.array(kind), weights) / weights.sum()
+    # By duration alone the first dense calls, which many sparse windows meet, have more.
+    true = np.array([10, 360, 40]) / 410
+    assert shares[False][2] > 2 * true[2]
+    assert abs(shares[True] - true).max() < 0.7 * abs(shares[False] - true).max()
 
 
 def test_the_error_is_that_of_windows_not_of_calls() -> None:

@@ -41,6 +41,9 @@ def test_own_times_the_greatest_change_first() -> None:
     # Hot before: work, old and main; hot now: fresh, work and main.
     assert found.base_by_new == pytest.approx(2 / 3)
     assert found.new_by_base == pytest.approx(2 / 3)
+    # work, old, main, fresh: 60 30 10 0 and 20 0 30 50, both 25 in the mean. The products of what
+    # they differ from it add up to -175 - 125 - 75 - 625, the squares to 2100 and 1300.
+    assert found.correlation == pytest.approx(-1000 / (2100 * 1300) ** 0.5)
 
 
 def test_json_is_exactly_as_agreed() -> None:
@@ -48,6 +51,7 @@ def test_json_is_exactly_as_agreed() -> None:
     assert found.to_json() == {
         "overlap": 0.5,
         "hot_edge_coverage": {"threshold": 0.1, "base_by_new": 1.0, "new_by_base": 0.5},
+        "correlation": None,
         "rows": [
             {"name": "len", "file": "<built-in>", "line": 0, "base": 10, "new": 5, "delta": -5},
             {"name": "main", "file": APP, "line": 1, "base": 0, "new": 5, "delta": 5},
@@ -132,7 +136,8 @@ def test_the_selection_is_of_both() -> None:
 
 def test_nothing_in_either() -> None:
     found = compared(made(), made())
-    assert (found.overlap, found.base_by_new, found.rows) == (None, None, [])
+    assert (found.overlap, found.base_by_new, found.correlation) == (None, None, None)
+    assert not found.rows
 
 
 def test_exchanged_it_is_the_same_the_other_way_round() -> None:
@@ -140,5 +145,6 @@ def test_exchanged_it_is_the_same_the_other_way_round() -> None:
     new = made(("main:3 > fresh:1", 50), ("main:3 > work:12", 21), ("main:4", 30))
     there, back = compared(base, new), compared(new, base)
     assert there.overlap == back.overlap
+    assert there.correlation == pytest.approx(back.correlation)
     assert (there.base_by_new, there.new_by_base) == (back.new_by_base, back.base_by_new)
     assert {r[0]: r[3] for r in rows(there)} == {r[0]: -r[3] for r in rows(back)}

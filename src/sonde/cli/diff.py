@@ -20,6 +20,7 @@ from sonde.cli._select import (
     time_of,
     whole,
 )
+from sonde.errors import UsageError
 
 
 def diff(
@@ -35,34 +36,46 @@ def diff(
     running: Running = False,
     waiting: Waiting = False,
     wall: Wall = False,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Compare who calls whom how often, instead of time.")
+    ] = False,
 ) -> None:
     """Show what became slower and what faster from one recording to another.
 
-    Also how alike the two are: how far their calling contexts overlap, and whether the hot ones of
-    either are hot in the other.
+    Also how alike the two are: how far their calling contexts overlap, whether the hot ones of
+    either are hot in the other, and how their weights correlate.
 
     \b
     Examples:
       sonde diff before.sonde after.sonde
       sonde diff before.sonde after.sonde --wall --top 10
+      sonde diff before.sonde after.sonde --calls
       sonde diff before.sonde after.sonde --json
     """
     rows = whole("--top", top, "a number of rows")
+    if calls and (running or waiting or wall):
+        raise UsageError("--calls compares no time: --running, --waiting and --wall exclude it")
     selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
 
+    from sonde.views.call_diff import CallDiff, call_diff
     from sonde.views.chained import open_recording
-    from sonde.views.diff import diff as compared
+    from sonde.views.diff import diff as time_diff
 
     with working(f"reading {base} and {new}"):
         recordings = [open_recording(file) for file in (base, new)]
+        compared = call_diff if calls else time_diff
         result = compared(recordings[0], recordings[1], selection, top=rows)
     if as_json:
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return
-    from sonde.reports.diff import render
+    from sonde.reports import call_diff as of_calls
+    from sonde.reports import diff as of_time
     from sonde.reports.page import console
 
     for recording in recordings:
         for warning in recording.warnings:
             print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
-    render(result, console(), time=selection.time, top=rows)
+    if isinstance(result, CallDiff):
+        of_calls.render(result, console(), top=rows)
+    else:
+        of_time.render(result, console(), time=selection.time, top=rows)

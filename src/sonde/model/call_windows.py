@@ -1,9 +1,21 @@
 """What a counted call stands for (after Arnold & Grove, CGO 2005).
 
 Windows are opened by a clock, calls are counted in them by number: a window holds the same number
-of calls whether they came close together or far apart. Every call weighs the stride over the time
-its window took, which is how often such calls came per second there, and windows are spread evenly
-over CPU time.
+of calls whether they came close together or far apart. A call is in a window if that was opened
+while the calls before it were made, as many as a window holds, so it should weigh the inverse of
+the time these took. That is not known, for most of them came before the window. Two things stand
+for it:
+
+- the time the window itself took. That is right where calls come evenly, and wrong where a window
+  reaches from a sparse part into a dense one: the first calls of the dense part are found by all
+  windows that were opened during the last sparse moments, and weigh too much;
+- for windows that last longer than others, a fixed time: only the calls of its first so many
+  microseconds count. Each call is then found by windows opened within that time before it, however
+  dense calls are. What is lost are calls of sparse parts, of which there are few in any case.
+
+So there is one reach for all windows, longer than the dense ones take: a shorter one would count
+less of what it finds, and more of the first moments after a window was opened, in which the program
+is slower.
 """
 
 from __future__ import annotations
@@ -18,25 +30,50 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-SHORT, SHORTEST = 10, 1
-"""Percent of the full windows that are taken to be as short as one can be: for windows that were
-cut, and for all."""
+UNKNOWN = 1
+"""The duration of a window that could not be told: its calls weigh nothing."""
+
+SHORTEST = 1
+"""Percent of the full windows that are taken to be as short as one can be."""
+
+FAR = 3.0
+"""The reach, in durations of the window that the middle one of all calls is in."""
+
+BEYOND = 0.05
+"""What calls after the reach keep of their weight: they happened, and what is found nowhere else
+should show."""
 
 
-def call_weights(duration: Ints, stride: Ints, cut: Flags, counted: Ints) -> Floats:
-    """The weight of each call of a window, by window.
+def call_weights(duration: Ints, stride: Ints, cut: Flags, window: Ints, offset: Ints) -> Floats:
+    """The weight of each counted call. `offset` is when in its window, -1 if that is not known.
 
     A window that ends with its last call ended because calls came early: n of them in the time t
-    tell a rate of (n - 1) / t. One that was cut by something else tells n / t, but may be so short
-    that one call in it would outweigh everything: it counts as no shorter than full ones are.
+    tell a rate of (n - 1) / t. One that was cut by something else, or that counts for a fixed time
+    only, tells n / t.
     """
-    full = ~cut & (counted > 0)
+    counted = np.bincount(window, minlength=len(duration))
+    known = duration > UNKNOWN
+    full = ~cut & (counted > 0) & known
     lasted = np.maximum(duration, 1).astype(np.float64)
     if full.any():
-        short, shortest = np.percentile(lasted[full], [SHORT, SHORTEST], method="lower")
-        lasted = np.maximum(lasted, np.where(cut, short, shortest))
+        lasted = np.maximum(lasted, np.percentile(lasted[full], SHORTEST, method="lower"))
     fewer = np.where(cut, 1.0, np.maximum(counted - 1, 1) / np.maximum(counted, 1))
-    return np.asarray(stride * fewer / lasted)
+    by_window = stride * fewer / lasted
+    reach = _reach(lasted[full]) if full.any() else float(lasted.max(initial=1))
+    long = (lasted > reach)[window] & (offset >= 0)
+    by_reach = np.where(offset <= reach, stride[window] / reach, 0.0)
+    weights = np.where(
+        long, (1 - BEYOND) * by_reach + BEYOND * by_window[window], by_window[window]
+    )
+    # A cut one may be so short that one call in it would outweigh everything.
+    weights = np.where(cut[window], np.minimum(weights, stride[window] / reach), weights)
+    return np.asarray(np.where(known[window], weights, 0.0)) if full.any() else weights
+
+
+def _reach(lasted: Floats) -> float:
+    order = np.sort(lasted)
+    calls = np.cumsum(1 / order)
+    return FAR * float(order[np.searchsorted(calls, calls[-1] / 2)])
 
 
 def standard_errors(group: Ints, groups: int, window: Ints, windows: int, weight: Floats) -> Floats:

@@ -1,4 +1,5 @@
-"""How alike two calling context trees are, as Hofer defines it (thesis, 3.4.2, figures 3.16, 3.17).
+"""How alike two calling context trees are, as Hofer defines it (thesis, 3.4.2, figures 3.16, 3.17),
+and as Whaley does (Java Grande 2000, section 4).
 
 Trees have a node for each function and path of callers. Edges are told by the node they lead to, a
 root's coming from outside, and weigh what the callee itself spent. Weights come as columns over the
@@ -40,3 +41,20 @@ def coverage(by: Ints, of: Ints, threshold: float = HOT) -> float | None:
     if not hot.any():
         return None
     return int((hot & hot_edges(by, threshold)).sum()) / int(hot.sum())
+
+
+def correlation(base: Ints, new: Ints) -> float | None:
+    """Covariance over the product of the standard deviations, of edges that either tree has.
+
+    1: the same weights but for a factor; 0: they have nothing to do with each other. None: all
+    edges of a tree weigh the same, or there are none.
+    """
+    either = (base > 0) | (new > 0)
+    if not either.any():
+        return None
+    one = base[either] - base[either].mean()
+    other = new[either] - new[either].mean()
+    spread = float(np.sqrt((one**2).sum()) * np.sqrt((other**2).sum()))
+    if not spread:
+        return None
+    return max(-1.0, min(float((one * other).sum()) / spread, 1.0))

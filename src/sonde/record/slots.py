@@ -363,8 +363,11 @@ class Slot:
         )
 
     def _call(self, at: int, flags: int) -> None:
-        _, _, _, _, number, site, keep, count = shm.CALL.unpack_from(self.process.memory, at)
-        self._window.add(number, self.stack_of(at, keep, count, flags, shm.CALL.size), site)
+        _, _, _, _, number, site, keep, count, offset = shm.CALL.unpack_from(
+            self.process.memory, at
+        )
+        context = self.stack_of(at, keep, count, flags, shm.CALL.size)
+        self._window.add(number, context, site, -1 if offset == shm.NO_OFFSET else offset)
 
     def _window_ends(self, at: int, how: int) -> None:
         process = self.process

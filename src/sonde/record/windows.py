@@ -28,18 +28,18 @@ class Window:
 
     def __init__(self) -> None:
         self._number = 0
-        self._calls: list[tuple[int, int]] = []
+        self._calls: list[tuple[int, int, int]] = []
 
-    def add(self, number: int, context: int, site: int) -> None:
+    def add(self, number: int, context: int, site: int, offset: int) -> None:
         """A call was counted; one of an earlier window that never ended takes its calls along."""
         if number != self._number:
             self._number = number
             self._calls.clear()
-        self._calls.append((context, site))
+        self._calls.append((context, site, offset))
 
     def renew(self, carried: Callable[[int], int]) -> None:
         """Its contexts have other places in a new part."""
-        self._calls = [(carried(context), site) for context, site in self._calls]
+        self._calls = [(carried(context), site, at) for context, site, at in self._calls]
 
     def write(
         self,
@@ -53,7 +53,7 @@ class Window:
     ) -> None:
         calls = self._calls if number == self._number else []
         row = writer.append("windows", thread, began, duration, stride, how)
-        writer.extend("calls", [(row, context, site) for context, site in calls])
+        writer.extend("calls", [(row, *call) for call in calls])
         self._calls = []
 
 

@@ -235,6 +235,7 @@ TABLES: tuple[Table, ...] = (
             Column("window", "i32", refers="windows", ascending=True),
             Column("context", "i32", refers="contexts"),
             Column("site", "u32", default=0),
+            _time("offset_ns", default=-1),
         ),
     ),
     # Kinds of events of the kernel and the processor; each `period`-th is told.

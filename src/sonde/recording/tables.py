@@ -369,6 +369,8 @@ class Calls:
     """The callee's, as it begins; its caller stands at the line of the call. -1: no stack."""
     site: NDArray[np.uint32]
     """The instruction of the caller: a line may have several calls. 0: unknown."""
+    offset_ns: NDArray[np.int64]
+    """When in its window, by the clock that tells the window's duration. -1: unknown."""
 
     def __len__(self) -> int:
         return len(self.window)
@@ -389,7 +391,12 @@ def no_windows() -> Windows:
 
 
 def no_calls() -> Calls:
-    return Calls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint32))
+    return Calls(
+        window=np.zeros(0, np.int32),
+        context=np.zeros(0, np.int32),
+        site=np.zeros(0, np.uint32),
+        offset_ns=np.zeros(0, np.int64),
+    )
 
 
 def no_chain_nodes() -> ChainNodes:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sonde.model.choice import Time
+    from sonde.views.call_diff import CallDiff
     from sonde.views.diff import Diff, DiffRow
 
 TOP = 20
@@ -25,7 +26,7 @@ def render(result: Diff, out: Console, *, time: Time, top: int | None = None) ->
         line(out, f"No {time} time in either recording.")
         return
     paragraph(out, _times(result, time))
-    paragraph(out, _likeness(result))
+    paragraph(out, likeness(result, "calling contexts"))
     line(out)
     line(out, (f"{'change':>10}{'base':>10}{'new':>10}  function", "bold"))
     shown = result.rows[: top or TOP]
@@ -54,14 +55,20 @@ def _times(result: Diff, time: Time) -> str:
     return f"{said}: {percent(abs(change), 1)} {'more' if change > 0 else 'less'}."
 
 
-def _likeness(result: Diff) -> str:
+def likeness(result: Diff | CallDiff, what: str) -> str:
     if result.overlap is None or result.base_by_new is None or result.new_by_base is None:
         return "With nothing in one of them there is nothing to compare."
     return (
-        f"The calling contexts overlap by {percent(result.overlap, 1)}. Of those hot before "
+        f"The {what} overlap by {percent(result.overlap, 1)}. Of those hot before "
         f"{percent(result.base_by_new)} are hot now, of those hot now "
-        f"{percent(result.new_by_base)} were hot before."
+        f"{percent(result.new_by_base)} were hot before.{_correlation(result)}"
     )
+
+
+def _correlation(result: Diff | CallDiff) -> str:
+    if result.correlation is None:
+        return ""
+    return f" Their correlation is {result.correlation:.2f}."
 
 
 def _change(row: DiffRow) -> str:

@@ -142,9 +142,13 @@ def picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floa
         raise UsageError("counted calls are not told by span; choose a time with --from and --to")
     windows, table = recording.windows, recording.calls
     known = (table.window >= 0) & (table.window < len(windows))
-    counted = np.bincount(table.window[known], minlength=len(windows))
+    rows = np.flatnonzero(known)
     weights = call_weights(
-        windows.duration_ns, windows.stride.astype(np.int64), windows.cut != 0, counted
+        windows.duration_ns,
+        windows.stride.astype(np.int64),
+        windows.cut != 0,
+        table.window[rows].astype(np.int64),
+        table.offset_ns[rows],
     )
     keep = np.ones(len(windows), dtype=bool)
     if selection.thread is not None or selection.process is not None:
@@ -153,9 +157,8 @@ def picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floa
         keep &= windows.time >= selection.start_ns
     if selection.end_ns is not None:
         keep &= windows.time < selection.end_ns
-    rows = np.flatnonzero(known)
-    rows = rows[keep[table.window[rows]]]
-    return np.flatnonzero(keep), rows, weights[table.window[rows]]
+    meant = keep[table.window[rows]]
+    return np.flatnonzero(keep), rows[meant], weights[meant]
 
 
 def _grouped(

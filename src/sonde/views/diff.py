@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.context_tree import ContextTree, sums
-from sonde.model.overlap import HOT, coverage, overlap
+from sonde.model.overlap import HOT, correlation, coverage, overlap
 from sonde.views.profile import Function, Profile, profile
 from sonde.views.same_functions import same_functions
 
@@ -51,6 +51,8 @@ class Diff:
     base_by_new: float | None
     """Of the hot edges of the base those that are hot in the new one."""
     new_by_base: float | None
+    correlation: float | None
+    """Of the edges' weights; None: there is nothing to compare, or all of one weigh the same."""
     rows: list[DiffRow]
 
     def to_json(self) -> dict[str, Any]:
@@ -61,6 +63,7 @@ class Diff:
                 "base_by_new": self.base_by_new,
                 "new_by_base": self.new_by_base,
             },
+            "correlation": self.correlation,
             "rows": [row.to_json() for row in self.rows],
         }
 
@@ -98,6 +101,7 @@ def diff_of(before: Profile, after: Profile, top: int | None = None) -> Diff:
         overlap=overlap(own_base, own_new),
         base_by_new=coverage(own_new, own_base),
         new_by_base=coverage(own_base, own_new),
+        correlation=correlation(own_base, own_new),
         rows=[
             DiffRow(same.functions[f], int(spent_base[f]), int(spent_new[f]))
             for f in order[:top].tolist()
