@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 MAGIC = 0x45444E53
-PROTOCOL = 6
+PROTOCOL = 7
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
