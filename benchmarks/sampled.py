@@ -45,11 +45,12 @@ def by_sonde(
 
     options = ["--stacks", CHAINED] if sampler == CHAINED else ["--sampler", sampler]
     sonde = [str(Path(sys.executable).parent / "sonde"), "run", "-o", str(path), "--what", "cpu"]
+    path.unlink(missing_ok=True)
     done = subprocess.run(
         [*sonde, "--rate", str(rate), *options, "--", *command],
         env=env.variables(), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if done.returncode:
+    if done.returncode or not path.exists():
         raise RuntimeError((done.stderr.strip().splitlines() or ["no word"])[-1])
     quality = read(str(path)).quality
     wanted = "perf" if sampler == CHAINED else sampler
