@@ -36,7 +36,7 @@ UNKNOWN = 1
 SHORTEST = 1
 """Percent of the full windows that are taken to be as short as one can be."""
 
-FAR = 3.0
+FAR = 5.0
 """The reach, in durations of the window that the middle one of all calls is in."""
 
 BEYOND = 0.05
