@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sonde.model.context_tree import Flags, Ints
 
 HOT = 0.1
@@ -52,9 +54,13 @@ def correlation(base: Ints, new: Ints) -> float | None:
     either = (base > 0) | (new > 0)
     if not either.any():
         return None
-    one = base[either] - base[either].mean()
-    other = new[either] - new[either].mean()
-    spread = float(np.sqrt((one**2).sum()) * np.sqrt((other**2).sum()))
+    one, other = _from_mean(base[either]), _from_mean(new[either])
+    spread = math.sqrt(math.fsum(one**2)) * math.sqrt(math.fsum(other**2))
     if not spread:
         return None
-    return max(-1.0, min(float((one * other).sum()) / spread, 1.0))
+    return max(-1.0, min(math.fsum(one * other) / spread, 1.0))
+
+
+def _from_mean(weights: Ints) -> NDArray[np.float64]:
+    """fsum: the same whatever order the edges are in, as they are where a store is asked."""
+    return weights - math.fsum(weights) / len(weights)
