@@ -63,4 +63,4 @@ def correlation(base: Ints, new: Ints) -> float | None:
 
 def _from_mean(weights: Ints) -> NDArray[np.float64]:
     """fsum: the same whatever order the edges are in, as they are where a store is asked."""
-    return weights - math.fsum(weights) / len(weights)
+    return weights.astype(np.float64) - math.fsum(weights) / len(weights)
