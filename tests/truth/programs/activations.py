@@ -21,12 +21,15 @@ CALL_S = 0.004
 CALLS = 12
 
 clock = time.thread_time
+# Between two looks at the clock, lest all samples find the clock on top and none the function.
+SPIN = range(100)
 
 
 def once():
     end = clock() + 0.06
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
 
 
 def tiny(n):
@@ -43,7 +46,8 @@ def calls_tiny():
 def often():
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
 
 
 def calls_often():
@@ -54,7 +58,8 @@ def calls_often():
 def nested(_):
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
     return 1
 
 
@@ -65,7 +70,8 @@ def calls_nested():
 def by_map(_):
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
 
 
 def calls_by_map():
@@ -75,7 +81,8 @@ def calls_by_map():
 def by_reduce(a, _):
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
     return a
 
 
@@ -89,7 +96,8 @@ def deep(depth):
         return deep(depth - 1)
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
     return 0
 
 
@@ -101,7 +109,8 @@ def calls_deep():
 def raises():
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
     raise ValueError
 
 
@@ -116,7 +125,8 @@ def calls_raises():
 def raises_in_c(_):
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
     raise ValueError
 
 
@@ -131,7 +141,8 @@ def calls_raises_in_c():
 def raises_nested(*_):
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
     raise ValueError
 
 
@@ -147,7 +158,8 @@ class Refuses:
     def __init__(self):
         end = clock() + CALL_S
         while clock() < end:
-            pass
+            for _ in SPIN:
+                pass
         raise ValueError
 
 
@@ -163,25 +175,29 @@ class Made:
     def __init__(self):
         end = clock() + CALL_S
         while clock() < end:
-            pass
+            for _ in SPIN:
+                pass
 
     @property
     def asked(self):
         end = clock() + CALL_S
         while clock() < end:
-            pass
+            for _ in SPIN:
+                pass
         return 1
 
     def __getitem__(self, _):
         end = clock() + CALL_S
         while clock() < end:
-            pass
+            for _ in SPIN:
+                pass
         return 1
 
     def __add__(self, _):
         end = clock() + CALL_S
         while clock() < end:
-            pass
+            for _ in SPIN:
+                pass
         return 1
 
 
@@ -212,7 +228,8 @@ def yields():
     for n in range(CALLS):
         end = clock() + CALL_S
         while clock() < end:
-            pass
+            for _ in SPIN:
+                pass
         yield n
 
 
@@ -225,7 +242,8 @@ def yields_to_c():
     for n in range(CALLS):
         end = clock() + CALL_S
         while clock() < end:
-            pass
+            for _ in SPIN:
+                pass
         yield n
 
 
@@ -236,7 +254,8 @@ def calls_yields_to_c():
 async def awaited():
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
     await asyncio.sleep(0)
 
 
@@ -252,14 +271,16 @@ def calls_awaited():
 def in_thread():
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
 
 
 def thread_body():
     # Those who wait for the GIL meanwhile tell of it with their stacks, too.
     end = clock() + CALL_S
     while clock() < end:
-        pass
+        for _ in SPIN:
+            pass
     for _ in range(CALLS // 2):
         in_thread()
 
