@@ -53,10 +53,10 @@ class Hooks:
         if code:
             sys.exit(f"the agent could not start: {os.strerror(code)}")
         if not samples:
-            self._recorder.ask({"disarm": self._pid})
+            self._recorder.ask({"disarm": self._pid}, "disarmed")
 
     def off(self) -> None:
-        self._recorder.ask({"disarm": self._pid})
+        self._recorder.ask({"disarm": self._pid}, "disarmed")
         self._agent.sonde_agent_stop()
 
     def end(self) -> None:
