@@ -5,15 +5,13 @@ Both kinds are recorded in turn; what a sample costs is the agent's own CPU time
 
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 from pathlib import Path
-from typing import Any
 
 from accuracy import steady
 from markdown import Section, verdict
-from opening import sonde
+from opening import asked, sonde
 from packages import Environment
 from progress import say
 
@@ -35,12 +33,12 @@ def report(
             for stacks, costs in told.items():
                 path = scratch / f"{name}-{stacks}.sonde"
                 _record(env, name, stacks, seconds, path)
-                quality = _asked("report", path, "quality", "--json")
+                quality = asked("report", path, "quality", "--json")
                 costs.append(quality["agent_cpu_ns"] / quality["taken"])
                 size[stacks] = path.stat().st_size / quality["taken"]
         whole, chained = (scratch / f"{name}-{stacks}.sonde" for stacks in told)
-        overlap = _asked("diff", whole, chained, "--json")["overlap"]
-        sure = _asked("report", chained, "quality", "--json")["chaining"]
+        overlap = asked("diff", whole, chained, "--json")["overlap"]
+        sure = asked("report", chained, "quality", "--json")["chaining"]
         ns = {stacks: statistics.median(costs) for stacks, costs in told.items()}
         rows.append(
             [
@@ -79,11 +77,3 @@ def _record(env: Environment, name: str, stacks: str, seconds: float, path: Path
          "--", *steady(env, name, seconds)],
         env=env.variables(), check=True, capture_output=True,
     )  # fmt: skip
-
-
-def _asked(verb: str, *arguments: object) -> dict[str, Any]:
-    done = subprocess.run(
-        [sonde(), verb, *map(str, arguments)], check=True, capture_output=True, text=True
-    )
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer

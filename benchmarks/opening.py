@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import synthetic
 from accuracy import steady
@@ -27,6 +29,15 @@ TIMES = 3
 
 def sonde() -> str:
     return str(Path(sys.executable).parent / "sonde")
+
+
+def asked(verb: str, *arguments: object) -> dict[str, Any]:
+    """What sonde answers in JSON."""
+    done = subprocess.run(
+        [sonde(), verb, *map(str, arguments)], check=True, capture_output=True, text=True
+    )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 @dataclass

@@ -9,16 +9,14 @@ itself spent (Hofer, 3.4.2), and one is hot from a tenth of the hottest on.
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from accuracy import steady
 from markdown import Section
-from opening import sonde
+from opening import asked, sonde
 from packages import Environment
 from progress import say
 
@@ -38,7 +36,7 @@ def report(
         say(f"partial: {name}, Python {env.version}")
         path = scratch / f"partial-{name}.sonde"
         _record(env, name, seconds, path)
-        online = _asked("report", path, "quality", "--json")["online"]
+        online = asked("report", path, "quality", "--json")["online"]
         full, samples = _full(path)
         found = [_compare(path, full, size) for size in SIZES]
         hottest = max(full.values(), default=0)
@@ -78,14 +76,6 @@ def _record(env: Environment, name: str, seconds: float, path: Path) -> None:
          "--", *steady(env, name, seconds)],
         env=env.variables(), check=True, capture_output=True,
     )  # fmt: skip
-
-
-def _asked(verb: str, *arguments: object) -> dict[str, Any]:
-    done = subprocess.run(
-        [sonde(), verb, *map(str, arguments)], check=True, capture_output=True, text=True
-    )
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 class _Samples:

@@ -18,9 +18,10 @@ from truth.test_pyperformance import ARGUMENTS, benchmarks
 __all__ = ["benchmarks"]
 
 TICKS = "1000"
-# Parts of deltablue differ more from each other: it takes more windows to know their shares. Runs of
-# this length on the idle machine gave 0.82 to 0.95 (3.14: 0.87 to 0.90); richards 0.985 to 0.993.
-BOUNDS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.80}
+BOUNDS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.90}
+# Parts of deltablue differ more from each other. On these versions one call site is found too often
+# in some runs, however long they are: 0.82 to 0.95 were seen.
+DELTABLUE_UNSURE = {"3.12": 0.80, "3.14": 0.80, "3.15": 0.80}
 CPU_SECONDS = {"richards": "1.0", "raytrace": "0.6", "deltablue": "1.5"}
 
 Keep = Callable[[str], Path]
@@ -90,7 +91,10 @@ def test_edges_of_real_programs(
     sampled = counted_calls(run.recording, own)
     command[1] = "0"
     true = all_calls(python, own, path.with_suffix(".json"), driver, *command)
-    assert overlap(true, sampled) >= BOUNDS[name], told(true, sampled)
+    bound = BOUNDS[name]
+    if name == "deltablue":
+        bound = DELTABLUE_UNSURE.get(python.version, bound)
+    assert overlap(true, sampled) >= bound, told(true, sampled)
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +111,7 @@ def test_calls_of_every_kind_have_their_share(windows: tuple[Recording, Shares, 
     _, true, sampled = windows
     # Dense and sparse parts alternate here, the worst there is for windows. Seen on the idle machine:
     # 0.71 to 0.94, least on 3.14.
-    assert overlap(true, sampled) >= 0.6, told(true, sampled)
+    assert overlap(true, sampled) >= 0.70, told(true, sampled)
     # Nothing was counted that never happens, and nothing frequent missed.
     assert not sampled.keys() - true.keys(), told(true, sampled)
     missed = {edge for edge, share in true.items() if share > 0.005} - sampled.keys()
@@ -137,20 +141,11 @@ def test_dense_calls_outweigh_sparse_ones(
 def test_what_a_site_calls(windows: tuple[Recording, Shares, Shares]) -> None:
     recording, *_ = windows
     sites = calls(recording).advice.sites
-    found = [
+    (area,) = [
         site
         for site in sites
         if {target.callee.name for target in site.targets} >= {"Square.area", "Disk.area"}
     ]
-    counted = {
-        edge.callee.name
-        for edge in calls(recording).edges
-        if edge.caller is not None and edge.caller.name == "areas"
-    }
-    assert counted >= {"Square.area", "Disk.area"}
-    if not found:  # counted, but too seldom to be told as a hot site
-        return
-    (area,) = found
     square = next(target for target in area.targets if target.callee.name == "Square.area")
     others = {"Shape.double", "Shape.area"}
     assert area.caller.name == "areas"
