@@ -62,16 +62,16 @@ def test_shares_the_greatest_change_first() -> None:
         ("main", 4, "other", 0.3, 0),
         ("main", 4, "len", 0.1, 0.05),
     ]
-    assert found.overlap == pytest.approx(0.2 + 0.05)
+    assert found.alike.overlap == pytest.approx(0.2 + 0.05)
     # Hot before: work, other, len; hot now: late and work. len is below a tenth of the hottest.
-    assert found.base_by_new == pytest.approx(1 / 3)
-    assert found.new_by_base == pytest.approx(1 / 2)
+    assert found.alike.base_by_new == pytest.approx(1 / 3)
+    assert found.alike.new_by_base == pytest.approx(1 / 2)
     one = np.array([0, 0.6, 0.3, 0.1]) - 0.25
     other = np.array([0.75, 0.2, 0, 0.05]) - 0.25
     by_hand = (one * other).sum() / ((one**2).sum() * (other**2).sum()) ** 0.5
-    assert found.correlation == pytest.approx(by_hand)
-    assert call_diff(base, base).overlap == pytest.approx(1)
-    assert call_diff(base, base).correlation == pytest.approx(1)
+    assert found.alike.correlation == pytest.approx(by_hand)
+    assert call_diff(base, base).alike.overlap == pytest.approx(1)
+    assert call_diff(base, base).alike.correlation == pytest.approx(1)
 
 
 def test_a_function_that_moved_keeps_its_calls() -> None:
@@ -79,9 +79,9 @@ def test_a_function_that_moved_keeps_its_calls() -> None:
     new = made({"main:22 > work:61": 5}, main=20, work=60)
     found = call_diff(base, new)
     assert rows(found) == [("main", 22, "work", 1, 1)]
-    assert found.overlap == 1
+    assert found.alike.overlap == 1
     # The same two functions, but from another line of the caller.
-    assert call_diff(base, made({"main:14 > work:51": 2}, main=10, work=50)).overlap == 0
+    assert call_diff(base, made({"main:14 > work:51": 2}, main=10, work=50)).alike.overlap == 0
 
 
 def test_json_and_words() -> None:
@@ -103,9 +103,9 @@ def test_json_and_words() -> None:
 
 def test_nothing_counted() -> None:
     found = call_diff(made({}), made({}))
-    assert (found.overlap, found.correlation, found.rows) == (None, None, [])
+    assert (found.alike.overlap, found.alike.correlation, found.rows) == (None, None, [])
     out = io.StringIO()
     render(found, console(out, width=80))
     assert out.getvalue() == "No call was counted in either recording.\n"
     half = call_diff(made({}), made({"main:3 > work:5": 1}))
-    assert half.overlap is None
+    assert half.alike.overlap is None

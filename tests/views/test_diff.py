@@ -37,13 +37,13 @@ def test_own_times_the_greatest_change_first() -> None:
         ("main", 10, 30, 20),
     ]
     assert (found.base_ns, found.new_ns) == (100, 100)
-    assert found.overlap == pytest.approx(0.1 + 0.2)
+    assert found.alike.overlap == pytest.approx(0.1 + 0.2)
     # Hot before: work, old and main; hot now: fresh, work and main.
-    assert found.base_by_new == pytest.approx(2 / 3)
-    assert found.new_by_base == pytest.approx(2 / 3)
+    assert found.alike.base_by_new == pytest.approx(2 / 3)
+    assert found.alike.new_by_base == pytest.approx(2 / 3)
     # work, old, main, fresh: 60 30 10 0 and 20 0 30 50, both 25 in the mean. The products of what
     # they differ from it add up to -175 - 125 - 75 - 625, the squares to 2100 and 1300.
-    assert found.correlation == pytest.approx(-1000 / (2100 * 1300) ** 0.5)
+    assert found.alike.correlation == pytest.approx(-1000 / (2100 * 1300) ** 0.5)
 
 
 def test_json_is_exactly_as_agreed() -> None:
@@ -61,14 +61,14 @@ def test_json_is_exactly_as_agreed() -> None:
 
 def test_the_way_to_a_function_counts_for_the_overlap_not_for_the_rows() -> None:
     found = compared(made(("one:1 > work:2", 10)), made(("two:1 > work:2", 10)))
-    assert found.overlap == 0
-    assert (found.base_by_new, found.new_by_base) == (0, 0)
+    assert found.alike.overlap == 0
+    assert (found.alike.base_by_new, found.alike.new_by_base) == (0, 0)
     assert rows(found) == [("work", 10, 10, 0)]
 
 
 def test_lines_do_not_count() -> None:
     found = compared(made(("main:3 > work:2", 10)), made(("main:4 > work:7", 10)))
-    assert found.overlap == 1
+    assert found.alike.overlap == 1
     assert rows(found) == [("work", 10, 10, 0)]
 
 
@@ -78,7 +78,7 @@ def test_a_function_that_moved_within_its_file_is_the_same() -> None:
     found = compared(base, new)
     assert rows(found) == [("work", 10, 30, 20)]
     assert found.rows[0].function.line == 50
-    assert found.overlap == 1
+    assert found.alike.overlap == 1
 
 
 def test_functions_of_one_name_are_told_apart_by_their_lines() -> None:
@@ -109,7 +109,7 @@ def test_another_file_is_another_function() -> None:
         ("/app/b.py", 10),
         ("/app/a.py", -10),
     ]
-    assert found.overlap == 0
+    assert found.alike.overlap == 0
 
 
 def test_recursion_and_samples_without_a_stack() -> None:
@@ -117,7 +117,7 @@ def test_recursion_and_samples_without_a_stack() -> None:
     new = made(("fib:2 > fib:3", 10), (None, 5))
     found = compared(base, new)
     assert rows(found) == [("fib", 10, 10, 0), ("[undecodable]", 5, 5, 0)]
-    assert found.overlap == pytest.approx(1 / 3)
+    assert found.alike.overlap == pytest.approx(1 / 3)
 
 
 def test_the_selection_is_of_both() -> None:
@@ -136,7 +136,7 @@ def test_the_selection_is_of_both() -> None:
 
 def test_nothing_in_either() -> None:
     found = compared(made(), made())
-    assert (found.overlap, found.base_by_new, found.correlation) == (None, None, None)
+    assert (found.alike.overlap, found.alike.base_by_new, found.alike.correlation) == (None, None, None)
     assert not found.rows
 
 
@@ -144,7 +144,7 @@ def test_exchanged_it_is_the_same_the_other_way_round() -> None:
     base = made(("main:3 > work:12", 60), ("main:3 > old:2", 31), ("main:4", 10))
     new = made(("main:3 > fresh:1", 50), ("main:3 > work:12", 21), ("main:4", 30))
     there, back = compared(base, new), compared(new, base)
-    assert there.overlap == back.overlap
-    assert there.correlation == pytest.approx(back.correlation)
-    assert (there.base_by_new, there.new_by_base) == (back.new_by_base, back.base_by_new)
+    assert there.alike.overlap == back.alike.overlap
+    assert there.alike.correlation == pytest.approx(back.alike.correlation)
+    assert (there.alike.base_by_new, there.alike.new_by_base) == (back.alike.new_by_base, back.alike.base_by_new)
     assert {r[0]: r[3] for r in rows(there)} == {r[0]: -r[3] for r in rows(back)}

@@ -10,7 +10,8 @@ for no threshold.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,3 +65,31 @@ def correlation(base: Ints, new: Ints) -> float | None:
 def _from_mean(weights: Ints) -> NDArray[np.float64]:
     """fsum: the same whatever order the edges are in, as they are where a store is asked."""
     return weights.astype(np.float64) - math.fsum(weights) / len(weights)
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """All of it; None each where there is nothing to compare."""
+
+    overlap: float | None
+    base_by_new: float | None
+    """Of the hot edges of the base those that are hot in the new one."""
+    new_by_base: float | None
+    correlation: float | None
+
+    @staticmethod
+    def of(base: Ints, new: Ints) -> Likeness:
+        return Likeness(
+            overlap(base, new), coverage(new, base), coverage(base, new), correlation(base, new)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "overlap": self.overlap,
+            "hot_edge_coverage": {
+                "threshold": HOT,
+                "base_by_new": self.base_by_new,
+                "new_by_base": self.new_by_base,
+            },
+            "correlation": self.correlation,
+        }

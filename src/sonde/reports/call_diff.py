@@ -29,7 +29,7 @@ def render(result: CallDiff, out: Console, *, top: int | None = None) -> None:
         f"{count(result.base_count, 'call')} counted before, {result.new_count:,} now; what is "
         "compared is their share of all calls.",
     )
-    paragraph(out, likeness(result, "calls"))
+    paragraph(out, likeness(result.alike, "calls"))
     line(out)
     line(out, (f"{'change':>10}{'±':>9}{'base':>10}{'new':>10}  callee / called from", "bold"))
     shown = result.rows[: top or TOP]

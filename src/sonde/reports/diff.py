@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sonde.model.choice import Time
-    from sonde.views.call_diff import CallDiff
+    from sonde.model.overlap import Likeness
     from sonde.views.diff import Diff, DiffRow
 
 TOP = 20
@@ -26,7 +26,7 @@ def render(result: Diff, out: Console, *, time: Time, top: int | None = None) ->
         line(out, f"No {time} time in either recording.")
         return
     paragraph(out, _times(result, time))
-    paragraph(out, likeness(result, "calling contexts"))
+    paragraph(out, likeness(result.alike, "calling contexts"))
     line(out)
     line(out, (f"{'change':>10}{'base':>10}{'new':>10}  function", "bold"))
     shown = result.rows[: top or TOP]
@@ -55,20 +55,20 @@ def _times(result: Diff, time: Time) -> str:
     return f"{said}: {percent(abs(change), 1)} {'more' if change > 0 else 'less'}."
 
 
-def likeness(result: Diff | CallDiff, what: str) -> str:
-    if result.overlap is None or result.base_by_new is None or result.new_by_base is None:
+def likeness(alike: Likeness, what: str) -> str:
+    if alike.overlap is None or alike.base_by_new is None or alike.new_by_base is None:
         return "With nothing in one of them there is nothing to compare."
     return (
-        f"The {what} overlap by {percent(result.overlap, 1)}. Of those hot before "
-        f"{percent(result.base_by_new)} are hot now, of those hot now "
-        f"{percent(result.new_by_base)} were hot before.{_correlation(result)}"
+        f"The {what} overlap by {percent(alike.overlap, 1)}. Of those hot before "
+        f"{percent(alike.base_by_new)} are hot now, of those hot now "
+        f"{percent(alike.new_by_base)} were hot before.{_correlation(alike)}"
     )
 
 
-def _correlation(result: Diff | CallDiff) -> str:
-    if result.correlation is None:
+def _correlation(alike: Likeness) -> str:
+    if alike.correlation is None:
         return ""
-    return f" Their correlation is {result.correlation:.2f}."
+    return f" Their correlation is {alike.correlation:.2f}."
 
 
 def _change(row: DiffRow) -> str:

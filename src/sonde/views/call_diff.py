@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sonde.model.overlap import HOT, correlation, coverage, overlap
+from sonde.model.overlap import Likeness
 from sonde.views.calls import CallEdge, calls
 from sonde.views.same_functions import same_functions
 
@@ -59,23 +59,11 @@ class CallDiff:
 
     base_count: int
     new_count: int
-    overlap: float | None
-    base_by_new: float | None
-    new_by_base: float | None
-    correlation: float | None
+    alike: Likeness
     rows: list[CallDiffRow]
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "overlap": self.overlap,
-            "hot_edge_coverage": {
-                "threshold": HOT,
-                "base_by_new": self.base_by_new,
-                "new_by_base": self.new_by_base,
-            },
-            "correlation": self.correlation,
-            "rows": [row.to_json() for row in self.rows],
-        }
+        return {**self.alike.to_json(), "rows": [row.to_json() for row in self.rows]}
 
 
 class _Key(NamedTuple):
@@ -106,10 +94,7 @@ def call_diff(
     return CallDiff(
         base_count=before.count,
         new_count=after.count,
-        overlap=overlap(*weights),
-        base_by_new=coverage(weights[1], weights[0]),
-        new_by_base=coverage(weights[0], weights[1]),
-        correlation=correlation(*weights),
+        alike=Likeness.of(*weights),
         rows=rows[:top],
     )
 

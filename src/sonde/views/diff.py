@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.context_tree import ContextTree, sums
-from sonde.model.overlap import HOT, correlation, coverage, overlap
+from sonde.model.overlap import Likeness
 from sonde.views.profile import Function, Profile, profile
 from sonde.views.same_functions import same_functions
 
@@ -46,26 +46,11 @@ class Diff:
 
     base_ns: int
     new_ns: int
-    overlap: float | None
-    """None: one of the two has no such time."""
-    base_by_new: float | None
-    """Of the hot edges of the base those that are hot in the new one."""
-    new_by_base: float | None
-    correlation: float | None
-    """Of the edges' weights; None: there is nothing to compare, or all of one weigh the same."""
+    alike: Likeness
     rows: list[DiffRow]
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "overlap": self.overlap,
-            "hot_edge_coverage": {
-                "threshold": HOT,
-                "base_by_new": self.base_by_new,
-                "new_by_base": self.new_by_base,
-            },
-            "correlation": self.correlation,
-            "rows": [row.to_json() for row in self.rows],
-        }
+        return {**self.alike.to_json(), "rows": [row.to_json() for row in self.rows]}
 
 
 def diff(
@@ -98,10 +83,7 @@ def diff_of(before: Profile, after: Profile, top: int | None = None) -> Diff:
     return Diff(
         base_ns=before.total,
         new_ns=after.total,
-        overlap=overlap(own_base, own_new),
-        base_by_new=coverage(own_new, own_base),
-        new_by_base=coverage(own_base, own_new),
-        correlation=correlation(own_base, own_new),
+        alike=Likeness.of(own_base, own_new),
         rows=[
             DiffRow(same.functions[f], int(spent_base[f]), int(spent_new[f]))
             for f in order[:top].tolist()
