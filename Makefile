@@ -72,7 +72,7 @@ test-calm: build page $(VENV)/test-ready ## tests that look at finished data
 TWO := -n 2 --dist loadfile
 # Many tests record real processes on a real machine, where something else may want the processor
 # just then. What failed is tried once more, alone and with fresh recordings; both are shown.
-tested = $(BIN)/python -m pytest $(1) $(2) || \
+tested = $(BIN)/python -m pytest --durations=25 $(1) $(2) || \
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(2)
 
 demo: build page ## record a program with three things wrong, and see them on the page

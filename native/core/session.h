@@ -32,7 +32,8 @@ typedef struct {
 
 // A window in which a thread's calls are counted, see windows.h.
 typedef struct {
-    bool open;
+    bool open, begun;
+    bool all;             // calls of C functions, too
     uint32_t number;      // of this thread's windows
     uint32_t stride;      // every so manieth call is taken
     uint32_t skip;        // calls until the next that is

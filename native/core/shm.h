@@ -271,6 +271,7 @@ enum {
     SONDE_WINDOW_FULL = 0,
     SONDE_WINDOW_CUT = 1, // before it had its samples
 };
+#define SONDE_WINDOW_ALL 1 // flags: calls of C functions were seen, too
 
 typedef struct {
     sonde_rec rec;

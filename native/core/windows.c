@@ -94,7 +94,8 @@ void sonde_window_open(sonde_thread *thread)
     sonde_header *header = sonde.header;
     uint32_t stride = atomic_load_explicit(&header->stride, memory_order_relaxed);
     uint32_t samples = atomic_load_explicit(&header->samples, memory_order_relaxed);
-    window->number++;
+    window->all = window->number++ % SONDE_ALL_EVERY == 0;
+    window->begun = false;
     window->stride = stride ? (stride < SONDE_LONGEST_STRIDE ? stride : SONDE_LONGEST_STRIDE) : 1;
     window->left = samples ? samples : 1;
     window->taken = 0;
@@ -128,6 +129,7 @@ void sonde_window_begins(sonde_window *window, uint64_t tsc)
         least = took;
     }
     window->own_tsc += least;
+    window->begun = true;
 }
 
 // By the window's own clocks, if there were no better ones yet.
@@ -166,7 +168,8 @@ static void close_(sonde_thread *thread, uint64_t until_cpu, uint8_t how)
         thread->slot->calls_lost += window->taken;
         return;
     }
-    *out = (sonde_rec_window){.rec = {sizeof *out, SONDE_REC_WINDOW, how, 0},
+    *out = (sonde_rec_window){.rec = {sizeof *out, SONDE_REC_WINDOW, how,
+                                      window->all ? SONDE_WINDOW_ALL : 0},
                               .time = window->opened,
                               .duration_ns = net > 1 ? (uint64_t)net : 1,
                               .window = window->number,

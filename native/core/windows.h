@@ -22,6 +22,10 @@ void sonde_windows_by(sonde_open_window *open);
 // At each tick of the thread's CPU clock, after the sample.
 void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context);
 
+// Windows in which all calls are seen may cost far more than those with calls between functions of
+// the runtime's own language only: the first is of that kind, and one in so many.
+#define SONDE_ALL_EVERY 8
+
 void sonde_window_open(sonde_thread *thread);
 
 // From `tsc` on calls are about to be seen.

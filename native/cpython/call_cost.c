@@ -73,19 +73,19 @@ static double fastest_of(PyObject *function, uint64_t (*run)(PyObject *), int ti
     return (double)best;
 }
 
-static cost cost_of(PyObject *function, uint64_t (*run)(PyObject *))
+static cost cost_of(PyObject *function, uint64_t (*run)(PyObject *), sonde_seeing how)
 {
     double calls[ROUNDS], units[ROUNDS], fastest = 0;
     PyThreadState *state = PyThreadState_Get();
     Py_ssize_t size = Py_SIZE(PyFunction_GET_CODE(function));
     for (int round = 0; round < ROUNDS && !failed; round++) {
         double unseen = fastest_of(function, run, UNSEEN);
-        if (!sonde_seen_calls_begin(state)) {
+        if (!sonde_seen_calls_begin(state, how)) {
             failed = true;
             break;
         }
         double first = (double)run(function), seen = fastest_of(function, run, SEEN);
-        sonde_seen_calls_end(state);
+        sonde_seen_calls_end(state, how);
         fastest = round && fastest < unseen ? fastest : unseen;
         calls[round] = (seen - unseen) / CALLS;
         units[round] = (first - seen) / (double)(size > 0 ? size : 1);
@@ -139,15 +139,18 @@ static void measure(PyObject *made)
     if (!empty || !python || !native)
         return;
     failed = false;
-    cost alone = cost_of(empty, timed_from_c), both = cost_of(python, timed);
-    cost in_c = cost_of(native, timed);
+    cost alone = cost_of(empty, timed_from_c, SONDE_SEE_ALL);
+    cost both = cost_of(python, timed, SONDE_SEE_ALL);
+    cost in_c = cost_of(native, timed, SONDE_SEE_ALL);
+    cost frames = cost_of(python, timed, SONDE_SEE_FRAMES);
     if (failed)
         return;
     double unit = (both.unit + in_c.unit) / 2;
     sonde_cost_of = (sonde_call_cost){.start = (int64_t)alone.call,
                                       .passed = (int64_t)(both.call - alone.call),
                                       .native = (int64_t)in_c.call,
-                                      .unit = CALLS_OF_ALL_THREADS && unit > 0 ? unit : 0,
+                                      .frame = (int64_t)frames.call,
+                                      .unit = CALLS_ARE_MONITORED && unit > 0 ? unit : 0,
                                       .python = (uint64_t)both.unseen,
                                       .in_c = (uint64_t)in_c.unseen};
 }

@@ -6,7 +6,8 @@
 #include "../core/windows.h"
 #include "call_cost.h"
 #include "callee.h"
-#include "frames.h"
+#include "describe.h"
+#include "evaluator.h"
 #include "seen_calls.h"
 #include "walk.h"
 
@@ -43,10 +44,9 @@ static void walk_body(void *arg)
 
 // What is called has no frame: it is put where one would be. The walk may have found it on the
 // value stack already.
-static void add_callee(walk_job *job, PyObject *callable)
+static void add_callee(walk_job *job, uint64_t word)
 {
     uint64_t *stack = sonde_stack(job->thread);
-    uint64_t word = sonde_native_word(job->thread, callable);
     if (!word) {
         job->event.flags |= SONDE_UNDECODABLE;
         job->depth = 0;
@@ -59,16 +59,25 @@ static void add_callee(walk_job *job, PyObject *callable)
     }
 }
 
-static bool take(sonde_thread *thread, PyObject *callable, uint64_t tsc)
+static uint64_t word_of(sonde_thread *thread, const sonde_seen_call *call)
+{
+    if (call->callable)
+        return sonde_native_word(thread, call->callable);
+    uint64_t id = sonde_describe_code(thread, (PyCodeObject *)call->begins);
+    uint64_t index = (uint64_t)call->begins->_co_firsttraceable;
+    return id ? id << SONDE_INSTR_BITS | ((index + 1) & SONDE_INSTR_MASK) : 0;
+}
+
+static bool take(sonde_thread *thread, const sonde_seen_call *call)
 {
     walk_job job = {thread, {0}, 0};
     if (!sonde_guard_run_unasked(walk_body, &job)) {
         job.event.flags = SONDE_UNDECODABLE;
         job.depth = 0;
     }
-    if (callable && !(job.event.flags & SONDE_UNDECODABLE))
-        add_callee(&job, callable);
-    return sonde_window_take(thread, job.depth, &job.event, tsc);
+    if ((call->callable || call->by_evaluator) && !(job.event.flags & SONDE_UNDECODABLE))
+        add_callee(&job, word_of(thread, call));
+    return sonde_window_take(thread, job.depth, &job.event, call->tsc);
 }
 
 // ---- the end of a window
@@ -88,10 +97,10 @@ static void cut_owners(sonde_thread *thread)
     atomic_store(&owner, NULL);
 }
 
-static void stop_seeing(PyThreadState *state)
+static void stop_seeing(PyThreadState *state, sonde_seeing how)
 {
     uint64_t began = sonde_now();
-    sonde_seen_calls_end(state);
+    sonde_seen_calls_end(state, how);
     sonde_thread *thread = sonde_enter();
     if (!thread)
         return;
@@ -99,9 +108,10 @@ static void stop_seeing(PyThreadState *state)
     sonde_leave(thread);
 }
 
-static bool is_under_way(const sonde_thread *thread)
+static bool is_under_way(const sonde_thread *thread, bool owned)
 {
-    return thread->window.open && (!CALLS_OF_ALL_THREADS || atomic_load(&owner) == thread) &&
+    const sonde_window *window = &thread->window;
+    return window->open && window->begun && (!owned || atomic_load(&owner) == thread) &&
            (sonde_what() & SONDE_WHAT_CALLS);
 }
 
@@ -168,7 +178,12 @@ static uint64_t spent_until(const sonde_seen_call *call)
 static int64_t told_until(const sonde_seen_call *call)
 {
     int64_t told = passed.told;
-    told += call->begins ? sonde_cost_of.start + meeting(call->begins) : sonde_cost_of.native;
+    if (!call->begins)
+        told += sonde_cost_of.native;
+    else if (call->by_evaluator)
+        told += sonde_cost_of.frame;
+    else
+        told += sonde_cost_of.start + meeting(call->begins);
     passed.told = 0;
     return told;
 }
@@ -200,11 +215,12 @@ void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
         return;
     }
     sonde_thread *thread = sonde_enter();
+    bool of_all_threads = sonde_seen_of_all_threads(call);
     if (!thread) { // no session any more, or a thread that is none of the target's
-        if (CALLS_OF_ALL_THREADS)
+        if (of_all_threads)
             atomic_store(&owner, NULL);
-    } else if (!is_under_way(thread)) {
-        if (CALLS_OF_ALL_THREADS)
+    } else if (!is_under_way(thread, of_all_threads)) {
+        if (of_all_threads)
             cut_owners(thread);
         else if (thread->window.open)
             sonde_window_cut(thread);
@@ -214,77 +230,62 @@ void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
             sonde_window_spent(&thread->window, call->tsc);
             goes_on = true;
         } else {
-            goes_on = !take(thread, call->callable, call->tsc);
+            goes_on = !take(thread, call);
         }
-        if (!goes_on && CALLS_OF_ALL_THREADS)
+        if (!goes_on && of_all_threads)
             atomic_store(&owner, NULL);
     }
     if (thread)
         sonde_leave(thread);
     if (!goes_on)
-        stop_seeing(state);
+        stop_seeing(state, call->by_evaluator ? SONDE_SEE_FRAMES : SONDE_SEE_ALL);
 }
 
 // ---- the beginning of one
 
-static bool may_begin(void)
+static bool may_begin(sonde_thread *thread)
 {
-    sonde_thread *thread = sonde_enter();
-    if (!thread) {
-        atomic_store(&owner, NULL);
-        return false;
-    }
     bool ours = atomic_load(&owner) == thread && thread->window.open &&
                 (sonde_what() & SONDE_WHAT_CALLS) && !is_finalizing();
     if (!ours)
         cut_owners(thread);
-    sonde_leave(thread);
     return ours;
 }
 
 static void begin_window(PyThreadState *state)
 {
     uint64_t tsc = __rdtsc();
-    if (!may_begin())
+    sonde_thread *thread = sonde_enter();
+    if (!thread)
+        atomic_store(&owner, NULL);
+    else if (!may_begin(thread))
+        sonde_leave(thread), thread = NULL;
+    if (!thread)
         return;
-    bool begun = sonde_seen_calls_begin(state);
+    sonde_seeing how = thread->window.all ? SONDE_SEE_ALL : SONDE_SEE_FRAMES;
+    sonde_leave(thread);
+    bool begun = sonde_seen_calls_begin(state, how);
     memset(&passed, 0, sizeof passed);
     windows_begun++;
-    sonde_thread *thread = sonde_enter();
+    thread = sonde_enter();
     if (!thread)
         return;
     sonde_window_begins(&thread->window, tsc);
     sonde_window_spent(&thread->window, tsc);
     if (!begun) {
-        refuse(CALLS_OF_ALL_THREADS ? SONDE_CALLS_FAILED : SONDE_CALLS_PROFILED);
+        refuse(CALLS_ARE_MONITORED ? SONDE_CALLS_FAILED : SONDE_CALLS_PROFILED);
         cut_owners(thread);
-    } else if (!CALLS_OF_ALL_THREADS) {
+    } else if (!CALLS_ARE_MONITORED && how == SONDE_SEE_ALL) {
         atomic_store(&owner, NULL);
     }
     sonde_leave(thread);
 }
 
-static bool has_exception(const PyThreadState *state)
+static PyObject *on_first_frame(PyThreadState *state, frame_t *frame, int throws)
 {
-#if PY_VERSION_HEX >= 0x030C0000
-    return state->current_exception;
-#else
-    return state->curexc_type;
-#endif
-}
-
-static void evaluate_by(PyInterpreterState *interpreter, _PyFrameEvalFunction evaluator)
-{
-    __atomic_store_n(&interpreter->eval_frame, evaluator, __ATOMIC_RELEASE);
-}
-
-static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
-{
-    // A frame that an exception is thrown into is no place to call anything; the next one is.
-    if (!throws && !has_exception(state)) {
+    if (sonde_frame_may_call(state, throws)) {
         // Whoever took us for the program's own evaluator may have put us back in place.
-        if (state->interp->eval_frame == on_frame)
-            evaluate_by(state->interp, NULL);
+        sonde_evaluate_no_more(state->interp, on_first_frame);
         begin_window(state);
     }
     return _PyEval_EvalFrameDefault(state, frame, throws);
@@ -299,7 +300,7 @@ static void open_window(sonde_thread *thread, const ucontext_t *context)
         return; // it makes no calls, or none that are seen
     sonde_window *window = &thread->window;
     sonde_thread *who = atomic_load(&owner);
-    if (window->open && who != thread && !sonde_seen_calls_go_on(state)) {
+    if (window->open && who != thread && !sonde_told_calls_go_on(state)) {
         // Another thread has ended it, or the program has. With no word of when, it is nothing.
         if (atomic_load(&window->cut_cpu))
             sonde_window_cut(thread);
@@ -307,19 +308,24 @@ static void open_window(sonde_thread *thread, const ucontext_t *context)
     } else if (!window->open && who == thread) { // left by a thread that had this slot before
         atomic_store(&owner, NULL);
     }
+    // Calls of Python functions may be rare where others are not: there are windows for both.
+    if (window->open && who == thread && window->begun && !window->all) {
+        sonde_window_cut(thread);
+        atomic_store(&owner, NULL);
+    }
     sonde_thread *nobody = NULL;
     if (window->open || !atomic_compare_exchange_strong(&owner, &nobody, thread)) {
         thread->slot->missed++;
         return;
     }
-    _PyFrameEvalFunction evaluator = here->eval_frame;
-    if (evaluator && evaluator != on_frame) {
+    sonde_evaluator evaluator = sonde_evaluator_of(here);
+    if (evaluator && evaluator != on_first_frame && !sonde_seen_calls_by(evaluator)) {
         refuse(SONDE_CALLS_EVALUATED);
         atomic_store(&owner, NULL);
         return;
     }
     sonde_window_open(thread);
-    evaluate_by(here, on_frame);
+    sonde_evaluate_by(here, on_first_frame);
 }
 
 // ---- sessions
@@ -327,7 +333,7 @@ static void open_window(sonde_thread *thread, const ucontext_t *context)
 void sonde_calls_start(void)
 {
     PyInterpreterState *here = PyInterpreterState_Get();
-    uint32_t prepared = sonde_seen_calls_prepare();
+    uint32_t prepared = sonde_told_calls_prepare();
     refuse(prepared);
     if (prepared != SONDE_CALLS_COUNTED)
         return;
@@ -339,8 +345,9 @@ void sonde_calls_start(void)
 
 static void leave_evaluator(PyInterpreterState *interpreter)
 {
-    if (interpreter->eval_frame == on_frame)
-        evaluate_by(interpreter, NULL);
+    sonde_evaluator evaluator = sonde_evaluator_of(interpreter);
+    if (evaluator == on_first_frame || sonde_seen_calls_by(evaluator))
+        sonde_evaluate_no_more(interpreter, evaluator);
 }
 
 void sonde_calls_stop(void)
@@ -350,8 +357,9 @@ void sonde_calls_stop(void)
         return;
     sonde_windows_by(NULL);
     leave_evaluator(here);
-    sonde_seen_calls_end(PyThreadState_Get());
-    sonde_seen_calls_forget();
+    sonde_seen_calls_end(PyThreadState_Get(), SONDE_SEE_FRAMES);
+    sonde_seen_calls_end(PyThreadState_Get(), SONDE_SEE_ALL);
+    sonde_told_calls_forget();
     atomic_store(&owner, NULL);
     home = NULL;
 }
@@ -359,9 +367,8 @@ void sonde_calls_stop(void)
 // In a child that nobody records: at the first call that comes.
 static PyObject *on_frame_of_child(PyThreadState *state, frame_t *frame, int throws)
 {
-    if (!throws && !has_exception(state)) {
-        if (state->interp->eval_frame == on_frame_of_child)
-            evaluate_by(state->interp, NULL);
+    if (sonde_frame_may_call(state, throws)) {
+        sonde_evaluate_no_more(state->interp, on_frame_of_child);
         sonde_calls_stop();
     }
     return _PyEval_EvalFrameDefault(state, frame, throws);
@@ -380,6 +387,6 @@ void sonde_calls_forked(bool followed)
         return;
     }
     sonde_windows_by(NULL);
-    if (!here->eval_frame)
-        evaluate_by(here, on_frame_of_child);
+    if (!sonde_evaluator_of(here))
+        sonde_evaluate_by(here, on_frame_of_child);
 }

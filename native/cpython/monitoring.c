@@ -5,12 +5,13 @@
 
 #include <x86intrin.h>
 
-#if CALLS_OF_ALL_THREADS
+#if CALLS_ARE_MONITORED
 
 #define PY_START 1
 #define CALL_ 16
 
-static PyObject *set_events, *tool, *wanted, *none;
+static PyObject *set_events, *tool, *none;
+static PyObject *wanted[SONDE_SEE_ALL + 1]; // events
 static bool under_way;
 
 // ---- callbacks; what they return must not be sys.monitoring.DISABLE
@@ -57,14 +58,14 @@ static bool set_to(PyObject *events)
     return done;
 }
 
-bool sonde_seen_calls_begin(PyThreadState *state)
+bool sonde_told_calls_begin(PyThreadState *state, sonde_seeing how)
 {
     (void)state;
-    under_way = set_to(wanted);
+    under_way = set_to(wanted[how]);
     return under_way;
 }
 
-void sonde_seen_calls_end(PyThreadState *state)
+void sonde_told_calls_end(PyThreadState *state)
 {
     (void)state;
     if (under_way)
@@ -73,7 +74,7 @@ void sonde_seen_calls_end(PyThreadState *state)
 }
 
 // Another thread that ends it takes it from its owner, see calls.c.
-bool sonde_seen_calls_go_on(const PyThreadState *state)
+bool sonde_told_calls_go_on(const PyThreadState *state)
 {
     (void)state;
     return false;
@@ -126,25 +127,26 @@ static uint32_t prepare(PyObject *monitoring)
     if (!(tool = free_tool(monitoring)))
         return SONDE_CALLS_NO_TOOL;
     set_events = PyObject_GetAttrString(monitoring, "set_events");
-    wanted = PyLong_FromLong(PY_START | CALL_);
+    wanted[SONDE_SEE_FRAMES] = PyLong_FromLong(PY_START);
+    wanted[SONDE_SEE_ALL] = PyLong_FromLong(PY_START | CALL_);
     none = PyLong_FromLong(0);
-    bool ready = set_events && wanted && none && call_back(monitoring, PY_START, &start_def) &&
+    bool ready = set_events && wanted[SONDE_SEE_FRAMES] && wanted[SONDE_SEE_ALL] && none && call_back(monitoring, PY_START, &start_def) &&
                  call_back(monitoring, CALL_, &call_def);
     return ready ? SONDE_CALLS_COUNTED : SONDE_CALLS_FAILED;
 }
 
-uint32_t sonde_seen_calls_prepare(void)
+uint32_t sonde_told_calls_prepare(void)
 {
     PyObject *raised = PyErr_GetRaisedException();
     uint32_t result = prepare(PySys_GetObject("monitoring"));
     PyErr_Clear();
     if (result == SONDE_CALLS_FAILED)
-        sonde_seen_calls_forget();
+        sonde_told_calls_forget();
     PyErr_SetRaisedException(raised);
     return result;
 }
 
-void sonde_seen_calls_forget(void)
+void sonde_told_calls_forget(void)
 {
     PyObject *raised = PyErr_GetRaisedException();
     PyObject *monitoring = PySys_GetObject("monitoring"); // borrowed
@@ -156,7 +158,8 @@ void sonde_seen_calls_forget(void)
     PyErr_Clear();
     Py_CLEAR(tool);
     Py_CLEAR(set_events);
-    Py_CLEAR(wanted);
+    Py_CLEAR(wanted[SONDE_SEE_FRAMES]);
+    Py_CLEAR(wanted[SONDE_SEE_ALL]);
     Py_CLEAR(none);
     PyErr_SetRaisedException(raised);
 }

@@ -6,7 +6,7 @@
 
 #include <x86intrin.h>
 
-#if !CALLS_OF_ALL_THREADS
+#if !CALLS_ARE_MONITORED
 
 // 3.11 tells a thread's calls to the profiling function of its state. The two stores are those of
 // PyEval_SetProfile, which would raise an audit event each time.
@@ -35,11 +35,12 @@ static int on_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *
     return 0;
 }
 
-uint32_t sonde_seen_calls_prepare(void) { return SONDE_CALLS_COUNTED; }
-void sonde_seen_calls_forget(void) {}
+uint32_t sonde_told_calls_prepare(void) { return SONDE_CALLS_COUNTED; }
+void sonde_told_calls_forget(void) {}
 
-bool sonde_seen_calls_begin(PyThreadState *state)
+bool sonde_told_calls_begin(PyThreadState *state, sonde_seeing how)
 {
+    (void)how; // it is all
     if (state->c_profilefunc || state->c_tracefunc)
         return false;
     state->c_profilefunc = on_event;
@@ -47,7 +48,7 @@ bool sonde_seen_calls_begin(PyThreadState *state)
     return true;
 }
 
-void sonde_seen_calls_end(PyThreadState *state)
+void sonde_told_calls_end(PyThreadState *state)
 {
     if (state->c_profilefunc != on_event)
         return;
@@ -55,6 +56,6 @@ void sonde_seen_calls_end(PyThreadState *state)
     state->cframe->use_tracing = state->c_tracefunc ? 255 : 0;
 }
 
-bool sonde_seen_calls_go_on(const PyThreadState *state) { return state->c_profilefunc == on_event; }
+bool sonde_told_calls_go_on(const PyThreadState *state) { return state->c_profilefunc == on_event; }
 
 #endif

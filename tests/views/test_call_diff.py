@@ -30,7 +30,7 @@ def made(calls: dict[str, int], **lines: int) -> Recording:
         maker.recording(),
         windows=Windows(
             one[:, 0].astype(np.uint32), one[:, 1], one[:, 2], one[:, 3].astype(np.uint32),
-            one[:, 4].astype(np.uint8),
+            one[:, 4].astype(np.uint8), np.ones(len(one), np.uint8),
         ),
         calls=Calls(
             np.zeros(count, np.int32), np.array(contexts, dtype=np.int32),

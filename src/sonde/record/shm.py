@@ -139,6 +139,7 @@ NO_OFFSET = 2**64 - 1
 # size kind how flags | time duration_ns | window stride | interpreter
 WINDOW = struct.Struct("<IHBB QQ II II")
 WINDOW_FULL, WINDOW_CUT = 0, 1
+WINDOW_ALL = 1
 
 HELLO = struct.Struct("<II III I II")
 CONFIG = struct.Struct("<II QQ II II")

@@ -371,12 +371,12 @@ class Slot:
 
     def _window_ends(self, at: int, how: int) -> None:
         process = self.process
-        _, _, _, _, began, duration, number, stride, interpreter, _ = shm.WINDOW.unpack_from(
+        _, _, _, flags, began, duration, number, stride, interpreter, _ = shm.WINDOW.unpack_from(
             process.memory, at
         )
         self._window.write(
             process.writer, self.time.row(interpreter), began - process.origin, duration, number,
-            stride, how,
+            stride, how, int(flags & shm.WINDOW_ALL != 0),
         )  # fmt: skip
 
     def _open_wait(self, at: int) -> None:

@@ -50,9 +50,10 @@ class Window:
         number: int,
         stride: int,
         how: int,
+        native: int,
     ) -> None:
         calls = self._calls if number == self._number else []
-        row = writer.append("windows", thread, began, duration, stride, how)
+        row = writer.append("windows", thread, began, duration, stride, how, native)
         writer.extend("calls", [(row, *call) for call in calls])
         self._calls = []
 

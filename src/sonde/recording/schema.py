@@ -227,6 +227,7 @@ TABLES: tuple[Table, ...] = (
             _time("duration_ns"),
             Column("stride", "u32", default=1),
             Column("cut", "u8", default=0, high=1),
+            Column("native", "u8", default=1, high=1),
         ),
     ),
     Table(

@@ -311,6 +311,8 @@ class Windows:
     """Every so manieth call was counted."""
     cut: NDArray[np.uint8]
     """1: it ended before it had its calls."""
+    native: NDArray[np.uint8]
+    """1: calls of functions that are not the runtime's own were seen, too."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -387,6 +389,7 @@ def no_windows() -> Windows:
         duration_ns=np.zeros(0, np.int64),
         stride=np.zeros(0, np.uint32),
         cut=np.zeros(0, np.uint8),
+        native=np.zeros(0, np.uint8),
     )
 
 

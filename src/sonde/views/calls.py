@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.call_windows import Floats, call_weights, standard_errors
+from sonde.model.call_windows import Floats, standard_errors, weights_of_kinds
 from sonde.views.call_advice import Advice, advise
 from sonde.views.contended import Chains, chains_of
-from sonde.views.profile import UNDECODABLE, Function, identities
+from sonde.views.profile import BUILT_IN, UNDECODABLE, Function, identities
 from sonde.views.selection import Selection, threads_of
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Ints
+    from sonde.model.context_tree import Flags, Ints
     from sonde.recording.tables import Recording
 
 BY = ("edge", "context")
@@ -143,12 +143,14 @@ def picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floa
     windows, table = recording.windows, recording.calls
     known = (table.window >= 0) & (table.window < len(windows))
     rows = np.flatnonzero(known)
-    weights = call_weights(
+    weights = weights_of_kinds(
         windows.duration_ns,
         windows.stride.astype(np.int64),
         windows.cut != 0,
+        windows.native != 0,
         table.window[rows].astype(np.int64),
         table.offset_ns[rows],
+        _is_native(recording)[table.context[rows]],
     )
     keep = np.ones(len(windows), dtype=bool)
     if selection.thread is not None or selection.process is not None:
@@ -159,6 +161,16 @@ def picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floa
         keep &= windows.time < selection.end_ns
     meant = keep[table.window[rows]]
     return np.flatnonzero(keep), rows[meant], weights[meant]
+
+
+def _is_native(recording: Recording) -> Flags:
+    """Of each context, and last of that which nobody knows: does it end in a C function?"""
+    built_in = np.array([file == BUILT_IN for file in recording.functions.file], dtype=bool)
+    function = recording.contexts.function
+    known = (function >= 0) & (function < len(built_in))
+    found = np.zeros(len(function) + 1, dtype=bool)
+    found[:-1][known] = built_in[function[known]]
+    return found
 
 
 def _grouped(

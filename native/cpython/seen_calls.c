@@ -1,0 +1,58 @@
+#include "seen_calls.h"
+
+#include "evaluator.h"
+
+#include <x86intrin.h>
+
+static bool evaluating;
+
+// ---- by the evaluator
+
+// A generator's frame is evaluated when it is made, which is nothing, and whenever it goes on.
+static const PyCodeObject *begins(const frame_t *frame)
+{
+    PyCodeObject *code;
+    Py_ssize_t index;
+    if (!frame_decode(frame, &code, &index) || index > code->_co_firsttraceable)
+        return NULL;
+    bool is_made = (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
+                   frame->owner != FRAME_OWNED_BY_GENERATOR;
+    return is_made ? NULL : code;
+}
+
+static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
+{
+    if (sonde_frame_may_call(state, throws)) {
+        sonde_seen_call call = {
+            .tsc = __rdtsc(), .begins = begins(frame), .by_evaluator = true};
+        if (!evaluating) // somebody took it for the program's own and put it back
+           
+            sonde_evaluate_no_more(state->interp, on_frame);
+        else if (call.begins)
+            sonde_call_seen(state, &call);
+    }
+    return _PyEval_EvalFrameDefault(state, frame, throws);
+}
+
+// ---- either way
+
+bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
+{
+    if (!FRAMES_ARE_EVALUATED || how == SONDE_SEE_ALL)
+        return sonde_told_calls_begin(state, how);
+    evaluating = true;
+    sonde_evaluate_by(state->interp, on_frame);
+    return true;
+}
+
+void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how)
+{
+    if (!FRAMES_ARE_EVALUATED || how == SONDE_SEE_ALL) {
+        sonde_told_calls_end(state);
+        return;
+    }
+    evaluating = false;
+    sonde_evaluate_no_more(state->interp, on_frame);
+}
+
+bool sonde_seen_calls_by(sonde_evaluator evaluator) { return evaluator == on_frame; }
