@@ -19,6 +19,7 @@ from progress import say
 WORKER = Path(__file__).resolve().with_name("hooks.py")
 ALONE_SLICE_S = 0.006
 SINGLE_SLICE_S = 0.012
+SETTLE_S = 0.05
 CONTENDED_SLICE_S = 0.4
 CONTENDED_SETTLE_S = 0.4
 PAIR_BOUND_NS = 3.0
@@ -58,7 +59,7 @@ def _measure(
     slice_s: float,
     plan: Plan,
     conditions: tuple[str, ...],
-    settle_s: float = 0.0,
+    settle_s: float = SETTLE_S,
 ) -> Measured | None:
     say(f"locks: {name}, Python {env.version}")
     job = {

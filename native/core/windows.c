@@ -94,7 +94,8 @@ void sonde_window_open(sonde_thread *thread)
     sonde_header *header = sonde.header;
     uint32_t stride = atomic_load_explicit(&header->stride, memory_order_relaxed);
     uint32_t samples = atomic_load_explicit(&header->samples, memory_order_relaxed);
-    window->all = window->number++ % SONDE_ALL_EVERY == 0;
+    window->all = window->number % (window->number < SONDE_ALL_AT_FIRST ? 2 : SONDE_ALL_EVERY) == 0;
+    window->number++;
     window->begun = false;
     window->stride = stride ? (stride < SONDE_LONGEST_STRIDE ? stride : SONDE_LONGEST_STRIDE) : 1;
     window->left = samples ? samples : 1;

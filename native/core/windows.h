@@ -23,8 +23,10 @@ void sonde_windows_by(sonde_open_window *open);
 void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context);
 
 // Windows in which all calls are seen may cost far more than those with calls between functions of
-// the runtime's own language only: the first is of that kind, and one in so many.
-#define SONDE_ALL_EVERY 8
+// the runtime's own language only: in the long run one in so many is of that kind. At first it is
+// every other one, since a short recording would hardly have any.
+#define SONDE_ALL_EVERY 16
+#define SONDE_ALL_AT_FIRST 32
 
 void sonde_window_open(sonde_thread *thread);
 

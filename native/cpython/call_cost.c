@@ -7,7 +7,7 @@
 #include <x86intrin.h>
 
 sonde_call_cost sonde_cost_of;
-bool sonde_call_cost_measuring;
+sonde_measuring sonde_call_cost_measuring;
 uint64_t sonde_call_cost_measured;
 
 // Enough calls in a row that those of the function around them do not matter; enough rounds that
@@ -143,6 +143,8 @@ static void measure(PyObject *made)
     cost both = cost_of(python, timed, SONDE_SEE_ALL);
     cost in_c = cost_of(native, timed, SONDE_SEE_ALL);
     cost frames = cost_of(python, timed, SONDE_SEE_FRAMES);
+    sonde_call_cost_measuring = SONDE_COST_OVER;
+    cost over = cost_of(python, timed, SONDE_SEE_FRAMES);
     if (failed)
         return;
     double unit = (both.unit + in_c.unit) / 2;
@@ -150,6 +152,7 @@ static void measure(PyObject *made)
                                       .passed = (int64_t)(both.call - alone.call),
                                       .native = (int64_t)in_c.call,
                                       .frame = (int64_t)frames.call,
+                                      .over = (int64_t)over.call,
                                       .unit = CALLS_ARE_MONITORED && unit > 0 ? unit : 0,
                                       .python = (uint64_t)both.unseen,
                                       .in_c = (uint64_t)in_c.unseen};
@@ -164,10 +167,10 @@ void sonde_call_cost_measure(void)
     PyErr_Fetch(&type, &raised, &traceback);
 #endif
     PyObject *made = functions();
-    sonde_call_cost_measuring = true;
+    sonde_call_cost_measuring = SONDE_COST_SEEN;
     if (made)
         measure(made);
-    sonde_call_cost_measuring = false;
+    sonde_call_cost_measuring = SONDE_COST_KNOWN;
     Py_XDECREF(made);
     PyErr_Clear();
 #if PY_VERSION_HEX >= 0x030C0000

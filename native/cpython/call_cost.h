@@ -14,7 +14,7 @@
 // program's own: then the rest may be negative.
 typedef struct {
     int64_t start, passed, native; // a Python function begins, is called by Python, C is called
-    int64_t frame;                 // a Python function is called, seen by the evaluator
+    int64_t frame, over; // a Python function is called, seen by the evaluator; and passed over
     double unit;                   // a code object is met for the first time in a window, per code
                                    // unit: from 3.12 on other instructions are put into it
     uint64_t python, in_c;         // no call takes less, told or not
@@ -28,7 +28,8 @@ void sonde_call_cost_measure(void);
 
 // Is that going on? Then a call that is seen is none of the program's, and what was measured of it
 // goes here.
-extern bool sonde_call_cost_measuring;
+typedef enum { SONDE_COST_KNOWN, SONDE_COST_SEEN, SONDE_COST_OVER } sonde_measuring;
+extern sonde_measuring sonde_call_cost_measuring;
 extern uint64_t sonde_call_cost_measured;
 
 #endif

@@ -181,7 +181,7 @@ static int64_t told_until(const sonde_seen_call *call)
     if (!call->begins)
         told += sonde_cost_of.native;
     else if (call->by_evaluator)
-        told += sonde_cost_of.frame;
+        told += sonde_cost_of.frame + call->over * sonde_cost_of.over;
     else
         told += sonde_cost_of.start + meeting(call->begins);
     passed.told = 0;
@@ -192,7 +192,9 @@ static void account(sonde_window *window, const sonde_seen_call *call)
 {
     sonde_window_own(window, spent_until(call));
     window->told_tsc += told_until(call);
-    window->least_tsc += call->begins ? sonde_cost_of.python : sonde_cost_of.in_c;
+    window->least_tsc +=
+        call->begins ? (1 + call->over) * sonde_cost_of.python : sonde_cost_of.in_c;
+    window->skip -= call->over < window->skip ? call->over : window->skip - 1;
 }
 
 // The same as for a call of the program's, by a thread that has no slot to be busy in.
@@ -212,6 +214,7 @@ void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
     bool goes_on = false;
     if (sonde_call_cost_measuring) {
         as_if_seen(call);
+        sonde_seen_pass_over(state, sonde_call_cost_measuring == SONDE_COST_OVER ? UINT32_MAX : 0);
         return;
     }
     sonde_thread *thread = sonde_enter();
@@ -232,6 +235,8 @@ void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
         } else {
             goes_on = !take(thread, call);
         }
+        if (call->by_evaluator && goes_on)
+            sonde_seen_pass_over(state, thread->window.skip - 1);
         if (!goes_on && of_all_threads)
             atomic_store(&owner, NULL);
     }
@@ -243,31 +248,32 @@ void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
 
 // ---- the beginning of one
 
-static bool may_begin(sonde_thread *thread)
+static bool may_begin(sonde_seeing *how)
 {
+    sonde_thread *thread = sonde_enter();
+    if (!thread) {
+        atomic_store(&owner, NULL);
+        return false;
+    }
+    *how = thread->window.all ? SONDE_SEE_ALL : SONDE_SEE_FRAMES;
     bool ours = atomic_load(&owner) == thread && thread->window.open &&
                 (sonde_what() & SONDE_WHAT_CALLS) && !is_finalizing();
     if (!ours)
         cut_owners(thread);
+    sonde_leave(thread);
     return ours;
 }
 
 static void begin_window(PyThreadState *state)
 {
     uint64_t tsc = __rdtsc();
-    sonde_thread *thread = sonde_enter();
-    if (!thread)
-        atomic_store(&owner, NULL);
-    else if (!may_begin(thread))
-        sonde_leave(thread), thread = NULL;
-    if (!thread)
+    sonde_seeing how;
+    if (!may_begin(&how))
         return;
-    sonde_seeing how = thread->window.all ? SONDE_SEE_ALL : SONDE_SEE_FRAMES;
-    sonde_leave(thread);
     bool begun = sonde_seen_calls_begin(state, how);
     memset(&passed, 0, sizeof passed);
     windows_begun++;
-    thread = sonde_enter();
+    sonde_thread *thread = sonde_enter();
     if (!thread)
         return;
     sonde_window_begins(&thread->window, tsc);

@@ -1,9 +1,8 @@
 // Counting calls in windows (core/windows.h): which function calls which, how often, from where.
 //
 // A tick may come anywhere, and nothing can be switched on in a signal handler but by storing a
-// pointer. So it stores the evaluator of frames (PEP 523): the next call of a Python function, by
-// whichever way it is called, comes to us, with the GIL held and everything allowed. That one call
-// is enough: the pointer is taken back, and from there on seen_calls.h shows the calls.
+// pointer. So it stores the evaluator of frames (evaluator.h): the next call of a Python function
+// comes to us, and from there on seen_calls.h shows the calls.
 #ifndef SONDE_CALLS_H
 #define SONDE_CALLS_H
 

@@ -6,6 +6,12 @@
 
 static bool evaluating;
 
+// Most calls of a window are only passed over, and counting down is all there is to do.
+static struct {
+    const PyThreadState *state; // whose calls these are
+    uint32_t left, passed;
+} over;
+
 // ---- by the evaluator
 
 // A generator's frame is evaluated when it is made, which is nothing, and whenever it goes on.
@@ -23,15 +29,26 @@ static const PyCodeObject *begins(const frame_t *frame)
 static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
 {
     if (sonde_frame_may_call(state, throws)) {
-        sonde_seen_call call = {
-            .tsc = __rdtsc(), .begins = begins(frame), .by_evaluator = true};
-        if (!evaluating) // somebody took it for the program's own and put it back
-           
-            sonde_evaluate_no_more(state->interp, on_frame);
-        else if (call.begins)
+        const PyCodeObject *code = begins(frame);
+        if (code && over.left && over.state == state) {
+            over.left--;
+            over.passed++;
+        } else if (code && evaluating) {
+            sonde_seen_call call = {
+                .tsc = __rdtsc(), .begins = code, .by_evaluator = true, .over = over.passed};
+            over.left = over.passed = 0;
             sonde_call_seen(state, &call);
+        } else if (!evaluating) { // somebody took it for the program's own and put it back
+            sonde_evaluate_no_more(state->interp, on_frame);
+        }
     }
     return _PyEval_EvalFrameDefault(state, frame, throws);
+}
+
+void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls)
+{
+    over.state = state;
+    over.left = calls;
 }
 
 // ---- either way
@@ -41,6 +58,7 @@ bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
     if (!FRAMES_ARE_EVALUATED || how == SONDE_SEE_ALL)
         return sonde_told_calls_begin(state, how);
     evaluating = true;
+    over.left = over.passed = 0;
     sonde_evaluate_by(state->interp, on_frame);
     return true;
 }
@@ -52,6 +70,7 @@ void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how)
         return;
     }
     evaluating = false;
+    over.left = 0;
     sonde_evaluate_no_more(state->interp, on_frame);
 }
 

@@ -36,6 +36,7 @@ typedef struct {
     const PyCodeObject *begins; // NULL: C is called,
     PyObject *callable;         // which is this
     bool by_evaluator;          // the current frame is the caller's still
+    uint32_t over;              // calls before it that were not told, as was asked for
     uint64_t tsc;               // when we were told
 } sonde_seen_call;
 
@@ -44,6 +45,9 @@ static inline bool sonde_seen_of_all_threads(const sonde_seen_call *call)
 {
     return CALLS_ARE_MONITORED || call->by_evaluator;
 }
+
+// The next so many calls of this thread need not be told, where they are seen by the evaluator.
+void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls);
 
 // What is told of each call.
 void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call);

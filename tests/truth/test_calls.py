@@ -19,10 +19,7 @@ __all__ = ["benchmarks"]
 
 TICKS = "1000"
 BOUNDS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.90}
-# Parts of deltablue differ more from each other. On these versions one call site is found too often
-# in some runs, however long they are: 0.82 to 0.95 were seen.
-DELTABLUE_UNSURE = {"3.12": 0.80, "3.14": 0.80, "3.15": 0.80}
-CPU_SECONDS = {"richards": "1.0", "raytrace": "0.6", "deltablue": "1.5"}
+CPU_SECONDS = {"richards": "1.0", "raytrace": "0.6", "deltablue": "3.0"}
 
 Keep = Callable[[str], Path]
 Edge = tuple[str, int, str]
@@ -91,17 +88,15 @@ def test_edges_of_real_programs(
     sampled = counted_calls(run.recording, own)
     command[1] = "0"
     true = all_calls(python, own, path.with_suffix(".json"), driver, *command)
-    bound = BOUNDS[name]
-    if name == "deltablue":
-        bound = DELTABLUE_UNSURE.get(python.version, bound)
-    assert overlap(true, sampled) >= bound, told(true, sampled)
+    assert overlap(true, sampled) >= BOUNDS[name], told(true, sampled)
 
 
 @pytest.fixture(scope="session")
 def windows(python: Interpreter, keep: Keep) -> tuple[Recording, Shares, Shares]:
     program = PROGRAMS / "windows.py"
     path = keep(f"windows-{python.version}")
-    run = must_run(path, [python.path, program, "2"], "--what", "calls", "--ticks", TICKS)
+    options = ["--what", "calls", "--ticks", TICKS, "--stride", "3", "--samples", "32"]
+    run = must_run(path, [python.path, program, "2"], *options)
     own = {str(program)}
     true = all_calls(python, own, path.with_suffix(".json"), program, "0")
     return run.recording, true, counted_calls(run.recording, own)
@@ -109,9 +104,8 @@ def windows(python: Interpreter, keep: Keep) -> tuple[Recording, Shares, Shares]
 
 def test_calls_of_every_kind_have_their_share(windows: tuple[Recording, Shares, Shares]) -> None:
     _, true, sampled = windows
-    # Dense and sparse parts alternate here, the worst there is for windows. Seen on the idle machine:
-    # 0.71 to 0.94, least on 3.14.
-    assert overlap(true, sampled) >= 0.70, told(true, sampled)
+    # Dense and sparse parts alternate here, the worst there is for windows: 0.80 to 0.93 were seen.
+    assert overlap(true, sampled) >= 0.75, told(true, sampled)
     # Nothing was counted that never happens, and nothing frequent missed.
     assert not sampled.keys() - true.keys(), told(true, sampled)
     missed = {edge for edge, share in true.items() if share > 0.005} - sampled.keys()

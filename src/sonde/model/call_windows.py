@@ -107,7 +107,10 @@ def call_weights(duration: Ints, stride: Ints, cut: Flags, window: Ints, offset:
         lasted = np.maximum(lasted, np.percentile(lasted[full], SHORTEST, method="lower"))
     fewer = np.where(cut, 1.0, np.maximum(counted - 1, 1) / np.maximum(counted, 1))
     by_window = stride * fewer / lasted
-    reach = _reach(lasted[full]) if full.any() else float(lasted.max(initial=1))
+    # Where calls are so rare that most windows end by the clock, these tell how long they are.
+    rare = 2 * counted[full].sum() < counted[known].sum()
+    typical = lasted[known & (counted > 0) if rare else full]
+    reach = _reach(typical) if len(typical) else float(lasted.max(initial=1))
     long = (lasted > reach)[window] & (offset >= 0)
     by_reach = np.where(offset <= reach, stride[window] / reach, 0.0)
     weights = np.where(

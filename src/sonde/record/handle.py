@@ -38,8 +38,8 @@ FINISH_S = 30.0
 class CallOptions:
     """How calls are counted: windows a second of CPU time, calls in each, and every how manieth."""
 
-    stride: int = 3
-    samples: int = 32
+    stride: int = 6
+    samples: int = 16
     ticks: int = 100
 
 
