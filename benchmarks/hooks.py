@@ -3,9 +3,15 @@
     hooks.py '{"program": "counter", "conditions": ["off", "floor", "locks", "default"], ...}'
 
 The hooks come with a session and go with it. A recorder of its own for each slice would take longer
-than the slice, so one recorder serves them all: the agent introduces itself anew each time. The
-sampler is switched off right after that where only the hooks are to count ("locks"). "floor" is the
-empty timer, without hooks. Writes what worker.py writes, and how large the recording became.
+than the slice, so one serves all slices of a condition: the agent introduces itself anew each time.
+
+- "hooks": they are in place, and nothing is recorded: for programs that never wait;
+- "locks": every wait is recorded, without a timer. (A sampler there must be: one that reads the
+  stacks from a thread of its own once a second.)
+- "default": locks, and samples at the rate;
+- "floor": the empty timer, without hooks.
+
+Writes what worker.py writes, and what the recording of all waits became.
 """
 
 from __future__ import annotations
@@ -29,9 +35,9 @@ from worker import WINDOW_S, calls_for, timed
 
 
 class Hooks:
-    """Sessions of one recorder, with or without samples."""
+    """Sessions of one recorder."""
 
-    def __init__(self, job: dict[str, Any], folder: Path) -> None:
+    def __init__(self, job: dict[str, Any], folder: Path, condition: str) -> None:
         sys.path.insert(0, job["source"])
         from sonde.record import session, shm
         from sonde.record.handle import Options, RecorderHandle
@@ -39,20 +45,24 @@ class Hooks:
         self._agent = session._load_agent()
         self._reason = shm.REASON_API
         self._pid = os.getpid()
-        self.path = folder / "locks.sonde"
+        self.path = folder / f"{condition}.sonde"
         self.quality: dict[str, Any] = {}
+        self.condition = condition
+        rate, sampler = (1, "reader") if condition == "locks" else (job["rate"], "auto")
         what = ["cpu", "locks"]
-        options = Options(str(self.path), "locks", sys.argv, self._pid, what, job["rate"])
+        options = Options(
+            str(self.path), condition, sys.argv, self._pid, what, rate, sampler=sampler
+        )
         ours, sys.executable = sys.executable, job["recorder"]
         self._recorder = RecorderHandle(options)
         sys.executable = ours
 
-    def on(self, samples: bool) -> None:
+    def on(self) -> None:
         path = os.fsencode(self._recorder.socket_path)
         code = self._agent.sonde_agent_start(path, self._reason)
         if code:
             sys.exit(f"the agent could not start: {os.strerror(code)}")
-        if not samples:
+        if self.condition == "hooks":
             self._recorder.ask({"disarm": self._pid}, "disarmed")
 
     def off(self) -> None:
@@ -62,6 +72,7 @@ class Hooks:
     def end(self) -> None:
         self._recorder.say({"stop": True})
         self.quality = self._recorder.finished()["done"]
+        self.quality["bytes"] = self.path.stat().st_size
 
 
 def _settle(work: Callable[[], object], seconds: float) -> None:
@@ -86,9 +97,13 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     else:
         work = programs.prepare(name)
     calls = calls_for(work, job["slice"])
-    hooks, timer = Hooks(job, scratch), EmptyTimer(job["rate"])
     order = random.Random(job["seed"])
     names = list(job["conditions"])
+    switches: dict[str, Hooks | EmptyTimer] = {
+        name: EmptyTimer(job["rate"]) if name == "floor" else Hooks(job, scratch, name)
+        for name in names
+        if name != "off"
+    }
     gc.collect()
     gc.freeze()
     slices: list[tuple[int, str, int, int]] = []
@@ -99,25 +114,26 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     while turn < job["least"] or time.monotonic() - began < job["seconds"]:
         order.shuffle(names)
         for condition in names:
-            if condition == "floor":
-                timer.on()
-            elif condition != "off":
-                hooks.on(samples=condition == "default")
+            switch = switches.get(condition)
+            if switch:
+                switch.on()
             _settle(work, job["settle"])
             slices.append((turn, condition, *timed(work, calls)))
-            if condition == "floor":
-                timer.off()
-            elif condition != "off":
-                hooks.off()
+            if switch:
+                switch.off()
         turn += 1
         if neighbours.seconds() > WINDOW_S:
             others += [neighbours.share()] * (turn - len(others))
     others += [neighbours.share()] * (turn - len(others))
-    hooks.end()
-    size = hooks.path.stat().st_size
-    return {
-        "slices": slices, "others": others, "calls": calls, "quality": hooks.quality, "bytes": size,
-    }  # fmt: skip
+    quality: dict[str, Any] = {}
+    for hooks in switches.values():
+        if isinstance(hooks, Hooks):
+            hooks.end()
+            if hooks.condition == "locks":
+                quality = hooks.quality
+                if not quality["lock_events"] > turn:
+                    sys.exit(f"{name}: no waits were recorded")
+    return {"slices": slices, "others": others, "calls": calls, "quality": quality}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from progress import say
 WORKER = Path(__file__).resolve().with_name("hooks.py")
 ALONE_SLICE_S = 0.006
 SINGLE_SLICE_S = 0.012
-SETTLE_S = 0.05
 CONTENDED_SLICE_S = 0.4
 CONTENDED_SETTLE_S = 0.4
 PAIR_BOUND_NS = 3.0
@@ -42,12 +41,13 @@ class Measured:
     def each_ns(self) -> Column:
         """Per round, nanoseconds that one pair or cycle takes longer."""
         count = contended.ALONE[self.program][1] * self.answer["calls"]
-        return (self.rounds.cpu["locks"] - self.rounds.cpu["off"]) / count
+        return (self.rounds.cpu["hooks"] - self.rounds.cpu["off"]) / count
 
     @property
     def recorded_s(self) -> float:
-        slices = self.answer["slices"]
-        return sum(wall for _, name, _, wall in slices if name not in ("off", "floor")) / 1e9
+        """With what went before each slice, which is recorded, too."""
+        slices = [wall for _, name, _, wall in self.answer["slices"] if name == "locks"]
+        return sum(slices) / 1e9 + len(slices) * CONTENDED_SETTLE_S
 
     def note(self) -> str:
         return f"{self.rounds.count}" + (" (disturbed)" if self.rounds.noisy else "")
@@ -59,7 +59,7 @@ def _measure(
     slice_s: float,
     plan: Plan,
     conditions: tuple[str, ...],
-    settle_s: float = SETTLE_S,
+    settle_s: float = 0.0,
 ) -> Measured | None:
     say(f"locks: {name}, Python {env.version}")
     job = {
@@ -95,7 +95,7 @@ def of_alone(section: Section, envs: list[Environment], plan: Plan) -> None:
     for env in envs:
         row = [env.version]
         for name, (_, count) in contended.ALONE.items():
-            found = _measure(env, name, ALONE_SLICE_S, plan, ("off", "locks"))
+            found = _measure(env, name, ALONE_SLICE_S, plan, ("off", "hooks"))
             if found is None:
                 row += ["–", "–"]
                 continue
@@ -119,10 +119,10 @@ def of_single(section: Section, env: Environment, names: list[str], plan: Plan) 
     for name in names:
         if not env.runs(name):
             continue
-        found = _measure(env, name, SINGLE_SLICE_S, plan, ("off", "locks"))
+        found = _measure(env, name, SINGLE_SLICE_S, plan, ("off", "hooks"))
         if found is None:
             continue
-        column = found.ratios("locks")
+        column = found.ratios("hooks")
         columns.append(column)
         figure = median(column)
         rows.append([name, percent(figure), found.note()])
@@ -157,7 +157,7 @@ def of_contended(section: Section, envs: list[Environment], plan: Plan) -> None:
             both = median(found.ratios("default", wall=True))
             quality = found.answer["quality"]
             events = quality["lock_events"] / found.recorded_s
-            volume = found.answer["bytes"] / found.recorded_s / 1000
+            volume = quality["bytes"] / found.recorded_s / 1000
             values.append(wall)
             rows.append(
                 [

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from launching import Interpreter
 
 NEEDED = "zstandard>=0.22; python_version < '3.14'"
 SERVERS = ("gunicorn>=23", "uvicorn>=0.30")
+GREENLETS = ("greenlet>=3.1",)
 
 
 @dataclass(frozen=True)
@@ -75,15 +77,24 @@ def _make(home: Path, python: Interpreter) -> None:
 
 def servers() -> str:
     """A folder with gunicorn and uvicorn, which are pure Python: one for every interpreter."""
+    return _packages("servers", SERVERS)
+
+
+def greenlets(python: Interpreter) -> str:
+    """A folder with greenlet, which is built for one interpreter."""
+    return _packages(f"greenlet-{python.version}", GREENLETS, "--python", python.path)
+
+
+def _packages(name: str, wanted: Sequence[str], *options: str) -> str:
     folder = pythons.cache_folder().parent / "test-environments"
     folder.mkdir(parents=True, exist_ok=True)
-    home = folder / "servers"
-    with open(folder / "servers.lock", "w") as lock:
+    home = folder / name
+    with open(folder / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (home / "ready").exists():
             shutil.rmtree(home, ignore_errors=True)
             done = subprocess.run(
-                [sys.executable, "-m", "pip", "install", "-q", "--target", home, *SERVERS],
+                [sys.executable, "-m", "pip", *options, "install", "-q", "--target", home, *wanted],
                 capture_output=True,
                 text=True,
                 check=False,
@@ -91,6 +102,6 @@ def servers() -> str:
                 env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
             )
             if done.returncode:
-                pytest.skip(f"gunicorn and uvicorn cannot be had: {done.stderr[-200:]}")
+                pytest.skip(f"{' and '.join(wanted)} cannot be had: {done.stderr[-200:]}")
             (home / "ready").touch()
     return str(home)

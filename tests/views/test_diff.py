@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sonde.model.overlap import Likeness
 from sonde.views.diff import Diff, diff
 from sonde.views.selection import Selection
 from synthetic import APP, Maker
@@ -136,7 +137,7 @@ def test_the_selection_is_of_both() -> None:
 
 def test_nothing_in_either() -> None:
     found = compared(made(), made())
-    assert (found.alike.overlap, found.alike.base_by_new, found.alike.correlation) == (None, None, None)
+    assert found.alike == Likeness(None, None, None, None)
     assert not found.rows
 
 
@@ -146,5 +147,6 @@ def test_exchanged_it_is_the_same_the_other_way_round() -> None:
     there, back = compared(base, new), compared(new, base)
     assert there.alike.overlap == back.alike.overlap
     assert there.alike.correlation == pytest.approx(back.alike.correlation)
-    assert (there.alike.base_by_new, there.alike.new_by_base) == (back.alike.new_by_base, back.alike.base_by_new)
+    assert there.alike.base_by_new == back.alike.new_by_base
+    assert there.alike.new_by_base == back.alike.base_by_new
     assert {r[0]: r[3] for r in rows(there)} == {r[0]: -r[3] for r in rows(back)}

@@ -117,6 +117,14 @@ def sonde_(
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 2 for a wrong call, 1 for a failure."""
+    code = _code_of(args)
+    if args is None:
+        # All is done. A Ctrl-C while the interpreter ends could only spoil the exit code.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
+
+
+def _code_of(args: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A name the terminal's encoding lacks is shown as a question mark, not as a failure.
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")

@@ -1,11 +1,10 @@
 /** A choice of many: all, or those ticked; a click on "only" takes one alone. */
 
 import type { Part } from "./app";
-import { fill, h } from "./dom";
-import { count, named } from "./format";
+import { h } from "./dom";
+import { finder } from "./finder";
+import { named } from "./format";
 import { popover } from "./popover";
-
-const MOST_SHOWN = 300;
 
 export interface Item {
   readonly row: number;
@@ -31,81 +30,56 @@ export function ticks(
     choose(all ? null : rows.sort((a, b) => a - b));
   };
   const button = popover(many, () => {
-    const list = h("ul", { class: "ticks" });
-    const find = h("input", {
-      type: "search",
-      placeholder: `find a ${one}`,
-      "aria-label": `Find a ${one}`,
-      oninput: () => draw(),
-    });
-    const draw = () => {
-      const wanted = find.value.trim().toLowerCase();
-      const found = items.filter((item) =>
-        `${item.label} ${item.detail}`.toLowerCase().includes(wanted),
-      );
-      const ticked = new Set(chosen() ?? everybody);
-      fill(
-        list,
-        found.slice(0, MOST_SHOWN).map((item) =>
+    const list = finder<Item>({
+      one,
+      rows: items,
+      text: (item) => `${item.label} ${item.detail}`,
+      shows: () => {
+        const ticked = new Set(chosen() ?? everybody);
+        return (item) => [
           h(
-            "li",
+            "label",
             null,
-            h(
-              "label",
-              null,
-              h("input", {
-                type: "checkbox",
-                checked: ticked.has(item.row),
-                onchange: () => {
-                  if (ticked.has(item.row)) ticked.delete(item.row);
-                  else ticked.add(item.row);
-                  set([...ticked]);
-                  draw();
-                },
-              }),
-              h("bdi", null, named(item.label, 60)),
-              h("span", { class: "faint" }, item.detail),
-            ),
-            h(
-              "button",
-              {
-                class: "quiet",
-                "aria-label": `Only ${named(item.label, 60)}`,
-                onclick: () => {
-                  set([item.row]);
-                  draw();
-                },
+            h("input", {
+              type: "checkbox",
+              checked: ticked.has(item.row),
+              onchange: () => {
+                if (ticked.has(item.row)) ticked.delete(item.row);
+                else ticked.add(item.row);
+                set([...ticked]);
+                list.draw();
               },
-              "only",
-            ),
+            }),
+            h("bdi", null, named(item.label, 60)),
+            h("span", { class: "faint" }, item.detail),
           ),
-        ),
-        found.length > MOST_SHOWN &&
           h(
-            "li",
-            { class: "faint" },
-            `and ${count(found.length - MOST_SHOWN, "more", "more")}: type to find them`,
+            "button",
+            {
+              class: "quiet",
+              "aria-label": `Only ${named(item.label, 60)}`,
+              onclick: () => {
+                set([item.row]);
+                list.draw();
+              },
+            },
+            "only",
           ),
-      );
-    };
-    draw();
-    return h(
-      "div",
-      null,
-      find,
-      h(
+        ];
+      },
+      all: h(
         "button",
         {
           class: "quiet",
           onclick: () => {
             set(null);
-            draw();
+            list.draw();
           },
         },
         `all ${many}`,
       ),
-      list,
-    );
+    });
+    return list.element;
   });
   return {
     element: button.element,

@@ -1,0 +1,43 @@
+"""Stacks exchanged under one thread: what a walk knows of the last one may be another's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from environments import greenlets
+from launching import TARGETS, Interpreter, clean_environment, must_run
+from sonde.recording.tables import Recording
+
+Keep = Callable[[str], Path]
+
+RED, BLUE = {"red", "red_main"}, {"blue", "blue_main"}
+
+
+@pytest.mark.parametrize("stacks", ["checked", "whole"])
+def test_stacks_of_greenlets_are_never_mixed(python: Interpreter, keep: Keep, stacks: str) -> None:
+    run = must_run(
+        keep(f"greenlets-{python.version}-{stacks}"),
+        [python.path, TARGETS / "greenlets.py", "0.6"],
+        *("--rate", "10000", "--stacks", stacks),
+        env=clean_environment(PYTHONPATH=greenlets(python)),
+    )
+    assert run.out == "red True\n"
+    quality = run.recording.quality
+    assert quality["walks_wrong"] == 0
+    assert quality["undecodable"] <= 0.005 * quality["taken"]
+    seen = {frozenset(stack) for stack in _stacks(run.recording)}
+    assert any(stack >= RED for stack in seen)
+    assert any(stack >= BLUE for stack in seen)
+    assert not [stack for stack in seen if stack & RED and stack & BLUE]
+
+
+def _stacks(recording: Recording) -> list[set[str]]:
+    """The functions of each sample."""
+    contexts, names = recording.contexts, recording.functions.name
+    above: list[set[str]] = []  # a context's caller has a row before its own
+    for parent, function in zip(contexts.parent.tolist(), contexts.function.tolist(), strict=True):
+        above.append((above[parent] if parent >= 0 else set()) | {names[function]})
+    return [above[context] for context in recording.samples.context.tolist() if context >= 0]
