@@ -169,8 +169,8 @@ static void close_(sonde_thread *thread, uint64_t until_cpu, uint8_t how)
         thread->slot->calls_lost += window->taken;
         return;
     }
-    *out = (sonde_rec_window){.rec = {sizeof *out, SONDE_REC_WINDOW, how,
-                                      window->all ? SONDE_WINDOW_ALL : 0},
+    uint8_t flags = window->all ? SONDE_WINDOW_ALL : 0;
+    *out = (sonde_rec_window){.rec = {sizeof *out, SONDE_REC_WINDOW, how, flags},
                               .time = window->opened,
                               .duration_ns = net > 1 ? (uint64_t)net : 1,
                               .window = window->number,

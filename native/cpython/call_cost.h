@@ -14,10 +14,10 @@
 // program's own: then the rest may be negative.
 typedef struct {
     int64_t start, passed, native; // a Python function begins, is called by Python, C is called
-    int64_t frame, over; // a Python function is called, seen by the evaluator; and passed over
-    double unit;                   // a code object is met for the first time in a window, per code
-                                   // unit: from 3.12 on other instructions are put into it
-    uint64_t python, in_c;         // no call takes less, told or not
+    int64_t frame, over;   // a Python function is called, seen by the evaluator; and passed over
+    double unit;           // a code object is met for the first time in a window, per code
+                           // unit: from 3.12 on other instructions are put into it
+    uint64_t python, in_c; // no call takes less, told or not
 } sonde_call_cost;
 
 extern sonde_call_cost sonde_cost_of;

@@ -1,5 +1,5 @@
-// The evaluator of frames (PEP 523), a pointer of the interpreter's: whoever puts one there is asked
-// for each frame that begins, by whichever way it is called, with the GIL held and everything
+// The evaluator of frames (PEP 523), a pointer of the interpreter's: whoever puts one there is
+// asked for each frame that begins, by whichever way it is called, with the GIL held and everything
 // allowed. It may be stored in a signal handler, where nothing else can be switched on.
 //
 // 3.13 asks nobody for an __init__ that it inlines; the others ask for all.

@@ -130,7 +130,8 @@ static uint32_t prepare(PyObject *monitoring)
     wanted[SONDE_SEE_FRAMES] = PyLong_FromLong(PY_START);
     wanted[SONDE_SEE_ALL] = PyLong_FromLong(PY_START | CALL_);
     none = PyLong_FromLong(0);
-    bool ready = set_events && wanted[SONDE_SEE_FRAMES] && wanted[SONDE_SEE_ALL] && none && call_back(monitoring, PY_START, &start_def) &&
+    bool ready = set_events && wanted[SONDE_SEE_FRAMES] && wanted[SONDE_SEE_ALL] && none &&
+                 call_back(monitoring, PY_START, &start_def) &&
                  call_back(monitoring, CALL_, &call_def);
     return ready ? SONDE_CALLS_COUNTED : SONDE_CALLS_FAILED;
 }
