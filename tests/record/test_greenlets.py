@@ -24,10 +24,11 @@ def test_stacks_of_greenlets_are_never_mixed(python: Interpreter, keep: Keep, st
         *("--rate", "10000", "--stacks", stacks),
         env=clean_environment(PYTHONPATH=greenlets(python)),
     )
-    assert run.out == "red True\n"
+    assert run.out in ("red\n", "blue\n")
     quality = run.recording.quality
-    assert quality["walks_wrong"] == 0
-    assert quality["undecodable"] <= 0.005 * quality["taken"]
+    assert quality.get("walks_wrong", 0) == 0
+    # While one is exchanged for the other there is no stack: here that is every few microseconds.
+    assert quality["undecodable"] <= 0.1 * quality["taken"]
     seen = {frozenset(stack) for stack in _stacks(run.recording)}
     assert any(stack >= RED for stack in seen)
     assert any(stack >= BLUE for stack in seen)

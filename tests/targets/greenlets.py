@@ -14,47 +14,47 @@ def spin(number):
         pass
 
 
-def red(depth, other, end):
+def other():
+    mine, its = (RED, BLUE) if getcurrent() is RED else (BLUE, RED)
+    return mine if its.dead else its
+
+
+def red(depth):
     spin(20)
     if depth % 7 == 3:
         other().switch()
     if depth:
-        red(depth - 1, other, end)
+        red(depth - 1)
         spin(20)
 
 
-def blue(depth, other, end):
+def blue(depth):
     spin(20)
     if depth % 5 == 2:
         other().switch()
     if depth:
-        blue(depth - 1, other, end)
+        blue(depth - 1)
         spin(20)
 
 
-def red_main(other, end):
-    while time.process_time() < end:
-        red(40, other, end)
+def red_main():
+    while time.process_time() < END:
+        red(40)
     return "red"
 
 
-def blue_main(other, end):
-    while time.process_time() < end:
-        blue(60, other, end)
+def blue_main():
+    while time.process_time() < END:
+        blue(60)
     return "blue"
 
 
+END = time.process_time() + float(sys.argv[1])
+RED, BLUE = greenlet(red_main), greenlet(blue_main)
+
+
 def main():
-    end = time.process_time() + float(sys.argv[1])
-    both = []
-    both.append(greenlet(red_main))
-    both.append(greenlet(blue_main))
-
-    def other():
-        mine, its = both if getcurrent() is both[0] else both[::-1]
-        return mine if its.dead else its
-
-    print(both[0].switch(lambda: other(), end), getcurrent() is not both[0])
+    print(RED.switch())
 
 
 main()
