@@ -124,8 +124,8 @@ SONDE_HOT uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const Py
 #endif
     // A slot of the call that is just being taken apart may hold an object already gone: nothing is
     // believed that does not look like a callable of one of the known types.
-    if (!callable || ((uintptr_t)callable & 7) || !Py_TYPE(callable) ||
-        ((uintptr_t)Py_TYPE(callable) & 7))
+    if (!callable || !may_be_address(callable) || !Py_TYPE(callable) ||
+        !may_be_address(Py_TYPE(callable)))
         return 0;
     uint64_t native = of_callable(thread, callable);
     return native << SONDE_INSTR_BITS;

@@ -32,10 +32,10 @@ FOREIGN static bool is_pool(const pool_t *pool, uint32_t *block)
 
 FOREIGN static bool is_type(const PyTypeObject *type)
 {
-    if (!type || ((uintptr_t)type & 7))
+    if (!type || !may_be_address(type))
         return false;
     const PyTypeObject *meta = Py_TYPE(type);
-    if (!meta || ((uintptr_t)meta & 7))
+    if (!meta || !may_be_address(meta))
         return false;
     // A type's type is a type, and somewhere that is `type` itself.
     return (meta == &PyType_Type ||

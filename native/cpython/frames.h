@@ -26,6 +26,13 @@
 
 typedef _PyInterpreterFrame frame_t;
 
+// What is read from a thread that runs may be anything. No object of a program lies in the upper
+// half of the address space, and all that are looked at here are aligned.
+static inline bool may_be_address(const void *pointer)
+{
+    return !((uintptr_t)pointer & ((uintptr_t)-1 << 47 | 7));
+}
+
 // The executable of a frame, not yet known to be a code object.
 static inline PyCodeObject *frame_code(const frame_t *f)
 {
@@ -99,7 +106,7 @@ static inline const _Py_CODEUNIT *code_start(const PyCodeObject *code)
 static inline bool frame_decode(const frame_t *f, PyCodeObject **code, Py_ssize_t *index)
 {
     PyCodeObject *c = frame_code(f);
-    if (!c || ((uintptr_t)c & 7) || Py_TYPE(c) != &PyCode_Type)
+    if (!c || !may_be_address(c) || Py_TYPE(c) != &PyCode_Type)
         return false;
     Py_ssize_t i = frame_instr(f) - code_start(c);
     if (i < -1 || i > Py_SIZE(c))

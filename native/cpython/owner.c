@@ -33,8 +33,7 @@ static bool is_lock_object(PyObject *object, uint64_t lock, uint32_t kind)
 
 static bool looks_like_object(PyObject *object)
 {
-    return object && !((uintptr_t)object & 7) && Py_TYPE(object) &&
-           !((uintptr_t)Py_TYPE(object) & 7);
+    return object && may_be_address(object) && Py_TYPE(object) && may_be_address(Py_TYPE(object));
 }
 
 // Does leaving this frame release the lock? Up to 3.13 a `with` keeps the bound __exit__, from 3.14

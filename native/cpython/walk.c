@@ -172,7 +172,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     if (own)
         sonde_known_refresh(thread);
     for (int hops = 0; f; f = f->previous, hops++) {
-        if (((uintptr_t)f & 7) || (unsigned char)f->owner > FRAME_OWNER_LAST || hops > MAX_HOPS)
+        if (!may_be_address(f) || (unsigned char)f->owner > FRAME_OWNER_LAST || hops > MAX_HOPS)
             return undecodable(event);
         whole = frame_is_shim(f) || frame_is_entry(f);
         if (frame_is_shim(f)) {

@@ -17,7 +17,8 @@ from truth.test_pyperformance import ARGUMENTS, benchmarks
 
 __all__ = ["benchmarks"]
 
-TICKS = "1000"
+# More of each window than usual: what a few seconds show is to be sure.
+WINDOWS = ("--what", "calls", "--ticks", "1000", "--stride", "3", "--samples", "32")
 BOUNDS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.90}
 CPU_SECONDS = {"richards": "1.0", "raytrace": "0.6", "deltablue": "3.0"}
 
@@ -80,7 +81,7 @@ def test_edges_of_real_programs(
     driver = PROGRAMS / "pyperformance_.py"
     path, own = keep(f"calls-{name}"), {str(program)}
     command = [program, CPU_SECONDS[name], *ARGUMENTS[name]]
-    run = must_run(path, [python.path, driver, *command], "--what", "calls", "--ticks", TICKS)
+    run = must_run(path, [python.path, driver, *command], *WINDOWS)
     quality = run.recording.quality
     assert quality["windows"] > 300
     # Where the machine is taken by others a ring may fill up, which says nothing of the shares.
@@ -95,8 +96,7 @@ def test_edges_of_real_programs(
 def windows(python: Interpreter, keep: Keep) -> tuple[Recording, Shares, Shares]:
     program = PROGRAMS / "windows.py"
     path = keep(f"windows-{python.version}")
-    options = ["--what", "calls", "--ticks", TICKS, "--stride", "3", "--samples", "32"]
-    run = must_run(path, [python.path, program, "2"], *options)
+    run = must_run(path, [python.path, program, "2"], *WINDOWS)
     own = {str(program)}
     true = all_calls(python, own, path.with_suffix(".json"), program, "0")
     return run.recording, true, counted_calls(run.recording, own)
