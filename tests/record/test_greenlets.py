@@ -26,7 +26,9 @@ def test_stacks_of_greenlets_are_never_mixed(python: Interpreter, keep: Keep, st
     )
     assert run.out in ("red\n", "blue\n")
     quality = run.recording.quality
-    assert quality.get("walks_wrong", 0) == 0
+    if stacks == "checked":
+        assert quality["walks_wrong"] == 0
+        assert quality["walks_checked"] > 200
     # While one is exchanged for the other there is no stack: here that is every few microseconds.
     assert quality["undecodable"] <= 0.1 * quality["taken"]
     seen = {frozenset(stack) for stack in _stacks(run.recording)}

@@ -62,6 +62,8 @@ def weights_of_kinds(
     Where all are seen, also those of C functions (`native`, by call), it changes more. So the first
     tell how often Python functions are called, and the others how much more often C functions are.
     """
+    if all_seen.all() or not all_seen.any():
+        return call_weights(duration, stride, cut, window, offset)
     weights = np.zeros(len(window))
     in_all = all_seen[window]
     for kind in (True, False):
@@ -73,8 +75,6 @@ def weights_of_kinds(
                 duration[mine], stride[mine], cut[mine], number[window[rows]], offset[rows]
             )
     weights[in_all] *= _all_by_own(weights, in_all, native, all_seen)
-    if all_seen.all() or not all_seen.any():
-        return weights
     weights[in_all & ~native] *= BEYOND
     weights[~in_all & ~native] *= 1 - BEYOND
     return weights
@@ -82,8 +82,6 @@ def weights_of_kinds(
 
 def _all_by_own(weights: Floats, in_all: Flags, native: Flags, all_seen: Flags) -> float:
     """What to multiply weights of windows that show all calls by, to be as those of the others."""
-    if all_seen.all() or not all_seen.any():
-        return 1.0
     both = [~native & kind for kind in (in_all, ~in_all)]
     sums = [float(weights[kind].sum()) for kind in both]
     if min(int(kind.sum()) for kind in both) >= ENOUGH and min(sums) > 0:
