@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// A function that looks at whatever lies at an address to find out what that is: AddressSanitizer
+// would call it an error.
+#define SONDE_FOREIGN __attribute__((no_sanitize_address))
+
 void sonde_guard_install(void);
 // Puts the previous handlers back where ours are still in place. Only while no body runs.
 void sonde_guard_remove(void);

@@ -1,13 +1,10 @@
 #include "data.h"
 
+#include "../core/guard.h"
 #include "../core/names.h"
 #include "frames.h"
 
 #include <string.h>
-
-// What is looked at here is whatever lies around an address, under the guard: to find out whether
-// it is a pool of pymalloc's is what the look is for. AddressSanitizer would call it an error.
-#define FOREIGN __attribute__((no_sanitize_address))
 
 // pymalloc's pools: 16 KiB at a multiple of that, of blocks of one size (obmalloc.c, 3.11 to 3.15).
 #define POOL_SIZE_ (16u << 10)
@@ -19,7 +16,7 @@ typedef struct {
     uint32_t arena, size_class, next_offset, max_next_offset;
 } pool_t;
 
-FOREIGN static bool is_pool(const pool_t *pool, uint32_t *block)
+SONDE_FOREIGN static bool is_pool(const pool_t *pool, uint32_t *block)
 {
     if (pool->size_class >= 32)
         return false;
@@ -30,7 +27,7 @@ FOREIGN static bool is_pool(const pool_t *pool, uint32_t *block)
            (pool->next_offset - sizeof *pool) % size == 0;
 }
 
-FOREIGN static bool is_type(const PyTypeObject *type)
+SONDE_FOREIGN static bool is_type(const PyTypeObject *type)
 {
     if (!type || !may_be_address(type))
         return false;
@@ -45,7 +42,7 @@ FOREIGN static bool is_type(const PyTypeObject *type)
 
 // What lies before an object in its block: the collector's links, and pointers to its dictionary
 // and weak references.
-FOREIGN static uint32_t before(const PyTypeObject *type)
+SONDE_FOREIGN static uint32_t before(const PyTypeObject *type)
 {
     uint32_t size = type->tp_flags & Py_TPFLAGS_HAVE_GC ? 16 : 0;
 #if PY_VERSION_HEX >= 0x030C0000
@@ -57,7 +54,7 @@ FOREIGN static uint32_t before(const PyTypeObject *type)
 }
 
 // A free block begins with a pointer to the next one, where an object has its reference count.
-FOREIGN static bool is_counted(const PyObject *object)
+SONDE_FOREIGN static bool is_counted(const PyObject *object)
 {
     uint64_t word;
     memcpy(&word, object, sizeof word);
@@ -98,7 +95,7 @@ static uint64_t tell_type(sonde_thread *thread, const PyTypeObject *type)
     return id;
 }
 
-FOREIGN void sonde_cpython_data(sonde_thread *thread, uintptr_t address, sonde_data *found)
+SONDE_FOREIGN void sonde_cpython_data(sonde_thread *thread, uintptr_t address, sonde_data *found)
 {
     const pool_t *pool = (const pool_t *)(address & ~(uintptr_t)(POOL_SIZE_ - 1));
     uint32_t size;

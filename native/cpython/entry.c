@@ -1,5 +1,6 @@
 #include "entry.h"
 
+#include "../core/guard.h"
 #include "../core/hot.h"
 
 #if PY_VERSION_HEX < 0x030D0000
@@ -93,8 +94,9 @@ static bool on_stack_above(const void *pointer, const void *below)
            (uintptr_t)pointer - (uintptr_t)below < (64u << 20);
 }
 
-// Is this a C frame of the thread? The chain of them leads upwards to the one in its state.
-static bool is_cframe(const PyThreadState *state, const _PyCFrame *c, const void *below)
+// Is this a C frame of the thread? The chain of them leads upwards to the one in its state. What is
+// none may lie anywhere on the stack, in frames of our own as well.
+SONDE_FOREIGN static bool is_cframe(const PyThreadState *state, const _PyCFrame *c, const void *below)
 {
     while (c != &state->root_cframe) {
         if (!on_stack_above(c, below))

@@ -118,7 +118,7 @@ def left(n):
     return 0 if not n else left(n - 1) if draw() < 0.5 else right(n - 1)
 def right(n):
     return 0 if not n else left(n - 1) if draw() < 0.5 else right(n - 1)
-end = time.thread_time() + 2.0
+end = time.thread_time() + 4.0
 while time.thread_time() < end:
     left(120)
 """

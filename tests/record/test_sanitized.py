@@ -63,6 +63,8 @@ def test_agent_under_sanitizers(
     environment: Environment, agents: Path, tmp_path: Path, sampler: str
 ) -> None:
     path = tmp_path / "all.sonde"
+    # One file per process: reports of two that were forked would run into each other.
+    log = f"log_path={tmp_path / 'said'}"
     # Forks only where no report is expected: a fork beside a thread that reports hangs in the
     # sanitizer's own locks.
     forks = ["fork"] if sampler == "perf" else []
@@ -72,12 +74,14 @@ def test_agent_under_sanitizers(
         LD_PRELOAD=runtime(),
         # The guard's faults are its own; freed memory is only told apart where each object is
         # allocated for itself.
-        ASAN_OPTIONS="detect_leaks=0:handle_segv=0:handle_sigbus=0:halt_on_error=0",
-        UBSAN_OPTIONS="print_stacktrace=1",
+        ASAN_OPTIONS=f"detect_leaks=0:handle_segv=0:handle_sigbus=0:halt_on_error=0:{log}",
+        UBSAN_OPTIONS=f"print_stacktrace=1:{log}",
         PYTHONMALLOC="malloc",
     )
     minor = environment.python.minor
-    bad = [report for report in reports(done.stderr) if not _is_by_design(report, minor)]
+    said = [done.stderr, *(file.read_text() for file in tmp_path.glob("said.*"))]
+    found = [report for text in said for report in reports(text)]
+    bad = [report for report in found if not _is_by_design(report, minor)]
     assert not bad, "\n".join(bad)[:6000]
     assert done.returncode == 0, done.stderr[-3000:]
     quality = _quality(done)

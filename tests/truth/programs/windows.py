@@ -2,7 +2,7 @@
 
     windows.py CPU_SECONDS
 
-The dense part makes about as many calls in a hundredth of the time of the sparse one: counting as
+The dense part makes about as many calls in a twentieth of the time of the sparse one: counting as
 many calls from each would take them for equals by time.
 """
 
@@ -61,14 +61,14 @@ def areas():
 
 def slow_one(n):
     total = 0
-    for i in range(200):
+    for i in range(40):
         total += i * n
     return total
 
 
 def slow_two(n):
     total = 1
-    for i in range(100):
+    for i in range(20):
         total ^= i * n
     return total
 
