@@ -370,17 +370,22 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
         slot->truncated++;
 }
 
-void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event)
+static bool has_stack(uint8_t type)
 {
-    bool with_stack = event->type != SONDE_LOCK_ENTERED && event->type != SONDE_LOCK_GAVE_UP;
-    sonde_change change =
-        with_stack ? sonde_stack_change(thread, depth, event->flags) : (sonde_change){0};
+    return type != SONDE_LOCK_ENTERED && type != SONDE_LOCK_GAVE_UP;
+}
+
+sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
+                                 const sonde_lock_event *event)
+{
+    sonde_change change = has_stack(event->type) ? sonde_stack_change(thread, depth, event->flags)
+                                                 : (sonde_change){0};
     size_t size = sizeof(sonde_rec_lock) + change.count * sizeof(uint64_t);
     sonde_rec_lock *out = sonde_ring_reserve(&thread->ring, size);
     if (!out) {
         thread->slot->events_lost++;
         sonde_stack_lost(thread);
-        return;
+        return NULL;
     }
     *out = (sonde_rec_lock){
         .rec = {(uint32_t)size, SONDE_REC_LOCK, event->type, event->flags},
@@ -396,12 +401,25 @@ void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_eve
         .holder = event->holder,
         .span = event->span,
     };
-    if (with_stack) {
-        memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
+    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
+    thread->draft.keep = change.keep;
+    thread->draft.count = change.count;
+    return out;
+}
+
+void sonde_commit_lock(sonde_thread *thread, uint8_t type)
+{
+    sonde_change change = {thread->draft.keep, thread->draft.count};
+    if (has_stack(type))
         sonde_stack_written(thread, &change);
-    }
-    sonde_ring_commit(&thread->ring, size);
+    sonde_ring_commit(&thread->ring, sizeof(sonde_rec_lock) + change.count * sizeof(uint64_t));
     thread->slot->lock_events++;
+}
+
+void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event)
+{
+    if (sonde_draft_lock(thread, depth, event))
+        sonde_commit_lock(thread, event->type);
 }
 
 void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object)

@@ -82,6 +82,9 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint32_t repeats;                    // signals of events without an instruction between them
     uint32_t depth;                      // of the last stack written
     uint32_t same;                       // of the last sample written, what is there ever since
+    struct {
+        uint32_t keep, count;
+    } draft; // of the stack in a record that is not published yet
     sonde_walked walked;
     uint64_t deaths; // of sonde_session, when `known` was last right
     sonde_known known[1u << SONDE_KNOWN_BITS];
@@ -183,6 +186,12 @@ typedef struct {
 
 // Writes an event of a lock, with the stack in sonde_stack for the types that have one.
 void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event);
+// The same in two steps: a record that is not published yet, in which something may still be
+// changed. NULL if there was no room, which is counted. Who does not commit says so by
+// sonde_stack_lost(); nothing else of the thread is written in between.
+sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
+                                 const sonde_lock_event *event);
+void sonde_commit_lock(sonde_thread *thread, uint8_t type);
 
 // Writes that the innermost frame of the stack in sonde_stack was called, in the thread's window.
 void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint64_t offset_ns);

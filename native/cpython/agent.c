@@ -107,9 +107,9 @@ EXPORT void sonde_agent_stop(void)
     if (!atomic_load(&sonde.generation))
         return;
     sonde_calls_stop();
-    sonde_locks_stop();
     sonde_reader_stop();
     sonde_part();
+    sonde_locks_stop();
     sonde_spans_forget();
     sonde_unwatch_code();
 }
@@ -121,11 +121,11 @@ void sonde_agent_leave(void)
     if (!atomic_load(&sonde.generation))
         return;
     sonde_calls_stop();
-    sonde_locks_stop();
     PyThreadState *meanwhile = PyEval_SaveThread();
     sonde_reader_stop();
     sonde_part();
     PyEval_RestoreThread(meanwhile);
+    sonde_locks_stop();
     sonde_unwatch_code();
 }
 

@@ -5,6 +5,7 @@
 #include "../core/got.h"
 #include "../core/guard.h"
 #include "../core/session.h"
+#include "../core/stack.h"
 #include "../core/waiters.h"
 #include "found.h"
 #include "gil.h"
@@ -41,6 +42,20 @@ static bool is_end(const sonde_lock_event *event)
     return event->type == SONDE_LOCK_ENTERED || event->type == SONDE_LOCK_GAVE_UP;
 }
 
+// Fills in what the walk tells, and returns how deep the stack is.
+static uint32_t walk(sonde_thread *thread, sonde_lock_event *event)
+{
+    walk_job job = {thread, {0}, 0};
+    if (!is_end(event) && !sonde_guard_run_unasked(walk_body, &job)) {
+        job.event.flags = SONDE_UNDECODABLE;
+        job.depth = 0;
+    }
+    event->flags = job.event.flags;
+    event->interpreter = job.event.interpreter;
+    event->span = job.event.span;
+    return job.depth;
+}
+
 // False if it was not told because locks are not recorded at the moment.
 static bool tell(sonde_lock_event *event)
 {
@@ -51,19 +66,44 @@ static bool tell(sonde_lock_event *event)
         paused = true;
         sonde_leave(thread);
     } else if (thread) {
-        walk_job job = {thread, {0}, 0};
-        if (!is_end(event) && !sonde_guard_run_unasked(walk_body, &job)) {
-            job.event.flags = SONDE_UNDECODABLE;
-            job.depth = 0;
-        }
-        event->flags = job.event.flags;
-        event->interpreter = job.event.interpreter;
-        event->span = job.event.span;
-        sonde_write_lock(thread, job.depth, event);
+        uint32_t depth = walk(thread, event);
+        sonde_write_lock(thread, depth, event);
         sonde_leave(thread);
     }
     errno = saved;
     return !paused;
+}
+
+bool sonde_lock_prepare(sonde_lock_draft *draft, uint8_t type, uint32_t kind, uint64_t lock)
+{
+    int saved = errno;
+    sonde_thread *thread = sonde_enter();
+    bool told = thread && (sonde_what() & SONDE_WHAT_LOCKS);
+    if (told) {
+        sonde_lock_event event = {.lock = lock, .kind = kind, .type = type};
+        uint32_t depth = walk(thread, &event);
+        *draft = (sonde_lock_draft){thread, sonde_draft_lock(thread, depth, &event), type};
+    } else if (thread) {
+        sonde_leave(thread);
+    }
+    errno = saved;
+    return told;
+}
+
+void sonde_lock_commit(const sonde_lock_draft *draft, uint64_t sequence, uint64_t time)
+{
+    if (draft->record) {
+        draft->record->sequence = sequence;
+        draft->record->time = time;
+        sonde_commit_lock(draft->thread, draft->type);
+    }
+    sonde_leave(draft->thread);
+}
+
+void sonde_lock_drop(const sonde_lock_draft *draft)
+{
+    sonde_stack_lost(draft->thread);
+    sonde_leave(draft->thread);
 }
 
 bool sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time)
@@ -350,6 +390,7 @@ static void *on_dlopen(const char *file, int flags)
 static const sonde_hook hooks[] = {
     {"pthread_cond_timedwait", (void *)sonde_gil_timedwait},
     {"pthread_cond_signal", (void *)sonde_gil_signal},
+    {"pthread_mutex_lock", (void *)sonde_gil_lock},
     {"pthread_mutex_unlock", (void *)sonde_gil_unlock},
     {"sem_wait", (void *)on_sem_wait},
     {"sem_timedwait", (void *)on_sem_timedwait},
@@ -364,9 +405,14 @@ int sonde_locks_start(void)
     int hooked = sonde_got_hook(&PyCode_Type, NULL, hooks, sizeof hooks / sizeof *hooks);
     hook_multiprocessing();
     sonde_find_waits();
+    sonde_gil_draft(hooked > 0);
     return hooked < 0 ? EPERM : 0;
 }
 
-void sonde_locks_stop(void) { sonde_got_unhook(); }
+void sonde_locks_stop(void)
+{
+    sonde_gil_draft(false);
+    sonde_got_unhook();
+}
 
 void sonde_locks_forked(void) { sonde_waiters_forked(); }

@@ -13,6 +13,7 @@
 // Hooks the interpreter; false if that failed. `got` hooks may be entered until long after the
 // stop.
 int sonde_locks_start(void);
+// After the session has ended, for which it waits for drafts (see below), which hooks end.
 void sonde_locks_stop(void);
 void sonde_locks_forked(void);
 
@@ -21,6 +22,19 @@ void sonde_locks_forked(void);
 // the next owner tells.
 // False if locks are not recorded at the moment; the end of a wait is told all the same.
 bool sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time);
+
+// The same in two steps: who is in a hurry later walks its stack before, and adds then what it does
+// not know yet. False if it must be told as a whole, or not at all. Between the steps the thread is
+// in the session's hands.
+typedef struct {
+    sonde_thread *thread;
+    sonde_rec_lock *record; // NULL: there was no room
+    uint8_t type;
+} sonde_lock_draft;
+bool sonde_lock_prepare(sonde_lock_draft *draft, uint8_t type, uint32_t kind, uint64_t lock);
+void sonde_lock_commit(const sonde_lock_draft *draft, uint64_t sequence, uint64_t time);
+void sonde_lock_drop(const sonde_lock_draft *draft); // it did not happen
+
 // Tells who holds the lock right now, if that can be found out. Was it?
 bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock);
 // The same into the ring of `as`, which the caller has entered.

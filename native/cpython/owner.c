@@ -3,6 +3,7 @@
 
 #include "../core/guard.h"
 #include "frames.h"
+#include "gil.h"
 #include "sites.h"
 #include "threads.h"
 #include "walk.h"
@@ -117,11 +118,7 @@ static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_
                                 const sonde_listed *listed, int n, uint32_t *depth,
                                 sonde_event *event)
 {
-#if PY_VERSION_HEX >= 0x030D0000
-    const PyThreadState *holder = _Py_atomic_load_ptr_relaxed(&gil->last_holder);
-#else
-    const PyThreadState *holder = (const PyThreadState *)_Py_atomic_load_relaxed(&gil->last_holder);
-#endif
+    const PyThreadState *holder = sonde_gil_holder(gil);
     for (int i = 0; i < n; i++) {
         if (listed[i].state != holder)
             continue;

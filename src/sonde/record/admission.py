@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import shm
 from .conduct import Conduct
 from .contexts import Contexts
+from .lock_runs import LockRows
 from .metrics import Metrics
 from .online import Online
 from .remote import RemoteReader
@@ -53,6 +54,7 @@ class Admission:
         self._path = path
         self._tell = tell
         self._contexts = Contexts(parts.writer)
+        self._lock_rows = LockRows(parts.writer)
         self._contexts.tells_sizes = "calls" in config["what"]
         if config.get("online"):
             self._contexts.online = Online(self._contexts, config["online"])
@@ -163,8 +165,9 @@ class Admission:
             self._writer.target({"runtime": runtime})
         slots, ring_size = self._config["slots"], self._config["ring_size"]
         target = TargetProcess(
-            pid, runtime, version, self._writer, self._contexts, self.origin, slots, ring_size
-        )
+            pid, runtime, version, self._writer, self._contexts, self._lock_rows, self.origin,
+            slots, ring_size,
+        )  # fmt: skip
         target.open_locks.notable_ns = self.thresholds.notable_ns
         target.open_locks.told = self.thresholds.waited
         self._roster.add(target)

@@ -45,7 +45,15 @@ def hotspot_agent() -> Path:
 
 
 def preload() -> Path:
-    path = FOLDER / "libsonde-preload.so"
+    return _ours("preload")
+
+
+def drain() -> Path:
+    return _ours("drain")
+
+
+def _ours(name: str) -> Path:
+    path = FOLDER / f"libsonde-{name}.so"
     if not path.exists():
         raise SondeError(
             f"the native part of sonde is missing ({path}); build it with `make build`"

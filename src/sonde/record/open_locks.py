@@ -59,6 +59,10 @@ class OpenLocks:
     def holds(self, event: LockEvent) -> None:
         self._holders[event.lock, event.kind] = event
 
+    def is_held(self, lock: int, kind: int) -> bool:
+        """Is it known who holds it?"""
+        return (lock, kind) in self._holders
+
     def let_go(self, lock: int, kind: int) -> None:
         if self._holders:
             self._holders.pop((lock, kind), None)
@@ -118,8 +122,7 @@ class OpenLocks:
             row = process.virtual_row(event.tid, event.time)
         else:
             row = process.time_of(event.tid, event.time, event.time).row(event.interpreter)
-        process.writer.append(
-            "lock_events",
+        process.lock_rows.append(
             row,
             event.time - process.origin,
             process.lock_row(event.lock, event.kind, event.class_),

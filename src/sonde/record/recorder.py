@@ -174,7 +174,7 @@ class Recorder:
         for target in self._roster:
             target.sweep()
             if not self._conduct.paused:
-                target.open_locks.look(now)
+                target.look_at_waits(now)
         self._admission.ask_names()
         self._admission.drop_left(now)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import shm
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
 from .event_rows import EventRows
+from .lock_runs import Line
 from .online import OnlineThread
 from .open_locks import LockEvent
 from .spans import UnknownSpanError
@@ -57,10 +58,9 @@ class Slot:
         self.base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
         self.ring_at = process.rings_at + index * process.ring_size
         self.tail: int = shm.WORD.unpack_from(process.memory, self.base + shm.TAIL_AT)[0]
-        self.stack: list[int] = []
         self.stalled_since = 0
+        self._line = Line()
         self._time: ThreadTime | None = None
-        self._interpreter = 0
         self._window = Window()
         self._events = EventRows(self)
         online = process.contexts.online
@@ -76,8 +76,21 @@ class Slot:
 
     def renew(self, carried: Callable[[int], int]) -> None:
         """Its stack has another place in a new part."""
-        self.stack = [carried(context) for context in self.stack]
+        self._line.put([carried(context) for context in self._line.contexts()])
+        self._line.thread = -1
         self._window.renew(carried)
+
+    def take_wait(self) -> None:
+        """The wait that a run of lock events left open is told to who keeps them in mind."""
+        wait = self._line.wait
+        if wait.open:
+            wait.open = 0
+            process = self.process
+            event = LockEvent(
+                self.tid, self._line.interpreter, wait.time, wait.lock, wait.kind,
+                process.types.get(wait.type, ""), wait.sequence, ENTER, wait.context, wait.span,
+            )  # fmt: skip
+            process.open_locks.waits(event)
 
     def _learn_name(self) -> None:
         """After the records, because one of them may be the name itself."""
@@ -114,6 +127,11 @@ class Slot:
                 elif kind == shm.REC_CODE or kind == shm.REC_NATIVE:
                     self._code(at, kind)
                 elif kind == shm.REC_LOCK:
+                    done = self._run_of_locks(tail, head)
+                    if done > tail:
+                        self.stalled_since = 0
+                        tail = done
+                        continue
                     self._lock(at, state, flags)
                 elif kind == shm.REC_OPEN_WAIT:
                     self._open_wait(at)
@@ -162,34 +180,36 @@ class Slot:
     def stack_of(
         self, at: int, keep: int, count: int, flags: int, header: int = shm.SAMPLE.size
     ) -> int:
-        """The context of a stack record; leaves self.stack as the record's full stack."""
+        """The context of a stack record; leaves its full stack in self._line."""
         process = self.process
-        stack = self.stack
+        line = self._line
         if flags & shm.UNDECODABLE:
             self._forget_stack()
             return -1
         frames = _FRAMES[count] if count < 64 else struct.Struct(f"<{count}Q")
         words = frames.unpack_from(process.memory, at + header)
         children = process.codes.children
-        if keep > len(stack):
+        if keep > line.depth:
             raise _BrokenStackError
         if self._online is not None and keep < self._online.unchanged:
             self._online.unchanged = keep
-        new = stack[:keep]
-        if new:
-            context = new[-1]
+        depth = keep + count
+        if depth > len(line.rows):
+            line.make_room(depth)
+        rows = line.rows
+        if keep:
+            context = rows[keep - 1]
         elif flags & shm.TRUNCATED:
             context = process.standing_for(CUT_OFF)
         else:
             context = -1
-        for word in reversed(words):
+        for place, word in enumerate(reversed(words), keep):
             row = children.get((context, word))
             if row is None:
                 row = process.codes.child(context, word)
-            context = row
-            new.append(row)
-        self.stack = new
-        return context if new else process.standing_for(NO_FRAMES)
+            context = rows[place] = row
+        line.depth = depth
+        return context if depth else process.standing_for(NO_FRAMES)
 
     def _sample(self, at: int, state: int, flags: int) -> None:
         _, _, _, _, now, cpu, keep, count, interpreter, _, _, span, same = shm.SAMPLE.unpack_from(
@@ -203,10 +223,11 @@ class Slot:
         place = Place(self.stack_of(at, keep, count, flags), interpreter, span)
         weight = self._weigh(now, cpu, place, state)
         if self._online is not None:
-            self._online.sample(self.stack, flags, same, weight)
+            self._online.unchanged = min(self._online.unchanged, self._line.changed())
+            self._online.sample(self._line.contexts(), flags, same, weight)
 
     def _forget_stack(self) -> None:
-        self.stack.clear()
+        self._line.depth = 0
         if self._online is not None:
             self._online.unchanged = 0
 
@@ -237,24 +258,35 @@ class Slot:
         self.process.open_waits.pop(self.tid, None)
         return 0
 
-    def _lock(self, at: int, type_: int, flags: int) -> None:
+    # ---- lock events
+
+    def _run_of_locks(self, tail: int, head: int) -> int:
         process = self.process
+        return process.lock_runs.take(
+            self._line, self.ring_at, tail, head, process.origin, process.open_locks.notable_ns
+        )
+
+    def _lock(self, at: int, type_: int, flags: int) -> None:
+        """One of which not everything was known."""
+        process, line = self.process, self._line
         (_, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind, _,
          holder, number, _) = shm.LOCK.unpack_from(process.memory, at)  # fmt: skip
         process.spans.check(number)
         of_type = started if type_ == shm.LOCK_ENTER else 0
         if of_type not in process.types:  # before the stack, which is taken once only
             raise UnknownTypeError(of_type)
-        if type_ == shm.LOCK_ENTERED or type_ == shm.LOCK_GAVE_UP:
-            context, interp = -1, self._interpreter
-        else:
+        has_stack = type_ not in (shm.LOCK_ENTERED, shm.LOCK_GAVE_UP)
+        if has_stack:
             context = self.stack_of(at, keep, count, flags, shm.LOCK.size)
-            self._interpreter = interp
+        else:
+            context, interp = -1, line.interpreter
+        self.take_wait()
         class_ = process.types[of_type]
         lock_row = process.lock_row(lock, kind, class_)
-        append, origin, open_locks = process.writer.append, process.origin, process.open_locks
+        append, origin, open_locks = process.lock_rows.append, process.origin, process.open_locks
         span = process.spans.row(number)
         whose = holder if holder & shm.VIRTUAL else self.tid
+        line.interpreter, line.thread = interp, -1
         if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
             if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
                 now = origin
@@ -272,13 +304,12 @@ class Slot:
             )
             (open_locks.holds if type_ == HELD else open_locks.waits)(event)
         else:
-            virtual = holder & shm.VIRTUAL
-            row = process.virtual_row(holder, now) if virtual else self.time.row(interp)
+            if holder & shm.VIRTUAL:
+                row = process.virtual_row(holder, now)
+            else:
+                row = line.thread = self.time.row(interp)
             if type_ == shm.LOCK_WAITED:
-                append(
-                    "lock_events", row, started - origin, lock_row, started_sequence, ENTER,
-                    context, span,
-                )  # fmt: skip
+                append(row, started - origin, lock_row, started_sequence, ENTER, context, span)
                 open_locks.waited(whose, kind, context, started, now)
                 type_, context = shm.LOCK_ENTERED, -1
             elif type_ == shm.LOCK_ENTER:
@@ -291,7 +322,12 @@ class Slot:
                 open_locks.let_go(lock, kind)
             else:
                 open_locks.ended(whose, lock, kind, now)
-        append("lock_events", row, now - origin, lock_row, sequence, type_, context, span)
+        append(row, now - origin, lock_row, sequence, type_, context, span)
+        if has_stack and not flags & (shm.UNDECODABLE | shm.TRUNCATED):
+            words = struct.unpack_from(f"<{count}Q", process.memory, at + shm.LOCK.size)
+            process.lock_runs.learn_stack(line, keep, words[::-1])
+        process.learn_lock(lock, kind, lock_row)
+        process.lock_runs.learn_span(line, number, span)
 
     def _code(self, at: int, kind: int) -> None:
         process = self.process

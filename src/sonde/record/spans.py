@@ -80,6 +80,7 @@ class Spans:
 
     def renew(self) -> None:
         """A new part begins: it is told again which are open; of others, when they are needed."""
+        self._process.lock_runs.spans_change()
         self._unknown = {number: False for number, needed in self._unknown.items() if needed}
         for number, span in list(self._spans.items()):
             span.row = -1
@@ -90,6 +91,7 @@ class Spans:
                 self._write(span)
 
     def _forget(self, number: int) -> None:
+        self._process.lock_runs.spans_change()
         self._unknown.pop(number, None)
         span = self._spans.pop(number, None)
         if span is not None:

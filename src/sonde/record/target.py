@@ -13,6 +13,7 @@ from sonde.recording.schema import VIRTUAL_TID
 from . import shm, unwalked, windows
 from .arming import birth_of, born_ticks, cpu_of
 from .contexts import SHORT_THREADS, Codes, Contexts
+from .lock_runs import LockRows, LockRuns
 from .maps import Maps
 from .open_locks import OpenLocks
 from .slots import OpenWait, Slot
@@ -54,6 +55,7 @@ class TargetProcess:
         version: str,
         writer: Writer,
         contexts: Contexts,
+        lock_rows: LockRows,
         origin: int,
         slots: int,
         ring_size: int,
@@ -62,6 +64,7 @@ class TargetProcess:
         self.runtime = runtime
         self.writer = writer
         self.contexts = contexts
+        self.lock_rows = lock_rows
         self.origin = origin
         self.ring_size = ring_size
         self.tids = ThreadIds(pid)
@@ -109,6 +112,7 @@ class TargetProcess:
         self.memfd = os.memfd_create("sonde", os.MFD_CLOEXEC)
         os.ftruncate(self.memfd, self.size)
         self.memory = memoryview(mmap.mmap(self.memfd, self.size))
+        self.lock_runs = LockRuns(lock_rows, self.memory, ring_size)
         shm.HEADER.pack_into(
             self.memory, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0, 0
         )
@@ -304,6 +308,21 @@ class TargetProcess:
             self.writer.update("locks", row, type=type_)
         return row
 
+    def learn_lock(self, address: int, kind: int, row: int) -> None:
+        """What runs of its events need to know."""
+        key = (address, kind)
+        typed, held = key not in self._untyped, self.open_locks.is_held(*key)
+        self.lock_runs.learn_lock(address, kind, row, typed, held)
+
+    def look_at_waits(self, now: int) -> None:
+        """Tells of those that have lasted for long."""
+        self._take_waits()
+        self.open_locks.look(now)
+
+    def _take_waits(self) -> None:
+        for slot in self._slots.values():
+            slot.take_wait()
+
     def _new_lock(self, address: int, kind: int, type_: str) -> int:
         made_of = shm.MADE_OF[kind] if kind < len(shm.MADE_OF) else ""
         if kind >= shm.KIND_MONITOR:
@@ -362,6 +381,7 @@ class TargetProcess:
                 slot.end()
                 if ended is not None:
                     ended.write_end(ended.last_time)
+                slot.take_wait()
                 self.open_locks.forget(slot.tid)
                 self._free(index, slot)
 
@@ -391,6 +411,8 @@ class TargetProcess:
 
     def renew(self, now: int, carried: Callable[[int], int]) -> None:
         """All rows are new ones, of a part that begins now."""
+        self._take_waits()
+        self.lock_runs.forget()
         self.origin = self.seam = self._part_since = now
         self._unsampled_before += max(self._unsampled, 0)
         self._unsampled = 0

@@ -8,7 +8,7 @@ whenever the recorder dies.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sonde.errors import SondeError
@@ -38,6 +38,10 @@ _LEVEL = 3
 _UPDATES_A_BLOCK = 256
 
 
+# Rows that are encoded already: how many, and their bytes; at most so many at a time.
+Source = Callable[[int], Iterator[tuple[int, bytes]]]
+
+
 class _Buffer:
     """Rows of one table that wait for the next flush."""
 
@@ -65,6 +69,7 @@ class Writer:
 
     def __init__(self, to: str | os.PathLike[str] | Sink, target: dict[str, Any]) -> None:
         self._compress = zstd.compressor(_LEVEL)
+        self._sources: dict[str, Source] = {}
         self.unwritten: dict[str, int] = {}
         """Rows that no file holds, by table: what a disk had no room for, in all parts."""
         sink = to if isinstance(to, FileSink) else FileSink(to)
@@ -116,6 +121,10 @@ class Writer:
         buffer.rows.extend(rows)
         return row
 
+    def take_from(self, table: str, source: Source) -> None:
+        """Every flush asks it for more rows of this table. Nobody is told their ids."""
+        self._sources[table] = source
+
     def update(self, table: str, row: int, **facts: Any) -> None:
         """Later facts about an earlier row; the last one wins. Not meant for every flush."""
         buffer = self._buffers[table]
@@ -149,6 +158,10 @@ class Writer:
                 counts[buffer.name] = len(rows)
             for start in range(0, len(rows), MAX_ROWS):
                 self._rows_blocks(buffer, rows[start : start + MAX_ROWS], blocks)
+            if buffer.name in self._sources:
+                for count, raw in self._sources[buffer.name](MAX_ROWS):
+                    counts[buffer.name] = counts.get(buffer.name, 0) + count
+                    self._rows_block(buffer, count, raw, blocks)
         blocks += self._updates_blocks()
         blocks += self._facts_blocks()
         try:
@@ -207,8 +220,7 @@ class Writer:
         except ValueError:
             raw = None
         if raw is not None and len(raw) <= MAX_RAW:
-            blocks.append(self._block(ROWS, raw, buffer.number, buffer.flushed, len(rows)))
-            buffer.flushed += len(rows)
+            self._rows_block(buffer, len(rows), raw, blocks)
         elif len(rows) == 1:
             buffer.flushed += 1
             refused = self._facts["quality"].get("refused", {})
@@ -217,6 +229,10 @@ class Writer:
             middle = len(rows) // 2
             self._rows_blocks(buffer, rows[:middle], blocks)
             self._rows_blocks(buffer, rows[middle:], blocks)
+
+    def _rows_block(self, buffer: _Buffer, count: int, raw: bytes, blocks: list[bytes]) -> None:
+        blocks.append(self._block(ROWS, raw, buffer.number, buffer.flushed, count))
+        buffer.flushed += count
 
     def _updates_blocks(self) -> list[bytes]:
         entries = [

@@ -1,0 +1,51 @@
+// What the recorder calls beside sonde_drain_locks().
+#include "locks.h"
+
+#include <stdlib.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT sonde_rows *sonde_rows_new(void) { return calloc(1, sizeof(sonde_rows)); }
+
+EXPORT void sonde_rows_free(sonde_rows *rows)
+{
+    if (rows)
+        free(rows->rows);
+    free(rows);
+}
+
+EXPORT int sonde_rows_append(sonde_rows *rows, int64_t thread, int64_t time, int64_t lock,
+                             int64_t sequence, int64_t type, int64_t context, int64_t span)
+{
+    if (!sonde_rows_reserve(rows, 1))
+        return 0;
+    sonde_rows_add(rows, &(sonde_row){{thread, time, lock, sequence, type, context, span}});
+    return 1;
+}
+
+EXPORT size_t sonde_rows_next(sonde_rows *rows, size_t most, uint8_t *out, size_t room,
+                              size_t *count)
+{
+    *count = 0;
+    if (room < SONDE_ROW_COLUMNS * SONDE_COLUMN_BYTES(most))
+        return 0;
+    return sonde_rows_pack(rows, most, out, count);
+}
+
+EXPORT void sonde_known_forget(sonde_known *known)
+{
+    sonde_map_clear(&known->frames);
+    sonde_map_clear(&known->locks);
+}
+
+// What there is no memory for is not known; the recorder takes it itself, then.
+EXPORT void sonde_known_frame(sonde_known *known, int32_t caller, uint64_t word, int32_t context)
+{
+    sonde_map_set(&known->frames, (uint32_t)caller, word, context, 0);
+}
+
+EXPORT void sonde_known_lock(sonde_known *known, uint64_t lock, uint64_t kind, int32_t row,
+                             uint32_t flags)
+{
+    sonde_map_set(&known->locks, lock, kind, row, flags);
+}
