@@ -46,11 +46,11 @@ static bool wait_is_common(const sonde_known *known, const sonde_line *line,
     const sonde_open_wait *wait = &line->wait;
     switch (event->rec.state) {
     case SONDE_LOCK_ENTER:
-        return !wait->open;
+        return wait->open == SONDE_WAIT_NONE;
     case SONDE_LOCK_ENTERED:
     case SONDE_LOCK_GAVE_UP:
-        return wait->open && wait->lock == event->lock && wait->kind == event->kind &&
-               event->time - wait->time < known->notable_ns;
+        return wait->open == SONDE_WAIT_HERE && wait->lock == event->lock &&
+               wait->kind == event->kind && event->time - wait->time < known->notable_ns;
     case SONDE_LOCK_WAITED:
         return event->time - event->started < known->notable_ns &&
                fits((int64_t)(event->started - known->origin)) &&
@@ -108,7 +108,7 @@ static bool take(sonde_known *known, sonde_line *line, const sonde_rec_lock *eve
         line->wait = (sonde_open_wait){event->time, event->lock, event->sequence, event->started,
                                        context,     event->span, event->kind,     1};
     else if (!has_stack(type))
-        line->wait.open = 0;
+        line->wait.open = SONDE_WAIT_NONE;
     return true;
 }
 

@@ -27,12 +27,18 @@ typedef struct {         // of a target process
     sonde_rows *rows;
 } sonde_known;
 
+enum { // sonde_open_wait.open
+    SONDE_WAIT_NONE = 0,
+    SONDE_WAIT_HERE = 1,
+    SONDE_WAIT_KEPT = 2, // the recorder has it in mind
+};
+
 typedef struct { // a wait whose end has not come yet
     uint64_t time, lock, sequence, type;
     int32_t context;
     uint32_t span;
     uint32_t kind;
-    uint32_t open; // there is one
+    uint32_t open;
 } sonde_open_wait;
 
 typedef struct {    // of a thread

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
@@ -15,7 +16,10 @@ import pytest
 
 from fleet.recorded import answered, asked
 from fleet.test_store import ENVIRONMENT, SONDE, made, spent
+from sonde.fleet.location import located
 from sonde.fleet.push import destination
+from sonde.web.store import StoreParts
+from web.test_bundle import inflated
 
 pytest.importorskip("moto")
 
@@ -73,6 +77,28 @@ def test_a_store_lives_there(server: str, tmp_path: Path) -> None:
     code, _, err = asked("fleet", "report", store)
     assert code == 1
     assert "secret" not in err
+
+
+def test_its_page_is_told_the_same(server: str, tmp_path: Path) -> None:
+    store, files = place(server, "shown"), [made(tmp_path, number) for number in range(2)]
+    folder = tmp_path / "store"
+    for to in (store, str(folder)):
+        assert asked("fleet", "add", to, *files, "--label", "service=shop")[0] == 0
+    there, here = (StoreParts(located(to)) for to in (store, str(folder)))
+    for name in ("meta", "heat", "tree"):
+        asks = {"ask": ['{"by": "service"}']} if name == "heat" else {}
+        told = [parts.answer(["s", name], asks) for parts in (there, here)]
+        assert told[0] is not None
+        assert told[1] is not None
+        if name == "meta":
+            of_bucket, of_folder = (json.loads(inflated(one.body)) for one in told if one)
+            assert of_bucket.pop("address") == "s3://profiles/shown"
+            del of_folder["address"]
+            assert of_bucket == of_folder
+            assert of_bucket["recordings"] == 2
+        else:
+            assert told[0].body == told[1].body
+            assert len(told[0].body) > 50
 
 
 def test_writers_at_once_and_one_killed(server: str, tmp_path: Path) -> None:

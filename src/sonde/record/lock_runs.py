@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sonde.recording.writer import Writer
 
 HAS_TYPE, HAS_HOLDER = 2, 4
+NO_WAIT, WAITS_HERE, WAIT_IS_KEPT = 0, 1, 2
 
 NEVER_NOTABLE = 2**64 - 1
 _COLUMNS = 7

@@ -59,6 +59,9 @@ class OpenLocks:
     def holds(self, event: LockEvent) -> None:
         self._holders[event.lock, event.kind] = event
 
+    def is_waiting(self, tid: int) -> bool:
+        return tid in self._waiting
+
     def is_held(self, lock: int, kind: int) -> bool:
         """Is it known who holds it?"""
         return (lock, kind) in self._holders

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import shm
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
 from .event_rows import EventRows
+from .lock_records import LockRecords, UnknownTypeError
 from .lock_runs import Line
 from .online import OnlineThread
-from .open_locks import LockEvent
 from .spans import UnknownSpanError
 from .weights import RUNNING, Place, ThreadTime
 from .windows import Window
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 # A frame whose code record has not come from its own thread's ring after this long never will.
 PATIENCE_NS = 1_000_000_000
-# Types as the recording numbers them, where they differ from the agent's.
-ENTER, HELD, FOUND = 1, 5, 6
-
 _REC = struct.Struct("<IHBB")
 _FRAMES: list[struct.Struct] = [struct.Struct(f"<{n}Q") for n in range(64)]
 
@@ -44,10 +41,6 @@ class _BrokenStackError(Exception):
     """A stack record continues one that never came."""
 
 
-class UnknownTypeError(KeyError):
-    """A record speaks of a type whose name has not come yet."""
-
-
 class Slot:
     """One slot's thread, as the recorder knows it."""
 
@@ -59,10 +52,11 @@ class Slot:
         self.ring_at = process.rings_at + index * process.ring_size
         self.tail: int = shm.WORD.unpack_from(process.memory, self.base + shm.TAIL_AT)[0]
         self.stalled_since = 0
-        self._line = Line()
+        self.line = Line()
         self._time: ThreadTime | None = None
         self._window = Window()
         self._events = EventRows(self)
+        self.locks = LockRecords(self)
         online = process.contexts.online
         self._online = None if online is None else OnlineThread(online, process)
 
@@ -76,21 +70,9 @@ class Slot:
 
     def renew(self, carried: Callable[[int], int]) -> None:
         """Its stack has another place in a new part."""
-        self._line.put([carried(context) for context in self._line.contexts()])
-        self._line.thread = -1
+        self.line.put([carried(context) for context in self.line.contexts()])
+        self.line.thread = -1
         self._window.renew(carried)
-
-    def take_wait(self) -> None:
-        """The wait that a run of lock events left open is told to who keeps them in mind."""
-        wait = self._line.wait
-        if wait.open:
-            wait.open = 0
-            process = self.process
-            event = LockEvent(
-                self.tid, self._line.interpreter, wait.time, wait.lock, wait.kind,
-                process.types.get(wait.type, ""), wait.sequence, ENTER, wait.context, wait.span,
-            )  # fmt: skip
-            process.open_locks.waits(event)
 
     def _learn_name(self) -> None:
         """After the records, because one of them may be the name itself."""
@@ -127,12 +109,12 @@ class Slot:
                 elif kind == shm.REC_CODE or kind == shm.REC_NATIVE:
                     self._code(at, kind)
                 elif kind == shm.REC_LOCK:
-                    done = self._run_of_locks(tail, head)
+                    done = self.locks.run(tail, head)
                     if done > tail:
                         self.stalled_since = 0
                         tail = done
                         continue
-                    self._lock(at, state, flags)
+                    self.locks.record(at, state, flags)
                 elif kind == shm.REC_OPEN_WAIT:
                     self._open_wait(at)
                 elif kind == shm.REC_THREAD:
@@ -180,9 +162,9 @@ class Slot:
     def stack_of(
         self, at: int, keep: int, count: int, flags: int, header: int = shm.SAMPLE.size
     ) -> int:
-        """The context of a stack record; leaves its full stack in self._line."""
+        """The context of a stack record; leaves its full stack in self.line."""
         process = self.process
-        line = self._line
+        line = self.line
         if flags & shm.UNDECODABLE:
             self._forget_stack()
             return -1
@@ -223,11 +205,11 @@ class Slot:
         place = Place(self.stack_of(at, keep, count, flags), interpreter, span)
         weight = self._weigh(now, cpu, place, state)
         if self._online is not None:
-            self._online.unchanged = min(self._online.unchanged, self._line.changed())
-            self._online.sample(self._line.contexts(), flags, same, weight)
+            self._online.unchanged = min(self._online.unchanged, self.line.changed())
+            self._online.sample(self.line.contexts(), flags, same, weight)
 
     def _forget_stack(self) -> None:
-        self._line.depth = 0
+        self.line.depth = 0
         if self._online is not None:
             self._online.unchanged = 0
 
@@ -257,77 +239,6 @@ class Slot:
         self.time.waited(now, cpu, place, state, goes_on=seen_from_outside)
         self.process.open_waits.pop(self.tid, None)
         return 0
-
-    # ---- lock events
-
-    def _run_of_locks(self, tail: int, head: int) -> int:
-        process = self.process
-        return process.lock_runs.take(
-            self._line, self.ring_at, tail, head, process.origin, process.open_locks.notable_ns
-        )
-
-    def _lock(self, at: int, type_: int, flags: int) -> None:
-        """One of which not everything was known."""
-        process, line = self.process, self._line
-        (_, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind, _,
-         holder, number, _) = shm.LOCK.unpack_from(process.memory, at)  # fmt: skip
-        process.spans.check(number)
-        of_type = started if type_ == shm.LOCK_ENTER else 0
-        if of_type not in process.types:  # before the stack, which is taken once only
-            raise UnknownTypeError(of_type)
-        has_stack = type_ not in (shm.LOCK_ENTERED, shm.LOCK_GAVE_UP)
-        if has_stack:
-            context = self.stack_of(at, keep, count, flags, shm.LOCK.size)
-        else:
-            context, interp = -1, line.interpreter
-        self.take_wait()
-        class_ = process.types[of_type]
-        lock_row = process.lock_row(lock, kind, class_)
-        append, origin, open_locks = process.lock_rows.append, process.origin, process.open_locks
-        span = process.spans.row(number)
-        whose = holder if holder & shm.VIRTUAL else self.tid
-        line.interpreter, line.thread = interp, -1
-        if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
-            if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
-                now = origin
-            if holder & shm.VIRTUAL:
-                row = process.virtual_row(holder, now)
-            else:
-                whose = process.tids.ours(holder)
-                time_ = process.time_of(whose, now)
-                time_.is_thread(started, now)
-                row = time_.row(interp)
-            found = ENTER if started_sequence else FOUND
-            type_ = HELD if type_ == shm.LOCK_HELD else found
-            event = LockEvent(
-                whose, interp, now, lock, kind, class_, sequence, type_, context, number
-            )
-            (open_locks.holds if type_ == HELD else open_locks.waits)(event)
-        else:
-            if holder & shm.VIRTUAL:
-                row = process.virtual_row(holder, now)
-            else:
-                row = line.thread = self.time.row(interp)
-            if type_ == shm.LOCK_WAITED:
-                append(row, started - origin, lock_row, started_sequence, ENTER, context, span)
-                open_locks.waited(whose, kind, context, started, now)
-                type_, context = shm.LOCK_ENTERED, -1
-            elif type_ == shm.LOCK_ENTER:
-                open_locks.waits(
-                    LockEvent(
-                        whose, interp, now, lock, kind, class_, sequence, type_, context, number
-                    )
-                )
-            elif type_ == shm.LOCK_EXIT:
-                open_locks.let_go(lock, kind)
-            else:
-                open_locks.ended(whose, lock, kind, now)
-        append(row, now - origin, lock_row, sequence, type_, context, span)
-        if has_stack and not flags & (shm.UNDECODABLE | shm.TRUNCATED):
-            words = struct.unpack_from(f"<{count}Q", process.memory, at + shm.LOCK.size)
-            process.lock_runs.learn_stack(line, keep, words[::-1])
-        process.learn_lock(lock, kind, lock_row)
-        process.lock_runs.learn_span(line, number, span)
 
     def _code(self, at: int, kind: int) -> None:
         process = self.process

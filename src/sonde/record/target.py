@@ -316,12 +316,23 @@ class TargetProcess:
 
     def look_at_waits(self, now: int) -> None:
         """Tells of those that have lasted for long."""
-        self._take_waits()
+        self._keep_waits()
         self.open_locks.look(now)
 
-    def _take_waits(self) -> None:
+    def keep_wait(self, tid: int) -> None:
+        """What a run left open of this thread's is kept in mind here."""
         for slot in self._slots.values():
-            slot.take_wait()
+            if slot.tid == tid:
+                slot.locks.keep_wait()
+
+    def wait_changes(self, tid: int) -> None:
+        for slot in self._slots.values():
+            if slot.tid == tid:
+                slot.locks.wait_changes()
+
+    def _keep_waits(self) -> None:
+        for slot in self._slots.values():
+            slot.locks.keep_wait()
 
     def _new_lock(self, address: int, kind: int, type_: str) -> int:
         made_of = shm.MADE_OF[kind] if kind < len(shm.MADE_OF) else ""
@@ -381,7 +392,7 @@ class TargetProcess:
                 slot.end()
                 if ended is not None:
                     ended.write_end(ended.last_time)
-                slot.take_wait()
+                slot.locks.keep_wait()
                 self.open_locks.forget(slot.tid)
                 self._free(index, slot)
 
@@ -411,7 +422,7 @@ class TargetProcess:
 
     def renew(self, now: int, carried: Callable[[int], int]) -> None:
         """All rows are new ones, of a part that begins now."""
-        self._take_waits()
+        self._keep_waits()
         self.lock_runs.forget()
         self.origin = self.seam = self._part_since = now
         self._unsampled_before += max(self._unsampled, 0)
