@@ -142,19 +142,24 @@ def of_single(section: Section, env: Environment, names: list[str], plan: Plan) 
     section.bounds(lines)
 
 
-def of_contended(section: Section, envs: list[Environment], plan: Plan) -> None:
-    """Programs that fight, and how much there is to write."""
+def of_contended(section: Section, envs: list[Environment], plan: Plan, beside: Plan) -> None:
+    """Programs that fight, and how much there is to write.
+
+    What has a bound is measured for itself, in more rounds than what stands `beside` it: slices of
+    such programs differ by a third from each other, whatever is recorded.
+    """
     rows, values = [], []
     for env in envs:
         for name in contended.PROGRAMS:
-            conditions = ("off", "floor", "locks", "default")
-            found = _measure(env, name, CONTENDED_SLICE_S, plan, conditions, CONTENDED_SETTLE_S)
-            if found is None:
+            arguments = (env, name, CONTENDED_SLICE_S)
+            found = _measure(*arguments, plan, ("off", "locks"), CONTENDED_SETTLE_S)
+            others = _measure(*arguments, beside, ("off", "floor", "default"), CONTENDED_SETTLE_S)
+            if found is None or others is None:
                 continue
             cpu = median(found.ratios("locks"))
             wall = median(found.ratios("locks", wall=True))
-            timer = median(found.ratios("floor", wall=True))
-            both = median(found.ratios("default", wall=True))
+            timer = median(others.ratios("floor", wall=True))
+            both = median(others.ratios("default", wall=True))
             quality = found.answer["quality"]
             events = quality["lock_events"] / found.recorded_s
             volume = quality["bytes"] / found.recorded_s / 1000
@@ -196,4 +201,9 @@ def report(
 ) -> None:
     of_alone(section, envs, Plan(2 if quick else 6))
     of_single(section, main, names, Plan(3 if quick else 12))
-    of_contended(section, [main] if quick else envs, Plan(6 if quick else 30, 3))
+    of_contended(
+        section,
+        [main] if quick else envs,
+        Plan(6 if quick else 45, 3),
+        Plan(6 if quick else 18, 3),
+    )

@@ -96,7 +96,8 @@ static bool on_stack_above(const void *pointer, const void *below)
 
 // Is this a C frame of the thread? The chain of them leads upwards to the one in its state. What is
 // none may lie anywhere on the stack, in frames of our own as well.
-SONDE_FOREIGN static bool is_cframe(const PyThreadState *state, const _PyCFrame *c, const void *below)
+SONDE_FOREIGN static bool is_cframe(const PyThreadState *state, const _PyCFrame *c,
+                                    const void *below)
 {
     while (c != &state->root_cframe) {
         if (!on_stack_above(c, below))
