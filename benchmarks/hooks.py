@@ -6,6 +6,7 @@ The hooks come with a session and go with it. A recorder of its own for each sli
 than the slice, so one serves all slices of a condition: the agent introduces itself anew each time.
 
 - "hooks": they are in place, and nothing is recorded: for programs that never wait;
+- "session": the same without them;
 - "locks": every wait is recorded, without a timer. (A sampler there must be: one that reads the
   stacks from a thread of its own once a second.)
 - "default": locks, and samples at the rate;
@@ -49,7 +50,7 @@ class Hooks:
         self.quality: dict[str, Any] = {}
         self.condition = condition
         rate, sampler = (1, "reader") if condition == "locks" else (job["rate"], "auto")
-        what = ["cpu", "locks"]
+        what = ["cpu"] if condition == "session" else ["cpu", "locks"]
         options = Options(
             str(self.path), condition, sys.argv, self._pid, what, rate, sampler=sampler
         )
@@ -62,7 +63,7 @@ class Hooks:
         code = self._agent.sonde_agent_start(path, self._reason)
         if code:
             sys.exit(f"the agent could not start: {os.strerror(code)}")
-        if self.condition == "hooks":
+        if self.condition in ("hooks", "session"):
             self._recorder.ask({"disarm": self._pid}, "disarmed")
 
     def off(self) -> None:

@@ -35,13 +35,13 @@ class Measured:
     rounds: Rounds
     answer: dict[str, Any]
 
-    def ratios(self, condition: str, *, wall: bool = False) -> Column:
-        return overhead(self.rounds.wall if wall else self.rounds.cpu, condition)
+    def ratios(self, condition: str, *, wall: bool = False, base: str = "off") -> Column:
+        return overhead(self.rounds.wall if wall else self.rounds.cpu, condition, base)
 
     def each_ns(self) -> Column:
         """Per round, nanoseconds that one pair or cycle takes longer."""
         count = contended.ALONE[self.program][1] * self.answer["calls"]
-        return (self.rounds.cpu["hooks"] - self.rounds.cpu["off"]) / count
+        return (self.rounds.cpu["hooks"] - self.rounds.cpu["session"]) / count
 
     @property
     def recorded_s(self) -> float:
@@ -95,7 +95,7 @@ def of_alone(section: Section, envs: list[Environment], plan: Plan) -> None:
     for env in envs:
         row = [env.version]
         for name, (_, count) in contended.ALONE.items():
-            found = _measure(env, name, ALONE_SLICE_S, plan, ("off", "hooks"))
+            found = _measure(env, name, ALONE_SLICE_S, plan, ("off", "session", "hooks"))
             if found is None:
                 row += ["–", "–"]
                 continue
@@ -114,26 +114,30 @@ def of_alone(section: Section, envs: list[Environment], plan: Plan) -> None:
 
 
 def of_single(section: Section, env: Environment, names: list[str], plan: Plan) -> None:
-    """Programs of one thread: nobody waits, so it should cost nothing."""
+    """Programs of one thread: nobody waits, so it should cost nothing.
+
+    What the hooks cost is told by a session without them, which begins and ends the same way.
+    """
     rows, lines, columns = [], [], []
     for name in names:
         if not env.runs(name):
             continue
-        found = _measure(env, name, SINGLE_SLICE_S, plan, ("off", "hooks"))
+        found = _measure(env, name, SINGLE_SLICE_S, plan, ("off", "session", "hooks"))
         if found is None:
             continue
-        column = found.ratios("hooks")
+        column = found.ratios("hooks", base="session")
         columns.append(column)
         figure = median(column)
-        rows.append([name, percent(figure), found.note()])
+        session = median(found.ratios("session"))
+        rows.append([name, percent(figure), percent(session), found.note()])
         if figure.low > SINGLE_BOUND:
             lines.append(f"{name}: {percent(figure)} (bound 1 %): **missed**")
     if not columns:
         return
     total = geometric_mean(columns)
-    rows.append(["**geometric mean**", percent(total), ""])
-    title = f"Programs of one thread, hooks without samples, Python {env.version}"
-    section.table(title, ["program", "CPU time", "rounds"], rows)
+    rows.append(["**geometric mean**", percent(total), "", ""])
+    title = f"Programs of one thread, CPU time, Python {env.version}"
+    section.table(title, ["program", "hooks", "a session without", "rounds"], rows)
     lines.append(
         measured_verdict("one thread, mean", total.times(100), 1.0, "%", percent(total))
         if not lines
@@ -199,11 +203,12 @@ def of_contended(section: Section, envs: list[Environment], plan: Plan, beside: 
 def report(
     section: Section, envs: list[Environment], main: Environment, names: list[str], quick: bool
 ) -> None:
-    of_alone(section, envs, Plan(2 if quick else 6))
-    of_single(section, main, names, Plan(3 if quick else 12))
-    of_contended(
-        section,
-        [main] if quick else envs,
-        Plan(6 if quick else 45, 3),
-        Plan(6 if quick else 18, 3),
-    )
+    of_alone(section, envs, Plan(2 if quick else 8))
+    of_single(section, main, names, Plan(3 if quick else 14))
+
+
+def report_contended(
+    section: Section, envs: list[Environment], main: Environment, quick: bool
+) -> None:
+    plan, beside = (Plan(6 if quick else seconds, 3) for seconds in (45, 18))
+    of_contended(section, [main] if quick else envs, plan, beside)

@@ -3,7 +3,8 @@
 
     benchmarks/run.py                   the usual parts; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs
-    benchmarks/run.py --only overhead   one part: overhead peers accuracy locks counting open disk
+    benchmarks/run.py --only overhead   one part: overhead peers accuracy locks contended counting
+                                        open disk
                                         recorder page attach top cycles hotspot hotspot-locks
                                         continuous fleet slower calls chained partial walks; for
                                         hours: calls-versions calls-table agreement truth intervals
@@ -65,6 +66,7 @@ PARTS = (
     "peers",
     "accuracy",
     "locks",
+    "contended",
     "counting",
     "open",
     "disk",
@@ -160,6 +162,9 @@ class Bench:
     def locks(self, section: Section) -> None:
         names = self.programs([n for n in programs.PROGRAMS if n not in THREADED], QUICK_PROGRAMS)
         locks.report(section, list(self.envs.values()), self.main, names, self.quick)
+
+    def contended(self, section: Section) -> None:
+        locks.report_contended(section, list(self.envs.values()), self.main, self.quick)
 
     def counting(self, section: Section) -> None:
         names = self.programs([*VERSION_PROGRAMS, "threads", "handoff"], QUICK_PROGRAMS)
