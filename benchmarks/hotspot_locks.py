@@ -65,5 +65,6 @@ def report(section: Section, quick: bool) -> None:
                 rows.append([f"JDK {version}", program, f"{cost:+.1f} %", f"{rate:,.0f}"])
     title = f"Time a piece of work takes more with its locks recorded, median of {rounds} pairs"
     section.table(title, ["", "program", "more time", "events a second"], rows)
-    section.bounds([verdict("median of the programs", statistics.median(costs), BOUND, "%")])
+    middle = statistics.median(costs)
+    section.bounds([verdict("median of the programs", middle, BOUND, "%", f"{middle:.1f} %")])
     section.say(HOFER)
