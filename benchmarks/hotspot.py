@@ -203,5 +203,7 @@ def report(section: Section, quick: bool) -> None:
                 f"CPU time a piece of work takes more on JDK {version}, median of {rounds} pairs"
             )
             section.table(title, head, rows)
-    section.bounds([verdict("dearest program at 1 kHz", worst, BOUND_AT_1000, "%")])
+    section.bounds(
+        [verdict("dearest program at 1 kHz", worst, BOUND_AT_1000, "%", f"{worst:.1f} %")]
+    )
     section.say(HOFER)
