@@ -370,16 +370,12 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
         slot->truncated++;
 }
 
-static bool has_stack(uint8_t type)
-{
-    return type != SONDE_LOCK_ENTERED && type != SONDE_LOCK_GAVE_UP;
-}
-
 sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
                                  const sonde_lock_event *event)
 {
-    sonde_change change = has_stack(event->type) ? sonde_stack_change(thread, depth, event->flags)
-                                                 : (sonde_change){0};
+    sonde_change change = sonde_lock_has_stack(event->type)
+                              ? sonde_stack_change(thread, depth, event->flags)
+                              : (sonde_change){0};
     size_t size = sizeof(sonde_rec_lock) + change.count * sizeof(uint64_t);
     sonde_rec_lock *out = sonde_ring_reserve(&thread->ring, size);
     if (!out) {
@@ -410,7 +406,7 @@ sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
 void sonde_commit_lock(sonde_thread *thread, uint8_t type)
 {
     sonde_change change = {thread->draft.keep, thread->draft.count};
-    if (has_stack(type))
+    if (sonde_lock_has_stack(type))
         sonde_stack_written(thread, &change);
     sonde_ring_commit(&thread->ring, sizeof(sonde_rec_lock) + change.count * sizeof(uint64_t));
     thread->slot->lock_events++;

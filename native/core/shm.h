@@ -12,6 +12,7 @@
 #define SONDE_SHM_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
@@ -217,6 +218,11 @@ enum {                      // sonde_rec.state of a SONDE_REC_LOCK: what happene
     // whether it will tell the end itself
     SONDE_LOCK_FOUND = 7,
 };
+
+static inline bool sonde_lock_has_stack(uint8_t type)
+{
+    return type != SONDE_LOCK_ENTERED && type != SONDE_LOCK_GAVE_UP;
+}
 
 enum { // sonde_rec_lock.kind: what the lock is made of
     SONDE_KIND_GIL = 1,

@@ -7,8 +7,6 @@
 // As in src/sonde/recording/schema.py.
 #define TIME_LIMIT ((int64_t)1 << 60)
 
-static bool has_stack(int type) { return type != SONDE_LOCK_ENTERED && type != SONDE_LOCK_GAVE_UP; }
-
 static bool fits(int64_t time) { return time > -TIME_LIMIT && time < TIME_LIMIT; }
 
 // The context of the record's stack; -1 if some frame is not known. Until it is complete nothing
@@ -65,14 +63,14 @@ static bool wait_is_common(const sonde_known *known, const sonde_line *line,
 static bool take(sonde_known *known, sonde_line *line, const sonde_rec_lock *event,
                  const uint8_t *frames, uint64_t count)
 {
-    int type = event->rec.state;
+    uint8_t type = event->rec.state;
     int64_t time = (int64_t)(event->time - known->origin);
     if (event->holder & SONDE_VIRTUAL || line->thread < 0 || !fits(time) ||
         event->sequence > INT64_MAX || !wait_is_common(known, line, event))
         return false;
     if (event->span && (event->span != line->span || line->spans != known->spans))
         return false;
-    if (has_stack(type) &&
+    if (sonde_lock_has_stack(type) &&
         (event->interpreter != line->interpreter || !stack_is_common(line, event, count)))
         return false;
     const sonde_map_entry *lock = sonde_map_find(&known->locks, event->lock, event->kind);
@@ -81,8 +79,8 @@ static bool take(sonde_known *known, sonde_line *line, const sonde_rec_lock *eve
         return false;
     if (!sonde_rows_reserve(known->rows, 2))
         return false;
-    int32_t context = has_stack(type) ? context_of(known, line, event, frames) : -1;
-    if (has_stack(type) && context < 0)
+    int32_t context = sonde_lock_has_stack(type) ? context_of(known, line, event, frames) : -1;
+    if (sonde_lock_has_stack(type) && context < 0)
         return false;
 
     sonde_row row = {{
@@ -107,7 +105,7 @@ static bool take(sonde_known *known, sonde_line *line, const sonde_rec_lock *eve
     if (type == SONDE_LOCK_ENTER)
         line->wait = (sonde_open_wait){event->time, event->lock, event->sequence, event->started,
                                        context,     event->span, event->kind,     1};
-    else if (!has_stack(type))
+    else if (!sonde_lock_has_stack(type))
         line->wait.open = SONDE_WAIT_NONE;
     return true;
 }

@@ -2,9 +2,9 @@
 // of them a second, and what the recorder needs for each the program may lack.
 //
 // Only what is common is done here: a run of events of which all is known, their frames, their
-// lock, their thread. The first one that is not stops the run; the recorder (slots.py,
-// lock_runs.py) takes that one itself and tells what it has learned. So whatever is asked of the
-// machine, or is rare, stands in one place, and not here.
+// lock, their thread. The first one that is not stops the run; the recorder
+// (lock_records.py) takes that one itself and tells what it has learned. So whatever is asked of
+// the machine, or is rare, stands in one place, and not here.
 #ifndef SONDE_LOCKS_RUN_H
 #define SONDE_LOCKS_RUN_H
 

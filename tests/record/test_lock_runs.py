@@ -163,6 +163,20 @@ def tids() -> list[int]:
     return [os.getpid(), os.getpid() + 1_000_000, os.getpid() + 2_000_000]
 
 
+@pytest.fixture
+def singly(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The types of the events that were taken one by one."""
+    types: list[int] = []
+    one = LockRecords.record
+
+    def counted(self: LockRecords, at: int, type_: int, flags: int) -> None:
+        types.append(type_)
+        one(self, at, type_, flags)
+
+    monkeypatch.setattr(LockRecords, "record", counted)
+    return types
+
+
 def recorded(path: Path, tids: list[int], seed: int, notable: int | None = None) -> Any:
     """A recording of drawn events in two parts, and which of their waits were notable."""
     told: list[LockWait] = []
@@ -232,19 +246,16 @@ def told(recording: Recording) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("notable", [None, 2000])
 def test_the_same_as_one_by_one(
-    tmp_path: Path, tids: list[int], monkeypatch: pytest.MonkeyPatch, seed: int, notable: int | None
+    tmp_path: Path,
+    tids: list[int],
+    singly: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    notable: int | None,
 ) -> None:
-    singly = 0
-    one = LockRecords.record
-
-    def counted(*arguments: Any) -> None:
-        nonlocal singly
-        singly += 1
-        one(*arguments)
-
-    monkeypatch.setattr(LockRecords, "record", counted)
     native, waits = recorded(tmp_path / "native.sonde", tids, seed, notable)
-    by_itself, singly = singly, 0
+    by_itself = len(singly)
+    singly.clear()
     monkeypatch.setattr(LockRuns, "take", lambda self, line, at, tail, *more: tail)
     plain, plain_waits = recorded(tmp_path / "plain.sonde", tids, seed, notable)
     # What is open at the seam is told again in any order.
@@ -253,21 +264,10 @@ def test_the_same_as_one_by_one(
     assert (len(waits) > 100) == (notable is not None)
     assert native.samples.weight.sum() == plain.samples.weight.sum()
     assert len(native.contexts) == len(plain.contexts)
-    assert by_itself < 0.6 * singly  # it is not to be for nothing
+    assert by_itself < 0.6 * len(singly)  # it is not to be for nothing
 
 
-def test_events_that_repeat_are_taken_natively(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    singly = 0
-    one = LockRecords.record
-
-    def counted(*arguments: Any) -> None:
-        nonlocal singly
-        singly += 1
-        one(*arguments)
-
-    monkeypatch.setattr(LockRecords, "record", counted)
+def test_events_that_repeat_are_taken_natively(tmp_path: Path, singly: list[int]) -> None:
     writer = Writer(tmp_path / "events.sonde", {"started": 1.0})
     process = TargetProcess(
         os.getpid(), "cpython", "3.12.0", writer, Contexts(writer), LockRows(writer), ORIGIN, 8,
@@ -291,7 +291,7 @@ def test_events_that_repeat_are_taken_natively(
         process.drain()
     writer.close({})
     process.close()
-    assert singly <= 3
+    assert len(singly) <= 3
     assert len(read(tmp_path / "events.sonde").lock_events) == 1200
 
 
