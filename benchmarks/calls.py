@@ -17,7 +17,7 @@ from call_graphs import TICKS, compared
 from markdown import Section, measured_verdict, percent
 from overhead import Plan, run_worker
 from packages import Environment
-from paired import Column, Figure, median, rounds_of, timer_overhead
+from paired import Column, Figure, median, overhead, rounds_of
 from progress import say
 
 OVERHEAD_BOUND = 0.005
@@ -138,8 +138,7 @@ def of_parameters(
 def _cost(env: Environment, name: str, plan: Plan, **calls: int) -> Column:
     say(f"calls: overhead, {name}, Python {env.version} {calls or ''}")
     answer = run_worker(env, name, ["off", "sonde"], TICKS, plan, what="calls", calls=calls)
-    rounds = rounds_of(answer, TICKS)
-    return timer_overhead(rounds, rounds.cpu, "sonde")
+    return overhead(rounds_of(answer, TICKS).cpu, "sonde")
 
 
 def _middle(costs: Sequence[Column]) -> Figure:

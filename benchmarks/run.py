@@ -131,17 +131,17 @@ class Bench:
         plans = (
             {1000: Plan(6), 10_000: Plan(3)}
             if self.quick
-            else {100: Plan(14), 1000: Plan(20), 10_000: Plan(3.5)}
+            else {100: Plan(20), 1000: Plan(30), 10_000: Plan(10)}
         )
         names = self.programs(list(programs.PROGRAMS), QUICK_PROGRAMS)
         overhead.of_sonde(section, self.main, names, plans)
         names = self.programs(VERSION_PROGRAMS, QUICK_PROGRAMS)
-        seconds = 3 if self.quick else 6
+        seconds = 3 if self.quick else 12
         overhead.of_parts(
             section, self.main, names, {rate: Plan(seconds) for rate in (1000, 10_000)}
         )
         if not self.quick:
-            overhead.of_versions(section, list(self.envs.values()), names, Plan(4))
+            overhead.of_versions(section, list(self.envs.values()), names, Plan(10))
 
     def peers(self, section: Section) -> None:
         names = self.programs(list(overhead.PEER_PROGRAMS), ["richards"])
@@ -168,7 +168,7 @@ class Bench:
 
     def counting(self, section: Section) -> None:
         names = self.programs([*VERSION_PROGRAMS, "threads", "handoff"], QUICK_PROGRAMS)
-        counting.report(section, self.main, names, Plan(3 if self.quick else 15))
+        counting.report(section, self.main, names, Plan(3 if self.quick else 40))
 
     def open(self, section: Section) -> None:
         opening.of_opening(section, self.scratch, opening.SAMPLES)
