@@ -90,7 +90,7 @@ def _one(
     if who in sampled.PEERS:
         command = steady(env, name, seconds + 3)
         stacks, quality, _ = sampled.by_peer(
-            env, command, who, RATE, seconds, tools, scratch / "agreement.out"
+            env, command, who, RATE, seconds, tools, scratch / "agreement.out", to_the_end=False
         )
     else:
         stacks, quality, _ = sampled.by_sonde(

@@ -11,6 +11,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +27,12 @@ COUNTER = HERE.parent / "tests" / "truth" / "programs" / "count_calls.py"
 BUILT_IN = "<built-in>"
 TICKS = 100
 
+_counting = threading.Lock()
+"""A program is counted once, whoever asks for it."""
+
 
 def compared(
-    env: Environment, name: str, seconds: float, scratch: Path, number: int = 0, **calls: int
+    env: Environment, name: str, seconds: float, scratch: Path, **calls: int
 ) -> dict[str, Any]:
     """How much a recording of so many seconds has in common with an exhaustive count of a round.
 
@@ -34,11 +40,19 @@ def compared(
     that its ticks found, `windows` how many it had.
     """
     answer: dict[str, Any] = kept.result(
-        "calls", env.version, name, number,
+        "calls", env.version, name,
         measure=lambda: _compared(env, name, seconds, scratch, calls),
         seconds=seconds, **calls,
     )  # fmt: skip
     return answer
+
+
+def compared_at_once(
+    env: Environment, jobs: Sequence[tuple[str, dict[str, int]]], seconds: float, scratch: Path
+) -> list[Future[dict[str, Any]]]:
+    """The same of several programs and parameters: nothing is timed, so every processor works."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [pool.submit(compared, env, name, seconds, scratch, **calls) for name, calls in jobs]
 
 
 def _compared(
@@ -46,8 +60,8 @@ def _compared(
 ) -> dict[str, Any]:
     say(f"calls: overlap, {name}, Python {env.version} {calls or ''}")
     true = _all(env, name, scratch)
-    recording = scratch / "calls.sonde"
     options = [f"--{key}={value}" for key, value in calls.items()]
+    recording = scratch / f"calls-{env.version}-{name}{''.join(options)}.sonde"
     sonde = [str(Path(sys.executable).parent / "sonde"), "run", "-o", str(recording)]
     command = [*sonde, "--what", "calls", "--ticks", str(TICKS), *options, "--"]
     command += [env.python, str(HERE / "steady.py"), name, str(seconds)]
@@ -55,11 +69,13 @@ def _compared(
     if done.returncode:
         raise RuntimeError((done.stderr.strip().splitlines() or ["no word"])[-1])
     found, windows = _counted(recording)
+    ticked = _ticked(recording)
+    recording.unlink()
     return {
         "overlap": trees.overlap(true, found),
         "coverage": trees.coverage(found, true),
         "correlation": trees.correlation(true, found),
-        "timer": trees.overlap(true, _ticked(recording)),
+        "timer": trees.overlap(true, ticked),
         "windows": windows,
     }
 
@@ -70,19 +86,24 @@ def _edge(caller: str, line: int, callee: str) -> str:
 
 def _all(env: Environment, name: str, scratch: Path) -> trees.Tree:
     out = scratch / f"calls-{env.version}-{name}.json"
-    if not out.exists():
-        command = [env.python, str(COUNTER), str(out), str(HERE / "steady.py"), name, "0.0001"]
-        variables = {**env.variables(), "COUNT_SINCE": "rounds"}
-        variables["PYTHONPATH"] = os.pathsep.join(
-            [str(HERE), *filter(None, [variables.get("PYTHONPATH")])]
-        )
-        subprocess.run(command, env=variables, check=True, capture_output=True)
+    with _counting:
+        if not out.exists():
+            _count(env, name, out)
     counted: trees.Tree = {}
     for (caller, file), line, (callee, _), number in json.loads(out.read_text()):
         if not file.endswith(("/steady.py", f"/{COUNTER.name}")):
             edge = _edge(caller, line, callee)
             counted[edge] = counted.get(edge, 0) + number
     return trees.shares(counted)
+
+
+def _count(env: Environment, name: str, out: Path) -> None:
+    command = [env.python, str(COUNTER), str(out), str(HERE / "steady.py"), name, "0.0001"]
+    variables = {**env.variables(), "COUNT_SINCE": "rounds"}
+    variables["PYTHONPATH"] = os.pathsep.join(
+        [str(HERE), *filter(None, [variables.get("PYTHONPATH")])]
+    )
+    subprocess.run(command, env=variables, check=True, capture_output=True)
 
 
 def _counted(path: Path) -> tuple[trees.Tree, int]:

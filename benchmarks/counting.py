@@ -15,6 +15,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ RATE = 10
 BOUND = 0.002
 # Between two rounds of reads: often, but the reader must not be a busy neighbour.
 APART_S = 0.003
+READ = "2"
 
 
 class Reader:
@@ -33,6 +35,9 @@ class Reader:
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.rounds = 0
+        self.seconds = 0.0
+        """That it read for, in all."""
+        self._reading_since = 0.0
         self._process = subprocess.Popen(
             [job["recorder"], __file__, str(os.getpid())],
             env={**os.environ, "PYTHONPATH": job["source"]},
@@ -46,6 +51,9 @@ class Reader:
         self._process.stdin.write(f"{digit}\n".encode())
         self._process.stdin.flush()
         self.rounds += int(self._process.stdout.readline())
+        if self._reading_since:
+            self.seconds += time.monotonic() - self._reading_since
+        self._reading_since = time.monotonic() if digit == READ else 0.0
 
     def end(self) -> None:
         self._process.communicate()
@@ -73,7 +81,7 @@ def serve(pid: int) -> None:
         if said in "12":
             tids = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
             opened += [Counters(pid, tid, countable) for tid in tids]
-        reading = said == "2"
+        reading = said == READ
         print(rounds, flush=True)
         rounds = 0
 
@@ -90,8 +98,8 @@ def report(section: Section, env: Environment, names: list[str], plan: Plan) -> 
         say(f"counting: {name}, Python {env.version}")
         answer = run_worker(env, name, ["off", "held", "read"], 1000, plan)
         slices = rounds_of(answer, RATE)
-        looks = answer["looks"] / sum(1 for one in answer["slices"] if one[1] == "read")
         cpu = slices.cpu
+        looks = answer["looks"] * slices.wall["read"] / 1e9
         look_us = (cpu["read"] - cpu["held"]) / 1e3 / looks
         held = overhead(cpu, "held")
         both = held + look_us * RATE / 1e6

@@ -9,6 +9,7 @@ sonde's events to a handler that does nothing: of the rest, the part that is the
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -28,11 +29,12 @@ _SA_SIGINFO, _SA_RESTART, _SA_ONSTACK = 4, 0x10000000, 0x08000000
 
 
 class EmptyTimer:
-    """Interrupts every thread of this process `rate` times per second of its CPU time."""
+    """Interrupts every thread of a process, or of this one, `rate` times per second of CPU time."""
 
     flags = _INHERIT | _EXCLUDE_HV
 
-    def __init__(self, rate: int) -> None:
+    def __init__(self, rate: int, pid: int | None = None) -> None:
+        self._threads = f"/proc/{pid or 'self'}/task"
         self._period = 1_000_000_000 // rate
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.syscall.restype = ctypes.c_long
@@ -40,8 +42,9 @@ class EmptyTimer:
         self._events: list[int] = []
 
     def on(self) -> None:
-        for tid in os.listdir("/proc/self/task"):
-            self._events.append(self._open(int(tid)))
+        for tid in os.listdir(self._threads):
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                self._events.append(self._open(int(tid)))
 
     def off(self) -> None:
         while self._events:

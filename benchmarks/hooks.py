@@ -31,8 +31,8 @@ from typing import Any
 import contended
 import programs
 from floor import EmptyTimer
-from neighbours import Neighbours
-from worker import WINDOW_S, calls_for, timed
+from turns import Off, Switch, in_turns
+from worker import calls_for, timed
 
 
 class Hooks:
@@ -89,6 +89,14 @@ def _settle(work: Callable[[], object], seconds: float) -> None:
         work()
 
 
+def _switch_for(condition: str, job: dict[str, Any], scratch: Path) -> Switch:
+    if condition == "off":
+        return Off()
+    if condition == "floor":
+        return EmptyTimer(job["rate"])
+    return Hooks(job, scratch, condition)
+
+
 def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     name = job["program"]
     if name in contended.ALONE:
@@ -98,43 +106,30 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     else:
         work = programs.prepare(name)
     calls = calls_for(work, job["slice"])
-    order = random.Random(job["seed"])
-    names = list(job["conditions"])
-    switches: dict[str, Hooks | EmptyTimer] = {
-        name: EmptyTimer(job["rate"]) if name == "floor" else Hooks(job, scratch, name)
-        for name in names
-        if name != "off"
+    switches: dict[str, Switch] = {
+        condition: _switch_for(condition, job, scratch) for condition in job["conditions"]
     }
     gc.collect()
     gc.freeze()
-    slices: list[tuple[int, str, int, int]] = []
-    others: list[float] = []
-    neighbours = Neighbours()
-    began = time.monotonic()
-    turn = 0
-    while turn < job["least"] or time.monotonic() - began < job["seconds"]:
-        order.shuffle(names)
-        for condition in names:
-            switch = switches.get(condition)
-            if switch:
-                switch.on()
-            _settle(work, job["settle"])
-            slices.append((turn, condition, *timed(work, calls)))
-            if switch:
-                switch.off()
-        turn += 1
-        if neighbours.seconds() > WINDOW_S:
-            others += [neighbours.share()] * (turn - len(others))
-    others += [neighbours.share()] * (turn - len(others))
+    answer = in_turns(
+        switches,
+        lambda: _settle(work, job["settle"]),
+        lambda: timed(work, calls),
+        random.Random(job["seed"]),
+        job["least"],
+        job["seconds"],
+    )
+    if job["settle"]:
+        del answer["pace"]  # of rounds that take seconds their beginning and end tell little
     quality: dict[str, Any] = {}
     for hooks in switches.values():
         if isinstance(hooks, Hooks):
             hooks.end()
             if hooks.condition == "locks":
                 quality = hooks.quality
-                if not quality["lock_events"] > turn:
+                if not quality["lock_events"] > len(answer["others"]):
                     sys.exit(f"{name}: no waits were recorded")
-    return {"slices": slices, "others": others, "calls": calls, "quality": quality}
+    return {**answer, "calls": calls, "quality": quality}
 
 
 if __name__ == "__main__":

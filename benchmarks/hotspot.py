@@ -1,209 +1,191 @@
-"""What recording a Java program costs it: slices with and without sonde or JFR in one JVM.
+"""What recording a Java program costs it: slices with and without sonde in one JVM.
 
-A program in Java does the same piece of work over and over and tells how many pieces it did for how
-much CPU time of its working threads. Recording is started and ended in it by attaching and
-detaching; slices follow one another in turn, so that neighbours are compared. The compilers have
-had their time before the first slice.
+What is compared is the CPU time of the working thread for a piece of work. As in worker.py the
+conditions take turns, in an order drawn anew for every round: one session of sonde sampling, the
+same one paused, and paused beside an empty timer at its rate. JFR cannot be paused, and starting it
+takes a while: of it there are a few pairs of long slices.
 """
 
 from __future__ import annotations
 
+import random
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markdown import Section, verdict
+import jvms
+import kept
+from floor import EmptyTimer
+from markdown import Section, measured_verdict, percent
+from paired import Column, geometric_mean, median, overhead, rounds_of
 from progress import say
+from turns import Floor, Off, Switch, in_turns
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts"))
-import jdks
+if TYPE_CHECKING:
+    from sonde.record.orders import Orders
 
-SOURCE = Path(__file__).with_name("java") / "Paced.java"
 PROGRAMS = ("numbers", "calls", "objects", "sorting", "deep")
-WARM_S = 4.0
-BOUND_AT_1000 = 2.0
+RATES = (1000, 10_000)
+CONDITIONS = ("sonde", "timer")
+SLICE_S = 0.02
+SETTLE_S = 0.015
+LONG_SLICE_S = 1.5
+JUDGED_RATE, BOUND = 1000, 2.0
 
 # Hofer, Method Profiling and Lock Contention Profiling on the Java Virtual Machine Level: stack
 # fragment sampling, by the interval between samples.
 HOFER = "Hofer's stack fragment sampling: 1 % at 10 ms, 2.1 % at 1 ms, 9.7 % at 0.1 ms."
 
 
-class Running:
-    def __init__(
-        self, java: Path, classes: Path, program: str, main: str = "Paced", threads: int = 1
-    ) -> None:
-        self._process = subprocess.Popen(
-            # As a program that expects agents: attaching then takes the JVM's own way.
-            [
-                java,
-                "-XX:+EnableDynamicAgentLoading",
-                "-Xmx256m",
-                "-cp",
-                classes,
-                main,
-                program,
-                str(threads),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        self.pid = int(self._process.stdout.readline())
-
-    def slice(self, seconds: float) -> float:
-        """Nanoseconds of CPU time a piece took, over a slice."""
-        pieces, cpu = self._state()
-        time.sleep(seconds)
-        more, later = self._state()
-        return (later - cpu) / max(more - pieces, 1)
-
-    def _state(self) -> tuple[int, int]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        pieces, cpu = self._process.stdout.readline().split()
-        return int(pieces), int(cpu)
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-
-@contextmanager
-def running(
-    java: Path, classes: Path, program: str, main: str = "Paced", threads: int = 1
-) -> Iterator[Running]:
-    started = Running(java, classes, program, main, threads)
-    try:
-        yield started
-    finally:
-        started.end()
-
-
 @dataclass
-class Cost:
-    ratios: list[float] = field(default_factory=list)
-    """Of a slice to those before and after it without anything."""
-    taken: int = 0
-    failed: int = 0
-
-    def percent(self) -> float:
-        return 100 * (statistics.median(self.ratios) - 1)
+class Plan:
+    rounds: int = 300
+    """Of short slices, for each rate."""
+    pairs: int = 4
+    """Of long slices, without and with JFR."""
 
 
-@contextmanager
-def sonde(pid: int, rate: int, path: Path, what: str = "cpu") -> Iterator[None]:
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "sonde",
-            "attach",
-            str(pid),
-            "--what",
-            what,
-            "--rate",
-            str(rate),
-            "-o",
-            str(path),
-        ],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    end = time.monotonic() + 20
-    while not (path.exists() and path.stat().st_size > 4096):
-        if process.poll() is not None or time.monotonic() > end:
-            sys.exit(f"sonde attach failed: {process.communicate()[1]}")
-        time.sleep(0.05)
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.communicate()
+QUICK = Plan(20, 1)
 
 
-@contextmanager
-def jfr(home: Path, pid: int, path: Path) -> Iterator[None]:
-    """Its `profile` settings: a sample every 10 ms of up to eight threads, and its other events."""
+class Session:
+    """A session that is paused and goes on, as a condition."""
 
-    def ask(*words: str) -> None:
-        subprocess.run(
-            [home / "bin" / "jcmd", str(pid), *words], check=True, capture_output=True, timeout=60
-        )
+    def __init__(self, orders: Orders) -> None:
+        self._orders = orders
 
-    ask("JFR.start", "name=bench", "settings=profile")
-    try:
-        yield
-    finally:
-        ask("JFR.stop", "name=bench", f"filename={path}")
+    def on(self) -> None:
+        self._orders.give({"do": "start"})
+
+    def off(self) -> None:
+        self._orders.give({"do": "stop"})
 
 
-def measure(
-    home: Path, classes: Path, program: str, rounds: int, seconds: float, scratch: Path
-) -> dict[str, Cost]:
+def _sampled(it: jvms.Running, rate: int, rounds: int, path: Path) -> dict[str, Any]:
+    """Rounds as worker.py tells of them, and how many samples there were and failed."""
     from sonde.recording.reader import read
 
-    costs = {"sonde 1,000": Cost(), "sonde 10,000": Cost(), "JFR profile": Cost()}
-    with running(home / "bin" / "java", classes, program) as it:
-        it.slice(WARM_S)
-        for number in range(rounds):
-            for name, cost in costs.items():
-                before = it.slice(seconds)
-                path = scratch / f"{number}.recording"
-                path.unlink(missing_ok=True)
-                if name == "JFR profile":
-                    with jfr(home, it.pid, path):
-                        during = it.slice(seconds)
-                else:
-                    rate = int(name.split()[1].replace(",", ""))
-                    with sonde(it.pid, rate, path):
-                        during = it.slice(seconds)
-                    quality = read(path).quality
-                    cost.taken += quality["taken"]
-                    cost.failed += quality["undecodable"] + quality["lost"]
-                after = it.slice(seconds)
-                cost.ratios.append(during / ((before + after) / 2))
+    chance = random.Random(rate)
+
+    def settle() -> None:
+        time.sleep(SETTLE_S + chance.random() / rate)
+
+    def timed() -> tuple[float, float]:
+        piece = it.slice(SLICE_S)
+        return piece, piece
+
+    with jvms.sonde(it.pid, rate, path) as orders:
+        session = Session(orders)
+        timer = EmptyTimer(rate, it.pid)
+        switches: dict[str, Switch] = {
+            "off": Off(session),
+            "timer": Floor(timer, session),
+            "sonde": session,
+        }
+        answer = in_turns(switches, settle, timed, chance, rounds, 0)
+    quality = read(path).quality
+    failed = quality["undecodable"] + quality["lost"]
+    return {**answer, "taken": quality["taken"], "failed": failed}
+
+
+def _by_jfr(home: Path, it: jvms.Running, pairs: int, path: Path) -> list[float]:
+    """How much longer a piece took in each slice than in those before and after it."""
+    costs = []
+    before = it.slice(LONG_SLICE_S)
+    for _ in range(pairs):
+        with jvms.jfr(home, it.pid, path):
+            during = it.slice(LONG_SLICE_S)
+        after = it.slice(LONG_SLICE_S)
+        costs.append(2 * during / (before + after) - 1)
+        before = after
     return costs
 
 
+def _measured(
+    home: Path, version: str, classes: Path, program: str, plan: Plan, scratch: Path
+) -> dict[str, Any]:
+    def measure() -> dict[str, Any]:
+        say(f"hotspot: {version} {program}")
+        path = scratch / "hotspot.recording"
+        with jvms.running(home / "bin" / "java", classes, program) as it:
+            sampled = {f"{rate}": _sampled(it, rate, plan.rounds, path) for rate in RATES}
+            # Last: what it has instrumented stays so.
+            return {"sampled": sampled, "jfr": _by_jfr(home, it, plan.pairs, path)}
+
+    answer: dict[str, Any] = kept.result("hotspot", version, program, measure=measure)
+    return answer
+
+
+class Costs:
+    """Of one program: a column of ratios for each rate and condition, and beside them."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        sampled = {rate: answer["sampled"][f"{rate}"] for rate in RATES}
+        rounds = {rate: rounds_of(told, rate) for rate, told in sampled.items()}
+        self.ratios: dict[tuple[int, str], Column] = {
+            (rate, condition): overhead(rounds[rate].cpu, condition)
+            for rate in RATES
+            for condition in CONDITIONS
+        }
+        self.jfr = statistics.median(answer["jfr"])
+        self.failed = [
+            f"{100 * told['failed'] / max(told['taken'], 1):.2f} %" for told in sampled.values()
+        ]
+        counts = [f"{one.count}" + (" (disturbed)" if one.noisy else "") for one in rounds.values()]
+        self.rounds = " / ".join(counts)
+
+
 def report(section: Section, quick: bool) -> None:
-    homes = jdks.found()
+    homes = jvms.homes()
     if not homes:
         section.say("There is no JDK on this machine.")
         return
-    rounds, seconds = (2, 0.7) if quick else (9, 1.5)
-    programs = PROGRAMS[1:2] if quick else PROGRAMS
-    worst = 0.0
+    plan, programs = (QUICK, PROGRAMS[1:2]) if quick else (Plan(), PROGRAMS)
+    lines = []
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         for home, version in homes.items():
-            classes = scratch / version
-            subprocess.run([home / "bin" / "javac", "-d", classes, SOURCE], check=True)
-            rows = []
-            for program in programs:
-                say(f"hotspot: {version} {program}")
-                costs = measure(home, classes, program, rounds, seconds, scratch)
-                worst = max(worst, costs["sonde 1,000"].percent())
-                failed = [f"{100 * c.failed / c.taken:.2f} %" for c in costs.values() if c.taken]
-                rows.append([program, *(f"{c.percent():+.1f} %" for c in costs.values()), *failed])
-            head = ["program", "sonde 1 kHz", "sonde 10 kHz", "JFR", "failed 1 kHz", "10 kHz"]
-            middle = [np.median([float(row[i].split()[0]) for row in rows]) for i in (1, 2, 3)]
-            rows.append(["*median*", *(f"{value:+.1f} %" for value in middle), "", ""])
-            title = (
-                f"CPU time a piece of work takes more on JDK {version}, median of {rounds} pairs"
-            )
-            section.table(title, head, rows)
-    section.bounds(
-        [verdict("dearest program at 1 kHz", worst, BOUND_AT_1000, "%", f"{worst:.1f} %")]
-    )
+            classes = jvms.compiled(home, "Paced", scratch / version)
+            costs = {
+                program: Costs(_measured(home, version, classes, program, plan, scratch))
+                for program in programs
+            }
+            lines.append(_table(section, version, costs))
+    section.bounds(lines)
     section.say(HOFER)
+
+
+def _table(section: Section, version: str, costs: dict[str, Costs]) -> str:
+    """One JDK's; the line about the bound is returned."""
+    columns = list(next(iter(costs.values())).ratios)
+    rows = [
+        [
+            program,
+            *(percent(median(cost.ratios[column])) for column in columns),
+            f"{100 * cost.jfr:+.1f} %",
+            *cost.failed,
+            cost.rounds,
+        ]
+        for program, cost in costs.items()
+    ]
+    means = {
+        column: geometric_mean([cost.ratios[column] for cost in costs.values()])
+        for column in columns
+    }
+    jfr = float(np.expm1(np.mean([np.log1p(cost.jfr) for cost in costs.values()])))
+    told = [percent(mean) for mean in means.values()]
+    rows.append(["**geometric mean**", *told, f"{100 * jfr:+.1f} %", "", "", ""])
+    names = {"sonde": "sonde", "timer": "empty timer"}
+    head = ["program", *(f"{names[name]} {rate // 1000} kHz" for rate, name in columns)]
+    head += ["JFR profile", *(f"failed {rate // 1000} kHz" for rate in RATES), "rounds"]
+    section.table(f"CPU time a piece of work takes more on JDK {version}", head, rows)
+    judged = means[JUDGED_RATE, "sonde"]
+    return measured_verdict(
+        f"overhead at {JUDGED_RATE} Hz, JDK {version}", judged.times(100), BOUND, "%",
+        percent(judged),
+    )  # fmt: skip

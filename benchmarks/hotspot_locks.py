@@ -7,16 +7,13 @@ ReentrantLock, a bounded queue. What is compared is the time for a piece of work
 from __future__ import annotations
 
 import statistics
-import subprocess
 import tempfile
 from pathlib import Path
 
-import hotspot
-from hotspot import jdks
+import jvms
 from markdown import Section, verdict
 from progress import say
 
-SOURCE = Path(__file__).with_name("java") / "Fights.java"
 PROGRAMS = ("monitor", "lock", "queue")
 THREADS = 8
 BOUND = 5.0
@@ -32,13 +29,11 @@ def measure(
 
     ratios, events = [], 0
     java = home / "bin" / "java"
-    with hotspot.running(java, classes, program, "Fights", THREADS) as it:
-        it.slice(hotspot.WARM_S)
+    with jvms.running(java, classes, program, "Fights", THREADS) as it:
         for number in range(rounds):
             before = it.slice(seconds)
             path = scratch / f"{number}.recording"
-            path.unlink(missing_ok=True)
-            with hotspot.sonde(it.pid, 1, path, "locks"):
+            with jvms.sonde(it.pid, 1, path, "locks"):
                 during = it.slice(seconds)
             events += read(path).quality["lock_events"]
             ratios.append(during / ((before + it.slice(seconds)) / 2))
@@ -46,7 +41,7 @@ def measure(
 
 
 def report(section: Section, quick: bool) -> None:
-    homes = jdks.found()
+    homes = jvms.homes()
     if not homes:
         section.say("There is no JDK on this machine.")
         return
@@ -56,8 +51,7 @@ def report(section: Section, quick: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         for home, version in homes.items():
-            classes = scratch / version
-            subprocess.run([home / "bin" / "javac", "-d", classes, SOURCE], check=True)
+            classes = jvms.compiled(home, "Fights", scratch / version)
             for program in PROGRAMS[:1] if quick else PROGRAMS:
                 say(f"hotspot-locks: {version} {program}")
                 cost, rate = measure(home, classes, program, rounds, seconds, scratch)

@@ -7,6 +7,7 @@ its CPU time but the length of it.
 
 from __future__ import annotations
 
+import glob
 import os
 import time
 from pathlib import Path
@@ -36,20 +37,20 @@ def _cpu_ns(pid: int | str) -> int:
     return sum(map(int, fields[11:15])) * _TICK_NS
 
 
-def children() -> list[int]:
-    """Processes started by this one, as far as they live."""
+def children(pid: int | str = "self") -> list[int]:
+    """Processes started by this one, or by another, as far as they live."""
     found: list[int] = []
-    for task in Path("/proc/self/task").iterdir():
+    for text in glob.glob(f"/proc/{pid}/task/*/children"):
         try:
-            found += map(int, (task / "children").read_text().split())
+            found += map(int, Path(text).read_text().split())
         except OSError:
             continue
     return found
 
 
-def ours_ns() -> int:
-    """CPU time of this process and of those it started."""
-    return _cpu_ns("self") + sum(map(_cpu_ns, children()))
+def ours_ns(pid: int | str = "self") -> int:
+    """CPU time of this process, of those it started, and of those they did."""
+    return _cpu_ns(pid) + sum(map(ours_ns, children(pid)))
 
 
 class Neighbours:

@@ -25,13 +25,11 @@ from paired import (
     median,
     overhead,
     rounds_of,
-    timer_overhead,
 )
 from progress import say
 
 HERE = Path(__file__).resolve().parent
-# At least one period, as a timer starts anew with every slice; but the shorter they are, the better
-# do slices in a row agree.
+# The shorter they are, the better do slices in a row agree; but one should hold a sample or more.
 SLICES_S = {100: 0.015, 1000: 0.008, 10_000: 0.004}
 LONGEST_SLICE_S = 0.3
 ATTACHED_SLICE_S = 0.3
@@ -99,15 +97,10 @@ class Measured:
     quality: dict[str, Any]
 
     def overhead(self, condition: str) -> Column:
-        return self._overhead(self.rounds.cpu, condition)
+        return overhead(self.rounds.cpu, condition)
 
     def wall_overhead(self, condition: str) -> Column:
-        return self._overhead(self.rounds.wall, condition)
-
-    def _overhead(self, times: dict[str, Column], condition: str) -> Column:
-        if self.program in programs.APART:
-            return overhead(times, condition)  # its cost is not the ticks'
-        return timer_overhead(self.rounds, times, condition)
+        return overhead(self.rounds.wall, condition)
 
     def handler_us(self) -> float:
         taken = self.quality.get("taken", 0)

@@ -1,7 +1,9 @@
 """Figures out of paired slices: medians of ratios within a round, with their uncertainty.
 
-A ratio is taken only between slices of the same round. The interval is the percentile bootstrap's:
-rounds are drawn again with replacement, within each program, and the figure is made anew.
+A ratio is taken only between slices of the same round, and only rounds beside quiet neighbours
+count, of those the half in which the machine was fastest: what a round was worth is decided before
+anybody looks at its slices. The interval is the percentile bootstrap's: rounds are drawn again with
+replacement, within each program, and the figure is made anew.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import pace
 from neighbours import QUIET
 
 DRAWS = 2000
@@ -29,14 +32,10 @@ class Rounds:
 
     cpu: dict[str, Column]
     wall: dict[str, Column]
-    disturbed: int
-    """Rounds left out because neighbours were busy."""
     noisy: bool
-    """True if too few were quiet, so all are in."""
-    ticks: float = 1.0
-    """Samples that sonde took in a slice, on average."""
-    due: float = 1.0
-    """Samples that were due in a slice at the rate asked for."""
+    """True if too few had quiet neighbours, so that the others are in as well."""
+    rate: int
+    """Samples due in a second of CPU time."""
 
     @property
     def count(self) -> int:
@@ -44,29 +43,28 @@ class Rounds:
 
 
 def rounds_of(answer: dict[str, Any], rate: int) -> Rounds:
-    """The slices of a worker's answer, without those beside busy neighbours if enough are left."""
-    slices: list[tuple[int, str, int, int]] = answer["slices"]
+    """The slices of a worker's answer, of the rounds that can be trusted."""
+    slices: list[tuple[int, str, float, float]] = answer["slices"]
     others: list[float] = answer["others"]
-    quiet = [turn for turn, share in enumerate(others) if share <= QUIET]
-    noisy = len(quiet) < FEWEST
-    kept = set(range(len(others)) if noisy else quiet)
-    cpu: dict[str, list[int]] = {}
-    wall: dict[str, list[int]] = {}
+    turns = [turn for turn, share in enumerate(others) if share <= QUIET]
+    noisy = len(turns) < FEWEST
+    if noisy:
+        turns = list(range(len(others)))
+    if "pace" in answer:
+        turns = pace.fastest(turns, answer["pace"], FEWEST)
+    kept = set(turns)
+    cpu: dict[str, list[float]] = {}
+    wall: dict[str, list[float]] = {}
     for turn, condition, cpu_ns, wall_ns in slices:
         if turn in kept:
             cpu.setdefault(condition, []).append(cpu_ns)
             wall.setdefault(condition, []).append(wall_ns)
-    made = Rounds(
+    return Rounds(
         {name: np.array(values, dtype=np.float64) for name, values in cpu.items()},
         {name: np.array(values, dtype=np.float64) for name, values in wall.items()},
-        len(others) - len(kept),
         noisy,
+        rate,
     )
-    sampled = [cpu_ns for _, condition, cpu_ns, _ in slices if condition == "sonde"]
-    if sampled and answer["quality"].get("taken"):
-        made.ticks = answer["quality"]["taken"] / len(sampled)
-        made.due = sum(sampled) / len(sampled) / 1e9 * rate
-    return made
 
 
 @dataclass
@@ -86,18 +84,10 @@ def overhead(times: dict[str, Column], condition: str, base: str = "off") -> Col
     return times[condition] / times[base] - 1
 
 
-def timer_overhead(rounds: Rounds, times: dict[str, Column], condition: str) -> Column:
-    """The same for a timer, which starts anew with every slice and so ticks less than its rate.
-
-    A slice of 14 ms holds one tick of a timer of 10 ms, not 1.4: what it cost is scaled up, by one
-    factor for all rounds, because a factor of each round's own would be subject to its noise.
-    """
-    return overhead(times, condition) * rounds.due / rounds.ticks
-
-
 def above_us(rounds: Rounds, condition: str, base: str) -> Column:
     """Per round, microseconds of CPU time a sample costs more under `condition`."""
-    return (rounds.cpu[condition] - rounds.cpu[base]) / 1e3 / rounds.ticks
+    samples = rounds.rate * rounds.cpu[condition] / 1e9
+    return (rounds.cpu[condition] - rounds.cpu[base]) / 1e3 / samples
 
 
 def median(values: Column, seed: int = 0) -> Figure:

@@ -240,6 +240,9 @@ PYPERFORMANCE = (
     "sqlglot", "django_template", "nqueens", "spectral_norm", "logging",
 )  # fmt: skip
 
+# Without those of a handful of functions, of which every profiler tells the same.
+BRANCHED = tuple(name for name in PYPERFORMANCE if name not in ("nbody", "spectral_norm"))
+
 PROGRAMS: dict[str, Callable[[], Work]] = {
     "richards": _richards,
     "deltablue": _deltablue,

@@ -6,8 +6,9 @@
     benchmarks/run.py --only overhead   one part: overhead peers accuracy locks contended counting
                                         open disk
                                         recorder page attach top cycles hotspot hotspot-locks
-                                        continuous fleet slower calls chained partial walks; for
-                                        hours: calls-versions calls-table agreement truth intervals
+                                        continuous fleet slower calls chained partial walks; and
+                                        long ones: calls-versions calls-table agreement truth
+                                        intervals
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
     benchmarks/run.py --whole           `make evaluate`: every part, written into the page. What is
                                         measured is kept under build/, and the same call goes on
@@ -85,12 +86,13 @@ PARTS = (
     "partial",
     "walks",
 )
-# Hours of it, and only when asked for.
+# Long ones, and only when asked for.
 APART = ("truth", "intervals", "agreement", "calls-versions", "calls-table")
 KEPT = source_state.ROOT / "build" / "evaluate"
 MAIN_VERSION = "3.12"
-# What takes hours is measured on so many interpreters; the rest on all.
-SEVERAL = ("3.12", "3.13", "3.14")
+# What takes long is measured on so many interpreters; the rest on all. The last has a profiler of
+# its own to compare with.
+SEVERAL = (MAIN_VERSION, "3.14", "3.15")
 REQUIREMENTS = ("django", "sqlglot", "pyinstrument")
 QUICK_PROGRAMS = ["richards", "json", "deep"]
 THREADED = ["threads", "handoff"]
@@ -122,8 +124,8 @@ class Bench:
         return self.chosen or (quick if self.quick else usual)
 
     def several(self) -> list[Environment]:
-        """Interpreters for what takes hours; the last has a profiler of its own to compare with."""
-        wanted = (MAIN_VERSION,) if self.quick else (*SEVERAL, "3.15")
+        """Interpreters for what takes long."""
+        wanted = SEVERAL[:1] if self.quick else SEVERAL
         return [env for version, env in self.envs.items() if version in wanted] or [self.main]
 
     def overhead(self, section: Section) -> None:
@@ -131,17 +133,17 @@ class Bench:
         plans = (
             {1000: Plan(6), 10_000: Plan(3)}
             if self.quick
-            else {100: Plan(14), 1000: Plan(20), 10_000: Plan(3.5)}
+            else {100: Plan(20), 1000: Plan(30), 10_000: Plan(10)}
         )
         names = self.programs(list(programs.PROGRAMS), QUICK_PROGRAMS)
         overhead.of_sonde(section, self.main, names, plans)
         names = self.programs(VERSION_PROGRAMS, QUICK_PROGRAMS)
-        seconds = 3 if self.quick else 6
+        seconds = 3 if self.quick else 12
         overhead.of_parts(
             section, self.main, names, {rate: Plan(seconds) for rate in (1000, 10_000)}
         )
         if not self.quick:
-            overhead.of_versions(section, list(self.envs.values()), names, Plan(4))
+            overhead.of_versions(section, list(self.envs.values()), names, Plan(10))
 
     def peers(self, section: Section) -> None:
         names = self.programs(list(overhead.PEER_PROGRAMS), ["richards"])
@@ -168,7 +170,7 @@ class Bench:
 
     def counting(self, section: Section) -> None:
         names = self.programs([*VERSION_PROGRAMS, "threads", "handoff"], QUICK_PROGRAMS)
-        counting.report(section, self.main, names, Plan(3 if self.quick else 15))
+        counting.report(section, self.main, names, Plan(3 if self.quick else 40))
 
     def open(self, section: Section) -> None:
         opening.of_opening(section, self.scratch, opening.SAMPLES)
@@ -224,14 +226,14 @@ class Bench:
                 calls.of_programs(section, env, names, plan, seconds, self.scratch, bounds=False)
 
     def calls_table(self, section: Section) -> None:
-        names = self.programs(list(programs.PYPERFORMANCE), ["richards"])
-        plan, seconds = (Plan(1), 1) if self.quick else (Plan(4), 4)
+        names = self.programs(list(programs.BRANCHED), ["richards"])
+        plan, seconds = (Plan(1), 0.7) if self.quick else (Plan(2.5), 1.5)
         for env in self.several():
             calls.of_parameters(section, env, names, plan, seconds, self.scratch)
 
     def agreement(self, section: Section) -> None:
-        names = self.programs(list(programs.PYPERFORMANCE), ["richards", "json"])
-        seconds, times = (0.5, 2) if self.quick else (2.0, 5)
+        names = self.programs(list(programs.BRANCHED), ["richards", "json"])
+        seconds, times = (0.5, 2) if self.quick else (1.0, 3)
         envs = self.several()
         agreement.report(section, envs, self.tools, names, seconds, times, self.scratch)
 

@@ -67,8 +67,9 @@ def by_peer(
     seconds: float,
     tools: peers.Tools,
     path: Path,
+    to_the_end: bool = True,
 ) -> tuple[Stacks, dict[str, Any], str]:
-    """The same of a peer that is attached for so long; the program goes on until it is done."""
+    """The same of a peer that is attached for so long; the program may go on until it is done."""
     target = subprocess.Popen(
         command, env=env.variables(), stdout=subprocess.PIPE, text=True, bufsize=0
     )
@@ -80,7 +81,7 @@ def by_peer(
         time.sleep(seconds)
         attached.stop()
         found = attached.result()
-        printed = target.communicate(timeout=120)[0]
+        printed = target.communicate(timeout=120)[0] if to_the_end else ""
     finally:
         if target.poll() is None:
             target.kill()

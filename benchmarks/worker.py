@@ -6,9 +6,10 @@ The same program differs by a fifth between two processes on the machines this w
 within one process by as much from one second to the next, even with nothing else running: the
 host's other guests share its cores. Two slices of ten milliseconds in a row, though, mostly agree
 within three percent. So the conditions take turns in one process, slice by slice, in an order drawn
-anew for every round, and only slices of the same round are compared. Writes JSON: {"slices":
-[[round, condition, cpu_ns, wall_ns], ...], "others": [processors taken by others, per round],
-"calls": per slice, "quality": sonde's own figures}.
+anew for every round, and only slices of the same round are compared. Each is timed only after the
+program has run a while under its condition. Writes JSON: {"slices": [[round, condition, cpu_ns,
+wall_ns], ...], "others": [processors taken by others, per round], "pace": [how slow the machine
+was, per round], "calls": per slice, "quality": sonde's own figures}.
 """
 
 from __future__ import annotations
@@ -22,58 +23,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import peers
 import programs
-from counting import Reader
+from counting import READ, Reader
 from floor import EmptySignal, EmptyTimer
-from neighbours import Neighbours
+from turns import Floor, Off, Switch, in_turns
 
 WARM_S = 0.4
-# The kernel counts everybody's time in ticks: a share over less than this would be mostly chance.
-WINDOW_S = 0.5
-
-
+# A recorder that was just told to go on arms the threads and looks around, on a core of its own but
+# beside ours; by then it waits for samples.
+SETTLE_S = 0.012
 # What the reader of counters is told before a slice under this condition.
-COUNTED = {"held": "1", "read": "2"}
-
-
-class Switch(Protocol):
-    """A condition a slice can run under."""
-
-    def on(self) -> None: ...
-    def off(self) -> None: ...
-
-
-class Off:
-    """Nothing; but with a recorder there, the same words with it as before a sampled slice."""
-
-    def __init__(self) -> None:
-        self.sonde: Sonde | None = None
-
-    def on(self) -> None:
-        if self.sonde:
-            self.sonde.off()
-
-    def off(self) -> None:
-        pass
-
-
-class Floor:
-    """An empty timer or signal, with the same words to the recorder before a slice."""
-
-    def __init__(self, timer: EmptyTimer) -> None:
-        self.sonde: Sonde | None = None
-        self._timer = timer
-
-    def on(self) -> None:
-        if self.sonde:
-            self.sonde.off()
-        self._timer.on()
-
-    def off(self) -> None:
-        self._timer.off()
+COUNTED = {"held": "1", "read": READ}
 
 
 class Sonde:
@@ -172,15 +135,15 @@ class Counted:
         self._reader.say("0")
 
 
-def switch_for(condition: str, job: dict[str, Any], folder: Path) -> Switch:
+def switch_for(condition: str, job: dict[str, Any], folder: Path, sonde: Sonde | None) -> Switch:
     if condition in ("off", "null"):
-        return Off()
+        return Off(sonde)
     if condition == "floor":
-        return Floor(EmptyTimer(job["rate"]))
+        return Floor(EmptyTimer(job["rate"]), sonde)
     if condition == "signal":
-        return Floor(EmptySignal(job["rate"]))
-    if condition == "sonde":
-        return Sonde(job, folder)
+        return Floor(EmptySignal(job["rate"]), sonde)
+    if condition == "sonde" and sonde:
+        return sonde
     if condition == "cProfile":
         return Tracing()
     if condition == "pyinstrument":
@@ -204,47 +167,51 @@ def calls_for(work: programs.Work, seconds: float) -> int:
     return math.ceil(seconds * 1e9 / one)
 
 
+def settle(work: programs.Work, rate: int, chance: random.Random) -> None:
+    """Runs the program until what was just switched on has come to rest.
+
+    A timer starts when it is switched on. So that slices do not all begin at the same phase of it,
+    and hold as many ticks on average as the rate brings in that time, a random part of a period is
+    waited away first: in this thread, whose CPU time the timer goes by.
+    """
+    end = time.perf_counter() + chance.random() / rate
+    while time.perf_counter() < end:
+        pass
+    end = time.perf_counter() + SETTLE_S
+    work()
+    while time.perf_counter() < end:
+        work()
+
+
 def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     work = programs.prepare(job["program"])
     calls = calls_for(work, job["slice"])
-    order = random.Random(job["seed"])
-    switches: dict[str, Switch] = {}
+    chance = random.Random(job["seed"])
+    sonde = Sonde(job, scratch) if "sonde" in job["conditions"] else None
     reader = Reader(job) if "read" in job["conditions"] else None
+    switches: dict[str, Switch] = {}
     for name in job["conditions"]:
         if reader and name in COUNTED:
             switches[name] = Counted(reader, COUNTED[name])
         else:
-            switches[name] = switch_for(name, job, scratch)
-    sonde = next((switch for switch in switches.values() if isinstance(switch, Sonde)), None)
-    for switch in switches.values():
-        if isinstance(switch, (Off, Floor)):
-            switch.sonde = sonde
+            switches[name] = switch_for(name, job, scratch, sonde)
     gc.collect()
     gc.freeze()  # what is there by now would only make each collection longer
-    slices: list[tuple[int, str, int, int]] = []
-    others: list[float] = []
-    neighbours = Neighbours()
-    names = list(switches)
-    began = time.monotonic()
-    turn = 0
-    while turn < job["least"] or time.monotonic() - began < job["seconds"]:
-        order.shuffle(names)
-        for name in names:
-            switches[name].on()
-            cpu, wall = timed(work, calls)
-            switches[name].off()
-            slices.append((turn, name, cpu, wall))
-        turn += 1
-        if neighbours.seconds() > WINDOW_S:
-            others += [neighbours.share()] * (turn - len(others))
-    others += [neighbours.share()] * (turn - len(others))
+    answer = in_turns(
+        switches,
+        lambda: settle(work, job["rate"], chance),
+        lambda: timed(work, calls),
+        chance,
+        job["least"],
+        job["seconds"],
+    )
+    answer["calls"] = calls
     if sonde:
         sonde.end()
-    quality = sonde.quality if sonde else {}
-    answer = {"slices": slices, "others": others, "calls": calls, "quality": quality}
+    answer["quality"] = sonde.quality if sonde else {}
     if reader:
         reader.end()
-        answer["looks"] = reader.rounds
+        answer["looks"] = reader.rounds / reader.seconds
     return answer
 
 
