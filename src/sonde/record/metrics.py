@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Container
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from .counters import Countable, Counters
+from .procfs import threads_of
 from .taken import Taken
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ class Metrics:
     def _look(self, but: Container[int]) -> set[int]:
         """Opens what is new; the threads that live."""
         pid = self._target.pid
-        try:
-            alive = {int(name) for name in os.listdir(f"/proc/{pid}/task")}
-        except OSError:
-            return set()
+        alive = threads_of(pid)
         for tid in alive:
             if tid not in self._threads and tid not in but:
                 self._threads[tid] = Counters(pid, tid, self._countable)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.recording.schema import VIRTUAL_TID
 
-from . import shm, unwalked, windows
-from .arming import birth_of, born_ticks, cpu_of
+from . import procfs, shm, unwalked, windows
 from .contexts import SHORT_THREADS, Codes, Contexts
 from .lock_runs import LockRows, LockRuns
 from .maps import Maps
 from .open_locks import OpenLocks
+from .procfs import birth_of, born_ticks, cpu_of, inode_at, process_cpu
 from .slots import OpenWait, Slot
 from .spans import Spans
 from .tids import ThreadIds
@@ -106,7 +106,7 @@ class TargetProcess:
         # A process that executes another program is another one to us.
         image = _images[pid] = _images.get(pid, -1) + 1
         self._number = born_ticks(pid, pid) << 20 | image & 0xFFFFF
-        self._about = _about(pid)
+        self._about = procfs.about(pid)
         self.size = shm.size_of(slots, ring_size)
         self.rings_at = self.size - slots * ring_size
         self.memfd = os.memfd_create("sonde", os.MFD_CLOEXEC)
@@ -172,11 +172,7 @@ class TargetProcess:
             return [name for since, name in names if since <= at or since == names[0][0]][-1]
         if tid == self.pid and self.runtime == "cpython":
             return "MainThread"
-        try:
-            with open(f"/proc/{self.pid}/task/{tid}/comm") as f:
-                return f.read().rstrip("\n")
-        except (OSError, UnicodeDecodeError):
-            return ""
+        return procfs.name_of(self.pid, tid)
 
     # ---- what is captured
 
@@ -227,7 +223,7 @@ class TargetProcess:
 
     def still_mapped(self) -> bool:
         """Is the program that mapped our memory still the one that runs?"""
-        return "memfd:sonde" in _read(f"/proc/{self.pid}/maps")
+        return "memfd:sonde" in procfs.maps_of(self.pid)
 
     def poll_cpu(self, period: int) -> None:
         """Compares what the process used with what samples stand for.
@@ -375,7 +371,7 @@ class TargetProcess:
 
     def sweep(self) -> None:
         """Frees the slots of threads that are gone, so that any number of threads finds one."""
-        alive = self._alive()
+        alive = procfs.threads_of(self.pid)
         newest: dict[int, int] = {}
         for slot in self._slots.values():
             newest[slot.tid] = max(newest.get(slot.tid, 0), slot.claimed)
@@ -396,12 +392,6 @@ class TargetProcess:
                 self.open_locks.forget(slot.tid)
                 self._free(index, slot)
 
-    def _alive(self) -> set[int]:
-        try:
-            return {int(name) for name in os.listdir(f"/proc/{self.pid}/task")}
-        except OSError:
-            return set()
-
     def _free(self, index: int, slot: Slot) -> None:
         del self._slots[index]
         shm.SLOT_FACTS.pack_into(self.memory, slot.base, shm.SLOT_USED, 0, 0, 0, 0)
@@ -412,7 +402,7 @@ class TargetProcess:
     def end_part(self, now: int) -> None:
         """Writes what the rows of this part are to say; the process goes on in the next."""
         self.captures(self._counted)
-        alive = self._alive()
+        alive = procfs.threads_of(self.pid)
         for tid, time_ in self._times.items():
             if tid in alive:
                 time_.write_end(now, max(time_.last_cpu, cpu_of(self.pid, tid)))
@@ -476,7 +466,7 @@ class TargetProcess:
             self.metrics.step(told=self._counted is not None and "threads" in self._counted)
             self.metrics.close()
         now = time.monotonic_ns()
-        alive = set() if ended else self._alive()
+        alive = set() if ended else procfs.threads_of(self.pid)
         for tid, time_ in self._times.items():
             wait = self.open_waits.get(tid)
             if wait is not None:
@@ -584,41 +574,3 @@ class TargetProcess:
             "processes", self.pid, ppid, self.runtime, self._version, executable, argv, start, -1,
             "", self._number,
         )  # fmt: skip
-
-
-def _about(pid: int) -> tuple[int, str, list[str]]:
-    """Its parent, its program and that one's arguments."""
-    argv = _read(f"/proc/{pid}/cmdline").split("\0")[:-1]
-    try:
-        executable = os.readlink(f"/proc/{pid}/exe")
-    except OSError:
-        executable = ""
-    stat = _read(f"/proc/{pid}/stat")
-    fields = stat[stat.rfind(")") + 1 :].split()
-    return int(fields[1]) if len(fields) > 1 else 0, executable, argv
-
-
-def process_cpu(pid: int) -> int:
-    """The CPU time of a whole process; 0 once it is gone."""
-    try:
-        return time.clock_gettime_ns(~pid << 3 | 2)  # CPUCLOCK_SCHED, linux/posix-timers.h
-    except OSError:
-        return 0
-
-
-def inode_at(pid: int, address: int) -> int:
-    """The inode of the file mapped at an address of process `pid`; 0 if there is none."""
-    for line in _read(f"/proc/{pid}/maps").splitlines():
-        fields = line.split()
-        start, end = (int(part, 16) for part in fields[0].split("-"))
-        if start <= address < end:
-            return int(fields[4])
-    return 0
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, "rb") as f:
-            return f.read().decode(errors="replace")
-    except OSError:
-        return ""
