@@ -35,11 +35,11 @@ class Metrics:
         now = time.monotonic_ns()
         for tid, counters in list(self._threads.items()):
             used = counters.step()
-            row = target.thread_row(tid, now)  # idle ones have one too
+            row = target.threads.row(tid, now)  # idle ones have one too
             if used is not None and told:
                 target.writer.append("metrics", row, now - target.origin, *astuple(used))
             if tid not in alive:
-                target.ended_unseen(tid, now, counters.cpu_ns)
+                target.threads.ended_unseen(tid, now, counters.cpu_ns)
                 counters.close()
                 del self._threads[tid]
         taken = self._taken.step()

@@ -387,7 +387,7 @@ class Recorder:
             self._writer.target({"entered": order["entered"]})
         if "names" in order:
             for target in self._roster.of(order["pid"]):
-                target.told_names.update({int(k): v for k, v in order["names"].items()})
+                target.names.told.update({int(k): v for k, v in order["names"].items()})
         if "mark" in order:
             self.mark(order["mark"], order["time"])
         if "exit" in order:
