@@ -35,7 +35,7 @@ class Ring:
     def __init__(self, process: TargetProcess, index: int, tid: int) -> None:
         self._memory = process.memory
         self._base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
-        self._at = process.rings_at + index * RING
+        self._at = process.agent.rings_at + index * RING
         self._head = 0
         facts = (shm.SLOT_USED, tid, ORIGIN, 1, ORIGIN)
         shm.SLOT_FACTS.pack_into(self._memory, self._base, *facts)

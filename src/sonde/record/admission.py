@@ -173,7 +173,7 @@ class Admission:
         self._roster.add(target)
         conduct = self.conduct
         conduct.order(target)
-        target.order_calls(**self._config["calls"])
+        target.agent.order_calls(**self._config["calls"])
         if "objects" in conduct.what and runtime == "cpython":
             self._roster.tally.without_objects = True
         follow = int(self._config.get("children", True))
@@ -181,11 +181,11 @@ class Admission:
             connection,
             [
                 shm.CONFIG.pack(
-                    shm.MAGIC, shm.PROTOCOL, target.size, conduct.period, slots, ring_size,
+                    shm.MAGIC, shm.PROTOCOL, target.agent.size, conduct.period, slots, ring_size,
                     conduct.hooks(), follow,
                 )
             ],
-            [target.memfd],
+            [target.agent.fd],
         )  # fmt: skip
         magic, status = shm.READY.unpack(connection.recv(shm.READY.size))
         if magic != shm.MAGIC or status:
@@ -207,7 +207,7 @@ class Admission:
             self._roster.drop(target, self.trouble)
             self._tell({"refused": self.trouble, "pid": pid})
             return
-        target.is_armed()
+        target.cpu.begin()
         self._roster.watch(pid)
         target.metrics = Metrics(target) if "threads" in conduct.what else None
         target.polls_waits = "waits" in conduct.what and not armed.wait_signals

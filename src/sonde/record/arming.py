@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from . import kernel_events, perf, shm
 from .kernel_events import KernelEvent
+from .procfs import cpu_of
 
 SAMPLERS = ("perf", "perf-user", "reader", "cross-core", "safepoint", "remote")
 _CODES = {"cross-core": shm.SAMPLER_CROSS_CORE, "safepoint": shm.SAMPLER_SAFEPOINT}
@@ -172,31 +173,3 @@ def _threads(pid: int) -> list[int]:
 
 def _now_and_cpu(pid: int, tid: int) -> tuple[int, int]:
     return time.monotonic_ns(), cpu_of(pid, tid)
-
-
-def cpu_of(pid: int, tid: int) -> int:
-    """The CPU time of a thread in nanoseconds; 0 once it is gone."""
-    try:
-        with open(f"/proc/{pid}/task/{tid}/schedstat", "rb") as f:
-            return int(f.read().split()[0])
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def born_ticks(pid: int, tid: int) -> int:
-    """When a thread was started, in clock ticks since boot; 0 once it is gone."""
-    try:
-        with open(f"/proc/{pid}/task/{tid}/stat", "rb") as f:
-            stat = f.read()
-    except OSError:
-        return 0
-    return int(stat[stat.rfind(b")") + 2 :].split()[19])
-
-
-def birth_of(pid: int, tid: int) -> int:
-    """When a thread was started, on the monotonic clock, to 10 ms; 0 once it is gone."""
-    ticks = born_ticks(pid, tid)
-    if not ticks:
-        return 0
-    age = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - ticks * 10_000_000
-    return max(time.monotonic_ns() - age, 1)

@@ -96,7 +96,7 @@ class Conduct:
     def order(self, target: TargetProcess) -> None:
         """Tells one agent what is captured now."""
         bits = 0 if self.paused else _bits(self.what) | self._stacks
-        target.order(bits, self.period)
+        target.agent.order(bits, self.period)
         target.set_event_periods(self._periods)
         target.captures(None if self.paused else self.what)
 
@@ -114,7 +114,7 @@ class Conduct:
         """Samples a process again whose events were closed."""
         if self.paused or target.armed is None or target.armed.events:
             return
-        target.order(_bits(self.what) | self._stacks, self.period)
+        target.agent.order(_bits(self.what) | self._stacks, self.period)
         why = target.armed.why_not_better or ""
         try:
             if target.armed.sampler == "remote":
@@ -227,7 +227,7 @@ class Conduct:
 
     def close_endless(self, target: TargetProcess) -> None:
         """Events that a target's own signals cause would hold its threads for ever."""
-        endless = target.endless()
+        endless = target.agent.endless()
         for number in [row for row, _ in self._events.values() if endless >> row & 1]:
             if target.armed is not None:
                 target.armed.close_event(number)
@@ -258,7 +258,7 @@ class Conduct:
     def end(self) -> None:
         """Agents that nobody steers leave by themselves, soon after this."""
         for target in self._roster:
-            target.order(shm.WHAT_NO_MORE, self.period)
+            target.agent.order(shm.WHAT_NO_MORE, self.period)
 
     def _all_anew(self) -> None:
         # Close, order, open: an agent reckons by the period, and no tick may come by the old one

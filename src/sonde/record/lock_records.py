@@ -67,7 +67,7 @@ class LockRecords:
             context, interp = -1, line.interpreter
         self.keep_wait()
         class_ = process.types[of_type]
-        lock_row = process.lock_row(lock, kind, class_)
+        lock_row = process.locks.row(lock, kind, class_)
         append, origin, open_locks = process.lock_rows.append, process.origin, process.open_locks
         span = process.spans.row(number)
         whose = holder if holder & shm.VIRTUAL else slot.tid
@@ -76,10 +76,10 @@ class LockRecords:
             if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
                 now = origin
             if holder & shm.VIRTUAL:
-                row = process.virtual_row(holder, now)
+                row = process.threads.virtual_row(holder, now)
             else:
                 whose = process.tids.ours(holder)
-                time_ = process.time_of(whose, now)
+                time_ = process.threads.time_of(whose, now)
                 time_.is_thread(started, now)
                 row = time_.row(interp)
             found = ENTER if started_sequence else FOUND
@@ -95,7 +95,7 @@ class LockRecords:
                 process.wait_changes(whose)
         else:
             if holder & shm.VIRTUAL:
-                row = process.virtual_row(holder, now)
+                row = process.threads.virtual_row(holder, now)
             else:
                 row = line.thread = slot.time.row(interp)
             if type_ == shm.LOCK_WAITED:
@@ -117,5 +117,7 @@ class LockRecords:
         if has_stack and not flags & (shm.UNDECODABLE | shm.TRUNCATED):
             words = struct.unpack_from(f"<{count}Q", process.memory, at + shm.LOCK.size)
             process.lock_runs.learn_stack(line, keep, words[::-1])
-        process.learn_lock(lock, kind, lock_row)
+        process.lock_runs.learn_lock(
+            lock, kind, lock_row, process.locks.has_type(lock, kind), open_locks.is_held(lock, kind)
+        )
         process.lock_runs.learn_span(line, number, span)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Container
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from .counters import Countable, Counters
+from .procfs import threads_of
 from .taken import Taken
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ class Metrics:
         now = time.monotonic_ns()
         for tid, counters in list(self._threads.items()):
             used = counters.step()
-            row = target.thread_row(tid, now)  # idle ones have one too
+            row = target.threads.row(tid, now)  # idle ones have one too
             if used is not None and told:
                 target.writer.append("metrics", row, now - target.origin, *astuple(used))
             if tid not in alive:
-                target.ended_unseen(tid, now, counters.cpu_ns)
+                target.threads.ended_unseen(tid, now, counters.cpu_ns)
                 counters.close()
                 del self._threads[tid]
         taken = self._taken.step()
@@ -54,10 +54,7 @@ class Metrics:
     def _look(self, but: Container[int]) -> set[int]:
         """Opens what is new; the threads that live."""
         pid = self._target.pid
-        try:
-            alive = {int(name) for name in os.listdir(f"/proc/{pid}/task")}
-        except OSError:
-            return set()
+        alive = threads_of(pid)
         for tid in alive:
             if tid not in self._threads and tid not in but:
                 self._threads[tid] = Counters(pid, tid, self._countable)

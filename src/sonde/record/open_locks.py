@@ -122,13 +122,13 @@ class OpenLocks:
         process = self._process
         event = event._replace(context=carried(event.context))
         if event.tid & shm.VIRTUAL:
-            row = process.virtual_row(event.tid, event.time)
+            row = process.threads.virtual_row(event.tid, event.time)
         else:
-            row = process.time_of(event.tid, event.time, event.time).row(event.interpreter)
+            row = process.threads.time_of(event.tid, event.time, event.time).row(event.interpreter)
         process.lock_rows.append(
             row,
             event.time - process.origin,
-            process.lock_row(event.lock, event.kind, event.class_),
+            process.locks.row(event.lock, event.kind, event.class_),
             event.sequence,
             event.type,
             event.context,

@@ -5,9 +5,9 @@ lives pays nothing for decoding and compression. It imports only what it needs: 
 production.
 
 Started as `python -m sonde.record.recorder FD CONFIG`, where FD is its end of a socket pair over
-which whoever started it says `disarm`, `pause`, `names`, `mark`, `rotate`, `dump`, `online` and
-`stop`, and hears `ready`, `error` and `done`. Anybody else who may speaks over the control socket
-(control.py).
+which whoever started it (starter.py) says `disarm`, `pause`, `names`, `mark`, `rotate`, `dump`,
+`online` and `stop`, and hears `ready`, `error` and `done`. Anybody else who may speaks over the
+control socket (control.py).
 """
 
 from __future__ import annotations
@@ -28,34 +28,21 @@ from sonde.errors import SondeError, UsageError
 
 from . import sessions
 from .admission import Admission
+from .bookkeeping import Bookkeeping
 from .budget import Budget, Cost, interrupt_ns
 from .control import Control
-from .kernel_events import is_event
 from .listening import listen
 from .metrics import STEP_NS
+from .pace import Pace
 from .parts import Parts
 from .roster import Roster
+from .starter import Starter
 from .taken import cpu_includes_steal
 from .tally import target_facts
 
-# How long to sleep between drains: short enough that no ring fills up, else as long as it may be.
-# At high rates a ring fills within one long sleep where a thousand frames change from sample to
-# sample. Each time we wake up we take the processor from somebody.
-SHORTEST, LONGEST = 0.005, 0.06
-# The same for one that has to be frugal.
-FRUGAL = 0.25
-# After a long sleep what was drained is written at once.
-FLUSH_NS = 60_000_000
 # Counts take as much room as the samples of one flush; only recordings cut off need them early.
 COUNT_NS = 250_000_000
-SAMPLES_ASLEEP = 100
-CALLS_ASLEEP = 300
-# A quarter-full ring after one sleep is the sign to sleep less.
-BUSY = 0.25
-
-ANSWER_S = 1.0
-# Of the session's profile, what every dump and the end of the recording says.
-HOT_ROWS = 20
+SWEEP_NS = 600_000_000
 # Contexts that a recorder which is to be frugal knows at a time: with them it had 63 MB.
 MOST_CONTEXTS = 100_000
 
@@ -65,7 +52,6 @@ FULL = "the file is as large as it may be"
 class Recorder:
     def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
         self._began = time.monotonic_ns()
-        self._control: socket.socket | None = control
         self._config = config
         self._parts = Parts(config, target_facts(config))
         self._writer = self._parts.writer
@@ -76,59 +62,49 @@ class Recorder:
         self._ended = self._began
         self._end_note = "stopped"
         self._budget: Budget | None = None
-        self._flush_ns = FLUSH_NS
         if config.get("budget") is not None:
             self._budget = Budget(config["budget"], config["rate"], self._began, interrupt_ns())
-            # Waking up is most of what a recorder costs beside a quiet target.
-            self._flush_ns = int(FRUGAL * 1e9)
+        self._pace = Pace(config, frugal=self._budget is not None)
         self._bounded = self._budget is not None or config["mode"]["name"] == "wrap"
-        self._hears_events = any(map(is_event, config["what"]))
-        self._longest = self._tick = self._longest_sleep(config["rate"])
         self._running_since: int | None = None
-        self._attached: bool = config.get("attached", False)
         self._folder, self.path, listener = listen(config.get("place"))
         self._folders = [self._folder]
         self._selector = selectors.DefaultSelector()
-        self._selector.register(control, selectors.EVENT_READ, "control")
+        self._starter = Starter(control, self._selector, attached=config.get("attached", False))
         # Where others look for it: a target's own file system is no place for that.
         self._home = sessions.make_home() if config.get("place") else self._folder
         self._roster = Roster(self._selector, self._home, self._writer, config)
         self._admission = Admission(
-            config, self._parts, self._roster, self._selector, listener, self.path, self._tell
-        )
+            config, self._parts, self._roster, self._selector, listener, self.path,
+            self._starter.tell,
+        )  # fmt: skip
         self._conduct = self._admission.conduct
         self._steered = Control(self._home, self._selector, self)
+        self._book = Bookkeeping(
+            self._began, self._parts, self._roster, self._admission, self._budget, self._starter
+        )
         self._next_dump = 0
-        self._refused = False
-
-    @property
-    def origin(self) -> int:
-        """The moment that times in the part being written count from."""
-        return self._admission.origin or self._began
 
     # ---- the loop
 
     def run(self) -> None:
-        self._say(
+        self._starter.say(
             {"ready": self.path, "path": self._parts.path, "session": self._parts.session["id"]}
         )
-        next_flush = time.monotonic_ns() + self._flush_ns
+        next_flush = time.monotonic_ns() + self._pace.flush_ns
         next_sweep = next_count = next_step = next_flush
         try:
             while not self._stopping:
                 left = (next_flush - time.monotonic_ns()) / 1e9
-                for key, _ in self._selector.select(max(min(self._tick, left), 0.0)):
+                for key, _ in self._selector.select(max(min(self._pace.sleep, left), 0.0)):
                     self._handle(key.data)
                 fullest = max((target.drain() for target in self._roster), default=0.0)
-                if fullest > BUSY:
-                    self._tick = max(self._tick / 2, SHORTEST)
-                elif fullest < BUSY / 4:
-                    self._tick = min(self._tick * 1.5, self._longest)
+                self._pace.drained(fullest)
                 now = time.monotonic_ns()
                 for target in self._roster:
                     self._conduct.close_endless(target)
                 if now >= next_count:
-                    self._write_quality()
+                    self._book.write_quality()
                     next_count = now + COUNT_NS
                 if now >= next_step:
                     self._admission.step_metrics()
@@ -136,12 +112,12 @@ class Recorder:
                 if now >= next_flush:
                     for target in self._roster:
                         target.poll_cpu(self._conduct.longest_period)
-                    self._flush()
-                    next_flush = now + self._flush_ns
+                    self._book.flush()
+                    next_flush = now + self._pace.flush_ns
                     if self._bounded and self._admission.contexts > MOST_CONTEXTS:
                         self._parts.wanted = True  # a new part knows only what it needs
                     if self._parts.due(now):
-                        self._next_part()
+                        self._book.next_part()
                     if self._parts.full():
                         self.stop(FULL)
                 self._watch_thresholds(now)
@@ -150,7 +126,7 @@ class Recorder:
                 self._admission.rearm_survivors(now)
                 if now >= next_sweep:
                     self._sweep(now)
-                    next_sweep = now + 10 * FLUSH_NS
+                    next_sweep = now + SWEEP_NS
                     self._keep_budget(now)
             self._finish()
         finally:
@@ -181,7 +157,7 @@ class Recorder:
     def _keep_budget(self, now: int) -> None:
         if self._budget is None or self._admission.origin is None:
             return
-        counts = self._facts(whole=True)
+        counts = self._book.facts(whole=True)
         cost = Cost(
             counts.get("agent_cpu_ns", 0), counts["recorder_cpu_ns"], counts.get("taken", 0)
         )
@@ -193,81 +169,8 @@ class Recorder:
             self._change_rate(rate)
 
     def _change_rate(self, rate: int) -> None:
-        self._conduct.set_rate(rate, self.origin)
-        self._longest = self._tick = self._longest_sleep(rate)
-
-    def _longest_sleep(self, rate: int) -> float:
-        if self._hears_events:
-            return SHORTEST  # nobody knows how many there will be, and they come in bursts
-        longest = LONGEST if self._budget is None else FRUGAL
-        if "calls" in self._config["what"]:
-            calls = self._config["calls"]
-            longest = min(longest, CALLS_ASLEEP / (calls["samples"] * calls["ticks"]))
-        return max(SHORTEST, min(longest, SAMPLES_ASLEEP / rate))
-
-    # ---- parts and dumps
-
-    def _flush(self) -> None:
-        self._parts.flush()
-        if self._parts.refused is None:
-            self._roster.tally.written()
-        self._mention_disk()
-
-    def _mention_disk(self) -> None:
-        """That nothing can be written, or that it can again."""
-        refused = self._parts.refused
-        if refused is not None and not self._refused:
-            self._mention({"trouble": f"{refused}; the recording goes on without"})
-        elif refused is None and self._refused:
-            self._mention({"trouble": f"{self._parts.path} is written again"})
-        self._refused = refused is not None
-
-    def _next_part(self) -> None:
-        """All that is known goes into the part that ends; everybody goes on in the next."""
-        for target in self._roster:
-            target.drain()
-            target.settle()
-        # So that no step of the metrics lies on both sides.
-        self._admission.step_metrics()
-        now = time.monotonic_ns()
-        self._conduct.cut_pause(now, self.origin)
-        for target in self._roster:
-            target.end_part(now)
-        self._write_quality()
-        self._flush()
-        self._parts.begin(now)
-        self._roster.tally.begin_part()
-        self._admission.renew(now)
-        self._roster.announce()
-        # Cut off before its next count, it would take its rows for all that was counted.
-        self._write_quality()
-        self._mention_disk()
-
-    def dump(self, path: str | None = None, why: str = "asked for") -> str:
-        """Writes a flight recorder's memory into a file; a SondeError says why it cannot."""
-        self._parts.check_dump()
-        if self._admission.origin is None:
-            raise SondeError("there is nothing to dump yet")
-        for target in self._roster:
-            target.drain()
-        self._admission.step_metrics()
-        self._conduct.cut_pause(time.monotonic_ns(), self.origin)
-        self._write_quality()
-        self._write_hot()
-        return self._parts.dump(path, why)
-
-    def rotate(self) -> str:
-        """Begins the next part of a continuous recording now, and tells where."""
-        self._parts.check_rotation()
-        if self._admission.origin is None:
-            raise SondeError("there is nothing recorded yet that a part could follow")
-        self._next_part()
-        self._refuse_unwritten()
-        return self._parts.path
-
-    def _refuse_unwritten(self) -> None:
-        if self._parts.refused is not None:
-            raise SondeError(self._parts.refused)
+        self._conduct.set_rate(rate, self._book.origin)
+        self._pace.set_rate(rate)
 
     def _watch_thresholds(self, now: int) -> None:
         why = self._admission.thresholds.take()
@@ -275,15 +178,15 @@ class Recorder:
             return
         self._next_dump = now + self._config["mode"]["dump_every_ns"]
         try:
-            self._mention({"dumped": self.dump(None, why), "why": why})
+            self._starter.mention({"dumped": self.dump(None, why), "why": why})
         except SondeError as error:
-            self._mention({"trouble": str(error)})
+            self._starter.mention({"trouble": str(error)})
 
     def _exited(self, pid: int) -> None:
         self._roster.exited(pid)
         self._admission.exited(pid)
-        if self._attached:  # whoever attached decides when it is over
-            self._tell({"exited": pid})
+        if self._starter.attached:
+            self._starter.tell({"exited": pid})
         elif pid == self._root:
             self.stop("target exited")
 
@@ -291,6 +194,7 @@ class Recorder:
         if not self._stopping:
             self._ended = time.monotonic_ns()
         self._stopping = True
+        self._book.grows = False
         self._end_note = note
 
     # ---- steering, by whoever started us, by the control socket and by the program itself
@@ -309,18 +213,18 @@ class Recorder:
             "recorder": os.getpid(),
             "what": sorted(self._conduct.what),
             "rate": self._conduct.rate,
-            "quality": self._facts(whole=True),
+            "quality": self._book.facts(whole=True),
         }
 
     def pause(self) -> None:
         self._conduct.pause()
 
     def resume(self) -> None:
-        self._conduct.resume(self.origin)
+        self._conduct.resume(self._book.origin)
 
     def mark(self, text: str, at: int | None = None) -> None:
         at = time.monotonic_ns() if at is None else at
-        self._writer.append("marks", at - self.origin, -1, text)
+        self._writer.append("marks", at - self._book.origin, -1, text)
 
     def set_rate(self, rate: int) -> None:
         if self._budget is not None:
@@ -330,17 +234,16 @@ class Recorder:
     def set_what(self, what: list[str]) -> None:
         self._conduct.set_what(what)
         self._roster.captures(what)
-        self._hears_events = any(map(is_event, what))
-        self._longest = self._tick = self._longest_sleep(self._conduct.rate)
+        self._pace.captures(what, self._conduct.rate)
 
     def flush(self) -> int:
-        """Everything that has happened until now is in the part being written; its size."""
-        for target in self._roster:
-            target.drain()
-        self._write_quality()
-        self._flush()
-        self._refuse_unwritten()
-        return self._writer.size
+        return self._book.bring_up_to_date()
+
+    def dump(self, path: str | None = None, why: str = "asked for") -> str:
+        return self._book.dump(path, why)
+
+    def rotate(self) -> str:
+        return self._book.rotate()
 
     def hot(self, top: int = 10, by: str = "context", purge: bool = False) -> dict[str, Any]:
         """What is hot at this moment, and was since the session began or was purged."""
@@ -360,24 +263,16 @@ class Recorder:
     # ---- whoever started us
 
     def _obey(self) -> None:
-        assert self._control is not None
-        try:
-            message = self._control.recv(1 << 20)
-        except OSError:
-            message = b""
-        if not message:  # it is gone; the targets decide when we end
-            self._selector.unregister(self._control)
-            self._control.close()
-            self._control = None
-            if self._root is None or self._attached:
+        order = self._starter.hear()
+        if order is None:  # it is gone; the targets decide when we end
+            if self._root is None or self._starter.attached:
                 self.stop("the one who started the recording is gone")
             return
-        order: dict[str, Any] = json.loads(message)
         if order.get("root"):  # a session of many processes has none
             self._root = order["root"]
             self._roster.watch(order["root"])
         if "listen" in order:
-            self._tell({"listens": self._listen(order["listen"]), "place": order["listen"]})
+            self._starter.tell({"listens": self._listen(order["listen"]), "place": order["listen"]})
         if "not_entered" in order:
             self._roster.tally.not_entered = order["not_entered"]
         if "running" in order:
@@ -387,7 +282,7 @@ class Recorder:
             self._writer.target({"entered": order["entered"]})
         if "names" in order:
             for target in self._roster.of(order["pid"]):
-                target.told_names.update({int(k): v for k, v in order["names"].items()})
+                target.names.told.update({int(k): v for k, v in order["names"].items()})
         if "mark" in order:
             self.mark(order["mark"], order["time"])
         if "exit" in order:
@@ -397,10 +292,10 @@ class Recorder:
         if "disarm" in order:
             for target in self._roster.of(order["disarm"]):
                 target.stand_still()
-            self._say({"disarmed": True})
+            self._starter.say({"disarmed": True})
         if "pause" in order:
             self.pause() if order["pause"] else self.resume()
-            self._say({"paused": order["pause"]})
+            self._starter.say({"paused": order["pause"]})
         if "rotate" in order:
             self._parts.wanted = True
         if "dump" in order:
@@ -422,80 +317,42 @@ class Recorder:
 
     def _answer_dump(self, path: str | None) -> None:
         try:
-            self._say({"dump": self.dump(path)})
+            self._starter.say({"dump": self.dump(path)})
         except SondeError as error:
-            self._say({"dump": None, "why_not": str(error)})
+            self._starter.say({"dump": None, "why_not": str(error)})
 
     def _answer_online(self, asked: dict[str, Any]) -> None:
         try:
-            self._say({"online": self.hot(**asked)})
+            self._starter.say({"online": self.hot(**asked)})
         except UsageError as error:
-            self._say({"online": None, "wrong": str(error)})
+            self._starter.say({"online": None, "wrong": str(error)})
         except SondeError as error:
-            self._say({"online": None, "why_not": str(error)})
+            self._starter.say({"online": None, "why_not": str(error)})
 
     def _note_exit(self, pid: int, text: str) -> None:
         self._config["exit"] = {"pid": pid, "text": text}
 
-    def _tell(self, words: dict[str, Any]) -> None:
-        """Whoever attaches wants to know how far it is; others do not listen."""
-        if self._attached:
-            self._say(words)
-
-    def _say(self, words: dict[str, Any]) -> None:
-        if self._control is not None:
-            with contextlib.suppress(OSError):
-                self._control.send(json.dumps(words).encode())
-
-    def _mention(self, words: dict[str, Any]) -> None:
-        """Says what nobody asked for, and maybe nobody reads: that must not keep us waiting."""
-        if self._control is not None:
-            with contextlib.suppress(OSError):
-                self._control.send(json.dumps(words).encode(), socket.MSG_DONTWAIT)
-
     # ---- the end
 
-    def _facts(self, *, whole: bool = False) -> dict[str, Any]:
-        more = self._parts.counts()
-        if paused_ns := self._conduct.paused_ns:
-            more["paused_ns"] = paused_ns
-        facts = self._roster.facts(more, whole=whole)
-        self._conduct.event_facts(facts)
-        if self._budget is not None:
-            facts |= self._budget.facts()
-        if (online := self._admission.online) is not None:
-            facts["online"] = online.facts()
-        return facts
-
-    def _write_quality(self) -> None:
-        self._writer.quality(self._facts())
-        if not self._stopping:  # so that a recording still growing, or cut off, knows its length
-            self._writer.target({"duration_ns": time.monotonic_ns() - self.origin})
-
-    def _write_hot(self) -> None:
-        """What is known of the whole session, of which a flight recorder has only the end."""
-        if (online := self._admission.online) is not None:
-            self._writer.target({"hot": online.answer(HOT_ROWS)})
-
     def _finish(self) -> None:
-        self._conduct.end_pause(self.origin)
+        self._conduct.end_pause(self._book.origin)
         self._admission.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
         if self._parts.refused is not None and self._admission.origin is not None:
-            self._next_part()  # there may be room again, if only for the last words
+            self._book.next_part()  # there may be room again, if only for the last words
         for target in self._roster:
             target.finish(ended=False, exit_=None)
-        self._write_quality()
-        self._write_hot()
+        self._book.write_quality()
+        self._book.write_hot()
         noted = self._config.get("exit")
         if noted:
             self._writer.target({"exit": noted["text"]})
-        end = {"note": self._end_note, "duration_ns": self._ended - self.origin}
+        end = {"note": self._end_note, "duration_ns": self._ended - self._book.origin}
         if self._parts.flies:
             self._writer.target({"dumped": self._end_note})
         self._parts.close(end)
-        facts = self._facts(whole=True)
+        facts = self._book.facts(whole=True)
         trouble = self._admission.trouble
         if self._admission.origin is None:  # there was no process to record
             self._parts.discard()
@@ -511,7 +368,7 @@ class Recorder:
                 "mode": self._config["mode"]["name"],
             }
         )
-        self._say(
+        self._starter.say(
             {
                 "done": facts,
                 "duration_ns": self._ended - (self._parts.first_origin or self._began),
@@ -529,19 +386,12 @@ class Recorder:
 
     def _hear_exit(self) -> None:
         """The starter reaps the root and knows how it ended; wait for that word a moment."""
-        if self._control is None or self._end_note != "target exited" or self._attached:
+        if self._end_note != "target exited" or self._starter.attached:
             return
-        self._control.settimeout(ANSWER_S)
-        try:
-            while "exit" not in self._config:
-                message = self._control.recv(1 << 20)
-                if not message:
-                    return
-                order = json.loads(message)
-                if "exit" in order:
-                    self._note_exit(order["pid"], order["exit"])
-        except OSError:
-            return
+        orders = self._starter.last_orders()
+        while "exit" not in self._config and (order := next(orders, None)) is not None:
+            if "exit" in order:
+                self._note_exit(order["pid"], order["exit"])
 
 
 def main() -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
-from bisect import insort
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from . import shm
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
@@ -14,6 +13,7 @@ from .lock_records import LockRecords, UnknownTypeError
 from .lock_runs import Line
 from .online import OnlineThread
 from .spans import UnknownSpanError
+from .threads import OpenWait
 from .weights import RUNNING, Place, ThreadTime
 from .windows import Window
 
@@ -28,15 +28,6 @@ _REC = struct.Struct("<IHBB")
 _FRAMES: list[struct.Struct] = [struct.Struct(f"<{n}Q") for n in range(64)]
 
 
-class OpenWait(NamedTuple):
-    """A wait that had not ended when somebody looked."""
-
-    time: int
-    cpu: int
-    place: Place
-    thread_object: int
-
-
 class _BrokenStackError(Exception):
     """A stack record continues one that never came."""
 
@@ -49,7 +40,7 @@ class Slot:
         self.tid = tid
         self.claimed = claimed
         self.base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
-        self.ring_at = process.rings_at + index * process.ring_size
+        self.ring_at = process.agent.rings_at + index * process.agent.ring_size
         self.tail: int = shm.WORD.unpack_from(process.memory, self.base + shm.TAIL_AT)[0]
         self.stalled_since = 0
         self.line = Line()
@@ -65,7 +56,7 @@ class Slot:
         """What this thread's records weigh; known to the process, because others may see it too."""
         if self._time is None:
             birth = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)[4]
-            self._time = self.process.time_of(self.tid, self.claimed, birth or self.claimed)
+            self._time = self.process.threads.time_of(self.tid, self.claimed, birth or self.claimed)
         return self._time
 
     def renew(self, carried: Callable[[int], int]) -> None:
@@ -90,7 +81,7 @@ class Slot:
     def drain(self) -> bool:
         """Takes every record that can be decoded by now; false if it waits for another ring."""
         process = self.process
-        memory, mask, ring_at = process.memory, process.ring_size - 1, self.ring_at
+        memory, mask, ring_at = process.memory, process.agent.ring_size - 1, self.ring_at
         head: int = shm.WORD.unpack_from(memory, self.base + shm.HEAD_AT)[0]
         tail = self.tail
         complete = True
@@ -237,7 +228,7 @@ class Slot:
             return self.time.running(now, cpu, place)
         seen_from_outside = self.process.polls_waits
         self.time.waited(now, cpu, place, state, goes_on=seen_from_outside)
-        self.process.open_waits.pop(self.tid, None)
+        self.process.threads.waits_no_more(self.tid)
         return 0
 
     def _code(self, at: int, kind: int) -> None:
@@ -262,9 +253,9 @@ class Slot:
         at += shm.CODE.size
         name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
         if address & shm.VIRTUAL:  # told with each event, and never changed
-            self.process.virtual_is(address, name)
+            self.process.threads.virtual_is(address, name)
         else:
-            insort(self.process.names.setdefault(address, []), (high << 32 | low, name))
+            self.process.names.add(address, high << 32 | low, name)
 
     def _mark(self, at: int) -> None:
         process = self.process
@@ -333,7 +324,7 @@ class Slot:
         self.process.spans.check(number)
         place = Place(self.stack_of(at, keep, count, flags), interpreter, number)
         wait = OpenWait(now, cpu, place, thread_object)
-        self.process.still_waits(self.process.tids.ours(tid), wait)
+        self.process.threads.still_waits(self.process.tids.ours(tid), wait)
 
     def _undecodable(self, at: int, kind: int, state: int) -> None:
         """A stack that continues one we lost: its time counts all the same."""

@@ -84,8 +84,8 @@ class Spans:
         self._unknown = {number: False for number, needed in self._unknown.items() if needed}
         for number, span in list(self._spans.items()):
             span.row = -1
-            if not self._process.has(span.time):  # a thread that is over has no row any more
-                self._forget(number)
+            if not self._process.threads.has(span.time):
+                self._forget(number)  # a thread that is over has no row any more
         for span in self._spans.values():
             if span.end is None and span.row < 0:
                 self._write(span)

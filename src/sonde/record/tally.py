@@ -48,7 +48,7 @@ class Tally:
         self.why_not_better = armed.why_not_better or self.why_not_better
 
     def rate_changes(self, rate: int, at_ns: int, targets: Iterable[TargetProcess]) -> None:
-        cpu = self._over.get("cpu_sampled_ns", 0) + sum(target.cpu_sampled for target in targets)
+        cpu = self._over.get("cpu_sampled_ns", 0) + sum(target.cpu.sampled for target in targets)
         self._asked += self._rate * (cpu - self._asked_until)
         self._asked_until = cpu
         if not self._rates:
@@ -60,7 +60,7 @@ class Tally:
     def add(self, target: TargetProcess) -> None:
         """Keeps the counts of a target whose memory is about to go."""
         self._mode = _count(self._over, self._mode, target)
-        self.why_no_calls = target.why_no_calls() or self.why_no_calls
+        self.why_no_calls = target.agent.why_no_calls() or self.why_no_calls
 
     def facts(
         self,
@@ -73,7 +73,7 @@ class Tally:
         total, mode, why_no_calls = dict(self._over), self._mode, self.why_no_calls
         for target in targets:
             mode = _count(total, mode, target)
-            why_no_calls = target.why_no_calls() or why_no_calls
+            why_no_calls = target.agent.why_no_calls() or why_no_calls
         usage = resource.getrusage(resource.RUSAGE_SELF)
         total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
         total["steal_ns"] = _steal_ns() - self._steal
@@ -144,7 +144,7 @@ def _count(total: dict[str, int], mode: int, target: TargetProcess) -> int:
     """Adds up, but for how far down a reader had to go: there the worst counts."""
     for key, value in target.counts().items():
         total[key] = total.get(key, 0) + value
-    return max(mode, target.reader_mode())
+    return max(mode, target.agent.reader_mode())
 
 
 def _steal_ns() -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from sonde.errors import SondeError
 
 from .counters import Countable, Counters, Used
+from .procfs import threads_of
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,7 @@ class WatchedProcess:
             counters.close()
 
     def _look(self) -> set[int]:
-        try:
-            alive = {int(name) for name in os.listdir(f"/proc/{self._pid}/task")}
-        except OSError:
-            alive = set()
+        alive = threads_of(self._pid)
         self.gone = not alive or (alive == {self._pid} and _is_over(self._pid))
         for tid in alive:
             if tid not in self._threads:

@@ -58,7 +58,7 @@ class ThreadTime:
             self._unnamed = (thread_object, at)  # its name lies in another ring, or comes later
             return
         self.thread_object, self._seen_at = thread_object, at
-        name = self._process.name_of(self.tid, thread_object, at)
+        name = self._process.names.of(self.tid, thread_object, at)
         for row in self.rows.values():
             self._process.writer.update("threads", row, name=name)
 
@@ -108,8 +108,8 @@ class ThreadTime:
         # taken back from the next ones.
         weight = max(cpu - self._cpu_given, 0)
         self._cpu_given += weight
-        process.cpu_sampled += weight
-        process.running += 1
+        process.cpu.sampled += weight
+        process.cpu.samples += 1
         return weight
 
     def waited(self, now: int, cpu: int, place: Place, state: int, goes_on: bool = False) -> None:
@@ -146,7 +146,7 @@ class ThreadTime:
         cpu = self.last_cpu if cpu is None else cpu
         used = max(cpu - self._cpu_told, 0)
         self._cpu_told += used
-        name = process.told_names.get(self.tid)
+        name = process.names.told.get(self.tid)
         for row in self.rows.values():
             process.writer.update("threads", row, end_ns=end - process.origin, cpu_ns=used)
             if name:
@@ -168,8 +168,8 @@ class ThreadTime:
             return known
         process = self._process
         start = max(self.born - process.origin, 0)
-        name = process.name_of(self.tid, self.thread_object, self._seen_at)
-        self._number = self._number or process.number_of(self.tid)
+        name = process.names.of(self.tid, self.thread_object, self._seen_at)
+        self._number = self._number or process.threads.number_of(self.tid)
         row = process.writer.append(
             "threads", process.row, self.tid, name, interpreter, start, -1, -1, self._number
         )

@@ -16,7 +16,8 @@ from sonde.recording.format import (
     RecordingError,
     unpack_file_head,
 )
-from sonde.recording.join import alone, join
+from sonde.recording.join import join
+from sonde.recording.part_alone import alone
 from sonde.recording.recovery import find_blocks
 from sonde.recording.tables import Recording
 

@@ -1,0 +1,180 @@
+"""The threads of one process: their lives and their rows."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from sonde.recording.schema import VIRTUAL_TID
+
+from .procfs import birth_of, born_ticks, cpu_of, threads_of
+from .weights import WAITING, Place, ThreadTime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
+    from .target import TargetProcess
+
+# A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
+# one not seen for longer had ended.
+LOOK_NS = 100_000_000
+
+# Threads that were gone before anybody could ask when they were born.
+_UNKNOWN = 1 << 63
+_unknown = itertools.count(int.from_bytes(os.urandom(4), "little") << 24)
+
+
+class OpenWait(NamedTuple):
+    """A wait that had not ended when somebody looked."""
+
+    time: int
+    cpu: int
+    place: Place
+    thread_object: int
+
+
+class Threads:
+    def __init__(self, process: TargetProcess) -> None:
+        self._process = process
+        self._times: dict[int, ThreadTime] = {}
+        self._open_waits: dict[int, OpenWait] = {}
+        self._virtual_rows: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def time_of(self, tid: int, seen: int, born: int = 0) -> ThreadTime:
+        """Of a thread that was seen then; when it was born is asked for only if nobody knows."""
+        time_ = self._times.get(tid)
+        if time_ is None:
+            start, cpu = self._baseline_of(tid)
+            start = start or born or birth_of(self._process.pid, tid) or seen
+            time_ = self._times[tid] = ThreadTime(self._process, tid, start, cpu)
+        return time_
+
+    def _baseline_of(self, tid: int) -> tuple[int, int]:
+        """When a thread's life in this recording began and its CPU time at that moment."""
+        armed = self._process.armed
+        if armed is not None and tid in armed.baseline:
+            return armed.baseline[tid]
+        return 0, 0
+
+    def has(self, time_: ThreadTime) -> bool:
+        """Whether that thread still has rows here."""
+        return self._times.get(time_.tid) is time_
+
+    def row(self, tid: int, seen: int) -> int:
+        """A row of the thread's, whichever interpreter it runs."""
+        time_ = self.time_of(tid, seen)
+        return next(iter(time_.rows.values())) if time_.rows else time_.row(0)
+
+    def number_of(self, tid: int) -> int:
+        """Tells a thread from all others that ever had its id, in every part of a session."""
+        return born_ticks(self._process.pid, tid) or _UNKNOWN | next(_unknown)
+
+    def thread_objects(self) -> set[int]:
+        return {time_.thread_object for time_ in self._times.values()}
+
+    # ---- those that the kernel does not know
+
+    def virtual_row(self, number: int, now: int) -> int:
+        """The row of a thread that the kernel does not know, by the number its runtime gave it.
+
+        In the place of a thread id it has that number, above all that the kernel gives.
+        """
+        row = self._virtual_rows.get(number)
+        if row is None:
+            process = self._process
+            row = self._virtual_rows[number] = process.writer.append(
+                "threads", process.row, VIRTUAL_TID | number & (VIRTUAL_TID - 1),
+                process.names.of_virtual(number), 0, max(now - process.origin, 0), -1, -1, number,
+            )  # fmt: skip
+        return row
+
+    def virtual_is(self, number: int, name: str) -> None:
+        """What a thread is called that may have been seen before."""
+        process = self._process
+        if number not in process.names and number in self._virtual_rows:
+            process.writer.update("threads", self._virtual_rows[number], name=name)
+        process.names.add_virtual(number, name)
+
+    # ---- waits that are seen, but not their ends
+
+    def still_waits(self, tid: int, wait: OpenWait) -> None:
+        """A thread was seen waiting; whether that wait ever ends is not known yet."""
+        time_ = self.time_of(tid, wait.time)
+        time_.is_thread(wait.thread_object, wait.time)
+        if self._process.polls_waits:
+            time_.waited(wait.time, wait.cpu, wait.place, WAITING, goes_on=True)
+        else:
+            self._open_waits[tid] = wait
+
+    def waits_no_more(self, tid: int) -> None:
+        """It has told itself how long it waited."""
+        self._open_waits.pop(tid, None)
+
+    # ---- CPU time
+
+    def turn(self, counted: Container[str] | None) -> None:
+        """Something else is captured from now on; `counted` was until now, None: a pause."""
+        for tid, time_ in self._times.items():
+            if cpu := cpu_of(self._process.pid, tid):
+                time_.turn(time.monotonic_ns(), cpu, counted)
+
+    def cpu_since_heard(self) -> int:
+        """What those that live have used since each told of itself."""
+        pid = self._process.pid
+        return sum(max(cpu_of(pid, tid) - time_.last_cpu, 0) for tid, time_ in self._times.items())
+
+    # ---- their ends
+
+    def ended_unseen(self, tid: int, now: int, cpu: int) -> None:
+        """A thread is over; one that never told anything itself ended about now."""
+        time_ = self._times.get(tid)
+        if time_ is not None and time_.last_time == time_.born:
+            time_.last_time = now
+            time_.last_cpu += cpu
+
+    def ended(self, tid: int) -> None:
+        """A thread is over, and all it told has been heard."""
+        time_ = self._times.pop(tid, None)
+        if time_ is not None:
+            time_.write_end(time_.last_time)
+
+    def end_part(self, now: int) -> None:
+        """Those that live go on in the next."""
+        pid = self._process.pid
+        alive = threads_of(pid)
+        for tid, time_ in self._times.items():
+            if tid in alive:
+                time_.write_end(now, max(time_.last_cpu, cpu_of(pid, tid)))
+            else:
+                time_.write_end(time_.last_time)
+
+    def renew(self, carried: Callable[[int], int]) -> None:
+        """All rows are new ones."""
+        self._virtual_rows.clear()
+        for tid, wait in self._open_waits.items():
+            place = wait.place._replace(context=carried(wait.place.context))
+            self._open_waits[tid] = wait._replace(place=place)
+        for time_ in self._times.values():
+            time_.renew(carried)
+
+    def finish(self, now: int, *, ended: bool) -> None:
+        """The recording is over; `ended`: because the process is."""
+        pid, polls_waits = self._process.pid, self._process.polls_waits
+        alive = set() if ended else threads_of(pid)
+        for tid, time_ in self._times.items():
+            wait = self._open_waits.get(tid)
+            if wait is not None:
+                # It was in this wait when last seen, and told of no end: it is in it still.
+                time_.waited(now, wait.cpu, wait.place, WAITING)
+                time_.write_end(now)
+            elif tid in alive or (polls_waits and now - time_.last_time < LOOK_NS):
+                time_.finish_wait(now, time_.last_cpu)
+                time_.last_cpu = max(time_.last_cpu, cpu_of(pid, tid))
+                time_.write_end(now)
+            else:
+                time_.write_end(time_.last_time)

@@ -1,0 +1,369 @@
+"""The tables of several parts as one recording's: they grow part by part.
+
+Rows that stand in several parts become one, and what points at them points there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.recording.part_alone import alone
+from sonde.recording.seams import repeated, rows_of, shares_before
+from sonde.recording.span_join import SpanJoin
+from sonde.recording.tables import (
+    Calls,
+    Chained,
+    ChainNodes,
+    Contexts,
+    Events,
+    EventSamples,
+    Functions,
+    Links,
+    LockEvents,
+    Locks,
+    Machine,
+    Marks,
+    Metrics,
+    Objects,
+    Pauses,
+    Process,
+    Recording,
+    Samples,
+    Sizes,
+    Threads,
+    Types,
+    Windows,
+)
+
+Ints = NDArray[np.int64]
+
+
+class _Rows:
+    """Rows of a table that are the same in several parts, once."""
+
+    def __init__(self) -> None:
+        self.number: dict[tuple[Any, ...], int] = {}
+
+    def places(self, keys: list[tuple[Any, ...]]) -> Ints:
+        number = self.number
+        return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
+
+
+class JoinedTables:
+    def __init__(self) -> None:
+        self._processes: list[Process] = []
+        self._process_rows, self._thread_rows = _Rows(), _Rows()
+        self._functions, self._contexts = _Rows(), _Rows()
+        self._locks, self._types = _Rows(), _Rows()
+        self._lock_types: list[str] = []
+        self._objects: list[Objects] = []
+        self._kinds, self._nodes, self._links = _Rows(), _Rows(), _Rows()
+        self._event_samples: list[EventSamples] = []
+        self._chained: list[Chained] = []
+        self._threads: list[dict[str, int]] = []
+        self._names: list[str] = []
+        self._samples: list[Samples] = []
+        self._events: list[LockEvents] = []
+        self._marks: list[Marks] = []
+        self._metrics: list[Metrics] = []
+        self._machine: list[Machine] = []
+        self._sizes: list[Sizes] = []
+        self._windows: list[Windows] = []
+        self._calls: list[Calls] = []
+        self._pauses: list[tuple[int, int]] = []
+        self._spans = SpanJoin()
+
+    def add(self, part: Recording, start: int, before: Recording | None) -> None:
+        """The next part; `before` is the one that it follows without a gap."""
+        spans, length = part.spans, int(part.target.get("duration_ns", 0))
+        if before is None:
+            part = alone(part)
+        process = self._add_processes(part, start)
+        thread = self._add_threads(part, start, process)
+        context = self._add_contexts(part)
+        lock = self._add_locks(part, process)
+        # Whatever is missing between two parts, a span that goes on is the same.
+        span = self._spans.add(spans, start, length, thread)
+        self._add_pauses(part.pauses, start)
+        type_ = self._add_objects(part, start, thread, context)
+        self._add_calls(part, start, thread, context)
+        kind = self._add_events(part, start, thread, context, span, type_)
+        self._add_chained(part, start, thread, kind)
+        self._add_samples(part.samples, start, thread, context, span)
+        events = part.lock_events
+        if before is not None and (events.time < 0).any():
+            events = rows_of(events, ~repeated(part, before))
+        self._events.append(
+            LockEvents(
+                thread=thread[events.thread].astype(np.uint32),
+                time=events.time + start,
+                lock=lock[events.lock].astype(np.uint32),
+                sequence=events.sequence,
+                type=events.type,
+                context=context[events.context].astype(np.int32),
+                span=span[events.span].astype(np.int32),
+            )
+        )
+        marks = part.marks
+        whose = np.append(thread, -1)[marks.thread].astype(np.int32)
+        self._marks.append(replace(marks, time=marks.time + start, thread=whose))
+        steps, taken = part.metrics, part.machine
+        used_by = thread[steps.thread].astype(np.uint32)
+        self._metrics.append(replace(steps, time=steps.time + start, thread=used_by))
+        taken_from = process[taken.process].astype(np.uint32)
+        self._machine.append(replace(taken, time=taken.time + start, process=taken_from))
+
+    def _add_processes(self, part: Recording, start: int) -> Ints:
+        places = self._process_rows.places([(p.pid, p.number, p.version) for p in part.processes])
+        for place, process in zip(places.tolist(), part.processes, strict=True):
+            end = None if process.end_ns is None else process.end_ns + start
+            if place == len(self._processes):
+                moved = replace(process, start_ns=process.start_ns + start, end_ns=end)
+                self._processes.append(moved)
+            else:
+                known = self._processes[place]
+                self._processes[place] = replace(known, end_ns=end, exit=process.exit or known.exit)
+        return places
+
+    def _add_threads(self, part: Recording, start: int, process: Ints) -> Ints:
+        table = part.threads
+        names = ("tid", "interpreter", "number", "start_ns", "end_ns", "cpu_ns")
+        columns = (vars(table)[name].tolist() for name in names)
+        rows = list(zip(process[table.process].tolist(), *columns, strict=True))
+        places = self._thread_rows.places([row[:4] for row in rows])
+        for place, name, row in zip(places.tolist(), table.name, rows, strict=True):
+            owner, tid, interpreter, number, began, ended, cpu = row
+            end = ended + start if ended >= 0 else -1
+            if place == len(self._threads):
+                self._names.append(name)
+                self._threads.append(
+                    {
+                        "process": owner,
+                        "tid": tid,
+                        "interpreter": interpreter,
+                        "start_ns": began + start,
+                        "end_ns": end,
+                        "cpu_ns": cpu,
+                        "number": number,
+                    }
+                )
+                continue
+            known = self._threads[place]
+            known["end_ns"] = end
+            known["cpu_ns"] = known["cpu_ns"] + cpu if min(known["cpu_ns"], cpu) >= 0 else -1
+            self._names[place] = name or self._names[place]
+        return places
+
+    def _add_locks(self, part: Recording, process: Ints) -> Ints:
+        table = part.locks
+        owners = process[table.process].tolist()
+        keys = zip(owners, table.address.tolist(), table.made_of, strict=True)
+        places = self._locks.places(list(keys))
+        types = table.type or [""] * len(table)
+        for place, type_ in zip(places.tolist(), types, strict=True):
+            if place == len(self._lock_types):
+                self._lock_types.append(type_)
+            # A part that has seen only how it was let go does not know what it is.
+            self._lock_types[place] = self._lock_types[place] or type_
+        return places
+
+    def _add_events(
+        self, part: Recording, start: int, thread: Ints, context: Ints, span: Ints, type_: Ints
+    ) -> Ints:
+        kinds = zip(part.events.name, part.events.period.tolist(), strict=True)
+        kind = np.append(self._kinds.places(list(kinds)), -1)
+        table = part.event_samples
+        self._event_samples.append(
+            replace(
+                table,
+                thread=thread[table.thread].astype(np.uint32),
+                time=table.time + start,
+                event=kind[table.event].astype(np.uint32),
+                context=context[table.context].astype(np.int32),
+                span=span[table.span].astype(np.int32),
+                type=type_[table.type].astype(np.int32),
+            )
+        )
+        return kind
+
+    def _add_chained(self, part: Recording, start: int, thread: Ints, kind: Ints) -> None:
+        function = np.append(self._function_places(part), -1)
+        nodes = zip(
+            function[part.chain_nodes.function].tolist(),
+            part.chain_nodes.depth.tolist(),
+            strict=True,
+        )
+        node = np.append(self._nodes.places(list(nodes)), -1)
+        links = zip(
+            node[part.links.node].tolist(),
+            node[part.links.caller].tolist(),
+            part.links.line.tolist(),
+            strict=True,
+        )
+        link = np.append(self._links.places(list(links)), -1)
+        table = part.chained
+        self._chained.append(
+            replace(
+                table,
+                thread=thread[table.thread].astype(np.uint32),
+                time=table.time + start,
+                link=link[table.link].astype(np.int32),
+                event=kind[table.event].astype(np.int32),
+            )
+        )
+
+    def _add_objects(self, part: Recording, start: int, thread: Ints, context: Ints) -> Ints:
+        """Places of types by row, and last for none."""
+        keys = list(zip(part.types.name, part.types.runtime, strict=True))
+        type_ = np.append(self._types.places(keys), -1)
+        table = part.objects
+        self._objects.append(
+            replace(
+                table,
+                thread=thread[table.thread].astype(np.uint32),
+                time=table.time + start,
+                context=context[table.context].astype(np.int32),
+                type=type_[table.type].astype(np.int32),
+            )
+        )
+        return type_
+
+    def _add_calls(self, part: Recording, start: int, thread: Ints, context: Ints) -> None:
+        sizes, windows, calls = part.sizes, part.windows, part.calls
+        function = np.append(self._function_places(part), -1)
+        self._sizes.append(replace(sizes, function=function[sizes.function].astype(np.int32)))
+        first = sum(len(table) for table in self._windows)
+        window = np.where(calls.window >= 0, calls.window + first, -1).astype(np.int32)
+        where = context[calls.context].astype(np.int32)
+        self._calls.append(replace(calls, window=window, context=where))
+        whose = thread[windows.thread].astype(np.uint32)
+        self._windows.append(replace(windows, time=windows.time + start, thread=whose))
+
+    def _function_places(self, part: Recording) -> Ints:
+        table = part.functions
+        columns = (table.name, table.file, table.line.tolist(), table.runtime)
+        return self._functions.places(list(zip(*columns, strict=True)))
+
+    def _add_contexts(self, part: Recording) -> Ints:
+        """Places by row, and last for none."""
+        contexts = part.contexts
+        function = self._function_places(part).tolist()
+        number = self._contexts.number
+        places = [-1] * (len(contexts) + 1)
+        columns = (contexts.parent.tolist(), contexts.function.tolist(), contexts.line.tolist())
+        for row, (parent, called, line) in enumerate(zip(*columns, strict=True)):
+            key = (places[parent], function[called], line)
+            places[row] = number.setdefault(key, len(number))
+        return np.array(places, dtype=np.int64)
+
+    def _add_pauses(self, pauses: Pauses, start: int) -> None:
+        begun, ended = (pauses.start_ns + start).tolist(), (pauses.end_ns + start).tolist()
+        for began, over in zip(begun, ended, strict=True):
+            if self._pauses and self._pauses[-1][1] == began:
+                self._pauses[-1] = (self._pauses[-1][0], over)
+            else:
+                self._pauses.append((began, over))
+
+    def _add_samples(
+        self, samples: Samples, start: int, thread: Ints, context: Ints, span: Ints
+    ) -> None:
+        weight = samples.weight
+        shares = shares_before(samples)
+        if len(shares):
+            weight = weight.copy()
+            weight[shares + 1] += weight[shares]
+        keep = np.ones(len(samples), dtype=bool)
+        keep[shares] = False
+        self._samples.append(
+            Samples(
+                thread=thread[samples.thread[keep]].astype(np.uint32),
+                time=samples.time[keep] + start,
+                context=context[samples.context[keep]].astype(np.int32),
+                weight=weight[keep],
+                state=samples.state[keep],
+                span=span[samples.span[keep]].astype(np.int32),
+            )
+        )
+
+    def recording(
+        self, path: str, target: dict[str, Any], quality: dict[str, Any], warnings: list[str]
+    ) -> Recording:
+        functions = list(self._functions.number)
+        contexts = np.array(list(self._contexts.number), dtype=np.int64).reshape(-1, 3)
+        locks, types = list(self._locks.number), list(self._types.number)
+        kinds, nodes, links = (list(r.number) for r in (self._kinds, self._nodes, self._links))
+
+        def threads(name: str, dtype: Any) -> Any:
+            return np.array([row[name] for row in self._threads], dtype=dtype)
+
+        return Recording(
+            path=path,
+            target=target,
+            processes=self._processes,
+            threads=Threads(
+                process=threads("process", np.uint32),
+                tid=threads("tid", np.uint32),
+                name=self._names,
+                interpreter=threads("interpreter", np.uint32),
+                start_ns=threads("start_ns", np.int64),
+                end_ns=threads("end_ns", np.int64),
+                cpu_ns=threads("cpu_ns", np.int64),
+                number=threads("number", np.uint64),
+            ),
+            functions=Functions(
+                [name for name, _, _, _ in functions],
+                [file for _, file, _, _ in functions],
+                np.array([line for _, _, line, _ in functions], dtype=np.int32),
+                [runtime for _, _, _, runtime in functions],
+            ),
+            contexts=Contexts(
+                contexts[:, 0].astype(np.int32),
+                contexts[:, 1].astype(np.int32),
+                contexts[:, 2].astype(np.int32),
+            ),
+            samples=_concatenated(self._samples),
+            marks=_concatenated(self._marks),
+            quality=quality,
+            warnings=warnings,
+            locks=Locks(
+                np.array([process for process, _, _ in locks], dtype=np.uint32),
+                np.array([address for _, address, _ in locks], dtype=np.uint64),
+                [made_of for _, _, made_of in locks],
+                self._lock_types,
+            ),
+            lock_events=_concatenated(self._events),
+            metrics=_concatenated(self._metrics),
+            machine=_concatenated(self._machine),
+            pauses=Pauses(*np.array(self._pauses, dtype=np.int64).reshape(-1, 2).T),
+            spans=self._spans.table(),
+            types=Types([name for name, _ in types], [runtime for _, runtime in types]),
+            objects=_concatenated(self._objects),
+            sizes=_concatenated(self._sizes),
+            windows=_concatenated(self._windows),
+            calls=_concatenated(self._calls),
+            events=Events([name for name, _ in kinds], _column(kinds, 1, np.int64)),
+            event_samples=_concatenated(self._event_samples),
+            chain_nodes=ChainNodes(_column(nodes, 0, np.int32), _column(nodes, 1, np.int64)),
+            links=Links(*(_column(links, i, np.int32) for i in range(3))),
+            chained=_concatenated(self._chained),
+        )
+
+
+def _column(rows: list[tuple[Any, ...]], index: int, dtype: Any) -> Any:
+    return np.array([row[index] for row in rows], dtype=dtype)
+
+
+def _concatenated(tables: list[Any]) -> Any:
+    """The rows of several tables; columns of text are lists, the others arrays."""
+    columns: dict[str, Any] = {}
+    for name, first in vars(tables[0]).items():
+        parts = [vars(table)[name] for table in tables]
+        columns[name] = (
+            list(chain.from_iterable(parts)) if isinstance(first, list) else np.concatenate(parts)
+        )
+    return replace(tables[0], **columns)

@@ -1,0 +1,44 @@
+"""How long a recorder sleeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.record.pace import FLUSH_NS, FRUGAL, LONGEST, SHORTEST, Pace
+
+
+def config(*what: str, rate: int = 1000) -> dict[str, Any]:
+    return {"what": list(what), "rate": rate, "calls": {"samples": 100, "ticks": 100}}
+
+
+def test_as_long_as_it_may_be() -> None:
+    assert Pace(config("cpu", rate=100), frugal=False).sleep == LONGEST
+    assert Pace(config("cpu", rate=100), frugal=True).sleep == FRUGAL
+    assert Pace(config("cpu", rate=4000), frugal=True).sleep == 0.025
+    assert Pace(config("cpu", "calls", rate=100), frugal=False).sleep == 0.03
+    assert Pace(config("cpu", rate=1_000_000), frugal=False).sleep == SHORTEST
+    assert Pace(config("cpu"), frugal=False).flush_ns == FLUSH_NS
+    assert Pace(config("cpu"), frugal=True).flush_ns == FRUGAL * 1e9
+
+
+def test_events_come_in_bursts() -> None:
+    pace = Pace(config("cpu", "event:page-faults"), frugal=False)
+    assert pace.sleep == SHORTEST
+    pace.set_rate(100)
+    assert pace.sleep == SHORTEST
+    pace.captures(["cpu"], 100)
+    assert pace.sleep == LONGEST
+
+
+def test_full_rings_shorten_it_and_empty_ones_bring_it_back() -> None:
+    pace = Pace(config("cpu"), frugal=False)
+    pace.drained(0.5)
+    assert pace.sleep == LONGEST / 2
+    pace.drained(0.1)
+    assert pace.sleep == LONGEST / 2
+    for _ in range(10):
+        pace.drained(0.5)
+    assert pace.sleep == SHORTEST
+    for _ in range(10):
+        pace.drained(0.0)
+    assert pace.sleep == LONGEST
