@@ -145,6 +145,11 @@ JNIEnv *sonde_vm_thread(const void **java_thread)
     return *(const void *const *)env == functions ? env : NULL;
 }
 
+bool sonde_vm_is_in_java(const void *java_thread)
+{
+    return last_sp_at >= 0 && !*(const uintptr_t *)((const char *)java_thread + last_sp_at);
+}
+
 // The interpreter leaves the pc out when it calls the VM, and so do stubs of C1's, because it lies
 // on the stack just below (make_walkable in frame_x86.cpp puts it in as we do, and it is cleared
 // with the rest: 17 to 25). Not before the call was made: then other things are there.

@@ -42,6 +42,10 @@ void sonde_vm_close(void);
 // of it, or of a thread of the VM's own. May be called in a signal handler.
 JNIEnv *sonde_vm_thread(const void **java_thread);
 
+// Does a Java thread run code that was generated, or what that calls without ado? May be called in
+// a signal handler.
+bool sonde_vm_is_in_java(const void *java_thread);
+
 // Called in a Java thread with its record, and where its stack ends: its last Java frame becomes
 // one that can be walked from, if it is not. May be called in a signal handler.
 bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer);

@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "walk.h"
 
+#include "../core/guard.h"
 #include "../core/hot.h"
 #include "../core/names.h"
+#include "callers.h"
 #include "methods.h"
 #include "natives.h"
 #include "roles.h"
@@ -61,41 +63,74 @@ static uint64_t own_work(sonde_thread *thread, jint reason, bool is_java)
     return sonde_role_of_vm(thread);
 }
 
-// While a method of compiled code makes its frame or leaves it, some instructions long, the walker
-// cannot tell where the caller's begins; nor while it runs a small function of the VM's that needs
-// no frame for itself. There the return address is what lies on top of the stack,
-// or next below the caller's frame pointer. The stack is then told as the caller has it, which has
-// not yet lost control, or just got it back.
-//
-// What was guessed wrong may end anywhere: it is believed only if it ends where the thread's last
-// stack did.
-static bool ends_like_the_last(sonde_thread *thread, const sonde_java_trace *trace)
+typedef struct {
+    const ucontext_t *context;
+    bool in_java;
+    unsigned count;
+    sonde_place places[SONDE_MOST_PLACES];
+} places_job;
+
+static void places_body(void *arg)
 {
-    if (trace->count <= 0 || !thread->depth)
-        return false;
-    uint64_t last = thread->told[0] >> SONDE_INSTR_BITS;
-    jmethodID root = trace->frames[trace->count - 1].method;
-    return root && sonde_method_known(root) == last;
+    places_job *job = arg;
+    job->count = sonde_places(job->context, job->in_java, job->places);
 }
 
-static void walk_from_caller(sonde_thread *thread, sonde_java_trace *trace,
-                             const ucontext_t *context)
+static void walk_from(const sonde_place *place, sonde_java_trace *trace, const ucontext_t *context)
 {
-    jint reason = trace->count;
-    bool found = false;
-    for (int saved = 0; saved <= 1 && !found; saved++) {
-        ucontext_t caller = *context;
-        greg_t *registers = caller.uc_mcontext.gregs;
-        const uintptr_t *stack = (const uintptr_t *)sonde_context_sp(context);
-        if (saved)
-            registers[REG_RBP] = (greg_t)stack[0];
-        registers[REG_RIP] = (greg_t)stack[saved];
-        registers[REG_RSP] = (greg_t)(stack + saved + 1);
-        sonde_vm.call_trace(trace, MOST_FRAMES, &caller);
-        found = ends_like_the_last(thread, trace);
+    ucontext_t as_if = *context;
+    greg_t *registers = as_if.uc_mcontext.gregs;
+    registers[REG_RBP] = (greg_t)place->fp;
+    registers[REG_RIP] = (greg_t)place->pc;
+    registers[REG_RSP] = (greg_t)place->sp;
+    sonde_vm.call_trace(trace, MOST_FRAMES, &as_if);
+}
+
+static uint64_t root_of(const sonde_java_trace *trace)
+{
+    return trace->count > 0 && trace->count < MOST_FRAMES
+               ? (uint64_t)(uintptr_t)trace->frames[trace->count - 1].method
+               : 0;
+}
+
+// While a method of compiled code makes its frame or leaves it, some instructions long, the walker
+// cannot tell where the caller's begins; nor where such code has pushed something, nor in routines
+// that the VM generates, nor in functions of its own that compiled code calls without ado. The
+// stack of a routine is told as its caller has it, and so is that of a method at its edge: it has
+// not lost control yet, or will get it back.
+//
+// What was taken for a return address wrongly may lead anywhere: it is believed only if the stack
+// begins as the thread's others do.
+static bool walk_from_places(sonde_thread *thread, sonde_java_trace *trace, const places_job *job)
+{
+    for (unsigned i = 0; i < job->count; i++) {
+        walk_from(&job->places[i], trace, job->context);
+        uint64_t root = root_of(trace);
+        if (root && (root == thread->root || !thread->root))
+            return true;
     }
-    if (!found)
-        trace->count = reason;
+    trace->count = NOT_WALKABLE_JAVA;
+    return false;
+}
+
+SONDE_HOT static void walk_java(sonde_thread *thread, const void *record, sonde_java_trace *trace,
+                                const ucontext_t *context)
+{
+    places_job job = {.context = context, .in_java = sonde_vm_is_in_java(record)};
+    if (!sonde_guard_run_unasked(places_body, &job))
+        job.count = SONDE_UNKNOWN_PLACE;
+    if (job.count - 1 < SONDE_MOST_PLACES) {
+        walk_from_places(thread, trace, &job);
+        return;
+    }
+    sonde_vm.call_trace(trace, MOST_FRAMES, (void *)context);
+    bool unknown = trace->count == UNKNOWN_NOT_JAVA || trace->count == UNKNOWN_JAVA ||
+                   trace->count == NOT_WALKABLE_JAVA;
+    if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context)))
+        sonde_vm.call_trace(trace, MOST_FRAMES, (void *)context);
+    uint64_t root = root_of(trace);
+    if (root)
+        thread->root = root;
 }
 
 // A Java thread is none yet in its first steps: not before it is one it is known as such.
@@ -126,13 +161,7 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
         out[depth++] = native;
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
     if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
-        sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
-    bool unknown = trace.count == UNKNOWN_NOT_JAVA || trace.count == UNKNOWN_JAVA ||
-                   trace.count == NOT_WALKABLE_JAVA;
-    if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context)))
-        sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
-    if (trace.count == UNKNOWN_JAVA || trace.count == NOT_WALKABLE_JAVA)
-        walk_from_caller(thread, &trace, context);
+        walk_java(thread, record, &trace, context);
     if (trace.count <= 0) {
         uint64_t role = own_work(thread, trace.count, env);
         if (!role)
