@@ -5,7 +5,7 @@
 #include "../core/join.h"
 #include "../core/session.h"
 #include "../core/steer.h"
-#include "blobs.h"
+#include "vm_code.h"
 #include "events.h"
 #include "locks.h"
 #include "methods.h"
@@ -59,7 +59,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         sonde_vm_close();
         return error;
     }
-    sonde_blobs_prepare();
+    sonde_vm_code_prepare();
     sonde_records_prepare();
     sonde_events_tell_names(env);
     // Without them the rest is recorded all the same.

@@ -3,7 +3,7 @@
 
 #include "../core/guard.h"
 #include "../core/hot.h"
-#include "blobs.h"
+#include "vm_code.h"
 
 #include <string.h>
 
@@ -47,7 +47,7 @@ SONDE_HOT SONDE_FOREIGN static bool returns_from_call(uintptr_t pc, call_t *out)
         int32_t far;
         memcpy(&far, end - 4, sizeof far);
         *out = (call_t){pc - 5, pc + (uintptr_t)(intptr_t)far};
-        if (sonde_is_generated(out->target))
+        if (sonde_is_generated(out->target) || sonde_is_vm_code(out->target))
             return true;
     }
     if (is_far_call(end)) {
@@ -104,53 +104,70 @@ SONDE_HOT SONDE_FOREIGN static int words_at_edge(const uint8_t *code, bool *save
     }
 }
 
+// Where the caller is, if the return address lies there.
+SONDE_HOT SONDE_FOREIGN static bool called_from(const uintptr_t *at, uintptr_t fp, sonde_place *out)
+{
+    call_t call;
+    if (!returns(at, fp, &call))
+        return false;
+    *out = (sonde_place){call.begins, fp, at + 1};
+    return true;
+}
+
 SONDE_HOT SONDE_FOREIGN static bool at_edge(const sonde_place *here, sonde_place *out)
 {
     bool saved;
     int words = words_at_edge((const uint8_t *)here->pc, &saved);
-    if (words < 0)
-        return false;
-    uintptr_t fp = saved ? here->sp[0] : here->fp;
-    call_t call;
-    if (!returns(here->sp + words, fp, &call))
-        return false;
-    *out = (sonde_place){call.begins, fp, here->sp + words + 1};
-    return true;
+    return words >= 0 && called_from(here->sp + words, saved ? here->sp[0] : here->fp, out);
 }
 
 // ---- inside of a method
 
-// Some of what C2 puts in place of methods pushes registers for a while: comparing strings, one.
+// Some of what C2 puts in place of methods pushes registers for a while: comparing strings, one. C1
+// does for what it passes to routines.
 #define MOST_PUSHED 24
+// Before a method makes its frame it looks whether it is the one that was meant.
+#define LONGEST_ENTRY 32
 
-// The walker goes by the size of the method's frame, which is then too small.
-SONDE_HOT SONDE_FOREIGN static unsigned in_method(const sonde_place *here, const sonde_blob *blob,
-                                                  sonde_place *out)
+static bool calls(const call_t *call, uintptr_t from, uintptr_t to)
 {
-    unsigned count = 0;
-    call_t call;
-    const uintptr_t *at = here->sp + blob->words - 1;
-    if (returns(at, at[-1], &call))
-        return SONDE_WALKABLE;
-    // First the calls of this very method, then those that find it by a table.
-    for (int sure = 1; sure >= 0; sure--)
-        for (int pushed = 1; pushed <= MOST_PUSHED && count < SONDE_MOST_PLACES; pushed++)
-            if (returns(at + pushed, at[pushed - 1], &call) &&
-                sure == (call.target - blob->from <= here->pc - blob->from))
-                out[count++] = (sonde_place){here->pc, here->fp, here->sp + pushed};
-    return count ? count : SONDE_UNKNOWN_PLACE;
+    return call->target - from <= to - from;
 }
 
-// ---- in routines
+// The walker goes by the size of the method's frame, which may then be too small.
+SONDE_HOT SONDE_FOREIGN static void in_method(const sonde_place *here, const sonde_blob *blob,
+                                              sonde_places *out)
+{
+    const uintptr_t *at = here->sp + blob->words - 1;
+    out->count = 0;
+    out->walkable = called_from(at, at[-1], &out->places[0]);
+    if (out->walkable)
+        return;
+    call_t call;
+    if (returns_from_call(here->sp[0], &call) && calls(&call, blob->from, here->pc) &&
+        here->pc - call.target < LONGEST_ENTRY)
+        out->places[out->count++] = (sonde_place){call.begins, here->fp, here->sp + 1};
+    // First the calls of this very method, then those that found it by a table.
+    unsigned most = sizeof out->places / sizeof *out->places;
+    for (int sure = 1; sure >= 0; sure--)
+        for (int pushed = 1; pushed <= MOST_PUSHED && out->count < most; pushed++)
+            if (returns(at + pushed, at[pushed - 1], &call) &&
+                sure == calls(&call, blob->from, here->pc))
+                out->places[out->count++] =
+                    (sonde_place){here->pc, here->fp, here->sp + pushed};
+}
+
+// ---- in routines, and in functions that compiled code calls without ado
 
 // They push registers, too, and make room for what they work on, in which anything may lie that was
 // left there, return addresses, too.
 #define MOST_ROOM 256
 #define LARGEST_ROUTINE 16384
 #define LARGEST_FRAME 65536
+#define MOST_FRAMES 64
 
 // The one return address whose call goes to this very code.
-SONDE_FOREIGN static bool in_routine(const sonde_place *here, sonde_place *out)
+SONDE_FOREIGN static bool by_target(const sonde_place *here, sonde_place *out)
 {
     unsigned found = 0;
     for (int i = 0; i < MOST_ROOM && found < 2; i++) {
@@ -173,44 +190,93 @@ SONDE_FOREIGN static bool passes_a_return(const uintptr_t *from, const uintptr_t
     return false;
 }
 
+// Functions of the VM have frame pointers all along.
 SONDE_FOREIGN static bool by_frame_pointer(const sonde_place *here, sonde_place *out)
 {
-    const uintptr_t *frame = (const uintptr_t *)here->fp;
-    call_t call;
-    if (here->fp - (uintptr_t)here->sp >= LARGEST_FRAME || here->fp & 7 ||
-        !returns(frame + 1, frame[0], &call) || passes_a_return(here->sp, frame))
-        return false;
-    *out = (sonde_place){call.begins, frame[0], frame + 2};
-    return true;
+    const uintptr_t *sp = here->sp;
+    uintptr_t fp = here->fp;
+    for (int i = 0; i < MOST_FRAMES; i++) {
+        const uintptr_t *frame = (const uintptr_t *)fp;
+        if (fp - (uintptr_t)sp >= LARGEST_FRAME || fp & 7 || passes_a_return(sp, frame))
+            return false;
+        if (!sonde_is_vm_code(frame[1]))
+            return called_from(frame + 1, frame[0], out);
+        sp = frame + 2;
+        fp = frame[0];
+    }
+    return false;
 }
 
-// A routine, or a function that compiled code calls without ado, has at most a frame pointer.
-SONDE_FOREIGN static unsigned called(const sonde_place *here, bool is_generated, sonde_place *out)
+SONDE_FOREIGN static bool caller_of(const sonde_place *here, bool is_generated, sonde_place *out)
 {
-    unsigned count = 0;
-    call_t call;
-    if (is_generated && in_routine(here, out))
-        count++;
-    else if (returns(here->sp, here->fp, &call))
-        out[count++] = (sonde_place){call.begins, here->fp, here->sp + 1};
-    if (by_frame_pointer(here, &out[count]))
-        count++;
-    return count ? count : SONDE_UNKNOWN_PLACE;
+    if (is_generated && by_target(here, out))
+        return true;
+    // What has no frame, or none yet.
+    if (called_from(here->sp, here->fp, out) ||
+        (here->sp[0] == here->fp && called_from(here->sp + 1, here->fp, out)))
+        return true;
+    return by_frame_pointer(here, out);
 }
 
-SONDE_HOT unsigned sonde_places(const ucontext_t *context, bool in_java, sonde_place *out)
+// ---- all of it
+
+// A routine may be called by another one.
+#define MOST_ROUTINES 3
+
+// From a place that calls.
+SONDE_HOT static void resolve(sonde_place here, sonde_places *out)
+{
+    sonde_blob blob;
+    for (int i = 0; i < MOST_ROUTINES; i++) {
+        if (sonde_is_interpreter(here.pc)) {
+            *out = (sonde_places){.count = 1, .places = {here}};
+            return;
+        }
+        if (!sonde_blob_at(here.pc, &blob))
+            break;
+        if (blob.is_method && blob.words > 1) {
+            in_method(&here, &blob, out);
+            if (out->walkable)
+                *out = (sonde_places){.count = 1, .places = {here}};
+            return;
+        }
+        if (!caller_of(&here, true, &here))
+            break;
+    }
+    out->count = 0;
+}
+
+SONDE_HOT void sonde_find_places(const ucontext_t *context, bool in_java, sonde_places *out)
 {
     const greg_t *registers = context->uc_mcontext.gregs;
-    sonde_place here = {(uintptr_t)registers[REG_RIP], (uintptr_t)registers[REG_RBP],
-                        (const uintptr_t *)registers[REG_RSP]};
+    sonde_place caller, here = {(uintptr_t)registers[REG_RIP], (uintptr_t)registers[REG_RBP],
+                                (const uintptr_t *)registers[REG_RSP]};
     sonde_blob blob;
+    out->walkable = false;
+    out->count = 0;
     if (sonde_is_interpreter(here.pc))
-        return SONDE_UNKNOWN_PLACE;
-    if (!sonde_blob_at(here.pc, &blob))
+        return;
+    if (!sonde_blob_at(here.pc, &blob)) {
         // A function without a frame has left the frame pointer alone, by which the walker goes.
-        return in_java ? called(&here, false, out) : SONDE_UNKNOWN_PLACE;
-    if (at_edge(&here, out))
-        return 1;
-    return blob.is_method && blob.words > 1 ? in_method(&here, &blob, out)
-                                            : called(&here, true, out);
+        if (in_java && caller_of(&here, false, &caller))
+            resolve(caller, out);
+    } else if (at_edge(&here, &caller)) {
+        resolve(caller, out);
+    } else if (blob.is_method && blob.words > 1) {
+        in_method(&here, &blob, out);
+        out->count += out->walkable; // where it is not: its frame is made, but not believed to be
+    } else if (caller_of(&here, true, &caller)) {
+        resolve(caller, out);
+    }
+}
+
+void sonde_find_places_below(const sonde_place *left, sonde_places *out)
+{
+    sonde_blob blob;
+    sonde_place caller;
+    out->walkable = false;
+    out->count = 0;
+    if (sonde_blob_at(left->pc, &blob) && !blob.is_method && blob.words > 1 &&
+        called_from(left->sp + blob.words - 1, left->sp[blob.words - 2], &caller))
+        resolve(caller, out);
 }

@@ -12,13 +12,18 @@ typedef struct {
     const uintptr_t *sp;
 } sonde_place;
 
-// Where the walker does well: nothing else is to be tried.
-#define SONDE_WALKABLE 0u
-// What may be tried, the likeliest first; at most so many. All but the surest of them are to be
-// held against what is known of the thread.
-#define SONDE_MOST_PLACES 8u
-// Nothing is known of such code: the walker may know more.
-#define SONDE_UNKNOWN_PLACE 99u
-unsigned sonde_places(const ucontext_t *context, bool in_java, sonde_place *out);
+typedef struct {
+    bool walkable; // the walker does well from where the thread is
+    // What else may be tried, the likeliest first. What is walked from there is to be held against
+    // what is known of the thread.
+    unsigned count;
+    sonde_place places[8];
+} sonde_places;
+
+// Of a thread that a signal has interrupted; `in_java`: it has not told the VM that it left Java.
+void sonde_find_places(const ucontext_t *context, bool in_java, sonde_places *out);
+
+// Of one that has, from a routine: the caller of that, by what it put down of itself.
+void sonde_find_places_below(const sonde_place *left, sonde_places *out);
 
 #endif

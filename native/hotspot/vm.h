@@ -42,9 +42,16 @@ void sonde_vm_close(void);
 // of it, or of a thread of the VM's own. May be called in a signal handler.
 JNIEnv *sonde_vm_thread(const void **java_thread);
 
-// Does a Java thread run code that was generated, or what that calls without ado? May be called in
-// a signal handler.
-bool sonde_vm_is_in_java(const void *java_thread);
+// From where a Java thread has left Java (javaFrameAnchor.hpp); no stack pointer: it has not.
+typedef struct {
+    const uintptr_t *volatile sp;
+    volatile uintptr_t pc, fp;
+} sonde_vm_anchor;
+
+// NULL: this VM keeps it otherwise. May be called in a signal handler, as the next one.
+sonde_vm_anchor *sonde_vm_anchor_of(const void *java_thread);
+// Is the thread in the VM, where nobody else looks at its stack?
+bool sonde_vm_is_inside(const void *java_thread);
 
 // Called in a Java thread with its record, and where its stack ends: its last Java frame becomes
 // one that can be walked from, if it is not. May be called in a signal handler.

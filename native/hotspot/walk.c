@@ -10,6 +10,7 @@
 #include "roles.h"
 #include "vm.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 // Room for what is not Java above and below the Java frames.
@@ -41,6 +42,7 @@ uint64_t sonde_java_word(sonde_thread *thread, const sonde_java_frame *frame)
 
 enum {
     UNKNOWN_NOT_JAVA = -3,
+    NOT_WALKABLE_NOT_JAVA = -4,
     UNKNOWN_JAVA = -5,
     NOT_WALKABLE_JAVA = -6,
     THREAD_EXIT = -8,
@@ -65,25 +67,39 @@ static uint64_t own_work(sonde_thread *thread, jint reason, bool is_java)
 
 typedef struct {
     const ucontext_t *context;
+    const sonde_vm_anchor *left; // set: where Java was left; else the context tells
     bool in_java;
-    unsigned count;
-    sonde_place places[SONDE_MOST_PLACES];
+    sonde_places found;
 } places_job;
 
-static void places_body(void *arg)
+SONDE_HOT static void places_body(void *arg)
 {
     places_job *job = arg;
-    job->count = sonde_places(job->context, job->in_java, job->places);
+    if (job->left)
+        sonde_find_places_below(&(sonde_place){job->left->pc, job->left->fp, job->left->sp},
+                                &job->found);
+    else
+        sonde_find_places(job->context, job->in_java, &job->found);
 }
 
-static void walk_from(const sonde_place *place, sonde_java_trace *trace, const ucontext_t *context)
+// Words on a stack may look like addresses of code that are none.
+SONDE_HOT static void find_places(places_job *job)
 {
-    ucontext_t as_if = *context;
-    greg_t *registers = as_if.uc_mcontext.gregs;
-    registers[REG_RBP] = (greg_t)place->fp;
-    registers[REG_RIP] = (greg_t)place->pc;
-    registers[REG_RSP] = (greg_t)place->sp;
-    sonde_vm.call_trace(trace, MOST_FRAMES, &as_if);
+    if (sonde_guard_run_unasked(places_body, job))
+        return;
+    job->found.walkable = false;
+    job->found.count = 0;
+}
+
+typedef struct {
+    sonde_java_trace *trace;
+    const ucontext_t *context;
+} walk_job;
+
+static void walk_body(void *arg)
+{
+    walk_job *job = arg;
+    sonde_vm.call_trace(job->trace, MOST_FRAMES, (void *)(uintptr_t)job->context);
 }
 
 static uint64_t root_of(const sonde_java_trace *trace)
@@ -93,44 +109,93 @@ static uint64_t root_of(const sonde_java_trace *trace)
                : 0;
 }
 
+// What was taken for a return address wrongly may lead anywhere: it is believed only if the stack
+// begins as the thread's others do.
+static bool is_believed(const sonde_thread *thread, const sonde_java_trace *trace)
+{
+    uint64_t root = root_of(trace);
+    return root && (root == thread->root || !thread->root);
+}
+
 // While a method of compiled code makes its frame or leaves it, some instructions long, the walker
 // cannot tell where the caller's begins; nor where such code has pushed something, nor in routines
 // that the VM generates, nor in functions of its own that compiled code calls without ado. The
 // stack of a routine is told as its caller has it, and so is that of a method at its edge: it has
 // not lost control yet, or will get it back.
-//
-// What was taken for a return address wrongly may lead anywhere: it is believed only if the stack
-// begins as the thread's others do.
-static bool walk_from_places(sonde_thread *thread, sonde_java_trace *trace, const places_job *job)
+static bool walk_from_places(const sonde_thread *thread, sonde_java_trace *trace,
+                             const places_job *job)
 {
-    for (unsigned i = 0; i < job->count; i++) {
-        walk_from(&job->places[i], trace, job->context);
-        uint64_t root = root_of(trace);
-        if (root && (root == thread->root || !thread->root))
+    for (unsigned i = 0; i < job->found.count; i++) {
+        const sonde_place *place = &job->found.places[i];
+        ucontext_t as_if = *job->context;
+        greg_t *registers = as_if.uc_mcontext.gregs;
+        registers[REG_RBP] = (greg_t)place->fp;
+        registers[REG_RIP] = (greg_t)place->pc;
+        registers[REG_RSP] = (greg_t)place->sp;
+        sonde_vm.call_trace(trace, MOST_FRAMES, &as_if);
+        if (is_believed(thread, trace))
             return true;
     }
-    trace->count = NOT_WALKABLE_JAVA;
     return false;
+}
+
+// A routine that calls the VM has put down where it is. The walker looks up the instruction after
+// the call of the routine in what the compilers tell of their code, where it may find nothing: they
+// tell of the call. For as long as it walks, the thread has left Java from there.
+static bool walk_below_routine(const sonde_thread *thread, const void *record,
+                               sonde_java_trace *trace, const ucontext_t *context)
+{
+    sonde_vm_anchor *anchor = sonde_vm_anchor_of(record);
+    if (!anchor || !anchor->sp || !sonde_vm_is_inside(record))
+        return false;
+    places_job job = {.context = context, .left = anchor};
+    find_places(&job);
+    sonde_vm_anchor before = {anchor->sp, anchor->pc, anchor->fp};
+    bool believed = false;
+    for (unsigned i = 0; i < job.found.count && !believed; i++) {
+        const sonde_place *place = &job.found.places[i];
+        anchor->sp = place->sp;
+        anchor->pc = place->pc;
+        anchor->fp = place->fp;
+        atomic_signal_fence(memory_order_seq_cst);
+        believed = sonde_guard_run_unasked(walk_body, &(walk_job){trace, context}) &&
+                   is_believed(thread, trace);
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    anchor->fp = before.fp;
+    anchor->pc = before.pc;
+    anchor->sp = before.sp;
+    return believed;
 }
 
 SONDE_HOT static void walk_java(sonde_thread *thread, const void *record, sonde_java_trace *trace,
                                 const ucontext_t *context)
 {
-    places_job job = {.context = context, .in_java = sonde_vm_is_in_java(record)};
-    if (!sonde_guard_run_unasked(places_body, &job))
-        job.count = SONDE_UNKNOWN_PLACE;
-    if (job.count - 1 < SONDE_MOST_PLACES) {
-        walk_from_places(thread, trace, &job);
+    const sonde_vm_anchor *anchor = sonde_vm_anchor_of(record);
+    places_job job = {.context = context, .in_java = anchor && !anchor->sp};
+    find_places(&job);
+    if (job.found.count && !job.found.walkable) {
+        if (!walk_from_places(thread, trace, &job))
+            trace->count = NOT_WALKABLE_JAVA;
         return;
     }
-    sonde_vm.call_trace(trace, MOST_FRAMES, (void *)context);
-    bool unknown = trace->count == UNKNOWN_NOT_JAVA || trace->count == UNKNOWN_JAVA ||
-                   trace->count == NOT_WALKABLE_JAVA;
-    if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context)))
-        sonde_vm.call_trace(trace, MOST_FRAMES, (void *)context);
-    uint64_t root = root_of(trace);
-    if (root)
-        thread->root = root;
+    sonde_vm.call_trace(trace, MOST_FRAMES, (void *)(uintptr_t)context);
+    jint reason = trace->count;
+    bool unknown =
+        reason == UNKNOWN_NOT_JAVA || reason == UNKNOWN_JAVA || reason == NOT_WALKABLE_JAVA;
+    if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context))) {
+        sonde_vm.call_trace(trace, MOST_FRAMES, (void *)(uintptr_t)context);
+        reason = trace->count;
+    }
+    if (reason == NOT_WALKABLE_NOT_JAVA) {
+        if (!walk_below_routine(thread, record, trace, context))
+            trace->count = reason;
+    } else if (reason == UNKNOWN_JAVA || reason == NOT_WALKABLE_JAVA) {
+        if (!walk_from_places(thread, trace, &job))
+            trace->count = reason;
+    } else if (root_of(trace)) {
+        thread->root = root_of(trace);
+    }
 }
 
 // A Java thread is none yet in its first steps: not before it is one it is known as such.

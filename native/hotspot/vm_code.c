@@ -1,10 +1,11 @@
 #define _GNU_SOURCE
-#include "blobs.h"
+#include "vm_code.h"
 
 #include "../core/guard.h"
 #include "structs.h"
 #include "vm.h"
 
+#include <link.h>
 #include <string.h>
 
 // The code cache has up to three parts. Each is memory that grows, in segments, with a map beside
@@ -65,9 +66,30 @@ static void find_interpreter(void *vm)
     interpreter_to = interpreter_from + (uintptr_t) * (const int32_t *)part(*queue, limit);
 }
 
-void sonde_blobs_prepare(void)
+static uintptr_t vm_from, vm_to;
+
+static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    if (!strstr(info->dlpi_name, "/libjvm.so"))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+            continue;
+        vm_from = info->dlpi_addr + p->p_vaddr;
+        vm_to = vm_from + p->p_memsz;
+    }
+    return 1;
+}
+
+bool sonde_is_vm_code(uintptr_t pc) { return pc - vm_from < vm_to - vm_from; }
+
+void sonde_vm_code_prepare(void)
 {
     void *vm = sonde_vm_library();
+    dl_iterate_phdr(find_text, NULL);
     find_heaps(vm);
     find_interpreter(vm);
 }

@@ -1,13 +1,16 @@
-// The code that the VM has generated: its interpreter, methods that it compiled, routines that
-// these call. May be asked in a signal handler, under the guard.
-#ifndef SONDE_BLOBS_H
-#define SONDE_BLOBS_H
+// The VM's code: its own, and what it has generated: its interpreter, methods that it compiled,
+// routines that these call. May be asked in a signal handler, under the guard.
+#ifndef SONDE_VM_CODE_H
+#define SONDE_VM_CODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// Once per session: where this VM keeps it.
-void sonde_blobs_prepare(void);
+// Once per session: where it lies.
+void sonde_vm_code_prepare(void);
+
+// Its own.
+bool sonde_is_vm_code(uintptr_t pc);
 
 bool sonde_is_generated(uintptr_t pc);
 // Of all that is generated, the interpreter.
