@@ -166,16 +166,43 @@ SONDE_HOT SONDE_FOREIGN static void in_method(const sonde_place *here, const son
 #define LARGEST_FRAME 65536
 #define MOST_FRAMES 64
 
-// The one return address whose call goes to this very code.
+// A call of this very code?
+SONDE_FOREIGN static bool calls_here(const sonde_place *here, const uintptr_t *at, call_t *call)
+{
+    return returns_from_call(*at, call) && here->pc - call->target < LARGEST_ROUTINE;
+}
+
+// What an earlier call left in the room leads, by the sizes of its callers' frames, to the word
+// that has been overwritten since: by the call that is under way.
+SONDE_FOREIGN static bool was_left(const sonde_place *here, const uintptr_t *at)
+{
+    sonde_blob blob;
+    call_t call;
+    while (returns_from_call(*at, &call) && sonde_blob_at(call.begins, &blob) && blob.is_method &&
+           blob.words > 1) {
+        at += blob.words;
+        if (at >= here->sp + MOST_ROOM)
+            return false;
+        if (calls_here(here, at, &call))
+            return true;
+    }
+    return !sonde_is_interpreter(*at);
+}
+
+// The return address whose call goes to this very code.
 SONDE_FOREIGN static bool by_target(const sonde_place *here, sonde_place *out)
 {
     unsigned found = 0;
-    for (int i = 0; i < MOST_ROOM && found < 2; i++) {
-        call_t call;
-        if (!returns_from_call(here->sp[i], &call) || here->pc - call.target >= LARGEST_ROUTINE)
+    call_t call;
+    for (const uintptr_t *at = here->sp; at < here->sp + MOST_ROOM; at++) {
+        if (!calls_here(here, at, &call))
             continue;
-        *out = (sonde_place){call.begins, here->fp, here->sp + i + 1};
-        found++;
+        if (!found++)
+            *out = (sonde_place){call.begins, here->fp, at + 1};
+        if (was_left(here, at))
+            continue;
+        *out = (sonde_place){call.begins, here->fp, at + 1};
+        return true;
     }
     return found == 1;
 }

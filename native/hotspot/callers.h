@@ -20,10 +20,10 @@ typedef struct {
     sonde_place places[8];
 } sonde_places;
 
-// Of a thread that a signal has interrupted; `in_java`: it has not told the VM that it left Java.
+// Of a thread that a signal has interrupted; `in_java`: it runs Java by its own account.
 void sonde_find_places(const ucontext_t *context, bool in_java, sonde_places *out);
 
-// Of one that has, from a routine: the caller of that, by what it put down of itself.
+// Of one that has left Java from a routine: the caller of that, by what it put down of itself.
 void sonde_find_places_below(const sonde_place *left, sonde_places *out);
 
 #endif

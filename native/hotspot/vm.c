@@ -154,13 +154,9 @@ sonde_vm_anchor *sonde_vm_anchor_of(const void *java_thread)
     return anchor_at < 0 ? NULL : (sonde_vm_anchor *)((char *)(uintptr_t)java_thread + anchor_at);
 }
 
-// While it is in the VM by its state, no other thread looks at its stack: all wait until it is in
-// another one. The number is the same in 17 to 25 (globalDefinitions.hpp).
-bool sonde_vm_is_inside(const void *java_thread)
+int sonde_vm_state(const void *java_thread)
 {
-    const int thread_in_vm = 6;
-    return state_at >= 0 &&
-           *(const volatile int32_t *)((const char *)java_thread + state_at) == thread_in_vm;
+    return state_at < 0 ? 0 : *(const volatile int32_t *)((const char *)java_thread + state_at);
 }
 
 // The interpreter leaves the pc out when it calls the VM, and so do stubs of C1's, because it lies

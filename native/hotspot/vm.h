@@ -50,8 +50,10 @@ typedef struct {
 
 // NULL: this VM keeps it otherwise. May be called in a signal handler, as the next one.
 sonde_vm_anchor *sonde_vm_anchor_of(const void *java_thread);
-// Is the thread in the VM, where nobody else looks at its stack?
-bool sonde_vm_is_inside(const void *java_thread);
+// What a Java thread does by its own account (globalDefinitions.hpp, 17 to 25); 0: not told. While
+// it is in the VM nobody else looks at its stack: all wait until it is in another state.
+enum { SONDE_IN_VM = 6, SONDE_IN_JAVA = 8 };
+int sonde_vm_state(const void *java_thread);
 
 // Called in a Java thread with its record, and where its stack ends: its last Java frame becomes
 // one that can be walked from, if it is not. May be called in a signal handler.

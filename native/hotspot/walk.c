@@ -146,7 +146,7 @@ static bool walk_below_routine(const sonde_thread *thread, const void *record,
                                sonde_java_trace *trace, const ucontext_t *context)
 {
     sonde_vm_anchor *anchor = sonde_vm_anchor_of(record);
-    if (!anchor || !anchor->sp || !sonde_vm_is_inside(record))
+    if (!anchor || !anchor->sp || sonde_vm_state(record) != SONDE_IN_VM)
         return false;
     places_job job = {.context = context, .left = anchor};
     find_places(&job);
@@ -171,8 +171,7 @@ static bool walk_below_routine(const sonde_thread *thread, const void *record,
 SONDE_HOT static void walk_java(sonde_thread *thread, const void *record, sonde_java_trace *trace,
                                 const ucontext_t *context)
 {
-    const sonde_vm_anchor *anchor = sonde_vm_anchor_of(record);
-    places_job job = {.context = context, .in_java = anchor && !anchor->sp};
+    places_job job = {.context = context, .in_java = sonde_vm_state(record) == SONDE_IN_JAVA};
     find_places(&job);
     if (job.found.count && !job.found.walkable) {
         if (!walk_from_places(thread, trace, &job))
