@@ -9,6 +9,7 @@
 #include "natives.h"
 #include "roles.h"
 #include "vm.h"
+#include "vm_code.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -220,7 +221,8 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     is_thread(thread, env);
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;
-    uint64_t native = sonde_native_at(thread, sonde_context_pc(context));
+    uintptr_t pc = sonde_context_pc(context);
+    uint64_t native = sonde_is_generated(pc) ? 0 : sonde_native_at(thread, pc);
     if (native)
         out[depth++] = native;
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
