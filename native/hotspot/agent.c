@@ -5,7 +5,6 @@
 #include "../core/join.h"
 #include "../core/session.h"
 #include "../core/steer.h"
-#include "vm_code.h"
 #include "events.h"
 #include "locks.h"
 #include "methods.h"
@@ -13,6 +12,7 @@
 #include "objects.h"
 #include "records.h"
 #include "vm.h"
+#include "vm_code.h"
 #include "walk.h"
 
 #include <errno.h>

@@ -153,8 +153,7 @@ SONDE_HOT SONDE_FOREIGN static void in_method(const sonde_place *here, const son
         for (int pushed = 1; pushed <= MOST_PUSHED && out->count < most; pushed++)
             if (returns(at + pushed, at[pushed - 1], &call) &&
                 sure == calls(&call, blob->from, here->pc))
-                out->places[out->count++] =
-                    (sonde_place){here->pc, here->fp, here->sp + pushed};
+                out->places[out->count++] = (sonde_place){here->pc, here->fp, here->sp + pushed};
 }
 
 // ---- in routines, and in functions that compiled code calls without ado
@@ -253,8 +252,9 @@ SONDE_FOREIGN static bool caller_of(const sonde_place *here, bool is_generated, 
 // From a place that calls.
 SONDE_HOT static void resolve(sonde_place here, sonde_places *out)
 {
+    sonde_place caller;
     sonde_blob blob;
-    for (int i = 0; i < MOST_ROUTINES; i++) {
+    for (int i = 0; i < MOST_ROUTINES; i++, here = caller) {
         if (sonde_is_interpreter(here.pc)) {
             *out = (sonde_places){.count = 1, .places = {here}};
             return;
@@ -267,7 +267,7 @@ SONDE_HOT static void resolve(sonde_place here, sonde_places *out)
                 *out = (sonde_places){.count = 1, .places = {here}};
             return;
         }
-        if (!caller_of(&here, true, &here))
+        if (!caller_of(&here, true, &caller))
             break;
     }
     out->count = 0;

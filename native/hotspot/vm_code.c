@@ -49,7 +49,7 @@ static void find_heaps(void *vm)
         heaps[i].low = part(all[i], memory + low);
         heaps[i].high = part(all[i], memory + high);
         heaps[i].map = part(all[i], map + low);
-        heaps[i].shift = (uint32_t) * (const int32_t *)part(all[i], shift);
+        heaps[i].shift = (uint32_t)*(const int32_t *)part(all[i], shift);
         heaps_known++;
     }
 }
@@ -63,7 +63,7 @@ static void find_interpreter(void *vm)
     if (!queue || !*queue || from < 0 || limit < 0)
         return;
     interpreter_from = *(const uintptr_t *)part(*queue, from);
-    interpreter_to = interpreter_from + (uintptr_t) * (const int32_t *)part(*queue, limit);
+    interpreter_to = interpreter_from + (uintptr_t)*(const int32_t *)part(*queue, limit);
 }
 
 static uintptr_t vm_from, vm_to;
