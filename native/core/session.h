@@ -86,6 +86,7 @@ typedef struct { // what the agent itself knows of a slot, while the session las
         uint32_t keep, count;
     } draft; // of the stack in a record that is not published yet
     sonde_walked walked;
+    uint64_t root;   // what the runtime knows the thread's stacks to begin with; 0: nothing yet
     uint64_t deaths; // of sonde_session, when `known` was last right
     sonde_known known[1u << SONDE_KNOWN_BITS];
     uintptr_t walked_frames[SONDE_MAX_DEPTH]; // backwards, see stack.h

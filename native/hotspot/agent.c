@@ -12,6 +12,7 @@
 #include "objects.h"
 #include "records.h"
 #include "vm.h"
+#include "vm_code.h"
 #include "walk.h"
 
 #include <errno.h>
@@ -58,6 +59,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         sonde_vm_close();
         return error;
     }
+    sonde_vm_code_prepare();
     sonde_records_prepare();
     sonde_events_tell_names(env);
     // Without them the rest is recorded all the same.

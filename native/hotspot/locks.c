@@ -343,7 +343,6 @@ int sonde_locks_start(JNIEnv *env)
             JNI_OK)
         return ENOTSUP;
     jvmtiEnv *jvmti = sonde_locks_jvmti;
-    sonde_stacks_prepare();
     sonde_virtual_find(env);
     sonde_virtual_monitors_forget();
     // Before anybody is told to wait: who lets go after that must be seen.

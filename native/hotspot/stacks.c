@@ -6,36 +6,14 @@
 #include "../core/trap.h"
 #include "methods.h"
 #include "vm.h"
+#include "vm_code.h"
 #include "walk.h"
 
-#include <link.h>
 #include <string.h>
 
 #define MOST_FRAMES (SONDE_MAX_DEPTH - 2)
 _Static_assert(sizeof((sonde_thread *)0)->scratch >= MOST_FRAMES * sizeof(jvmtiFrameInfo),
                "frames are put there: a Java thread's stack may be nearly used up");
-
-// ---- where the VM's own code lies
-
-static uintptr_t vm_from, vm_to;
-
-static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    (void)arg;
-    if (!strstr(info->dlpi_name, "/libjvm.so"))
-        return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
-            continue;
-        vm_from = info->dlpi_addr + p->p_vaddr;
-        vm_to = vm_from + p->p_memsz;
-    }
-    return 1;
-}
-
-void sonde_stacks_prepare(void) { dl_iterate_phdr(find_text, NULL); }
 
 // ---- by JVMTI
 
@@ -133,7 +111,7 @@ static void below_body(void *arg)
     const void *record;
     for (int i = 0; i < MOST_VM_FRAMES; i++) {
         uintptr_t caller = frame[1], next = frame[0];
-        if (caller - vm_from >= vm_to - vm_from) {
+        if (!sonde_is_vm_code(caller)) {
             if (walk(job, caller, frame + 2, next))
                 return;
             // From a stub with a frame of its own?
@@ -154,7 +132,7 @@ static void below_body(void *arg)
 uint32_t sonde_stack_below(sonde_thread *to, const void *frame, sonde_event *event)
 {
     below_job job = {to, frame, 0};
-    if (!vm_to || !sonde_guard_run_unasked(below_body, &job))
+    if (!sonde_guard_run_unasked(below_body, &job))
         job.depth = 0;
     if (!job.depth)
         event->flags |= SONDE_UNDECODABLE;

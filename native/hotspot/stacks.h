@@ -6,9 +6,6 @@
 
 #include <jvmti.h>
 
-// Where the VM's own code lies; told once, before any of the others is called.
-void sonde_stacks_prepare(void);
-
 // The stack of a Java thread by JVMTI, NULL: the calling one, which is in a callback or a native
 // method. The depth; in `event` the flags.
 uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde_event *event);

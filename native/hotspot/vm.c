@@ -30,8 +30,8 @@ static const void *functions;
 static const void *class_of_java;
 static jfieldID record_field;
 
-// Where a thread notes from where it left Java code; -1: not told.
-static int64_t last_sp_at, last_pc_at;
+// Where a thread notes from where it left Java code, and what it does; -1: not told.
+static int64_t anchor_at, state_at;
 
 #define MOST_OF_A_RECORD 8192
 
@@ -104,12 +104,16 @@ static uint32_t version(jvmtiEnv *jvmti)
 static void find_anchor(void)
 {
     void *from = sonde_vm_library();
-    int64_t anchor = sonde_field_offset(from, "JavaThread", "_anchor");
-    int64_t sp = sonde_field_offset(from, "JavaFrameAnchor", "_last_Java_sp");
-    int64_t pc = sonde_field_offset(from, "JavaFrameAnchor", "_last_Java_pc");
-    bool whole = anchor >= 0 && sp >= 0 && pc >= 0;
-    last_sp_at = whole ? anchor + sp : -1;
-    last_pc_at = whole ? anchor + pc : -1;
+    anchor_at = sonde_field_offset(from, "JavaThread", "_anchor");
+    state_at = sonde_field_offset(from, "JavaThread", "_thread_state");
+    // In this order in 17 to 25.
+    if (sonde_field_offset(from, "JavaFrameAnchor", "_last_Java_sp") !=
+            offsetof(sonde_vm_anchor, sp) ||
+        sonde_field_offset(from, "JavaFrameAnchor", "_last_Java_pc") !=
+            offsetof(sonde_vm_anchor, pc) ||
+        sonde_field_offset(from, "JavaFrameAnchor", "_last_Java_fp") !=
+            offsetof(sonde_vm_anchor, fp))
+        anchor_at = -1;
 }
 
 int sonde_vm_open(JavaVM *vm, JNIEnv *env)
@@ -145,18 +149,26 @@ JNIEnv *sonde_vm_thread(const void **java_thread)
     return *(const void *const *)env == functions ? env : NULL;
 }
 
+sonde_vm_anchor *sonde_vm_anchor_of(const void *java_thread)
+{
+    return anchor_at < 0 ? NULL : (sonde_vm_anchor *)((char *)(uintptr_t)java_thread + anchor_at);
+}
+
+int sonde_vm_state(const void *java_thread)
+{
+    return state_at < 0 ? 0 : *(const volatile int32_t *)((const char *)java_thread + state_at);
+}
+
 // The interpreter leaves the pc out when it calls the VM, and so do stubs of C1's, because it lies
 // on the stack just below (make_walkable in frame_x86.cpp puts it in as we do, and it is cleared
 // with the rest: 17 to 25). Not before the call was made: then other things are there.
 bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer)
 {
-    if (last_sp_at < 0)
+    sonde_vm_anchor *anchor = sonde_vm_anchor_of(java_thread);
+    if (!anchor || !anchor->sp || ((uintptr_t)anchor->sp & 7) ||
+        stack_pointer >= (uintptr_t)anchor->sp || anchor->pc)
         return false;
-    const uintptr_t *sp = *(const uintptr_t *const *)((const char *)java_thread + last_sp_at);
-    uintptr_t *pc = (uintptr_t *)((char *)(uintptr_t)java_thread + last_pc_at);
-    if (!sp || ((uintptr_t)sp & 7) || stack_pointer >= (uintptr_t)sp || *pc)
-        return false;
-    *pc = sp[-1];
+    anchor->pc = anchor->sp[-1];
     return true;
 }
 

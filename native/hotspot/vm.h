@@ -42,6 +42,19 @@ void sonde_vm_close(void);
 // of it, or of a thread of the VM's own. May be called in a signal handler.
 JNIEnv *sonde_vm_thread(const void **java_thread);
 
+// From where a Java thread has left Java (javaFrameAnchor.hpp); no stack pointer: it has not.
+typedef struct {
+    const uintptr_t *volatile sp;
+    volatile uintptr_t pc, fp;
+} sonde_vm_anchor;
+
+// NULL: this VM keeps it otherwise. May be called in a signal handler, as the next one.
+sonde_vm_anchor *sonde_vm_anchor_of(const void *java_thread);
+// What a Java thread does by its own account (globalDefinitions.hpp, 17 to 25); 0: not told. While
+// it is in the VM nobody else looks at its stack: all wait until it is in another state.
+enum { SONDE_IN_VM = 6, SONDE_IN_JAVA = 8 };
+int sonde_vm_state(const void *java_thread);
+
 // Called in a Java thread with its record, and where its stack ends: its last Java frame becomes
 // one that can be walked from, if it is not. May be called in a signal handler.
 bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer);

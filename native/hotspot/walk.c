@@ -1,13 +1,17 @@
 #define _GNU_SOURCE
 #include "walk.h"
 
+#include "../core/guard.h"
 #include "../core/hot.h"
 #include "../core/names.h"
+#include "callers.h"
 #include "methods.h"
 #include "natives.h"
 #include "roles.h"
 #include "vm.h"
+#include "vm_code.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 // Room for what is not Java above and below the Java frames.
@@ -39,6 +43,7 @@ uint64_t sonde_java_word(sonde_thread *thread, const sonde_java_frame *frame)
 
 enum {
     UNKNOWN_NOT_JAVA = -3,
+    NOT_WALKABLE_NOT_JAVA = -4,
     UNKNOWN_JAVA = -5,
     NOT_WALKABLE_JAVA = -6,
     THREAD_EXIT = -8,
@@ -61,41 +66,136 @@ static uint64_t own_work(sonde_thread *thread, jint reason, bool is_java)
     return sonde_role_of_vm(thread);
 }
 
-// While a method of compiled code makes its frame or leaves it, some instructions long, the walker
-// cannot tell where the caller's begins; nor while it runs a small function of the VM's that needs
-// no frame for itself. There the return address is what lies on top of the stack,
-// or next below the caller's frame pointer. The stack is then told as the caller has it, which has
-// not yet lost control, or just got it back.
-//
-// What was guessed wrong may end anywhere: it is believed only if it ends where the thread's last
-// stack did.
-static bool ends_like_the_last(sonde_thread *thread, const sonde_java_trace *trace)
+typedef struct {
+    const ucontext_t *context;
+    const sonde_vm_anchor *left; // set: where Java was left; else the context tells
+    bool in_java;
+    sonde_places found;
+} places_job;
+
+SONDE_HOT static void places_body(void *arg)
 {
-    if (trace->count <= 0 || !thread->depth)
-        return false;
-    uint64_t last = thread->told[0] >> SONDE_INSTR_BITS;
-    jmethodID root = trace->frames[trace->count - 1].method;
-    return root && sonde_method_known(root) == last;
+    places_job *job = arg;
+    if (job->left)
+        sonde_find_places_below(&(sonde_place){job->left->pc, job->left->fp, job->left->sp},
+                                &job->found);
+    else
+        sonde_find_places(job->context, job->in_java, &job->found);
 }
 
-static void walk_from_caller(sonde_thread *thread, sonde_java_trace *trace,
-                             const ucontext_t *context)
+// Words on a stack may look like addresses of code that are none.
+SONDE_HOT static void find_places(places_job *job)
 {
-    jint reason = trace->count;
-    bool found = false;
-    for (int saved = 0; saved <= 1 && !found; saved++) {
-        ucontext_t caller = *context;
-        greg_t *registers = caller.uc_mcontext.gregs;
-        const uintptr_t *stack = (const uintptr_t *)sonde_context_sp(context);
-        if (saved)
-            registers[REG_RBP] = (greg_t)stack[0];
-        registers[REG_RIP] = (greg_t)stack[saved];
-        registers[REG_RSP] = (greg_t)(stack + saved + 1);
-        sonde_vm.call_trace(trace, MOST_FRAMES, &caller);
-        found = ends_like_the_last(thread, trace);
+    if (sonde_guard_run_unasked(places_body, job))
+        return;
+    job->found.walkable = false;
+    job->found.count = 0;
+}
+
+typedef struct {
+    sonde_java_trace *trace;
+    const ucontext_t *context;
+} walk_job;
+
+static void walk_body(void *arg)
+{
+    walk_job *job = arg;
+    sonde_vm.call_trace(job->trace, MOST_FRAMES, (void *)(uintptr_t)job->context);
+}
+
+static uint64_t root_of(const sonde_java_trace *trace)
+{
+    return trace->count > 0 && trace->count < MOST_FRAMES
+               ? (uint64_t)(uintptr_t)trace->frames[trace->count - 1].method
+               : 0;
+}
+
+// What was taken for a return address wrongly may lead anywhere: it is believed only if the stack
+// begins as the thread's others do.
+static bool is_believed(const sonde_thread *thread, const sonde_java_trace *trace)
+{
+    uint64_t root = root_of(trace);
+    return root && (root == thread->root || !thread->root);
+}
+
+// While a method of compiled code makes its frame or leaves it, some instructions long, the walker
+// cannot tell where the caller's begins; nor where such code has pushed something, nor in routines
+// that the VM generates, nor in functions of its own that compiled code calls without ado. The
+// stack of a routine is told as its caller has it, and so is that of a method at its edge: it has
+// not lost control yet, or will get it back.
+static bool walk_from_places(const sonde_thread *thread, sonde_java_trace *trace,
+                             const places_job *job)
+{
+    for (unsigned i = 0; i < job->found.count; i++) {
+        const sonde_place *place = &job->found.places[i];
+        ucontext_t as_if = *job->context;
+        greg_t *registers = as_if.uc_mcontext.gregs;
+        registers[REG_RBP] = (greg_t)place->fp;
+        registers[REG_RIP] = (greg_t)place->pc;
+        registers[REG_RSP] = (greg_t)place->sp;
+        sonde_vm.call_trace(trace, MOST_FRAMES, &as_if);
+        if (is_believed(thread, trace))
+            return true;
     }
-    if (!found)
-        trace->count = reason;
+    return false;
+}
+
+// A routine that calls the VM has put down where it is. The walker looks up the instruction after
+// the call of the routine in what the compilers tell of their code, where it may find nothing: they
+// tell of the call. For as long as it walks, the thread has left Java from there.
+static bool walk_below_routine(const sonde_thread *thread, const void *record,
+                               sonde_java_trace *trace, const ucontext_t *context)
+{
+    sonde_vm_anchor *anchor = sonde_vm_anchor_of(record);
+    if (!anchor || !anchor->sp || sonde_vm_state(record) != SONDE_IN_VM)
+        return false;
+    places_job job = {.context = context, .left = anchor};
+    find_places(&job);
+    sonde_vm_anchor before = {anchor->sp, anchor->pc, anchor->fp};
+    bool believed = false;
+    for (unsigned i = 0; i < job.found.count && !believed; i++) {
+        const sonde_place *place = &job.found.places[i];
+        anchor->sp = place->sp;
+        anchor->pc = place->pc;
+        anchor->fp = place->fp;
+        atomic_signal_fence(memory_order_seq_cst);
+        believed = sonde_guard_run_unasked(walk_body, &(walk_job){trace, context}) &&
+                   is_believed(thread, trace);
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    anchor->fp = before.fp;
+    anchor->pc = before.pc;
+    anchor->sp = before.sp;
+    return believed;
+}
+
+SONDE_HOT static void walk_java(sonde_thread *thread, const void *record, sonde_java_trace *trace,
+                                const ucontext_t *context)
+{
+    places_job job = {.context = context, .in_java = sonde_vm_state(record) == SONDE_IN_JAVA};
+    find_places(&job);
+    if (job.found.count && !job.found.walkable) {
+        if (!walk_from_places(thread, trace, &job))
+            trace->count = NOT_WALKABLE_JAVA;
+        return;
+    }
+    sonde_vm.call_trace(trace, MOST_FRAMES, (void *)(uintptr_t)context);
+    jint reason = trace->count;
+    bool unknown =
+        reason == UNKNOWN_NOT_JAVA || reason == UNKNOWN_JAVA || reason == NOT_WALKABLE_JAVA;
+    if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context))) {
+        sonde_vm.call_trace(trace, MOST_FRAMES, (void *)(uintptr_t)context);
+        reason = trace->count;
+    }
+    if (reason == NOT_WALKABLE_NOT_JAVA) {
+        if (!walk_below_routine(thread, record, trace, context))
+            trace->count = reason;
+    } else if (reason == UNKNOWN_JAVA || reason == NOT_WALKABLE_JAVA) {
+        if (!walk_from_places(thread, trace, &job))
+            trace->count = reason;
+    } else if (root_of(trace)) {
+        thread->root = root_of(trace);
+    }
 }
 
 // A Java thread is none yet in its first steps: not before it is one it is known as such.
@@ -121,18 +221,13 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     is_thread(thread, env);
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;
-    uint64_t native = sonde_native_at(thread, sonde_context_pc(context));
+    uintptr_t pc = sonde_context_pc(context);
+    uint64_t native = sonde_is_generated(pc) ? 0 : sonde_native_at(thread, pc);
     if (native)
         out[depth++] = native;
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
     if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
-        sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
-    bool unknown = trace.count == UNKNOWN_NOT_JAVA || trace.count == UNKNOWN_JAVA ||
-                   trace.count == NOT_WALKABLE_JAVA;
-    if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context)))
-        sonde_vm.call_trace(&trace, MOST_FRAMES, (void *)context);
-    if (trace.count == UNKNOWN_JAVA || trace.count == NOT_WALKABLE_JAVA)
-        walk_from_caller(thread, &trace, context);
+        walk_java(thread, record, &trace, context);
     if (trace.count <= 0) {
         uint64_t role = own_work(thread, trace.count, env);
         if (!role)

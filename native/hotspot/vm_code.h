@@ -1,0 +1,28 @@
+// The VM's code: its own, and what it has generated: its interpreter, methods that it compiled,
+// routines that these call. May be asked in a signal handler, under the guard.
+#ifndef SONDE_VM_CODE_H
+#define SONDE_VM_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Once per session: where it lies.
+void sonde_vm_code_prepare(void);
+
+// Its own.
+bool sonde_is_vm_code(uintptr_t pc);
+
+bool sonde_is_generated(uintptr_t pc);
+// Of all that is generated, the interpreter.
+bool sonde_is_interpreter(uintptr_t pc);
+
+typedef struct {
+    uintptr_t from; // of all of it, what is known about it included
+    int32_t words;  // of a frame, the return address included; 0: not told
+    bool is_method;
+} sonde_blob;
+
+// What a place in generated code is a part of.
+bool sonde_blob_at(uintptr_t pc, sonde_blob *out);
+
+#endif
