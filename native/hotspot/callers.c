@@ -165,15 +165,19 @@ SONDE_HOT SONDE_FOREIGN static void in_method(const sonde_place *here, const son
 #define LARGEST_FRAME 65536
 #define MOST_FRAMES 64
 
-// A call of this very code?
-SONDE_FOREIGN static bool calls_here(const sonde_place *here, const uintptr_t *at, call_t *call)
+// A call of this very code? Not of a method that lies before it: where the code cache has one part
+// only, they are neighbours.
+SONDE_FOREIGN static bool calls_here(const sonde_place *here, const sonde_blob *of,
+                                     const uintptr_t *at, call_t *call)
 {
-    return returns_from_call(*at, call) && here->pc - call->target < LARGEST_ROUTINE;
+    return returns_from_call(*at, call) && calls(call, of->from, here->pc) &&
+           here->pc - call->target < LARGEST_ROUTINE;
 }
 
 // What an earlier call left in the room leads, by the sizes of its callers' frames, to the word
 // that has been overwritten since: by the call that is under way.
-SONDE_FOREIGN static bool was_left(const sonde_place *here, const uintptr_t *at)
+SONDE_FOREIGN static bool was_left(const sonde_place *here, const sonde_blob *of,
+                                   const uintptr_t *at)
 {
     sonde_blob blob;
     call_t call;
@@ -182,23 +186,23 @@ SONDE_FOREIGN static bool was_left(const sonde_place *here, const uintptr_t *at)
         at += blob.words;
         if (at >= here->sp + MOST_ROOM)
             return false;
-        if (calls_here(here, at, &call))
+        if (calls_here(here, of, at, &call))
             return true;
     }
     return !sonde_is_interpreter(*at);
 }
 
 // The return address whose call goes to this very code.
-SONDE_FOREIGN static bool by_target(const sonde_place *here, sonde_place *out)
+SONDE_FOREIGN static bool by_target(const sonde_place *here, const sonde_blob *of, sonde_place *out)
 {
     unsigned found = 0;
     call_t call;
     for (const uintptr_t *at = here->sp; at < here->sp + MOST_ROOM; at++) {
-        if (!calls_here(here, at, &call))
+        if (!calls_here(here, of, at, &call))
             continue;
         if (!found++)
             *out = (sonde_place){call.begins, here->fp, at + 1};
-        if (was_left(here, at))
+        if (was_left(here, of, at))
             continue;
         *out = (sonde_place){call.begins, here->fp, at + 1};
         return true;
@@ -233,9 +237,10 @@ SONDE_FOREIGN static bool by_frame_pointer(const sonde_place *here, sonde_place 
     return false;
 }
 
-SONDE_FOREIGN static bool caller_of(const sonde_place *here, bool is_generated, sonde_place *out)
+// `of`: what the place is a part of, NULL if it is not generated.
+SONDE_FOREIGN static bool caller_of(const sonde_place *here, const sonde_blob *of, sonde_place *out)
 {
-    if (is_generated && by_target(here, out))
+    if (of && by_target(here, of, out))
         return true;
     // What has no frame, or none yet.
     if (called_from(here->sp, here->fp, out) ||
@@ -267,7 +272,7 @@ SONDE_HOT static void resolve(sonde_place here, sonde_places *out)
                 *out = (sonde_places){.count = 1, .places = {here}};
             return;
         }
-        if (!caller_of(&here, true, &caller))
+        if (!caller_of(&here, &blob, &caller))
             break;
     }
     out->count = 0;
@@ -285,14 +290,14 @@ SONDE_HOT void sonde_find_places(const ucontext_t *context, bool in_java, sonde_
         return;
     if (!sonde_blob_at(here.pc, &blob)) {
         // A function without a frame has left the frame pointer alone, by which the walker goes.
-        if (in_java && caller_of(&here, false, &caller))
+        if (in_java && caller_of(&here, NULL, &caller))
             resolve(caller, out);
     } else if (at_edge(&here, &caller)) {
         resolve(caller, out);
     } else if (blob.is_method && blob.words > 1) {
         in_method(&here, &blob, out);
         out->count += out->walkable; // where it is not: its frame is made, but not believed to be
-    } else if (caller_of(&here, true, &caller)) {
+    } else if (caller_of(&here, &blob, &caller)) {
         resolve(caller, out);
     }
 }
