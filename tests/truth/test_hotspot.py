@@ -21,6 +21,8 @@ PROGRAMS = Path(__file__).resolve().parent / "hotspot"
 CPU_SECONDS = "1.5"
 # Of the samples of Java threads: 0.1 to 0.4 % were seen.
 UNWALKED = 0.01
+# While the machine starts, before its first thread runs Java: about twenty at this rate.
+STARTING = 40
 # Around the reading of a thread's own clock.
 SLACK_NS = 3 * 1_000_000_000 // RATE
 
@@ -203,7 +205,7 @@ def test_every_sample_is_accounted_for(truth: Get, program: str) -> None:
     assert quality["lost"] == 0
     # Walks that ended in the guard.
     assert quality["faults"] <= 0.0005 * quality["taken"]
-    assert quality["undecodable"] <= UNWALKED * quality["taken"], unwalked
+    assert quality["undecodable"] <= UNWALKED * quality["taken"] + STARTING, unwalked
     # The few others came too late for a stack, or were the last before the VM ended.
     assert quality["undecodable"] - sum(unwalked.values()) <= 0.002 * quality["taken"]
 
