@@ -15,6 +15,8 @@ typedef struct {
 } call_t;
 
 #define LONGEST_CALL 13
+// Of frames that are led to by a frame pointer, in bytes.
+#define LARGEST_FRAME 65536
 
 // `call` through a register or memory (FF /2), which may have a prefix for the upper registers and
 // be followed by a displacement: how long such a one that ends here is, 0 if none does.
@@ -66,7 +68,7 @@ SONDE_HOT SONDE_FOREIGN static bool returns(const uintptr_t *at, uintptr_t saved
 {
     *out = (call_t){*at, 0};
     if (sonde_is_interpreter(*at))
-        return saved - (uintptr_t)at < 65536 && !(saved & 7);
+        return saved - (uintptr_t)at < LARGEST_FRAME && !(saved & 7);
     return returns_from_call(*at, out);
 }
 
@@ -162,7 +164,6 @@ SONDE_HOT SONDE_FOREIGN static void in_method(const sonde_place *here, const son
 // left there, return addresses, too.
 #define MOST_ROOM 256
 #define LARGEST_ROUTINE 16384
-#define LARGEST_FRAME 65536
 #define MOST_FRAMES 64
 
 // A call of this very code? Not of a method that lies before it: where the code cache has one part

@@ -22,7 +22,7 @@ CPU_SECONDS = "1.5"
 # Of the samples of Java threads: 0.1 to 0.4 % were seen.
 UNWALKED = 0.01
 # While the machine starts, before its first thread runs Java: about twenty at this rate.
-STARTING = 40
+STARTING = 30
 
 
 def few(taken: int) -> float:
