@@ -23,6 +23,10 @@ static inline uintptr_t sonde_context_sp(const ucontext_t *context)
 {
     return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
 }
+static inline uintptr_t sonde_context_fp(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
+}
 // A thread whose registers are all the same has not run since.
 static inline uint64_t sonde_context_hash(const ucontext_t *context)
 {

@@ -20,8 +20,10 @@ static struct {
 static unsigned heaps_known;
 // A block begins with its length, and whether it is used.
 static uint64_t block_header;
-static int64_t name_at, frame_size_at;
+static int64_t name_at, frame_size_at, number_at, stubs_at;
 static uintptr_t interpreter_from, interpreter_to;
+static uintptr_t entry;
+static int64_t left_from_at; // in what the VM keeps of a call of Java: from where Java was left
 
 static const void *part(const void *of, int64_t offset) { return (const char *)of + offset; }
 
@@ -37,6 +39,8 @@ static void find_heaps(void *vm)
     int64_t high = sonde_field_offset(vm, "VirtualSpace", "_high");
     name_at = sonde_field_offset(vm, "CodeBlob", "_name");
     frame_size_at = sonde_field_offset(vm, "CodeBlob", "_frame_size");
+    number_at = sonde_field_offset(vm, "nmethod", "_compile_id");
+    stubs_at = sonde_field_offset(vm, "nmethod", "_stub_offset");
     block_header = sonde_type_size(vm, "HeapBlock");
     heaps_known = 0;
     // A VM that tells less is walked as far as it walks itself.
@@ -66,6 +70,16 @@ static void find_interpreter(void *vm)
     interpreter_to = interpreter_from + (uintptr_t)*(const int32_t *)part(*queue, limit);
 }
 
+static void find_entry(void *vm)
+{
+    const uintptr_t *returns_to =
+        sonde_static_field(vm, "StubRoutines", "_call_stub_return_address");
+    int64_t anchor = sonde_field_offset(vm, "JavaCallWrapper", "_anchor");
+    int64_t sp = sonde_field_offset(vm, "JavaFrameAnchor", "_last_Java_sp");
+    entry = returns_to && anchor >= 0 && sp >= 0 ? *returns_to : 0;
+    left_from_at = anchor + sp;
+}
+
 static uintptr_t vm_from, vm_to;
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
@@ -92,6 +106,7 @@ void sonde_vm_code_prepare(void)
     dl_iterate_phdr(find_text, NULL);
     find_heaps(vm);
     find_interpreter(vm);
+    find_entry(vm);
 }
 
 static int heap_of(uintptr_t pc)
@@ -128,5 +143,21 @@ SONDE_FOREIGN bool sonde_blob_at(uintptr_t pc, sonde_blob *out)
     const char *name = *(const char *const *)(out->from + (uintptr_t)name_at);
     out->is_method = name && strncmp(name, "nmethod", sizeof "nmethod") == 0;
     out->words = *(const int32_t *)(out->from + (uintptr_t)frame_size_at);
+    out->number = 0;
+    if (out->is_method && number_at >= 0 && stubs_at >= 0) {
+        out->number = *(const int32_t *)(out->from + (uintptr_t)number_at);
+        int32_t stubs = *(const int32_t *)(out->from + (uintptr_t)stubs_at);
+        out->code_to = out->from + (uintptr_t)stubs;
+    }
     return pc > out->from;
+}
+
+bool sonde_is_entry(uintptr_t pc) { return entry && pc == entry; }
+
+// Where it keeps the call (frame_x86.hpp, 17 to 25).
+#define CALL_KEPT (-6)
+SONDE_FOREIGN bool sonde_is_first_entry(uintptr_t fp)
+{
+    const char *call = ((const char *const *)fp)[CALL_KEPT];
+    return !*(const uintptr_t *)(call + left_from_at);
 }

@@ -20,9 +20,18 @@ typedef struct {
     uintptr_t from; // of all of it, what is known about it included
     int32_t words;  // of a frame, the return address included; 0: not told
     bool is_method;
+    // Of a method: which compilation it is, 0 if that is not told; and where its own code ends.
+    // Behind that are stubs of it, one of them the address to return to when it is deoptimized.
+    int32_t number;
+    uintptr_t code_to;
 } sonde_blob;
 
 // What a place in generated code is a part of.
 bool sonde_blob_at(uintptr_t pc, sonde_blob *out);
+
+// Where the VM calls Java, what is called returns to this one place. By the frame pointer there: is
+// it the first such call in its thread, with no Java below?
+bool sonde_is_entry(uintptr_t pc);
+bool sonde_is_first_entry(uintptr_t fp);
 
 #endif

@@ -4,9 +4,11 @@
 #include "../core/guard.h"
 #include "../core/hot.h"
 #include "../core/names.h"
+#include "../core/stack.h"
 #include "callers.h"
 #include "methods.h"
 #include "natives.h"
+#include "retrace.h"
 #include "roles.h"
 #include "vm.h"
 #include "vm_code.h"
@@ -94,13 +96,24 @@ SONDE_HOT static void find_places(places_job *job)
 
 typedef struct {
     sonde_java_trace *trace;
+    jint most;
     const ucontext_t *context;
 } walk_job;
 
 static void walk_body(void *arg)
 {
     walk_job *job = arg;
-    sonde_vm.call_trace(job->trace, MOST_FRAMES, (void *)(uintptr_t)job->context);
+    sonde_vm.call_trace(job->trace, job->most, (void *)(uintptr_t)job->context);
+}
+
+static ucontext_t as_if_at(const sonde_place *place, const ucontext_t *context)
+{
+    ucontext_t as_if = *context;
+    greg_t *registers = as_if.uc_mcontext.gregs;
+    registers[REG_RBP] = (greg_t)place->fp;
+    registers[REG_RIP] = (greg_t)place->pc;
+    registers[REG_RSP] = (greg_t)place->sp;
+    return as_if;
 }
 
 static uint64_t root_of(const sonde_java_trace *trace)
@@ -127,12 +140,7 @@ static bool walk_from_places(const sonde_thread *thread, sonde_java_trace *trace
                              const places_job *job)
 {
     for (unsigned i = 0; i < job->found.count; i++) {
-        const sonde_place *place = &job->found.places[i];
-        ucontext_t as_if = *job->context;
-        greg_t *registers = as_if.uc_mcontext.gregs;
-        registers[REG_RBP] = (greg_t)place->fp;
-        registers[REG_RIP] = (greg_t)place->pc;
-        registers[REG_RSP] = (greg_t)place->sp;
+        ucontext_t as_if = as_if_at(&job->found.places[i], job->context);
         sonde_vm.call_trace(trace, MOST_FRAMES, &as_if);
         if (is_believed(thread, trace))
             return true;
@@ -159,7 +167,7 @@ static bool walk_below_routine(const sonde_thread *thread, const void *record,
         anchor->pc = place->pc;
         anchor->fp = place->fp;
         atomic_signal_fence(memory_order_seq_cst);
-        believed = sonde_guard_run_unasked(walk_body, &(walk_job){trace, context}) &&
+        believed = sonde_guard_run_unasked(walk_body, &(walk_job){trace, MOST_FRAMES, context}) &&
                    is_believed(thread, trace);
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -169,13 +177,13 @@ static bool walk_below_routine(const sonde_thread *thread, const void *record,
     return believed;
 }
 
-SONDE_HOT static void walk_java(sonde_thread *thread, const void *record, sonde_java_trace *trace,
-                                const ucontext_t *context)
+// All of it, by HotSpot's walker.
+SONDE_HOT static void walk_whole(sonde_thread *thread, const void *record, sonde_java_trace *trace,
+                                 const places_job *job)
 {
-    places_job job = {.context = context, .in_java = sonde_vm_state(record) == SONDE_IN_JAVA};
-    find_places(&job);
-    if (job.found.count && !job.found.walkable) {
-        if (!walk_from_places(thread, trace, &job))
+    const ucontext_t *context = job->context;
+    if (job->found.count && !job->found.walkable) {
+        if (!walk_from_places(thread, trace, job))
             trace->count = NOT_WALKABLE_JAVA;
         return;
     }
@@ -191,11 +199,113 @@ SONDE_HOT static void walk_java(sonde_thread *thread, const void *record, sonde_
         if (!walk_below_routine(thread, record, trace, context))
             trace->count = reason;
     } else if (reason == UNKNOWN_JAVA || reason == NOT_WALKABLE_JAVA) {
-        if (!walk_from_places(thread, trace, &job))
+        if (!walk_from_places(thread, trace, job))
             trace->count = reason;
     } else if (root_of(trace)) {
         thread->root = root_of(trace);
     }
+}
+
+// The words of the innermost frames that the walker told, up to that depth.
+SONDE_HOT static bool put_words(sonde_thread *thread, const sonde_java_trace *trace, uint32_t above,
+                                uint32_t depth)
+{
+    sonde_known_refresh(thread);
+    for (uint32_t i = above; i < depth; i++)
+        if (!(sonde_stack(thread)[i] = sonde_java_word(thread, &trace->frames[i - above])))
+            return false; // no room to tell what it is
+    return true;
+}
+
+// With SONDE_WHAT_CHECKED: the whole walk is to tell the same, if it tells anything.
+static void check(const sonde_retraced *by, const sonde_java_trace *trace)
+{
+    if (trace->count <= 0)
+        return;
+    sonde_thread *thread = by->thread;
+    uint32_t own = by->depth - by->above;
+    bool right = trace->count == (jint)(own + by->same);
+    for (jint i = 0; right && i < trace->count; i++) {
+        uint32_t at = (uint32_t)i;
+        uint64_t word = at < own ? sonde_stack(thread)[by->above + at]
+                                 : thread->told[by->same - 1 - (at - own)];
+        right = sonde_java_word(thread, &trace->frames[i]) == word;
+    }
+    atomic_fetch_add(&sonde.header->walks_checked, 1);
+    if (!right)
+        atomic_fetch_add(&sonde.header->walks_wrong, 1);
+}
+
+// Of several places that may be the caller's the first that leads to where Java began is it.
+SONDE_HOT static sonde_retrace_result retrace(sonde_retraced *by, const void *record,
+                                              const places_job *job)
+{
+    // Where a thread has put down from where it leaves Java, its walker goes by that.
+    const sonde_vm_anchor *anchor = sonde_vm_anchor_of(record);
+    if (!job->in_java || !anchor || anchor->sp)
+        return SONDE_RETRACE_NOT;
+    for (unsigned i = 0; i < job->found.count; i++) {
+        by->start =
+            job->found.walkable
+                ? (sonde_place){sonde_context_pc(job->context), sonde_context_fp(job->context),
+                                (const uintptr_t *)sonde_context_sp(job->context)}
+                : job->found.places[i];
+        sonde_retrace_result known = sonde_retrace(by);
+        if (known != SONDE_RETRACE_NOT || job->found.walkable)
+            return known;
+    }
+    return SONDE_RETRACE_NOT;
+}
+
+static bool walk_from(const sonde_retraced *by, sonde_java_trace *trace, jint most,
+                      const ucontext_t *context)
+{
+    ucontext_t as_if = as_if_at(&by->start, context);
+    return sonde_guard_run_unasked(walk_body, &(walk_job){trace, most, &as_if}) &&
+           trace->count > 0 && (most < MOST_FRAMES || is_believed(by->thread, trace));
+}
+
+// Where the thread is in Java for sure, most of its stack is known already. The depth, or 0: the
+// walker has told it all, or why it cannot.
+SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sonde_java_trace *trace,
+                                    const ucontext_t *context)
+{
+    sonde_thread *thread = by->thread;
+    places_job job = {.context = context, .in_java = sonde_vm_state(record) == SONDE_IN_JAVA};
+    find_places(&job);
+    sonde_retrace_result known = retrace(by, record, &job);
+    if (known == SONDE_RETRACE_WORDS) {
+        jint own = (jint)(by->depth - by->above);
+        if (walk_from(by, trace, by->same ? own : MOST_FRAMES, context) && trace->count == own &&
+            put_words(thread, trace, by->above, by->depth))
+            known = SONDE_RETRACED;
+    }
+    if (known == SONDE_RETRACED) {
+        if (sonde_what() & SONDE_WHAT_CHECKED) {
+            walk_whole(thread, record, trace, &job);
+            check(by, trace);
+        }
+        sonde_retrace_keep(by);
+        return by->depth;
+    }
+    if (known == SONDE_RETRACE_LEARN && by->unknowns > 1) {
+        ucontext_t as_if = as_if_at(&by->unknown_at, context);
+        if (sonde_guard_run_unasked(walk_body, &(walk_job){trace, MOST_FRAMES, &as_if}))
+            sonde_retrace_learn(by, trace);
+    }
+    if (known != SONDE_RETRACE_LEARN || !walk_from(by, trace, MOST_FRAMES, context)) {
+        walk_whole(thread, record, trace, &job);
+        return 0;
+    }
+    if (by->unknowns > 1 || !sonde_retrace_learn(by, trace))
+        return 0;
+    known = sonde_retrace(by);
+    if ((known != SONDE_RETRACED && known != SONDE_RETRACE_WORDS) ||
+        trace->count != (jint)(by->depth - by->above + by->same) ||
+        !put_words(thread, trace, by->above, by->depth))
+        return 0;
+    sonde_retrace_keep(by);
+    return by->depth;
 }
 
 // A Java thread is none yet in its first steps: not before it is one it is known as such.
@@ -219,6 +329,7 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     const void *record;
     JNIEnv *env = sonde_vm_thread(&record);
     is_thread(thread, env);
+    bool looks = sonde_walk_begins(thread);
     uint64_t *out = sonde_stack(thread);
     uint32_t depth = 0;
     uintptr_t pc = sonde_context_pc(context);
@@ -226,8 +337,12 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     if (native)
         out[depth++] = native;
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
-    if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
-        walk_java(thread, record, &trace, context);
+    if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed)) {
+        sonde_retraced by = {.thread = thread, .looks = looks, .above = depth};
+        uint32_t retraced = walk_java(&by, record, &trace, context);
+        if (retraced)
+            return retraced;
+    }
     if (trace.count <= 0) {
         uint64_t role = own_work(thread, trace.count, env);
         if (!role)
@@ -235,11 +350,9 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
         out[depth++] = role;
         return depth;
     }
-    sonde_known_refresh(thread);
-    for (jint i = 0; i < trace.count; i++)
-        if (!(out[depth++] = sonde_java_word(thread, &trace.frames[i])))
-            return unwalked(event, 0); // no room to tell what it is
+    if (!put_words(thread, &trace, depth, depth + (uint32_t)trace.count))
+        return unwalked(event, 0);
     if (trace.count == MOST_FRAMES)
         event->flags |= SONDE_TRUNCATED;
-    return depth;
+    return depth + (uint32_t)trace.count;
 }
