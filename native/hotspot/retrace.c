@@ -10,8 +10,9 @@
 // the check of that frame; and the slot through which the outermost returns to the VM.
 #define MOST_WORDS (SONDE_MAX_DEPTH - 2)
 typedef struct {
-    uint64_t checks[SONDE_MAX_DEPTH - 1];
+    uint64_t checks[SONDE_MAX_DEPTH - 2];
     uintptr_t outermost;
+    uint64_t when;
 } kept_t;
 _Static_assert(sizeof(kept_t) <= sizeof((sonde_thread *)0)->unmarked, "lies there");
 
@@ -135,8 +136,14 @@ SONDE_HOT SONDE_FOREIGN static void retrace_body(void *arg)
     }
 }
 
+// Code that is not on any stack may be freed, and other code that returns to the same address come
+// to lie there; which takes the VM some collections. What is known of code tells the two apart, but
+// that of frames does not.
+#define KEPT_NS 1000000000u
+
 SONDE_HOT sonde_retrace_result sonde_retrace(sonde_retraced *of)
 {
+    of->looks = of->looks && of->now - kept_of(of->thread)->when < KEPT_NS;
     retrace_t job = {of, of->looks ? of->thread->depth : 0};
     of->depth = of->above;
     of->same = of->frames = of->missing = of->unknowns = 0;
@@ -194,6 +201,7 @@ SONDE_HOT void sonde_retrace_keep(const sonde_retraced *of)
     sonde_thread *thread = of->thread;
     kept_t *kept = kept_of(thread);
     uint32_t whole = of->same + of->depth;
+    kept->when = of->now;
     for (uint32_t i = of->above; i < of->depth; i++) {
         const uintptr_t *slot = (const uintptr_t *)*sonde_frame_walked(thread, i);
         if (slot)

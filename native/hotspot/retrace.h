@@ -12,7 +12,8 @@
 typedef struct {
     sonde_thread *thread;
     sonde_place start;
-    bool looks;      // the frames of the last stack are known
+    bool looks; // the frames of the last stack are known
+    uint64_t now;
     uint32_t above;  // words that lie in sonde_stack already
     uint32_t depth;  // all the words there then
     uint32_t same;   // outermost words of the last stack that follow

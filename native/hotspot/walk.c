@@ -338,7 +338,7 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
         out[depth++] = native;
     sonde_java_trace trace = {env, 0, (sonde_java_frame *)thread->scratch};
     if (env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed)) {
-        sonde_retraced by = {.thread = thread, .looks = looks, .above = depth};
+        sonde_retraced by = {.thread = thread, .looks = looks, .now = event->time, .above = depth};
         uint32_t retraced = walk_java(&by, record, &trace, context);
         if (retraced)
             return retraced;
