@@ -82,19 +82,14 @@ Stack = tuple[tuple[str, str, int], ...]
 def stacks(recording: Recording) -> dict[int, Stack | None]:
     """Every sample's stack, innermost first, by its time; None where it has none."""
     functions, contexts = recording.functions, recording.contexts
-    result: dict[int, Stack | None] = {}
+    known: list[Stack] = []  # of each context, whose callers all come before it
+    columns = (contexts.parent.tolist(), contexts.function.tolist(), contexts.line.tolist())
+    for parent, function, line in zip(*columns, strict=True):
+        assert -1 <= parent < len(known)
+        frame = (functions.name[function], functions.file[function], line)
+        known.append((frame, *(known[parent] if parent >= 0 else ())))
     samples = zip(recording.samples.time.tolist(), recording.samples.context.tolist(), strict=True)
-    for time, context in samples:
-        frames = []
-        place = context
-        while place >= 0:
-            function = int(contexts.function[place])
-            name, file = functions.name[function], functions.file[function]
-            frames.append((name, file, int(contexts.line[place])))
-            assert contexts.parent[place] < place
-            place = int(contexts.parent[place])
-        result[time] = tuple(frames) if context >= 0 else None
-    return result
+    return {time: known[context] if context >= 0 else None for time, context in samples}
 
 
 def blocks_of(data: bytes) -> list[Block]:

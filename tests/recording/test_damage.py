@@ -35,8 +35,9 @@ def assert_nothing_wrong(recording: Recording) -> None:
     for time, stack in stacks(recording).items():
         assert stack in (TRUTH[time], None)
     count = len(recording.threads)
-    assert all(thread < count for thread in recording.samples.thread)
-    assert all(process < len(recording.processes) for process in recording.threads.process)
+    assert all(thread < count for thread in recording.samples.thread.tolist())
+    processes = len(recording.processes)
+    assert all(process < processes for process in recording.threads.process.tolist())
     names = {"MainThread", "Thread-1", "renamed-0", "renamed-1", "renamed-2", "renamed-3"}
     assert set(recording.threads.name) <= names | {"child", "(lost)"}
 

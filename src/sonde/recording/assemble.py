@@ -68,6 +68,9 @@ _DTYPES: dict[str, Any] = {
     "i64": np.int64,
 }
 _NONE = np.zeros(0, dtype=np.int64)
+# Shared by all tables without rows: nobody can write into an array of no length.
+_EMPTY: dict[str, Any] = {kind: np.zeros(0, dtype) for kind, dtype in _DTYPES.items()}
+_EMPTY[FLOAT] = np.zeros(0)
 
 
 class _RowsBlock(NamedTuple):
@@ -135,7 +138,9 @@ class BlockReader:
         return decode_json(raw)
 
     def _take_schema(self, block: Block) -> None:
-        self.declared = read_declaration(self._json(block))
+        raw = self._decompress(block)
+        self._spend(len(raw) * _JSON_WEIGHT)
+        self.declared = read_declaration(raw)
 
     def _take_updates(self, block: Block) -> None:
         entries = self._json(block)
@@ -165,10 +170,12 @@ class BlockReader:
 
         Blocks with a value that its column cannot hold are left out.
         """
+        blocks = self.rows[table.name]
+        if not blocks:  # most tables of most recordings
+            return _without_rows(table), []
         declared = next(
             (entry for entry in self.declared if entry is not None and entry.table is table), None
         )
-        blocks = self.rows[table.name]
         while True:
             present = {column.name for column in declared.columns} if declared else set()
             decoder = TableDecoder(declared.columns if declared else [], present)
@@ -206,6 +213,13 @@ def apply_updates(updates: list[Any], tables: dict[str, Columns], maps: dict[str
                     column = known[name].get(key)
                     if place >= 0 and column is not None and _fits(column, value):
                         tables[name][key][place] = column.default if value is None else value
+
+
+def _without_rows(table: Table) -> Columns:
+    return {
+        column.name: [] if column.type in (TEXT, TEXTS) else _EMPTY[column.type]
+        for column in table.columns
+    }
 
 
 def _column(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sonde.recording.decode import Damaged
+from sonde.recording.decode import Damaged, decode_json
+from sonde.recording.format import pack_json
 from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TYPES, Column, Table, declare
 
 # What a writer of the same version declares: nearly every file.
-_OWN = declare(TABLES)
+_OWN = pack_json({"tables": declare(TABLES)})
 
 
 class Declared(NamedTuple):
@@ -20,11 +21,11 @@ class Declared(NamedTuple):
     """Why the table cannot be read, or nothing."""
 
 
-def read_declaration(value: Any) -> list[Declared | None]:
+def read_declaration(raw: bytes) -> list[Declared | None]:
     """One entry per table number; None for a table that this reader does not know."""
-    if value == {"tables": _OWN}:
+    if raw == _OWN:
         return [Declared(table, list(table.columns), "") for table in TABLES]
-    match value:
+    match decode_json(raw):
         case {"tables": list(entries)}:
             pass
         case _:

@@ -19,12 +19,22 @@ LOST = "(lost)"
 Columns = dict[str, Any]
 Rows = NDArray[np.int64]
 
+_NONE: Rows = np.zeros(0, dtype=np.int64)
+
 
 class RowMap:
     """Translates the row numbers of one table."""
 
     def __init__(self, blocks: list[tuple[int, int]]) -> None:
         """`blocks`: first row and number of rows of every readable block, ascending."""
+        self._kept: Rows | None = None
+        self.length = 0
+        self.missing = 0
+        """Rows known to be missing: those before or between the readable ones."""
+        self.lost_row_needed = False
+        self._first = self._end = self._place = _NONE
+        if not blocks:
+            return
         runs: list[list[int]] = []
         for first, rows in blocks:
             if runs and runs[-1][1] == first:
@@ -34,11 +44,8 @@ class RowMap:
         self._first, self._end = np.array(runs, dtype=np.int64).reshape(-1, 2).T
         counts = self._end - self._first
         self._place = np.cumsum(counts) - counts
-        self._kept: Rows | None = None
         self.length = int(counts.sum())
-        self.missing = runs[-1][1] - self.length if runs else 0
-        """Rows known to be missing: those before or between the readable ones."""
-        self.lost_row_needed = False
+        self.missing = runs[-1][1] - self.length
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Only these of the readable rows stay in the table."""
@@ -98,6 +105,9 @@ def translate(table: Table, columns: Columns, maps: dict[str, RowMap]) -> dict[s
         if not column.refers:
             continue
         values = columns[column.name]
+        if not len(values):
+            missing[column.name] = 0
+            continue
         rows = maps[column.refers](values.astype(np.int64))
         gone = rows < 0
         if INTEGERS[column.type][0] < 0:
