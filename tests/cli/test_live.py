@@ -10,7 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from launching import SONDE, clean_environment, sonde
+from sonde.record import cpus
 
+# The kernel's idle time has been seen to go back by a tick, which a table takes for none.
+IDLE_BACK_NS = 50_000_000
 BUSY = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint(flush=True)\nwhile True: pass"  # noqa: E501
 
 
@@ -76,13 +79,21 @@ def test_wrong_calls(arguments: list[str], code: int, sentence: str) -> None:
 
 
 def test_cpus() -> None:
-    done = sonde("cpus", "--every", "0.3", "--for", "0.3", "--json")
-    (table,) = [json.loads(line) for line in done.stdout.splitlines()]
-    names = [row["cpu"] for row in table["rows"]]
+    before = cpus.read()
+    done = sonde("cpus", "--every", "0.3", "--for", "1.5", "--json")
+    after = cpus.read()
+    tables = [json.loads(line) for line in done.stdout.splitlines()]
+    names = [row["cpu"] for row in tables[0]["rows"]]
+    assert names == list(before)
     assert names[0] == "all"
-    for row in table["rows"][1:]:
-        total = sum(row[key] for key in row if key.endswith("_ns"))
-        assert total == pytest.approx(table["seconds"] * 1e9, rel=0.2)
+    seconds = sum(table["seconds"] for table in tables)
+    for place, name in enumerate(names[1:], 1):
+        rows = [table["rows"][place] for table in tables]
+        total = sum(row[key] for row in rows for key in row if key.endswith("_ns"))
+        # The kernel tells late what was stolen, and then all at once: a small part of the sum of
+        # some tables, and none of it is more than was counted around them.
+        assert total >= 0.7 * seconds * 1e9
+        assert total <= after[name].since(before[name]).total_ns + IDLE_BACK_NS
 
 
 def test_cpus_as_text() -> None:

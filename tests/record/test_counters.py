@@ -78,10 +78,13 @@ def sleep_often() -> None:
 def test_each_figure_is_what_the_thread_did(countable: Countable) -> None:
     worker = Worker()
     counters = Counters(os.getpid(), worker.tid, countable)
+    began = time.monotonic_ns()
     worker.does(lambda: burn(0.05))
     used = counters.step()
     assert used is not None
-    assert 0.05e9 <= used.cpu_ns < 0.1e9
+    # By another clock than the thread's. At most all the time: where the hypervisor takes the
+    # processor away, it goes on.
+    assert 0.99 * 0.05e9 <= used.cpu_ns <= time.monotonic_ns() - began
 
     worker.does(lambda: fault(PAGES))
     faulted = counters.step()

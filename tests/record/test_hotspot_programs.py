@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,8 +27,10 @@ SECONDS = "1.5"
 EVERYTHING = ("--what", "cpu,locks,objects,threads", "--rate", "5000")
 # More than of the truth programs: these have only started, load classes and allocate all the time.
 UNWALKED = 0.06
-# Of the releases that somebody waited for.
+# Of the releases that somebody waited for: so many have no stack in the long run, by chance.
 CHAINS_MISSED = 0.05
+# Standard deviations: with three and more, one run in a thousand would fail for nothing.
+Z = 4
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +53,9 @@ def check(recording: Recording, *names: str) -> None:
     assert quality["garbled_rings"] == 0
     assert quality["undecodable"] < UNWALKED * quality["taken"]
     chains = quality_of(recording).counters
-    assert chains["owner_chains_missed"] <= max(3, CHAINS_MISSED * chains["owner_chains"])
+    expected = CHAINS_MISSED * chains["owner_chains"]
+    chance = Z * math.sqrt(expected * (1 - CHAINS_MISSED))
+    assert chains["owner_chains_missed"] <= expected + max(chance, 3)
     for name in names:
         assert any(function.startswith(name) for function in recording.functions.name), name
     view = locks(recording).to_json()
