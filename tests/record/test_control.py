@@ -8,11 +8,14 @@ import signal
 import socket
 import stat
 import subprocess
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attaching import attach, begun, has_agent, until
@@ -29,6 +32,8 @@ from truth.stacks import Stacks
 
 SOURCE = TESTS.parent / "src"
 WHAT = "cpu,locks"
+# CPU time of the program after the last time it was asked for it: far less than any pause here.
+ENDING_MS = 60
 
 
 class Steered:
@@ -63,6 +68,12 @@ class Steered:
         )
         until(lambda: sessions.find(self.pid), "a session", by=self.attached)
         self.orders = Orders(socket_of(str(self.pid)))
+        # A session can be found as soon as the agent is there, and captures when it was entered.
+        until(lambda: way != "attach" or self._entered(), "it is entered", by=self.attached)
+
+    def _entered(self) -> bool:
+        self.give("flush")
+        return "entered" in read(self.give("status")["path"]).target
 
     def __enter__(self) -> Steered:
         return self
@@ -80,10 +91,19 @@ class Steered:
                     process.kill()
                 process.communicate()
 
-    def do(self, line: str) -> None:
+    def do(self, line: str) -> float:
+        """How long it took by the program's own word, in milliseconds: no less than was asked."""
+        self.tell(line)
+        return self.done()
+
+    def tell(self, line: str) -> None:
         self.input.write(line + "\n")
         self.input.flush()
-        assert self.output.readline() == "done\n", self.process.communicate()[1]
+
+    def done(self) -> float:
+        word, _, took = self.output.readline().partition(" ")
+        assert word == "done", self.process.communicate()[1]
+        return int(took) / 1e6
 
     def give(self, do: str, **more: Any) -> dict[str, Any]:
         return self.orders.give({"do": do, **more})
@@ -130,48 +150,74 @@ def steered_once(any_python: Interpreter, tmp_path: Path) -> Iterator[Make]:
     yield from _making(environment_of(any_python), tmp_path)
 
 
-def spent(recording: Recording, *names: str) -> dict[str, int]:
-    """Sampled milliseconds within functions of these names, and how many samples they were."""
-    stacks = Stacks(recording)
+@dataclass(frozen=True)
+class Spent:
+    """The samples within one function, in milliseconds of CPU time."""
+
+    ms: float
+    samples: int
+    period: float
+    """What most of them stand for. Where the machine was taken away, one stands for all of that."""
+    least: float
+    most: float
+
+    def is_right(self, ms: float) -> bool:
+        """Whether so much can have been spent there.
+
+        A sample stands for the CPU time since the last: the first one also for time before, and
+        the one after the last for what was left. Two periods more for the clocks' differences.
+        """
+        return self.least - 2 * self.period <= ms <= self.most + 2 * self.period
+
+
+def spent(recording: Recording, *names: str) -> dict[str, Spent]:
+    """What was sampled within functions of these names, which run in the main thread."""
+    stacks, samples = Stacks(recording), recording.samples
+    ran = (samples.state == 0) & (samples.thread == recording.threads.name.index("MainThread"))
+    context, weights = samples.context[ran], samples.weight[ran] / 1e6
     found = {}
     for name in names:
         inside = stacks.below(lambda frame, name=name: frame.code.name == name)
-        mine = (recording.samples.context >= 0) & inside[recording.samples.context]
-        mine &= recording.samples.state == 0
-        found[name] = round(int(recording.samples.weight[mine].sum()) / 1e6)
-        found[f"{name} samples"] = int(mine.sum())
+        (mine,) = ((context >= 0) & inside[context]).nonzero()
+        if not len(mine):
+            found[name] = Spent(0, 0, 0, 0, 0)
+            continue
+        total = float(weights[mine].sum())
+        after = float(weights[mine[-1] + 1 :][:1].sum())
+        period = float(np.median(weights[mine]))
+        found[name] = Spent(total, len(mine), period, total - weights[mine[0]], total + after)
     return found
 
 
 @pytest.mark.parametrize("way", ["run", "attach", "api"])
 def test_rates_and_pauses_leave_the_figures_right(steered: Make, way: str) -> None:
     it = steered(way)
-    it.do("burn first 100")
+    first = it.do("burn first 100")
     it.give("rate", hz=200)
-    it.do("burn second 200")
+    second = it.do("burn second 200")
     it.give("stop")
-    it.do("burn paused 100")
+    paused = it.do("burn paused 100")
     assert it.give("status")["state"] == "paused"
     it.give("start")
     it.give("rate", hz=4000)
-    it.do("burn third 100")
+    third = it.do("burn third 100")
     status = it.give("status")
     assert (status["state"], status["rate"], status["what"]) == (
         "recording",
         4000,
         ["cpu", "locks"],
     )
+    used = it.do("clock")
     recording = it.end()
     found = spent(recording, "first", "second", "paused", "third")
-    # A sample stands for the CPU time since the last, so a part may have one period more or less:
-    # of its own, or of the part before.
-    assert abs(found["first"] - 100) <= 4
-    assert abs(found["second"] - 200) <= 12
-    assert found["paused"] == 0
-    assert abs(found["third"] - 100) <= 7
-    assert found["first samples"] >= 70
-    assert 30 <= found["second samples"] <= 45
-    assert found["third samples"] >= 250
+    assert found["first"].is_right(first), (found["first"], first)
+    assert found["second"].is_right(second), (found["second"], second)
+    assert found["paused"].samples == 0
+    assert found["third"].is_right(third), (found["third"], third)
+    # Less where the hypervisor takes of it: the timer goes on, and the thread's clock does not.
+    assert 0.4 < found["first"].period < 1.2
+    assert 2 < found["second"].period < 6
+    assert found["third"].period < 0.3
     quality = recording.quality
     assert [rate for _, rate in quality["rates"]] == [1000, 200, 4000]
     assert quality["paused_ns"] == int((recording.pauses.end_ns - recording.pauses.start_ns).sum())
@@ -180,41 +226,45 @@ def test_rates_and_pauses_leave_the_figures_right(steered: Make, way: str) -> No
     assert not any(name.startswith("[") for name in recording.threads.name)
     (main,) = [row for row in threads(recording).rows if row.name == "MainThread"]
     assert main.wall_ns <= recording.target["duration_ns"] - quality["paused_ns"] + 20_000_000
-    assert main.cpu_ns <= (found["first"] + found["second"] + found["third"]) * 1e6 + 150e6
+    assert main.cpu_ns <= (used - paused + ENDING_MS) * 1e6
 
 
 @pytest.mark.parametrize("way", ["run", "attach"])
 def test_what_is_captured_changes(steered: Make, way: str) -> None:
     it = steered(way)
-    it.do("fight 100")
+    burnt, fought = {}, []
+    fought.append(it.do("fight 100"))
     it.give("what", list=["cpu"])
     it.do("fight 100")
-    it.do("burn first 60")
+    burnt["first"] = it.do("burn first 60")
     it.give("what", list=["locks"])
     it.do("burn second 60")
-    it.do("fight 100")
+    fought.append(it.do("fight 100"))
     it.give("what", list=["cpu", "waits"])
-    it.do("burn third 60")
+    burnt["third"] = it.do("burn third 60")
+    began = time.monotonic()
     it.do("fight 100")
+    whole_fight = time.monotonic() - began
     it.give("what", list=["cpu", "locks"])
-    it.do("burn fourth 60")
+    burnt["fourth"] = it.do("burn fourth 60")
     recording = it.end()
     found = spent(recording, "first", "second", "third", "fourth")
-    assert found["second samples"] == 0
-    for name in ("first", "third", "fourth"):
-        assert abs(found[name] - 60) <= 4, name
+    assert found["second"].samples == 0
+    for name, ms in burnt.items():
+        assert found[name].is_right(ms), (name, found[name], ms)
     stacks = Stacks(recording)
     inside = stacks.below(lambda frame: frame.code.name == "fight")
-    # Another thread has the lock for 100 ms; the waiter may come late to it. Waits for that thread
-    # to start and to end are signals, and as long as the machine is busy.
+    # Another thread has the lock for 100 ms from when it is wanted. Waits for that thread to start
+    # and to end are signals, and as long as the machine is busy.
     everything = contended(recording)
     found_waits = everything.found
     long = (found_waits.length > 50e6) & ~everything.signalling & (found_waits.context >= 0)
-    fights = found_waits.length[long & inside[found_waits.context]].tolist()
-    assert len(fights) == 2, fights
+    fights = found_waits.length[long & inside[found_waits.context]] / 1e6
+    assert sorted(fights.tolist()) == pytest.approx(sorted(fought), abs=20)
     waited = (recording.samples.state == 1) & (recording.samples.context >= 0)
     waited &= inside[recording.samples.context]
-    assert 50e6 <= int(recording.samples.weight[waited].sum()) < 400e6
+    # One of the four fights: had it been captured in another one too, it would be twice as much.
+    assert 50e6 <= int(recording.samples.weight[waited].sum()) < whole_fight * 1e9 + 20e6
 
 
 def test_what_cannot_be_switched_on_is_said(steered_once: Make) -> None:
@@ -238,28 +288,29 @@ def test_what_cannot_be_switched_on_is_said(steered_once: Make) -> None:
             it.orders.give(wrong)
     it.give("mark", text="still here")
     it.do("burn first 30")
-    assert it.give("flush")["size"] == os.stat(it.path).st_size
+    # It may go on growing before we look.
+    until(lambda: it.give("flush")["size"] == os.stat(it.path).st_size, "all is in the file")
     assert read(it.path).marks.text == ["still here"]
-    assert spent(it.end(), "first")["first"] >= 25
+    assert spent(it.end(), "first")["first"].ms >= 25
 
 
 def test_a_wait_counts_without_the_pause_in_it(steered: Make) -> None:
     it = steered("run")
-    it.input.write("fight 300\n")
-    it.input.flush()
+    it.tell("fight 0")
     until(lambda: it.give("flush") and len(read(it.path).lock_events), "the wait began")
     it.give("stop")
     until(lambda: it.give("status")["paused_ns"] > 100_000_000, "a pause")
     it.give("start")
-    assert it.output.readline() == "done\n"
+    it.tell("now it ends")
+    wanted = it.done() * 1e6
     recording = it.end()
     paused = recording.quality["paused_ns"]
     waits = contended(recording).found
     assert paused >= 100_000_000
-    longest = {}
+    longest: dict[int, int] = {}
     for wait, ns in zip(waits.wait.tolist(), waits.length.tolist(), strict=True):
         longest[wait] = longest.get(wait, 0) + ns
-    assert abs(max(longest.values()) - (300_000_000 - paused)) < 60_000_000
+    assert abs(max(longest.values()) - (wanted - paused)) < 60_000_000
 
 
 # ---- where it is kept
@@ -270,28 +321,29 @@ def test_parts_are_begun_by_order_also_in_a_pause(
     steered_once: Make, tmp_path: Path, way: str
 ) -> None:
     it = steered_once(way, "cpu,locks,threads", "--mode", "continuous")
-    it.do("burn first 100")
+    first = it.do("burn first 100")
     assert it.give("rotate")["path"] == str(tmp_path / f"{way}.0002.sonde")
-    it.do("burn second 60")
+    second = it.do("burn second 60")
     it.give("rate", hz=4000)
     it.give("stop")
     it.give("rotate")
-    it.do("burn paused 60")
-    assert it.give("flush")["size"] == os.stat(tmp_path / f"{way}.0003.sonde").st_size
+    in_pause = it.do("burn paused 100")
+    third_part = tmp_path / f"{way}.0003.sonde"
+    until(lambda: it.give("flush")["size"] == os.stat(third_part).st_size, "all is in the file")
     it.give("rotate")
     it.give("start")
-    it.do("burn third 60")
+    third = it.do("burn third 60")
     status = it.give("status")
     assert (status["mode"], status["part"], status["rate"]) == ("continuous", 4, 4000)
     assert status["quality"]["taken"] > 100
+    all_of_it = it.do("clock")
     recording = it.end(tmp_path / f"{way}.*.sonde")
     assert recording.target["parts"] == 4
     assert not recording.quality.get("gap_ns")
     found = spent(recording, "first", "second", "paused", "third")
-    assert abs(found["first"] - 100) <= 4
-    assert abs(found["second"] - 60) <= 4
-    assert abs(found["third"] - 60) <= 4
-    assert found["paused"] == 0
+    for name, ms in (("first", first), ("second", second), ("third", third)):
+        assert found[name].is_right(ms), (name, found[name], ms)
+    assert found["paused"].samples == 0
     assert [rate for _, rate in recording.quality["rates"]] == [1000, 4000]
     # Three parts have their shares of one pause.
     assert len(recording.pauses) == 1
@@ -301,12 +353,14 @@ def test_parts_are_begun_by_order_also_in_a_pause(
     assert [len(part.pauses) for part in parts] == [0, 1, 1, 1]
     (main,) = [row for row in threads(recording).rows if row.name == "MainThread"]
     assert main.wall_ns <= recording.target["duration_ns"] - paused + 20_000_000
-    assert main.cpu_ns <= (100 + 60 + 60) * 1e6 + 150e6
+    most = (all_of_it - in_pause + ENDING_MS) * 1e6
+    assert main.cpu_ns <= most
     # What was used in the pause is in no step of the metrics, and every step in one part only.
     mine = recording.threads.name.index("MainThread")
     used = recording.metrics.cpu_ns[recording.metrics.thread == mine]
-    assert int(used.sum()) <= (100 + 60 + 60) * 1e6 + 150e6
-    assert int(used.sum()) >= (100 + 60 + 60) * 1e6 - 60e6
+    # The counters of perf go on while the hypervisor has the processor; the thread's clock may not.
+    assert int(used.sum()) <= most + recording.quality["steal_ns"]
+    assert int(used.sum()) >= (first + second + third) * 1e6 - 60e6
     assert len(recording.metrics) == sum(len(part.metrics) for part in parts)
 
 
@@ -326,12 +380,13 @@ def test_a_flight_recorder_is_read_out_by_order(steered_once: Make, tmp_path: Pa
         it.give("dump", file=str(tmp_path / "nowhere" / "x.sonde"))
     assert sonde("top", str(it.pid), "--once").returncode == 1
     found = spent(read(asked), "first", "second")
-    assert (found["first"] >= 55, found["second"]) == (True, 0)
+    assert found["first"].ms >= 55
+    assert found["second"].samples == 0
     # The pause it was dumped in is told as far as it had come.
     assert len(read(asked).pauses) == 1
     assert read(asked).target["dumped"] == "asked for"
     found = spent(it.end(), "first", "second")
-    assert min(found["first"], found["second"]) >= 55
+    assert min(found["first"].ms, found["second"].ms) >= 55
 
 
 def test_what_is_hot_is_told_by_order(steered_once: Make) -> None:
@@ -369,8 +424,8 @@ def test_detaching_leaves_the_program_alone(steered: Make, way: str) -> None:
     with pytest.raises(SondeError, match="not being recorded"):
         socket_of(str(it.pid))
     found = spent(it.end(), "first", "second")
-    assert found["first"] >= 55
-    assert found["second"] == 0
+    assert found["first"].ms >= 55
+    assert found["second"].samples == 0
 
 
 # ---- the command line
@@ -494,7 +549,7 @@ def test_nonsense_on_the_socket_harms_nobody(steered_once: Make) -> None:
                 answer = b""
             assert not answer or b'"error"' in answer
     it.do("burn first 50")
-    assert spent(it.end(), "first")["first"] >= 45
+    assert spent(it.end(), "first")["first"].ms >= 45
 
 
 def test_a_session_is_announced_only_while_it_lasts(steered_once: Make) -> None:

@@ -23,15 +23,19 @@ class Metrics:
         self._countable = Countable()
         self._threads: dict[int, Counters] = {}
         self._taken = Taken(target.pid)
-        self._look(())
+        self._but: Container[int] = ()
+        self._look()
 
-    def step(self, but: Container[int] = (), *, told: bool = True) -> None:
-        """What each thread used since the last step, and what others took; `but` are ours.
+    def step(self, but: Container[int] | None = None, *, told: bool = True) -> None:
+        """What each thread used since the last step, and what others took.
 
-        In a pause it is counted and not told, so that it is no part of the step after it.
+        `but` are ours, the same as before unless told. In a pause it is counted and not told, so
+        that it is no part of the step after it.
         """
         target = self._target
-        alive = self._look(but)
+        if but is not None:
+            self._but = but
+        alive = self._look()
         now = time.monotonic_ns()
         for tid, counters in list(self._threads.items()):
             used = counters.step()
@@ -51,11 +55,11 @@ class Metrics:
             counters.close()
         self._threads.clear()
 
-    def _look(self, but: Container[int]) -> set[int]:
+    def _look(self) -> set[int]:
         """Opens what is new; the threads that live."""
         pid = self._target.pid
         alive = threads_of(pid)
         for tid in alive:
-            if tid not in self._threads and tid not in but:
+            if tid not in self._threads and tid not in self._but:
                 self._threads[tid] = Counters(pid, tid, self._countable)
         return alive

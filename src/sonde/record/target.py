@@ -115,7 +115,12 @@ class TargetProcess:
         """This is captured from now on; None: nothing, and the time counts for no thread."""
         self.threads.turn(self._counted)
         self.cpu.turn(counted=self._counts_cpu())
+        self._step_metrics()  # else the next step would lie on both sides
         self._counted = what
+
+    def _step_metrics(self) -> None:
+        if self.metrics is not None:
+            self.metrics.step(told=self._counted is not None and "threads" in self._counted)
 
     def _counts_cpu(self) -> bool:
         return self._counted is not None and "cpu" in self._counted
@@ -262,7 +267,6 @@ class TargetProcess:
         self.settle()
         self.captures(self._counted)
         if self.metrics is not None:
-            self.metrics.step(told=self._counted is not None and "threads" in self._counted)
             self.metrics.close()
         now = time.monotonic_ns()
         self.threads.finish(now, ended=ended)
