@@ -3,8 +3,8 @@
 children.py NOTES            all kinds
 children.py NOTES KIND       one child's part
 
-If there is a file NOTES.attached, it holds how many nanoseconds each burns, and the first process
-prints its pid and waits for a line of input.
+If there is a file NOTES.attached, it holds how many nanoseconds each burns once an agent is in it,
+and the first process prints its pid and waits for a line of input.
 """
 
 import json
@@ -16,6 +16,8 @@ import threading
 import time
 
 NS = 40_000_000
+# Of CPU time: one that nobody has entered until then is not going to be.
+LONGEST_NS = 5_000_000_000
 
 
 def burn(ns):
@@ -24,6 +26,15 @@ def burn(ns):
         # A thread that does nothing but system calls is hardly ever found anywhere else.
         for _ in range(2000):
             pass
+
+
+def burn_until_entered(longest):
+    end = time.thread_time_ns() + longest
+    while time.thread_time_ns() < end:
+        with open("/proc/self/maps") as f:
+            if "memfd:sonde" in f.read():
+                break
+        burn(5_000_000)
 
 
 def timed_burn(ns):
@@ -41,6 +52,8 @@ def length(notes):
 
 
 def work(kind, notes):
+    if os.path.exists(notes + ".attached"):
+        burn_until_entered(LONGEST_NS)
     note = {"kind": kind, "pid": os.getpid(), "spent": timed_burn(length(notes))}
     note["variables"] = sorted(os.environ)
     with open(notes, "a") as f:
