@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
+import math
 import os
 import socket
 import subprocess
@@ -33,7 +34,8 @@ class Load:
         self._new_every = new_every
         """One request of so many has a connection of its own."""
         self._over = threading.Event()
-        self._killed: list[float] = []
+        self._killed: list[tuple[float, float]] = []
+        """From when to when a worker's death breaks connections."""
         self.answered: Counter[int] = Counter()
         """By the process that answered."""
         self.failed: list[str] = []
@@ -43,7 +45,12 @@ class Load:
 
     def kills(self) -> None:
         """A worker is about to be killed: what breaks now is not the profiler's doing."""
-        self._killed.append(time.monotonic())
+        self._killed.append((time.monotonic(), math.inf))
+
+    def recovers(self) -> None:
+        """Another one has taken its place, and soon nothing breaks any more."""
+        began, _ = self._killed.pop()
+        self._killed.append((began, time.monotonic() + KILL_S))
 
     def _ask(self, number: int) -> None:
         n = 1000 + 100 * number
@@ -64,7 +71,8 @@ class Load:
                     self.failed.append(f"{answer.status}: {body}")
                 self.answered[body["pid"]] += 1
             except (OSError, ValueError, http.client.HTTPException) as error:
-                if not any(began - KILL_S < at < time.monotonic() for at in self._killed):
+                now = time.monotonic()
+                if not any(start < now and began < end for start, end in self._killed):
                     self.failed.append(repr(error))
                 connection.close()
         connection.close()

@@ -139,6 +139,7 @@ def check_server(server: Server, path: Path, *arguments: str) -> None:
             load.kills()
             os.kill(victim, number)
             (new,) = until(lambda known=before: load.answered.keys() - known, "another worker")
+            load.recovers()
             until(lambda pid=new: pid in recorded(path), "it is recorded", process)
             wait_for_answers(server, new)
         assert load.failed == []
