@@ -36,8 +36,9 @@ def told(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def test_what_is_hot_is_told_with_its_callers(told: dict[str, Any]) -> None:
     assert told["before purge"][0][:3] == ["<module>", "first_work", "burn"]
-    assert 0.9 < told["share"] <= 1.0
-    assert 50 < told["total_ms"] < 300
+    assert 0.9 < told["share"] <= 1.0 + 1e-9
+    # A burn of 60 ms, longer where the clock leaps; counted twice it would be too long.
+    assert 50 < told["total_ms"] < told["used_ms"] + 40
     assert 0 < told["memory"][0] <= told["memory"][1] == 64 << 10
 
 

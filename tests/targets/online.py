@@ -41,8 +41,10 @@ def refusal(call):
 # ---- asked by hand
 
 with sonde.record(path("asked"), rate=5000, online="64KiB") as session:
+    before = time.process_time()
     first_work()
     profile = session.profile(5, purge=True)
+    told["used_ms"] = (time.process_time() - before) * 1000
     second_work()
     after = session.profile(5)
     told["top"] = refusal(lambda: session.hot(0))
