@@ -94,3 +94,10 @@ def test_no_number_of_seconds() -> None:
 def test_no_kind_of_time() -> None:
     with pytest.raises(UsageError, match="not 'cpu'"):
         select("cpu")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seconds", [1e12, 1e30, 1e300])
+def test_a_time_beyond_all_recordings_holds_nothing_and_breaks_nothing(seconds: float) -> None:
+    assert total(select(start=seconds)) == 0
+    assert total(select(end=-seconds)) == 0
+    assert total(select(start=-seconds, end=seconds)) == 111

@@ -30,7 +30,9 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            "--to", metavar="FORMAT", help="collapsed, speedscope, pprof, firefox, otlp or parquet."
+            "--to",
+            metavar="FORMAT",
+            help="collapsed, speedscope, pprof, firefox, perfetto, otlp or parquet.",
         ),
     ],
     output: Annotated[

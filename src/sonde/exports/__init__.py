@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
     from sonde.views.selection import Selection
 
-FORMATS = ("collapsed", "speedscope", "pprof", "firefox", "otlp", "parquet")
+FORMATS = ("collapsed", "speedscope", "pprof", "firefox", "perfetto", "otlp", "parquet")
 
 
 class Format(Protocol):

@@ -11,6 +11,7 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.model.choice import Choice, Chosen, Time, choose
 from sonde.model.thieves import THIEVES, Thief
+from sonde.recording.schema import TIME_LIMIT
 from sonde.views.in_spans import within
 from sonde.views.words import some
 
@@ -70,7 +71,8 @@ def select(
 
 
 def _nanoseconds(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * 1e9)
+    # No recording is longer; what is asked for must fit the columns it is compared with.
+    return None if seconds is None else round(max(-TIME_LIMIT, min(seconds * 1e9, TIME_LIMIT)))
 
 
 def threads_of(recording: Recording, selection: Selection) -> Flags:

@@ -1,0 +1,351 @@
+"""Perfetto's own trace: running samples with their stacks, and waits, spans and marks as slices.
+
+A sample of Perfetto's has no weight, so only running time, which is sampled evenly, is told by
+samples. A wait is told once, with its length: as a slice on a track of its thread.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from sonde.exports.messages import message_class
+from sonde.model.contention import NOBODY, blames
+from sonde.model.lock_kinds import KINDS
+from sonde.recording.tables import RUNNING
+from sonde.views.contended import contended
+from sonde.views.in_spans import within
+from sonde.views.profile import Profile, profile
+from sonde.views.selection import chosen, threads_of
+from sonde.views.span import duration_ns
+from sonde.views.waiting import OTHERWISE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sonde.recording.tables import Recording
+    from sonde.views.selection import Selection
+
+SUFFIX = ".perfetto-trace"
+TEXT = False
+
+# Field numbers and types of perfetto.protos, as its trace format has them; * is repeated.
+SCHEMA = {
+    "InternedString": "1 iid uint64, 2 str bytes",
+    "Mapping": "1 iid uint64, 7 path_string_ids *uint64",
+    "Frame": (
+        "1 iid uint64, 2 function_name_id uint64, 3 mapping_id uint64, 4 rel_pc uint64, "
+        "5 source_path_iid uint64, 6 line_number uint32"
+    ),
+    "Callstack": "1 iid uint64, 2 frame_ids *uint64",
+    "InternedData": (
+        "5 function_names *InternedString, 6 frames *Frame, 7 callstacks *Callstack, "
+        "17 mapping_paths *InternedString, 18 source_paths *InternedString, 19 mappings *Mapping"
+    ),
+    "ProcessDescriptor": "1 pid int32, 2 cmdline *string, 6 process_name string",
+    "ThreadDescriptor": "1 pid int32, 2 tid int64, 5 thread_name string",
+    "TrackDescriptor": (
+        "1 uuid uint64, 2 name string, 3 process ProcessDescriptor, 4 thread ThreadDescriptor, "
+        "5 parent_uuid uint64"
+    ),
+    "DebugAnnotation": "10 name string, 6 string_value string",
+    "TrackEvent": (
+        "4 debug_annotations *DebugAnnotation, 9 type int32, 11 track_uuid uint64, "
+        "22 categories *string, 23 name string, 56 callstack_iid uint64"
+    ),
+    "PerfSample": "2 pid uint32, 3 tid uint32, 4 callstack_iid uint64, 5 cpu_mode int32",
+    "Timebase": "2 frequency uint64, 4 counter int32, 10 name string",
+    "PerfSampleDefaults": "1 timebase Timebase",
+    "TracePacketDefaults": "12 perf_sample_defaults PerfSampleDefaults",
+    "TracePacket": (
+        "8 timestamp uint64, 10 trusted_packet_sequence_id uint32, 11 track_event TrackEvent, "
+        "12 interned_data InternedData, 13 sequence_flags uint32, "
+        "59 trace_packet_defaults TracePacketDefaults, 60 track_descriptor TrackDescriptor, "
+        "66 perf_sample PerfSample"
+    ),
+    "Trace": "1 packet *TracePacket",
+}
+SEQUENCE = 1
+"""All packets are of one sequence, whose first one brings the names that the others refer to."""
+STATE_CLEARED, NEEDS_STATE = 1, 2
+SLICE_BEGIN, SLICE_END, INSTANT = 1, 2, 3
+CPU_CLOCK = 1
+MODE_USER = 2
+PACKETS = 4096
+"""Written at a time: a long recording need not fit in memory twice."""
+
+
+def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
+    trace = _Trace(recording, selection, out)
+    trace.names()
+    trace.tracks()
+    trace.samples()
+    if selection.time != "running":
+        trace.waits()
+        trace.locks()
+    trace.spans()
+    trace.marks()
+    trace.flush()
+
+
+class _Trace:
+    """What has been written of a trace."""
+
+    def __init__(self, recording: Recording, selection: Selection, out: BinaryIO) -> None:
+        self._recording = recording
+        self._selection = selection
+        self._out = out
+        self._found: Profile = profile(recording, selection)
+        self._rows, self._weight = chosen(recording, selection)
+        self._meant = threads_of(recording, selection)
+        self._trace = _message_class()()
+        self._tracks = 1 + len(recording.processes) + len(recording.threads)
+
+    def flush(self) -> None:
+        self._out.write(self._trace.SerializeToString())
+        self._trace.Clear()
+
+    def _packet(self, time: int | None = None) -> Any:
+        if len(self._trace.packet) >= PACKETS:
+            self.flush()
+        packet = self._trace.packet.add(
+            trusted_packet_sequence_id=SEQUENCE, sequence_flags=NEEDS_STATE
+        )
+        if time is not None:
+            packet.timestamp = max(time, 0)
+        return packet
+
+    # ---- what others refer to
+
+    def names(self) -> None:
+        """Functions, frames and stacks; the stack of node n bears the number n + 1."""
+        found = self._found
+        packet = self._packet()
+        packet.sequence_flags = STATE_CLEARED
+        rate = self._recording.quality.get("rate_asked") or self._recording.target.get("rate")
+        defaults = packet.trace_packet_defaults.perf_sample_defaults.timebase
+        defaults.frequency, defaults.counter, defaults.name = int(rate or 0), CPU_CLOCK, "cpu-clock"
+        data = packet.interned_data
+        # Frames of a mapping are told apart by their address in it; ours have none, so the number
+        # of a frame stands for it.
+        program = str(self._recording.target.get("program") or "python")
+        data.mapping_paths.add(iid=1, str=_bytes(program))
+        data.mappings.add(iid=1, path_string_ids=[1])
+        files: dict[str, int] = {}
+        for number, function in enumerate(found.functions, 1):
+            data.function_names.add(iid=number, str=_bytes(function.name))
+            if function.file:
+                files.setdefault(function.file, len(files) + 1)
+        for file, number in files.items():
+            data.source_paths.add(iid=number, str=_bytes(file))
+        span = int(found.line.max()) + 1 if len(found.line) else 1
+        keys, frame = np.unique(found.function * span + found.line, return_inverse=True)
+        for number, key in enumerate(keys.tolist(), 1):
+            function = found.functions[key // span]
+            data.frames.add(
+                iid=number,
+                function_name_id=key // span + 1,
+                mapping_id=1,
+                rel_pc=number,
+                source_path_iid=files.get(function.file, 0),
+                line_number=key % span,
+            )
+        frames = (frame + 1).tolist()
+        ends = (found.samples > 0).tolist()
+        for node, path in found.tree.paths():
+            if ends[node]:
+                data.callstacks.add(iid=node + 1, frame_ids=[frames[i] for i in path])
+
+    def _process_track(self, process: int) -> int:
+        return 1 + process
+
+    def _thread_track(self, thread: int) -> int:
+        return 1 + len(self._recording.processes) + thread
+
+    def tracks(self) -> None:
+        threads, processes = self._recording.threads, self._recording.processes
+        for i in sorted({int(threads.process[row]) for row in np.flatnonzero(self._meant)}):
+            process = processes[i]
+            track = self._packet().track_descriptor
+            track.uuid, track.process.pid = self._process_track(i), process.pid
+            name = process.argv[0] if process.argv else process.executable
+            track.process.process_name = _text(name)
+            track.process.cmdline.extend(map(_text, process.argv))
+        for i in np.flatnonzero(self._meant).tolist():
+            track = self._packet().track_descriptor
+            pid, tid = processes[int(threads.process[i])].pid, int(threads.tid[i])
+            track.uuid = self._thread_track(i)
+            track.thread.pid, track.thread.tid = pid, tid
+            track.thread.thread_name = _text(threads.name[i] or f"thread {tid}")
+
+    # ---- what happened
+
+    def samples(self) -> None:
+        samples, threads = self._recording.samples, self._recording.threads
+        rows = self._rows[samples.state[self._rows] == RUNNING]
+        rows = rows[np.argsort(samples.time[rows], kind="stable")]
+        node = self._found.node[samples.context[rows]]
+        for row, at in zip(rows.tolist(), node.tolist(), strict=True):
+            thread = int(samples.thread[row])
+            sample = self._packet(int(samples.time[row])).perf_sample
+            sample.pid = self._recording.processes[int(threads.process[thread])].pid
+            sample.tid = int(threads.tid[thread])
+            sample.callstack_iid, sample.cpu_mode = at + 1, MODE_USER
+
+    def waits(self) -> None:
+        """What samples tell of waiting: where, and how long."""
+        samples, found = self._recording.samples, self._found
+        waited = np.flatnonzero(samples.state[self._rows] != RUNNING)
+        rows, weight = self._rows[waited], self._weight[waited]
+        end = samples.time[rows]
+        if self._selection.end_ns is not None:
+            end = np.minimum(end, self._selection.end_ns)
+        node = found.node[samples.context[rows]]
+        self._slices(
+            "waiting",
+            samples.thread[rows].tolist(),
+            (end - weight).tolist(),
+            end.tolist(),
+            (
+                {
+                    "name": found.functions[int(found.function[at])].name,
+                    "category": OTHERWISE[int(samples.state[row])],
+                    "callstack": at + 1,
+                }
+                for row, at in zip(rows.tolist(), node.tolist(), strict=True)
+            ),
+        )
+
+    def locks(self) -> None:
+        """What lock events tell of waiting: what for, and who had it longest meanwhile."""
+        everything = contended(self._recording)
+        found, rows = everything.rows(self._selection)
+        names, named = everything.thread_names
+        blamed: dict[int, dict[int, int]] = {}
+        for part in blames(found, rows):
+            for wait, owner, ns in zip(
+                part.contention.tolist(), part.thread.tolist(), part.ns.tolist(), strict=True
+            ):
+                owners = blamed.setdefault(wait, {})
+                owners[owner] = owners.get(owner, 0) + ns
+
+        def told(row: int) -> dict[str, Any]:
+            lock = everything.locks[int(everything.lock[row])]
+            owners = blamed.get(row) or {NOBODY: 0}
+            owner = max(owners, key=lambda one: owners[one])
+            return {
+                "name": lock.short,
+                "category": KINDS[int(everything.kind[row])],
+                "lock": lock.name,
+                "owner": "unknown" if owner == NOBODY else names[int(named[owner])],
+            }
+
+        self._slices(
+            "waiting for locks",
+            found.thread[rows].tolist(),
+            found.start[rows].tolist(),
+            found.end[rows].tolist(),
+            (told(row) for row in rows.tolist()),
+        )
+
+    def spans(self) -> None:
+        spans, selection = self._recording.spans, self._selection
+        low = selection.start_ns or 0
+        high = duration_ns(self._recording) if selection.end_ns is None else selection.end_ns
+        start = np.maximum(spans.start_ns, low)
+        end = np.minimum(np.where(spans.end_ns < 0, high, spans.end_ns), high)
+        keep = self._meant[spans.thread] & (end >= start)
+        if selection.span is not None:
+            keep &= within(self._recording, selection.span)[np.arange(len(spans))]
+        rows = np.flatnonzero(keep)
+        self._slices(
+            "spans",
+            spans.thread[rows].tolist(),
+            start[rows].tolist(),
+            end[rows].tolist(),
+            ({"name": spans.name[row], "category": "span"} for row in rows.tolist()),
+        )
+
+    def marks(self) -> None:
+        marks, selection = self._recording.marks, self._selection
+        first = int(np.flatnonzero(self._meant)[0]) if self._meant.any() else None
+        for i in range(len(marks)):
+            time, thread = int(marks.time[i]), int(marks.thread[i])
+            # A mark of no thread stands with the first one.
+            of = first if thread < 0 else thread
+            outside = time < (selection.start_ns or 0) or (
+                selection.end_ns is not None and time >= selection.end_ns
+            )
+            if of is None or outside or not self._meant[of]:
+                continue
+            if lasted := int(marks.duration_ns[i]):
+                track = self._new_track(of, "marks")
+                told = {"name": marks.text[i], "category": "mark"}
+                self._slice(track, time, time + lasted, told)
+                continue
+            event = self._packet(time).track_event
+            event.type, event.track_uuid = INSTANT, self._thread_track(of)
+            event.name = _text(marks.text[i])
+            event.categories.append("mark")
+
+    def _slices(
+        self,
+        name: str,
+        threads: list[int],
+        starts: list[int],
+        ends: list[int],
+        told: Iterable[dict[str, Any]],
+    ) -> None:
+        """One slice each; those of a track must nest, so what overlaps gets tracks of its own.
+
+        Perfetto shows tracks of one name below one thread as one.
+        """
+        lanes: dict[int, list[tuple[int, int]]] = {}
+        made = sorted(zip(starts, [-end for end in ends], threads, range(len(starts)), strict=True))
+        words = list(told)
+        for start, minus_end, thread, number in made:
+            end = -minus_end
+            mine = lanes.setdefault(thread, [])
+            lane = next((i for i, (_, free) in enumerate(mine) if free <= start), None)
+            if lane is None:
+                lane = len(mine)
+                mine.append((self._new_track(thread, name), 0))
+            track = mine[lane][0]
+            mine[lane] = (track, end)
+            self._slice(track, start, end, words[number])
+
+    def _new_track(self, thread: int, name: str) -> int:
+        track = self._packet().track_descriptor
+        track.uuid, track.parent_uuid = self._tracks, self._thread_track(thread)
+        track.name = name
+        self._tracks += 1
+        return int(track.uuid)
+
+    def _slice(self, track: int, start: int, end: int, told: dict[str, Any]) -> None:
+        event = self._packet(start).track_event
+        event.type, event.track_uuid = SLICE_BEGIN, track
+        event.name = _text(told["name"])
+        event.categories.append(told["category"])
+        if "callstack" in told:
+            event.callstack_iid = told["callstack"]
+        for key in ("lock", "owner"):
+            if key in told:
+                event.debug_annotations.add(name=key, string_value=_text(told[key]))
+        event = self._packet(end).track_event
+        event.type, event.track_uuid = SLICE_END, track
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _text(text: str) -> str:
+    """Names from a file system may hold half characters, which UTF-8 cannot."""
+    return _bytes(text).decode()
+
+
+@cache
+def _message_class() -> Any:
+    return message_class("perfetto.protos", SCHEMA, "Trace")
