@@ -2,7 +2,7 @@
 
 import sys
 
-from sonde.cli.main import main
+from sonde.cli._start import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -137,7 +137,7 @@ def test_a_recording_cut_off_is_shown_with_a_word(run: Any, file: str) -> None:
     code, out, err = run(file, "flat")
     assert code == 0
     assert "work" in out
-    assert err.startswith(f"sonde: {file}: ")
+    assert err.startswith(f"sonde: {file} is cut off after ")
 
 
 def test_nothing_to_show_says_why(run: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from reports.page import printed
@@ -9,7 +10,7 @@ from sonde.reports import quality as quality_report
 from sonde.reports import summary as summary_report
 from sonde.reports.page import bar, paragraph
 from sonde.views.quality import quality
-from sonde.views.summary import summary
+from sonde.views.summary import Summary, summary
 from synthetic import MS, Maker
 from views.test_quality import GOOD
 
@@ -138,3 +139,20 @@ def test_bars() -> None:
     assert bar(0, 4) == "    "
     assert bar(0.01, 4, waiting=True) == "░   "
     assert bar(2, 4) == "████"
+
+
+def test_a_last_kind_of_waiting_is_named_and_several_are_summed_up() -> None:
+    make = working()
+    result = summary(make.recording())
+    kinds = {"waiting": 50 * MS, "preempted": 40 * MS, "rlock": 30 * MS, "monitor": 20 * MS}
+    said = " ".join(_printed(replace(result, wait_ns=kinds)))
+    assert "30.0 ms for reentrant locks and 20.0 ms for monitors (synchronized)" in said
+    said = " ".join(_printed(replace(result, wait_ns={**kinds, "io": 10 * MS})))
+    assert "30.0 ms for reentrant locks and 30.0 ms for other things" in said
+
+
+def _printed(result: Summary) -> list[str]:
+    return [
+        line.strip()
+        for line in printed(lambda out: summary_report.render(result, out, path="x"), 80)
+    ]

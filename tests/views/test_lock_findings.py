@@ -130,3 +130,16 @@ def test_a_deadlock_that_timed_out() -> None:
     for lock, thread in (("b", "one"), ("a", "two"), ("a", "bystander")):
         make.gave_up(lock, thread, 950 * MS)
     assert found(make)[0][0] == "deadlock of one and two until one gave up"
+
+
+def test_equal_locks_of_two_processes_are_told_apart() -> None:
+    make = queueing(100)
+    child = make.process(200)
+    make.thread("child", process=child)
+    make.thread("its worker", process=child)
+    make.lock("the child's", process=child)
+    waits, holds = f"by_number:12{TAKE}", f"by_name:23{LEAVE}"
+    make.wait("the child's", "its worker", "child", 0, 90 * MS, waits, holds)
+    titles = [title for title, _ in found(make)]
+    assert len(titles) == len(set(titles)) == 2
+    assert sorted(title.rpartition(" of process ")[2] for title in titles) == ["100", "200"]

@@ -69,3 +69,14 @@ def test_the_duration_of_a_recording_that_does_not_say() -> None:
     assert duration_ns(make.recording()) == 900
     make.mark("late", 950)
     assert duration_ns(make.recording()) == 950
+
+
+def test_who_waits_for_a_lock_lives() -> None:
+    make = Maker(duration_ns=1_000)
+    make.thread("MainThread", start=0)
+    make.thread("cleaner", start=200, end=300, cpu=1)
+    make.sample("a:1", 10, time=10)
+    make.wait("lock", "cleaner", "MainThread", 100, 900)
+    row = threads(make.recording(), Selection(thread="cleaner")).rows[0]
+    assert row.wait_ns == {"lock": 800}
+    assert row.wall_ns == 800

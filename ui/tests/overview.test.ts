@@ -82,3 +82,16 @@ test("the command of a finding leads to a view", () => {
   ).toMatchObject({ view: "flame", time: "waiting" });
   expect(evidence(recording, "sonde report a.sonde quality", "bad")).toBeNull();
 });
+
+test("a last kind of waiting is named, several are summed up", () => {
+  const { meta } = synthetic();
+  const waited = (wait_ns: Record<string, number>) =>
+    whereTimeWent({ ...meta, summary: { ...meta.summary, wait_ns } });
+  const kinds = { waiting: 50 * MS, preempted: 40 * MS, rlock: 30 * MS };
+  expect(waited({ ...kinds, monitor: 20 * MS })).toContain(
+    "20.0 ms for monitors",
+  );
+  expect(waited({ ...kinds, monitor: 20 * MS, io: 10 * MS })).toContain(
+    "30.0 ms for other things",
+  );
+});

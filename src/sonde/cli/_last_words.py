@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 from sonde.record.quantities import size_words
 
+UNSEEN = (
+    "no CPython 3.11 to 3.15 and no JVM from 17 on was seen; "
+    "`sonde doctor` tells what can be recorded"
+)
 
-def last_words(done: dict[str, Any], of: str = "", nothing: str = "") -> str:
-    """Of a finished recorder's answer; `nothing` is why there may be no sample in it."""
+
+def last_words(done: dict[str, Any], of: str = "", nothing: str = "", unseen: str = UNSEEN) -> str:
+    """Of a finished recorder's answer; `nothing` is why there may be no sample in it, `unseen` why
+    there may be no file."""
     quality = done["done"]
     path = _shown(str(done["path"]))
     if not os.path.exists(path):
-        why = done.get("trouble") or (
-            "no CPython 3.11 to 3.15 and no JVM from 17 on was seen; "
-            "`sonde doctor` tells what can be recorded"
-        )
-        return f"nothing was recorded: {why}"
+        return f"nothing was recorded: {done.get('trouble') or unseen}"
     if not quality.get("taken"):
         why = done.get("trouble") or nothing or "the program used hardly any CPU time"
         return f"{path} has no samples: {why}"
     lost = quality.get("events_lost", 0)
-    words = f"{quality['taken']:,} samples{of}" + (f", {lost:,} lost" if lost else "")
+    words = f"{quality['taken']:,} sample{'s' if quality['taken'] != 1 else ''}{of}" + (
+        f", {lost:,} lost" if lost else ""
+    )
     if quality.get("why_no_calls"):
         words += f", but {quality['why_no_calls']}"
     if quality.get("without_objects"):
         words += ", but no objects: those of CPython programs are not seen yet"
     every = all_of(done["mode"]["name"], path)
     return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {every}"
+
+
+def _typed(path: str) -> str:
+    """As a shell takes it back."""
+    if path.isprintable():
+        return shlex.quote(path)
+    escaped = "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\x{byte:02x}"
+        for byte in os.fsencode(path)
+    )
+    return f"$'{escaped}'"
 
 
 def _how_it_went(done: dict[str, Any]) -> str:
@@ -51,7 +67,7 @@ def _how_it_went(done: dict[str, Any]) -> str:
 def all_of(mode: str, path: str) -> str:
     """What to call all parts of a session, of which this is the last."""
     if mode != "continuous":
-        return path
+        return _typed(path)
     stem = path.removesuffix(".sonde").rpartition(".")[0]
     return f"'{stem}.*.sonde'"
 

@@ -102,6 +102,12 @@ def whole(option: str, text: str | None, meaning: str) -> int | None:
     return int(text)
 
 
+def process_id(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise UsageError(f"{text!r} is no process id; it is a number, as ps shows it")
+    return int(text)
+
+
 def seconds(option: str, text: str | None) -> float | None:
     if text is None:
         return None

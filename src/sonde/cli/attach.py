@@ -30,8 +30,8 @@ from sonde.cli._recording import (
     What,
 )
 from sonde.cli._sampler import check_sampler, check_stacks
+from sonde.cli._select import process_id, whole
 from sonde.cli._select import seconds as number
-from sonde.cli._select import whole
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:
@@ -157,9 +157,9 @@ def _chosen(
     from sonde.record.process import RECORDED, look_at
 
     if pid is not None:
-        return [look_at(_number(pid))], None
+        return [look_at(process_id(pid))], None
     if tree is not None:
-        root = _number(tree)
+        root = process_id(tree)
         discovery = Discovery([root], descendants=True)
         found = discovery.look(())
         if not found:
@@ -176,6 +176,8 @@ def _chosen(
         raise SondeError(
             f"no process of yours has {name} in its command line"
             if not many
+            else f"the one process that matches {name} is not {RECORDED}"
+            if many == 1
             else f"none of the {many} processes that match {name} is {RECORDED}"
         )
     return found, discovery
@@ -185,12 +187,6 @@ def _refuse(discovery: Discovery) -> None:
     """Nothing can be entered: if one could be but for a reason, that is the one to tell."""
     for why in discovery.refused().values():
         raise SondeError(why)
-
-
-def _number(pid: str) -> int:
-    if not pid.isdecimal() or int(pid) == 0:
-        raise UsageError(f"{pid!r} is no process id; it is a number, as ps shows it")
-    return int(pid)
 
 
 def _tell_end(done: dict[str, Any], pid: str | None) -> None:
@@ -210,4 +206,5 @@ def _tell_end(done: dict[str, Any], pid: str | None) -> None:
     quiet = "they used hardly any CPU time meanwhile"
     if pid:
         quiet = "the process used hardly any CPU time meanwhile"
-    print(f"sonde: {last_words(done, of, quiet)}", file=sys.stderr)
+    unseen = "it ended before a process could be entered"
+    print(f"sonde: {last_words(done, of, quiet, unseen)}", file=sys.stderr)

@@ -74,7 +74,7 @@ def diff(
 
     for recording in recordings:
         for warning in recording.warnings:
-            print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
+            print(f"sonde: {warning}", file=sys.stderr)
     if isinstance(result, CallDiff):
         of_calls.render(result, console(), top=rows)
     else:

@@ -87,7 +87,7 @@ def export(
     with working(f"reading {file}"):
         recording = open_recording(file)
     for warning in recording.warnings:
-        print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
+        print(f"sonde: {warning}", file=sys.stderr)
     if in_folder:
         with working(f"writing {out}"), opened_folder(out) as folder:
             chosen.write_folder(recording, folder)

@@ -236,7 +236,7 @@ def _print(
 
     out = console()
     for warning in recording.warnings:
-        print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
+        print(f"sonde: {warning}", file=sys.stderr)
     if view in OF_TIME and not result.total_ns:
         line(out, _nothing(recording, selection))
         return

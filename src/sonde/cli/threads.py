@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sonde.cli._live import Every, For, ticks
-from sonde.errors import UsageError
+from sonde.cli._select import process_id
 
 
 def threads(
@@ -31,14 +31,13 @@ def threads(
       sonde threads 4711
       sonde threads 4711 --every 0.5 --for 10 --json
     """
-    if not pid.isdecimal():
-        raise UsageError(f"{pid!r} is no process id; it is a number, as ps shows it")
+    number = process_id(pid)
     from sonde.record.watched import WatchedProcess
     from sonde.reports.live_threads import render
     from sonde.reports.page import console
 
     waits = ticks(every, for_)
-    process = WatchedProcess(int(pid))
+    process = WatchedProcess(number)
     out = console()
     with contextlib.suppress(KeyboardInterrupt):
         for passed in waits:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sonde.cli._recording import What
+from sonde.cli._select import process_id
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ def top(
     """
     from sonde.record.handle import check_rate, parse_what
 
-    if not (pid.isascii() and pid.isdecimal()) or int(pid) == 0:
-        raise UsageError(f"{pid!r} is no process id; it is a number, as ps shows it")
+    number = process_id(pid)
     if window is not None and not 1 <= window <= LONGEST_S:
         raise UsageError(f"--window takes 1 to {LONGEST_S:g} seconds, not {window:g}")
     kinds, checked = parse_what(what), check_rate(rate)
@@ -62,7 +62,7 @@ def top(
         )
     from sonde.top.watched import Watched
 
-    watched = Watched(int(pid), kinds, checked)
+    watched = Watched(number, kinds, checked)
     try:
         if once:
             _print(watched, window or ONCE_S, as_json)

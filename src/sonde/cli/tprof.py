@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Annotated
 
 import typer
 
 from sonde.cli._select import seconds, whole
-from sonde.errors import UsageError
+from sonde.errors import SondeError, UsageError
 
 HIGHEST_RATE = 10_000
 
@@ -58,6 +59,8 @@ def tprof(
         raise UsageError(f"--rate goes up to {HIGHEST_RATE:,} ticks a second, not {rate}")
     pid = whole("--process", process, "a process id")
     rows = whole("--top", top, "a number of rows")
+    if pid is not None and not os.path.exists(f"/proc/{pid}"):
+        raise SondeError(f"there is no process {pid}")
     if inside:
         from sonde.cli._inside import profile_inside
 

@@ -134,7 +134,7 @@ def _read(files: list[str], *, sources: bool) -> list[Bundle]:
         with working(f"reading {name}"):
             recording = open_recording(name)
         for warning in recording.warnings:
-            print(f"sonde: {recording.path}: {warning}", file=sys.stderr)
+            print(f"sonde: {warning}", file=sys.stderr)
         bundles.append(Bundle(recording, sources=sources))
     return bundles
 

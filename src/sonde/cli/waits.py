@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sonde.errors import SondeError, UsageError
+from sonde.cli._select import process_id
+from sonde.errors import SondeError
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -21,7 +22,7 @@ LOOK_S = 0.3
 
 
 def waits(
-    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython process.")],
+    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython or Java process.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Show who waits for whom in a process at this moment: chains of both sides, and deadlocks.
@@ -34,11 +35,10 @@ def waits(
     Example:
       sonde waits 4711
     """
-    if not pid.isdecimal():
-        raise UsageError(f"{pid!r} is no process id; it is a number, as ps shows it")
+    number = process_id(pid)
     from sonde.record import sessions
 
-    session = sessions.find(int(pid))
+    session = sessions.find(number)
     if session is not None and "locks" not in session.what:
         raise SondeError(
             f"process {pid} is recorded without locks; start it with --what cpu,locks to see waits"
@@ -51,9 +51,9 @@ def waits(
     from sonde.views.selection import Selection
     from sonde.views.waits import waits as waits_at
 
-    recording = _look_at(int(pid)) if session is None else read(session.path)
+    recording = _look_at(number) if session is None else read(session.path)
     now = int(recording.target.get("duration_ns", 0))
-    result = waits_at(recording, Selection(process=int(pid)), at_ns=now)
+    result = waits_at(recording, Selection(process=number), at_ns=now)
     if as_json:
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return

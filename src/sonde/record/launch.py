@@ -52,13 +52,24 @@ def program_name(arguments: list[str]) -> str:
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in name) or "program"
 
 
+def _why_not(program: str) -> str:
+    """Why a program cannot be run; only one named by its path can be there all the same."""
+    if os.path.isdir(program):
+        return f"{program} is a directory and cannot be run"
+    if os.path.isfile(program):
+        if os.sep not in program:
+            return f"there is no program {program!r} to run; a file here is run as ./{program}"
+        return f"{program} may not be executed; make it executable, or name what runs it before it"
+    return f"there is no program {program!r} to run"
+
+
 class Launch:
     """One command, from fork to its end."""
 
     def __init__(self, arguments: list[str], make_options: Callable[[int], Options]) -> None:
         self._command = command_of(arguments)
         if shutil.which(self._command[0]) is None:
-            raise SondeError(f"there is no program {self._command[0]!r} to run")
+            raise SondeError(_why_not(self._command[0]))
         preload = str(agents.preload())
         # The target waits in a child of ours until the recorder is up: the recording is named after
         # its pid, and where no recorder can be had, nothing is run.

@@ -8,8 +8,9 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from .counters import Countable, Counters
-from .procfs import threads_of
+from .procfs import name_of, threads_of
 from .taken import Taken
+from .thread_states import AGENT
 
 if TYPE_CHECKING:
     from .target import TargetProcess
@@ -22,6 +23,8 @@ class Metrics:
         self._target = target
         self._countable = Countable()
         self._threads: dict[int, Counters] = {}
+        self._fresh: set[int] = set()
+        """Seen, and not told of yet."""
         self._taken = Taken(target.pid)
         self._but: Container[int] = ()
         self._look()
@@ -38,6 +41,10 @@ class Metrics:
         alive = self._look()
         now = time.monotonic_ns()
         for tid, counters in list(self._threads.items()):
+            if tid in self._but or self._turned_out_ours(tid):
+                counters.close()
+                del self._threads[tid]
+                continue
             used = counters.step()
             row = target.threads.row(tid, now)  # idle ones have one too
             if used is not None and told:
@@ -60,6 +67,18 @@ class Metrics:
         pid = self._target.pid
         alive = threads_of(pid)
         for tid in alive:
-            if tid not in self._threads and tid not in self._but:
-                self._threads[tid] = Counters(pid, tid, self._countable)
+            if tid in self._threads or tid in self._but or self._is_ours(tid):
+                continue
+            self._threads[tid] = Counters(pid, tid, self._countable)
+            self._fresh.add(tid)
         return alive
+
+    def _is_ours(self, tid: int) -> bool:
+        return name_of(self._target.pid, tid).startswith(AGENT)
+
+    def _turned_out_ours(self, tid: int) -> bool:
+        """A thread has its name a moment after it has begun, and may have been seen before."""
+        if tid not in self._fresh:
+            return False
+        self._fresh.discard(tid)
+        return self._is_ours(tid)

@@ -18,6 +18,8 @@ ANSWER_S = 40.0
 
 def socket_of(which: str) -> str:
     """The control socket of a session, named by it or by a process that is recorded."""
+    if not which:
+        raise UsageError("a session is named by a process id or by its socket, not by nothing")
     if not which.isdecimal():
         return which
     pid = int(which)

@@ -176,6 +176,11 @@ def _what_is_missing(pid: int, status: dict[str, str]) -> str:
     }
     if scope in advice:
         return f"process {pid} may not be entered: {advice[scope]}"
+    if permissions.has_capability(permissions.CAP_SYS_PTRACE):
+        return (
+            f"process {pid} may not be entered although sonde has CAP_SYS_PTRACE: it is of "
+            "another user namespace, or a security policy of this machine protects it"
+        )
     return (
         f"process {pid} may not be entered: it has more privileges than you or has made itself "
         "undumpable; run sonde as root (it needs CAP_SYS_PTRACE)"

@@ -60,7 +60,7 @@ def open_file(name: str) -> int:
         # Opening a pipe would wait for somebody to write into it.
         descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise RecordingError(f"{name} does not exist") from None
+        raise RecordingError(f"{name or 'a file without a name'} does not exist") from None
     except PermissionError:
         raise RecordingError(
             f"{name} may not be read by this user: a recording belongs to whoever recorded it"

@@ -46,9 +46,9 @@ class FileSink:
                 written += os.write(self._file, data[written:] if written else data)
         except OSError as error:
             self.cut_back(self.size)
+            kept = f"; the {self.size:,} bytes written before stay readable" if self.size else ""
             raise WriteError(
-                f"cannot write {self.path or 'to memory'}: {error.strerror}; "
-                f"the {self.size:,} bytes written before stay readable",
+                f"cannot write {self.path or 'to memory'}: {error.strerror}{kept}",
                 error.errno,
             ) from None
         self.size += len(data)

@@ -73,6 +73,8 @@ def _split(live: Live, width: int) -> Parts:
 def _gil(live: Live) -> Parts:
     gil = live.gil
     told: Parts = [("GIL  ", "bold")]
+    if not gil.waits and all(process.runtime == "hotspot" for process in live.processes):
+        return [*told, ("Java programs have none", "dim")]
     if not gil.waits:
         return [*told, ("nobody waited for it", "dim")]
     told += [f"{gil.wait_ns / live.span_ns:.2f} threads wait on average, {gil.waiting_now} now"]

@@ -88,7 +88,8 @@ def _kinds(wait_ns: dict[str, int]) -> list[tuple[str, int]]:
         ((kind, ns) for kind, ns in wait_ns.items() if kind not in SIGNALS),
         key=lambda item: -item[1],
     )
-    if len(told) > MOST_KINDS:
+    # One kind more is named in less room than it takes to say that there is another.
+    if len(told) > MOST_KINDS + 1:
         told[MOST_KINDS:] = [("other", sum(ns for _, ns in told[MOST_KINDS:]))]
     return told + ([("signal", idle)] if idle else [])
 

@@ -40,7 +40,8 @@ def threads_now(live: Live) -> list[ThreadNow]:
         rows.append(_now(row, wait, known[1] if known else None))
     for tid, (pid, state) in kernel.items():
         if tid not in seen:
-            name = "MainThread" if tid == pid else state.name
+            python = any(p.pid == pid and p.runtime == "cpython" for p in live.processes)
+            name = "MainThread" if tid == pid and python else state.name
             word, doing = _by_kernel(state, None)
             rows.append(ThreadNow(tid, pid, name, 0, 0, word, doing))
     return rows
@@ -77,5 +78,5 @@ def _by_kernel(state: ThreadState, row: ThreadRow | None) -> tuple[str, str]:
         # A short wait for the GIL is told when it is over, which is after this moment.
         if row is not None and row.wait_ns.get("gil"):
             return "gil", "waits, by its past for the GIL"
-        return "lock", "waits for a lock"
+        return "lock", "waits for a lock or a signal"
     return "waiting", "waits"

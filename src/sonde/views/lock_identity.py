@@ -207,6 +207,15 @@ def _told_apart(recording: Recording, locks: list[Lock]) -> list[Lock]:
             else lock
             for lock in locks
         ]
+    where: dict[str, set[int]] = {}
+    for lock in locks:
+        where.setdefault(lock.short, set()).add(lock.process)
+    locks = [
+        replace(lock, short=f"{lock.short} of process {recording.processes[lock.process].pid}")
+        if len(where[lock.short]) > 1 and lock.kind != "gil"
+        else lock
+        for lock in locks
+    ]
     seen: Counter[str] = Counter()
     for i, lock in enumerate(locks):
         seen[lock.name] += 1

@@ -9,6 +9,7 @@ import numpy as np
 
 from sonde.model.context_tree import Ints, sums
 from sonde.recording.tables import RUNNING, Recording
+from sonde.views.contended import contended
 from sonde.views.in_spans import covered, named
 from sonde.views.selection import Selection, chosen, threads_of
 from sonde.views.span import duration_ns, pauses
@@ -88,6 +89,11 @@ def threads(
     waited = waiting(recording, selection)
     start = table.start_ns
     end = np.where(table.end_ns < 0, duration_ns(recording), table.end_ns)
+    # A thread's life is told by its samples; one that was seen to wait for a lock lived then, too.
+    waits = contended(recording).found
+    start, end = start.copy(), end.copy()
+    np.minimum.at(start, waits.thread, waits.start)
+    np.maximum.at(end, waits.thread, waits.end)
     cpu = np.where(table.cpu_ns < 0, ran, table.cpu_ns)
     if selection.start_ns is not None:
         start = np.maximum(start, selection.start_ns)

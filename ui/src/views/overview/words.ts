@@ -65,7 +65,8 @@ function told(kinds: Record<string, number>): [string, number][] {
   let others = entries
     .filter(([kind, ns]) => !SIGNALS.has(kind) && ns > 0)
     .sort((a, b) => b[1] - a[1]);
-  if (others.length > MOST_KINDS) {
+  // One kind more is named in less room than it takes to say that there is another.
+  if (others.length > MOST_KINDS + 1) {
     const rest = others.slice(MOST_KINDS).reduce((sum, [, ns]) => sum + ns, 0);
     others = [...others.slice(0, MOST_KINDS), ["other", rest]];
   }
