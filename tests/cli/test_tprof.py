@@ -8,10 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import pythons
+from java import all_jdks, compiled
 from launching import clean_environment, sonde
 
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="the whole machine is root's to look at")
@@ -108,3 +111,80 @@ def test_wrong_calls(arguments: list[str], says: str) -> None:
     done = sonde("tprof", *arguments)
     assert done.returncode == 2
     assert says in done.stderr
+
+
+MANY = """
+import json, subprocess, sys, time
+java, classes, *interpreters = json.loads(sys.argv[1])
+code = "import time\\ndef hot_{}():\\n for i in range(3000): i * i\\nwhile True: hot_{}()\\n"
+run = [subprocess.Popen([python, "-c", code.format(n, n)]) for n, python in enumerate(interpreters)]
+# Somebody else's: root may enter it.
+other = "import os; os.setgid(65534); os.setuid(65534)\\n" + code.format("other", "other")
+run.append(subprocess.Popen([sys.executable, "-c", other]))
+if java:
+    run.append(subprocess.Popen([java, "-cp", classes, "Spin"]))
+# Comes and goes meanwhile.
+coming = "import os\\nwhile True: os.system(f'{} -c \\"sum(range(9**6))\\"')".format(sys.executable)
+run.append(subprocess.Popen([sys.executable, "-c", coming]))
+time.sleep(2)
+done = subprocess.run([sys.executable, "-m", "sonde", "tprof", "--inside", "--for", "6", "--json"],
+                      capture_output=True, text=True)
+alive = [p.poll() is None for p in run]
+print(json.dumps([done.returncode, done.stdout, done.stderr, alive, [p.pid for p in run]]))
+for p in run: p.kill()
+"""
+
+SPIN = """
+public class Spin {
+    static volatile double x;
+    static void hotJava() { for (int i = 0; i < 100000; i++) x += Math.sqrt(i); }
+    public static void main(String[] args) { while (true) hotJava(); }
+}
+"""
+
+
+@needs_root
+def test_inside_all_processes_of_a_machine(tmp_path: Path) -> None:
+    """In a pid namespace: else it would enter whatever runs on the machine that tests."""
+    unshared = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*unshared, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no pid namespace of our own may be made here")
+    java, classes = None, tmp_path / "classes"
+    if all_jdks():
+        (tmp_path / "Spin.java").write_text(SPIN)
+        compiled(tmp_path / "Spin.java", classes)
+        java = all_jdks()[-1].java
+    found = list(pythons.found().values())
+    interpreters = list(dict.fromkeys([found[0], found[-1]]))
+    asked = json.dumps([java, str(classes), *interpreters])
+    done = subprocess.run(
+        [*unshared, sys.executable, "-c", MANY, asked],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        env=clean_environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    code, out, err, alive, pids = json.loads(done.stdout)
+    assert code == 0, err
+    assert "Traceback" not in err
+    assert all(alive)
+    told = json.loads(out)
+    for part in told["sections"]:
+        assert sum(row["ticks"] for row in part["rows"]) == told["ticks"]
+    symbols = {
+        (row["name"], symbol["name"].split()[0])
+        for row in section(told, "module", "symbol")
+        for symbol in row["children"]
+    }
+    wanted = [("PYTHON", f"hot_{n}") for n in range(len(interpreters))]
+    wanted += [("PYTHON", "hot_other"), *([("JAVA", "Spin.hotJava")] if java else [])]
+    # On a busy machine one may be entered too late; then that is said.
+    named = [one in symbols for one in wanted]
+    for one, pid, seen in zip(wanted, pids, named, strict=False):
+        assert seen or f"process {pid} " in err, (one, err, sorted(symbols))
+    assert any(named)
+    # Nobody knows what the others on the machine do, but they are not idle for that.
+    names = {row["name"] for row in section(told, "process") if row["id"] == 0}
+    assert names <= {"idle", "outside of this container"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from sonde.errors import SondeError
@@ -13,6 +15,8 @@ from sonde.errors import SondeError
 if TYPE_CHECKING:
     from sonde.record.tprof import Ticks
 
+# Of programs that could not be entered; a machine may have hundreds.
+MOST_TOLD = 5
 # An agent's sample names a tick at most this far from it.
 FASTEST = 1000
 
@@ -23,7 +27,7 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
     from sonde.record.discovery import Discovery
     from sonde.record.handle import Options
     from sonde.record.process import look_at
-    from sonde.record.tprof import LOOK_S, Profiler, profile
+    from sonde.record.tprof import LOOK_S, profile
     from sonde.views.chained import open_recording
     from sonde.views.inside import named
 
@@ -46,21 +50,38 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
             rate=min(10 * rate, FASTEST),
             attached=True,
         )
-        session = Attach(found if discovery else found[0], options, discovery)
-        profiler = Profiler(rate)
-        end = time.monotonic() + seconds
-        done = None
-        while time.monotonic() < end and done is None and not session.asked_to_end:
-            time.sleep(LOOK_S)
-            profiler.look()
-            done = session.over()
-        ticks = profiler.end()
+        try:
+            session = Attach(found if discovery else found[0], options, discovery)
+        except SondeError as error:
+            if discovery is None:
+                raise
+            print(f"sonde: no program could be entered: {error}", file=sys.stderr)
+            return profile(seconds, rate)
+        done, over = None, threading.Event()
+        # In a thread of its own: entering a process may take longer than the ticks have room for,
+        # and must not make the time longer that was asked for.
+        with ThreadPoolExecutor(1) as alone:
+            looking = alone.submit(profile, seconds, rate, over)
+            while not looking.done():
+                time.sleep(LOOK_S)
+                done = done or session.over()
+                if session.asked_to_end or (done is not None and discovery is None):
+                    over.set()
+            ticks = looking.result()
         done = done or session.stop()
-        for number, why in done["done"].get("not_entered", {}).items():
-            print(f"sonde: process {number} could not be entered: {why}", file=sys.stderr)
+        _tell(done["done"].get("not_entered", {}))
         try:
             recording = open_recording(options.path)
         except SondeError:  # nobody could be entered
             return ticks
         ticks.places = named(ticks.places, recording)
         return ticks
+
+
+def _tell(not_entered: dict[str, str]) -> None:
+    for number, why in list(not_entered.items())[:MOST_TOLD]:
+        said = why if number in why else f"process {number} could not be entered: {why}"
+        print(f"sonde: {said}", file=sys.stderr)
+    if (more := len(not_entered) - MOST_TOLD) > 0:
+        words = "process" if more == 1 else "processes"
+        print(f"sonde: {more} more {words} could not be entered", file=sys.stderr)

@@ -14,7 +14,9 @@ from sonde.model.jit_symbols import JitSymbols
 KERNEL = "kernel"
 JIT = "JITCODE"
 UNKNOWN = "NoSymbols"
-_FUNCTIONS = frozenset({"STT_FUNC", "STT_GNU_IFUNC"})
+# Elf64_Sym, and of its types those of functions: STT_FUNC and STT_GNU_IFUNC.
+_SYMBOL = struct.Struct("<IBBHQQ")
+_FUNCTIONS = frozenset({2, 10})
 _DEBUG_FILES = "/usr/lib/debug/.build-id"
 _DUMP_MAGIC = 0x4A695444
 _DUMP_HEAD = struct.Struct("<IIIIIIQQ")
@@ -71,13 +73,17 @@ class ElfSymbols:
                 tables = [dynamic]
             found = []
             for symbols in tables:
-                for symbol in symbols.iter_symbols():
-                    if symbol["st_info"]["type"] not in _FUNCTIONS or not symbol["st_value"]:
+                # Not by pyelftools: a JVM has a hundred thousand, of which it makes an object each.
+                names = symbols.stringtable.data()
+                for name, kind, _, _, value, size in _SYMBOL.iter_unpack(symbols.data()):
+                    if kind & 15 not in _FUNCTIONS or not value:
                         continue
-                    for start, offset, size in segments:
-                        if start <= symbol["st_value"] < start + size:
-                            at = symbol["st_value"] - start + offset
-                            found.append((at, symbol["st_size"], symbol.name))
+                    for start, offset, length in segments:
+                        if start <= value < start + length:
+                            text = names[name : names.find(b"\0", name)]
+                            found.append(
+                                (value - start + offset, size, text.decode(errors="replace"))
+                            )
                             break
         found.sort()
         self._starts = [at for at, _, _ in found]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+IDLE = "idle"
+"""What the process of a processor without work is called; others may lack a number, too."""
 LEVELS = ("process", "thread", "module", "symbol")
 SECTIONS: tuple[tuple[str, ...], ...] = (
     ("process",),
@@ -88,7 +90,7 @@ def tprof(
     for by in SECTIONS:
         counts = Counter(tuple(_key(place, level) for level in by) for place in places)
         sections.append(Section(by, _rows(by, counts.items())))
-    idle = sum(place.pid == 0 for place in places)
+    idle = sum(place.pid == 0 and place.process == IDLE for place in places)
     return Tprof(len(places), idle, lost, processors, rate, duration_ns, sections)
 
 
