@@ -25,6 +25,20 @@ for (const [state, options] of [
   });
 }
 
+test("the hottest function is chosen at first, and in sight", async ({
+  page,
+  served,
+}) => {
+  await open(page, await served("shop"), "sandwich");
+  const chosen = page.locator(".row[aria-selected=true]");
+  await expect(chosen).toBeVisible();
+  const head = (await page.locator(".functions .head").boundingBox())!;
+  // To Playwright a row is visible even where the head of the table covers it.
+  await expect
+    .poll(async () => (await chosen.boundingBox())!.y)
+    .toBeGreaterThanOrEqual(head.y + head.height - 1);
+});
+
 test("sorts by every column, both ways", async ({ page, served }) => {
   await open(page, await served("shop"), "sandwich");
   await expect(page.locator(".row").first()).toBeVisible();

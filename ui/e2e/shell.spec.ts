@@ -1,6 +1,7 @@
 /** The frame around the views: filters, range, search, address, keys, colours. */
 
 import { ns } from "./figures";
+import { VIEWS } from "../browser.mjs";
 import { expect, open, report, test } from "./sonde";
 
 test("running, waiting and wall time are the reports'", async ({
@@ -175,4 +176,36 @@ test("no view is wider than a window of 1280 pixels", async ({
     );
     expect(wide).toBeLessThanOrEqual(1280);
   }
+});
+
+test("nothing is cut off in a narrow window", async ({ page, served }) => {
+  await page.setViewportSize({ width: 800, height: 900 });
+  const url = await served("shop");
+  for (const view of VIEWS.filter((name) => name !== "diff")) {
+    await open(page, url, view);
+    for (const part of [".program", "#search", "#theme"]) {
+      const box = (await page.locator(`.heading ${part}`).boundingBox())!;
+      expect(box.width, `${part} in ${view}`).toBeGreaterThan(20);
+      expect(box.x + box.width, `${part} in ${view}`).toBeLessThanOrEqual(800);
+    }
+    expect(
+      await page.evaluate(() => document.documentElement.scrollWidth),
+      view,
+    ).toBe(800);
+  }
+});
+
+test("names have room in a narrow window", async ({ page, served }) => {
+  await page.setViewportSize({ width: 800, height: 900 });
+  const url = await served("shop");
+  await open(page, url, "sandwich");
+  const name = page.locator(".functions .row span").last();
+  await expect
+    .poll(async () => (await name.boundingBox())!.width)
+    .toBeGreaterThan(250);
+  await open(page, url, "locks");
+  const what = page.locator(".lock-rows td.what").first();
+  await expect
+    .poll(async () => (await what.boundingBox())!.width)
+    .toBeGreaterThan(200);
 });

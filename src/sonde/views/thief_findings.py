@@ -47,7 +47,8 @@ def taken_by_others(evidence: Evidence) -> Iterator[Finding]:
         name = recording.threads.name[worst] or str(recording.threads.tid[worst])
         yield Finding(
             title,
-            f"threads that could run {how} for {duration(total)}, {percent(share)} of that time; "
+            f"threads that could run {how} for {duration(total)}, {percent(share)} of the time "
+            f"they could have run; "
             f"most of all {name} with {duration(int(ns[worst]))}",
             share,
             evidence.command("flat", "--taken", thief),

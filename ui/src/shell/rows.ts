@@ -14,6 +14,8 @@ export class Rows {
   private readonly draw = perFrame(() => this.paint());
   private readonly extent: Extent;
   private headHeight = 0;
+  /** What must be in sight as soon as it is known how much is; -1: nothing. */
+  private sought = -1;
 
   constructor(role: string, label: string, head: HTMLElement) {
     this.element = h(
@@ -24,6 +26,7 @@ export class Rows {
     );
     this.extent = new Extent(this.element, () => {
       this.headHeight = head.offsetHeight;
+      if (this.sought >= 0 && this.extent.height) this.scrollTo(this.sought);
       this.draw();
     });
   }
@@ -34,6 +37,7 @@ export class Rows {
     this.make = make;
     this.element.setAttribute("aria-rowcount", String(count));
     this.inner.style.height = `${count * ROW_HEIGHT}px`;
+    this.sought = -1;
     if (sought >= 0) this.scrollTo(sought);
     this.paint();
   }
@@ -44,6 +48,8 @@ export class Rows {
   }
 
   private scrollTo(index: number): boolean {
+    this.sought = this.extent.height ? -1 : index;
+    if (this.sought >= 0) return false;
     const before = this.extent.top;
     const top = index * ROW_HEIGHT;
     const room = this.extent.height - this.headHeight;
