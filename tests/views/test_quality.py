@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -71,6 +72,18 @@ def test_keys_are_there_even_when_the_recording_is_silent() -> None:
 def test_each_problem_has_its_threshold(counter: str, tolerated: int, bad: int, title: str) -> None:
     assert of(**{counter: tolerated}).problems == []
     assert [problem.title for problem in of(**{counter: bad}).problems] == [title]
+
+
+def test_java_stacks_are_no_question_of_the_interpreter() -> None:
+    make = Maker()
+    make.sample("a:1", 1_000)
+    make.quality = GOOD | {"undecodable": 100}
+    recording = make.recording()
+    (problem,) = quality(recording).problems
+    assert "interpreter" in problem.advice
+    recording.processes[:] = [replace(p, runtime="hotspot") for p in recording.processes]
+    (problem,) = quality(recording).problems
+    assert "while the JVM starts" in problem.advice
 
 
 def test_few_samples_say_how_uncertain_they_are() -> None:

@@ -146,6 +146,9 @@ def _problems(
             share,
             "the program blocks SIGTRAP for long; unblock it in its threads"
             if late
+            else "they lie where Java stacks cannot be walked, mostly while the JVM starts: in a "
+            "longer recording they are a smaller share"
+            if {process.runtime for process in recording.processes} == {"hotspot"}
             else "run `sonde doctor`: the agent may not fit this interpreter",
         )
     if counters["sampler"] == "safepoint":
