@@ -13,6 +13,7 @@
 code_heap heap;
 static growable_array heaps = {1, 1, (code_heap *[]){&heap}}, *heaps_at = &heaps;
 static stub_queue queue, *queue_at = &queue;
+uintptr_t entry;
 
 struct_entry struct_entries[] = {
     {"CodeCache", "_heaps", "", 1, 0, &heaps_at},
@@ -28,8 +29,14 @@ struct_entry struct_entries[] = {
     {"AbstractInterpreter", "_code", "", 1, 0, &queue_at},
     {"StubQueue", "_stub_buffer", "", 0, offsetof(stub_queue, buffer), NULL},
     {"StubQueue", "_buffer_limit", "", 0, offsetof(stub_queue, limit), NULL},
+    {"nmethod", "_compile_id", "", 0, offsetof(code_blob, number), NULL},
+    {"nmethod", "_stub_offset", "", 0, offsetof(code_blob, stubs), NULL},
+    {"StubRoutines", "_call_stub_return_address", "", 1, 0, &entry},
+    {"JavaCallWrapper", "_anchor", "", 0, offsetof(java_call, left), NULL},
+    {"JavaFrameAnchor", "_last_Java_sp", "", 0, 0, NULL},
     {0},
 };
+struct_entry *const first_spare = &struct_entries[13];
 type_entry type_entries[] = {
     {"CodeBlob", NULL, 0, 0, 0, sizeof(code_blob)},
     {"HeapBlock", NULL, 0, 0, 0, sizeof(heap_block)},
@@ -82,11 +89,13 @@ static void make_heap(void)
     heap.shift = SHIFT;
 }
 
+int32_t blobs_made;
+
 void put_head(unsigned segment, const char *name, int32_t words)
 {
     uint8_t *at = (uint8_t *)heap.memory.low + ((size_t)segment << SHIFT);
     heap_block block = {1, true};
-    code_blob blob = {NULL, name, 0, words};
+    code_blob blob = {NULL, name, 0, words, ++blobs_made, STUBS};
     memcpy(at, &block, sizeof block);
     memcpy(at + sizeof block, &blob, sizeof blob);
 }
@@ -154,6 +163,7 @@ static void make_code(void)
     queue.buffer = (uintptr_t)interpreter;
     queue.limit = 8 * SEGMENT - CODE;
     in_interpreter = (uintptr_t)interpreter + 100;
+    entry = (uintptr_t)fourth + 20;
     in_outer = put_call(outer + 40, caller);
     of_callee = put_call(caller + 40, callee);
     of_callee_by_register = put_register_call(caller + 60);

@@ -30,7 +30,16 @@ typedef struct {
     const void *class;
     const char *name;
     int32_t size, frame_size;
+    int32_t number, stubs; // of methods: which compilation, and where stubs of it begin
 } code_blob;
+
+typedef struct {
+    const void *class;
+    struct {
+        const uintptr_t *sp;
+        uintptr_t pc, fp;
+    } left; // from where the thread had left Java
+} java_call;
 
 typedef struct {
     const void *interface;
@@ -54,7 +63,8 @@ typedef struct {
     uint64_t size;
 } type_entry;
 
-extern struct_entry struct_entries[]; // the last one has no name
+extern struct_entry struct_entries[];   // the last one has no name
+extern struct_entry *const first_spare; // from here on those without which callers are found still
 extern type_entry type_entries[];
 
 // Of the library that has a VM's name.
@@ -81,6 +91,11 @@ void make_vm(void);
 uint8_t *reserve(uintptr_t wish, size_t length);
 // What is known about a blob that begins there.
 void put_head(unsigned segment, const char *name, int32_t words);
+// They are numbered as they are made, and have so much code of their own.
+#define STUBS 100
+extern int32_t blobs_made;
+// Where Java that the VM calls returns to.
+extern uintptr_t entry;
 // Its code, which does nothing yet.
 uint8_t *make_blob(const char *name, int32_t words, unsigned segments);
 

@@ -8,7 +8,7 @@
 
 static void does_without_what_is_not_told(void)
 {
-    for (struct_entry *entry = struct_entries; entry->type; entry++) {
+    for (struct_entry *entry = struct_entries; entry < first_spare; entry++) {
         const char *field = entry->field;
         entry->field = "_other";
         sonde_vm_code_prepare();

@@ -76,11 +76,53 @@ static void sees_the_heap_grow(void)
     CHECK(!sonde_blob_at(end + CODE, &blob));
 }
 
+static void knows_compilations(void)
+{
+    sonde_blob one, other;
+    uint8_t *code = make_blob(METHOD, 3, 4);
+    CHECK(sonde_blob_at((uintptr_t)code + 1, &one));
+    CHECK_EQUAL(one.number, blobs_made);
+    CHECK_EQUAL(one.code_to, one.from + STUBS);
+    // Compiled again, and put where the first one was.
+    used -= 4;
+    CHECK(make_blob(METHOD, 3, 4) == code && sonde_blob_at((uintptr_t)code + 1, &other));
+    CHECK_EQUAL(other.from, one.from);
+    CHECK(other.number != one.number);
+}
+
+static void knows_where_java_is_entered(void)
+{
+    java_call call = {0};
+    uintptr_t frame[8] = {[1] = (uintptr_t)&call};
+    CHECK(sonde_is_entry(entry) && !sonde_is_entry(entry + 1) && !sonde_is_entry(0));
+    CHECK(sonde_is_first_entry((uintptr_t)(frame + 7)));
+    call.left.sp = frame;
+    CHECK(!sonde_is_first_entry((uintptr_t)(frame + 7)));
+}
+
+static void does_without_what_is_not_told(void)
+{
+    for (struct_entry *told = first_spare; told->type; told++) {
+        const char *field = told->field;
+        sonde_blob blob;
+        told->field = "_other";
+        sonde_vm_code_prepare();
+        CHECK(sonde_blob_at((uintptr_t)callee, &blob));
+        CHECK(!blob.number || !sonde_is_entry(entry));
+        CHECK(!sonde_is_entry(0));
+        told->field = field;
+    }
+    sonde_vm_code_prepare();
+}
+
 int main(void)
 {
     make_vm();
     RUN(knows_its_blobs);
     RUN(knows_what_is_generated);
     RUN(sees_the_heap_grow);
+    RUN(knows_compilations);
+    RUN(knows_where_java_is_entered);
+    RUN(does_without_what_is_not_told);
     return 0;
 }
