@@ -117,7 +117,8 @@ static char *source(void)
 static PyObject *functions(void)
 {
     char *text = source();
-    PyObject *code = text ? Py_CompileString(text, "<sonde: what a call costs>", Py_file_input) : NULL;
+    PyObject *code =
+        text ? Py_CompileString(text, "<sonde: what a call costs>", Py_file_input) : NULL;
     free(text);
     PyObject *made = code ? PyDict_New() : NULL;
     PyObject *builtins = PyEval_GetBuiltins(); // borrowed

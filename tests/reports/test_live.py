@@ -18,7 +18,7 @@ def seen(runtime: str) -> Live:
     recording = make.recording()
     # Ourselves: what the kernel says of threads is asked of a process that lives.
     recording.processes[:] = [
-        replace(p, runtime=runtime, pid=os.getpid()) for p in recording.processes
+        replace(p, runtime=runtime, pid=os.getpid(), end_ns=None) for p in recording.processes
     ]
     return live(recording, 0, 1000 * MS)
 
