@@ -25,31 +25,7 @@ from sonde.recording.links import (
 )
 from sonde.recording.recovery import Block, Blocks
 from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TEXT, TEXTS, Column, Table
-from sonde.recording.tables import (
-    Calls,
-    Chained,
-    ChainNodes,
-    Contexts,
-    Events,
-    EventSamples,
-    Functions,
-    Links,
-    LockEvents,
-    Locks,
-    Machine,
-    Marks,
-    Metrics,
-    Objects,
-    Pauses,
-    Process,
-    Recording,
-    Samples,
-    Sizes,
-    Spans,
-    Threads,
-    Types,
-    Windows,
-)
+from sonde.recording.tables import TABLE_CLASSES, Process, Recording
 
 # What a file may expand to. A block's rows are limited, so an honest table of up to 17
 # columns stays below this; a hostile one meets it instead of the end of the memory.
@@ -318,33 +294,15 @@ def put_together(
     warnings = [f"{path}: {entry.problem}" for entry in declared if entry and entry.problem]
     if damaged:
         warnings.append(_damage_sentence(path, damaged, gaps["samples"], stackless))
+    columns = {**tables, "spans": _spans(tables["spans"], tables["span_ends"])}
+    made: dict[str, Any] = {name: table(**columns[name]) for name, table in TABLE_CLASSES.items()}
     return Recording(
         path=path,
         target=target,
         processes=_processes(tables["processes"]),
-        threads=Threads(**tables["threads"]),
-        functions=Functions(**tables["functions"]),
-        contexts=Contexts(**tables["contexts"]),
-        samples=Samples(**samples),
-        marks=Marks(**tables["marks"]),
-        locks=Locks(**tables["locks"]),
-        lock_events=LockEvents(**tables["lock_events"]),
-        metrics=Metrics(**tables["metrics"]),
-        machine=Machine(**tables["machine"]),
-        pauses=Pauses(**tables["pauses"]),
-        spans=_spans(tables["spans"], tables["span_ends"]),
-        types=Types(**tables["types"]),
-        objects=Objects(**tables["objects"]),
-        sizes=Sizes(**tables["sizes"]),
-        windows=Windows(**tables["windows"]),
-        calls=Calls(**tables["calls"]),
-        events=Events(**tables["events"]),
-        event_samples=EventSamples(**tables["event_samples"]),
-        chain_nodes=ChainNodes(**tables["chain_nodes"]),
-        links=Links(**tables["links"]),
-        chained=Chained(**tables["chained"]),
         quality=quality,
         warnings=warnings,
+        **made,
     )
 
 
@@ -362,14 +320,14 @@ def _processes(columns: Columns) -> list[Process]:
     return processes
 
 
-def _spans(begun: Columns, ended: Columns) -> Spans:
+def _spans(begun: Columns, ended: Columns) -> Columns:
     rows = len(begun["name"])
     end = np.full(rows, -1, dtype=np.int64)
     known = ended["span"] >= 0
     end[ended["span"][known]] = ended["time"][known]
     # One is entered in an earlier one; anything else would be a circle.
     parent = np.where(begun["parent"] < np.arange(rows), begun["parent"], -1).astype(np.int32)
-    return Spans(begun["thread"], begun["start_ns"], end, begun["name"], parent)
+    return {**begun, "end_ns": end, "parent": parent}
 
 
 def _last_moment(tables: dict[str, Columns]) -> int:

@@ -16,28 +16,18 @@ from sonde.recording.part_alone import alone
 from sonde.recording.seams import repeated, rows_of, shares_before
 from sonde.recording.span_join import SpanJoin
 from sonde.recording.tables import (
-    Calls,
-    Chained,
     ChainNodes,
     Contexts,
     Events,
-    EventSamples,
     Functions,
     Links,
-    LockEvents,
     Locks,
-    Machine,
-    Marks,
-    Metrics,
-    Objects,
     Pauses,
     Process,
     Recording,
     Samples,
-    Sizes,
     Threads,
     Types,
-    Windows,
 )
 
 Ints = NDArray[np.int64]
@@ -61,21 +51,12 @@ class JoinedTables:
         self._functions, self._contexts = _Rows(), _Rows()
         self._locks, self._types = _Rows(), _Rows()
         self._lock_types: list[str] = []
-        self._objects: list[Objects] = []
         self._kinds, self._nodes, self._links = _Rows(), _Rows(), _Rows()
-        self._event_samples: list[EventSamples] = []
-        self._chained: list[Chained] = []
         self._threads: list[dict[str, int]] = []
         self._names: list[str] = []
-        self._samples: list[Samples] = []
-        self._events: list[LockEvents] = []
-        self._marks: list[Marks] = []
-        self._metrics: list[Metrics] = []
-        self._machine: list[Machine] = []
-        self._sizes: list[Sizes] = []
-        self._windows: list[Windows] = []
-        self._calls: list[Calls] = []
         self._pauses: list[tuple[int, int]] = []
+        self._appended: dict[str, list[Any]] = {}
+        """Tables whose rows are never the same in two parts: one piece for each part."""
         self._spans = SpanJoin()
 
     def add(self, part: Recording, start: int, before: Recording | None) -> None:
@@ -98,25 +79,22 @@ class JoinedTables:
         events = part.lock_events
         if before is not None and (events.time < 0).any():
             events = rows_of(events, ~repeated(part, before))
-        self._events.append(
-            LockEvents(
-                thread=thread[events.thread].astype(np.uint32),
-                time=events.time + start,
-                lock=lock[events.lock].astype(np.uint32),
-                sequence=events.sequence,
-                type=events.type,
-                context=context[events.context].astype(np.int32),
-                span=span[events.span].astype(np.int32),
-            )
+        self._append(
+            "lock_events", events, start, thread=thread, lock=lock, context=context, span=span
         )
-        marks = part.marks
-        whose = np.append(thread, -1)[marks.thread].astype(np.int32)
-        self._marks.append(replace(marks, time=marks.time + start, thread=whose))
-        steps, taken = part.metrics, part.machine
-        used_by = thread[steps.thread].astype(np.uint32)
-        self._metrics.append(replace(steps, time=steps.time + start, thread=used_by))
-        taken_from = process[taken.process].astype(np.uint32)
-        self._machine.append(replace(taken, time=taken.time + start, process=taken_from))
+        self._append("marks", part.marks, start, thread=np.append(thread, -1))
+        self._append("metrics", part.metrics, start, thread=thread)
+        self._append("machine", part.machine, start, process=process)
+
+    def _append(self, name: str, table: Any, start: int | None, **places: Ints) -> None:
+        """The rows of a part; `places` tells for columns that point at rows where those are now."""
+        columns = {
+            column: now[vars(table)[column]].astype(vars(table)[column].dtype)
+            for column, now in places.items()
+        }
+        if start is not None:
+            columns["time"] = table.time + start
+        self._appended.setdefault(name, []).append(replace(table, **columns))
 
     def _add_processes(self, part: Recording, start: int) -> Ints:
         places = self._process_rows.places([(p.pid, p.number, p.version) for p in part.processes])
@@ -177,18 +155,8 @@ class JoinedTables:
     ) -> Ints:
         kinds = zip(part.events.name, part.events.period.tolist(), strict=True)
         kind = np.append(self._kinds.places(list(kinds)), -1)
-        table = part.event_samples
-        self._event_samples.append(
-            replace(
-                table,
-                thread=thread[table.thread].astype(np.uint32),
-                time=table.time + start,
-                event=kind[table.event].astype(np.uint32),
-                context=context[table.context].astype(np.int32),
-                span=span[table.span].astype(np.int32),
-                type=type_[table.type].astype(np.int32),
-            )
-        )
+        pointed = {"thread": thread, "event": kind, "context": context, "span": span, "type": type_}
+        self._append("event_samples", part.event_samples, start, **pointed)
         return kind
 
     def _add_chained(self, part: Recording, start: int, thread: Ints, kind: Ints) -> None:
@@ -206,43 +174,22 @@ class JoinedTables:
             strict=True,
         )
         link = np.append(self._links.places(list(links)), -1)
-        table = part.chained
-        self._chained.append(
-            replace(
-                table,
-                thread=thread[table.thread].astype(np.uint32),
-                time=table.time + start,
-                link=link[table.link].astype(np.int32),
-                event=kind[table.event].astype(np.int32),
-            )
-        )
+        self._append("chained", part.chained, start, thread=thread, link=link, event=kind)
 
     def _add_objects(self, part: Recording, start: int, thread: Ints, context: Ints) -> Ints:
         """Places of types by row, and last for none."""
         keys = list(zip(part.types.name, part.types.runtime, strict=True))
         type_ = np.append(self._types.places(keys), -1)
-        table = part.objects
-        self._objects.append(
-            replace(
-                table,
-                thread=thread[table.thread].astype(np.uint32),
-                time=table.time + start,
-                context=context[table.context].astype(np.int32),
-                type=type_[table.type].astype(np.int32),
-            )
-        )
+        self._append("objects", part.objects, start, thread=thread, context=context, type=type_)
         return type_
 
     def _add_calls(self, part: Recording, start: int, thread: Ints, context: Ints) -> None:
-        sizes, windows, calls = part.sizes, part.windows, part.calls
         function = np.append(self._function_places(part), -1)
-        self._sizes.append(replace(sizes, function=function[sizes.function].astype(np.int32)))
-        first = sum(len(table) for table in self._windows)
-        window = np.where(calls.window >= 0, calls.window + first, -1).astype(np.int32)
-        where = context[calls.context].astype(np.int32)
-        self._calls.append(replace(calls, window=window, context=where))
-        whose = thread[windows.thread].astype(np.uint32)
-        self._windows.append(replace(windows, time=windows.time + start, thread=whose))
+        self._append("sizes", part.sizes, None, function=function)
+        first = sum(len(table) for table in self._appended.get("windows", []))
+        window = np.append(np.arange(len(part.windows)) + first, -1)
+        self._append("calls", part.calls, None, window=window, context=context)
+        self._append("windows", part.windows, start, thread=thread)
 
     def _function_places(self, part: Recording) -> Ints:
         table = part.functions
@@ -272,23 +219,14 @@ class JoinedTables:
     def _add_samples(
         self, samples: Samples, start: int, thread: Ints, context: Ints, span: Ints
     ) -> None:
-        weight = samples.weight
         shares = shares_before(samples)
         if len(shares):
-            weight = weight.copy()
+            weight = samples.weight.copy()
             weight[shares + 1] += weight[shares]
-        keep = np.ones(len(samples), dtype=bool)
-        keep[shares] = False
-        self._samples.append(
-            Samples(
-                thread=thread[samples.thread[keep]].astype(np.uint32),
-                time=samples.time[keep] + start,
-                context=context[samples.context[keep]].astype(np.int32),
-                weight=weight[keep],
-                state=samples.state[keep],
-                span=span[samples.span[keep]].astype(np.int32),
-            )
-        )
+            keep = np.ones(len(samples), dtype=bool)
+            keep[shares] = False
+            samples = rows_of(replace(samples, weight=weight), keep)
+        self._append("samples", samples, start, thread=thread, context=context, span=span)
 
     def recording(
         self, path: str, target: dict[str, Any], quality: dict[str, Any], warnings: list[str]
@@ -326,8 +264,6 @@ class JoinedTables:
                 contexts[:, 1].astype(np.int32),
                 contexts[:, 2].astype(np.int32),
             ),
-            samples=_concatenated(self._samples),
-            marks=_concatenated(self._marks),
             quality=quality,
             warnings=warnings,
             locks=Locks(
@@ -336,21 +272,13 @@ class JoinedTables:
                 [made_of for _, _, made_of in locks],
                 self._lock_types,
             ),
-            lock_events=_concatenated(self._events),
-            metrics=_concatenated(self._metrics),
-            machine=_concatenated(self._machine),
             pauses=Pauses(*np.array(self._pauses, dtype=np.int64).reshape(-1, 2).T),
             spans=self._spans.table(),
             types=Types([name for name, _ in types], [runtime for _, runtime in types]),
-            objects=_concatenated(self._objects),
-            sizes=_concatenated(self._sizes),
-            windows=_concatenated(self._windows),
-            calls=_concatenated(self._calls),
             events=Events([name for name, _ in kinds], _column(kinds, 1, np.int64)),
-            event_samples=_concatenated(self._event_samples),
             chain_nodes=ChainNodes(_column(nodes, 0, np.int32), _column(nodes, 1, np.int64)),
             links=Links(*(_column(links, i, np.int32) for i in range(3))),
-            chained=_concatenated(self._chained),
+            **{name: _concatenated(pieces) for name, pieces in self._appended.items()},
         )
 
 

@@ -7,11 +7,14 @@ integer nanoseconds since the start of the recording.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, is_dataclass
+from functools import partial
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
+
+_T = TypeVar("_T")
 
 RUNNING = 0
 WAITING = 1
@@ -119,11 +122,6 @@ class Spans:
         return len(self.name)
 
 
-def no_spans() -> Spans:
-    none = np.zeros(0, np.int64)
-    return Spans(np.zeros(0, np.uint32), none, none, [], np.zeros(0, np.int32))
-
-
 @dataclass(frozen=True)
 class Marks:
     """Moments and spans that somebody named; `thread` -1: of no thread."""
@@ -149,10 +147,6 @@ class Pauses:
         return len(self.start_ns)
 
 
-def no_pauses() -> Pauses:
-    return Pauses(np.zeros(0, np.int64), np.zeros(0, np.int64))
-
-
 GIL, SEMAPHORE, PARKED, SHARED = "gil", "semaphore", "parked", "shared"
 MONITOR, MONITOR_WAIT, PARK = "monitor", "monitor-wait", "park"
 """What a lock is made of: the GIL, a semaphore of the process, a word in memory whose waiters are
@@ -163,9 +157,6 @@ ENTER, ENTERED, GAVE_UP, EXIT, HELD, FOUND = 1, 2, 3, 4, 5, 6
 """What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
 somebody waited; a long waiter found this thread holding it; this thread waited already when the
 recording began, and will not tell when it is over."""
-
-SHARED_SEQUENCE = 1 << 62
-"""A sequence number with this bit orders events, but gaps in it mean nothing."""
 
 
 @dataclass(frozen=True)
@@ -243,18 +234,6 @@ class Machine:
 
     def __len__(self) -> int:
         return len(self.time)
-
-
-def no_metrics() -> Metrics:
-    return Metrics(np.zeros(0, np.uint32), *(np.zeros(0, np.int64) for _ in range(12)))
-
-
-def no_machine() -> Machine:
-    return Machine(np.zeros(0, np.uint32), *(np.zeros(0, np.int64) for _ in range(5)))
-
-
-def no_locks() -> Locks:
-    return Locks(np.zeros(0, np.uint32), np.zeros(0, np.uint64), [])
 
 
 @dataclass(frozen=True)
@@ -378,49 +357,6 @@ class Calls:
         return len(self.window)
 
 
-def no_sizes() -> Sizes:
-    return Sizes(np.zeros(0, np.int32), np.zeros(0, np.uint32))
-
-
-def no_windows() -> Windows:
-    return Windows(
-        thread=np.zeros(0, np.uint32),
-        time=np.zeros(0, np.int64),
-        duration_ns=np.zeros(0, np.int64),
-        stride=np.zeros(0, np.uint32),
-        cut=np.zeros(0, np.uint8),
-        native=np.zeros(0, np.uint8),
-    )
-
-
-def no_calls() -> Calls:
-    return Calls(
-        window=np.zeros(0, np.int32),
-        context=np.zeros(0, np.int32),
-        site=np.zeros(0, np.uint32),
-        offset_ns=np.zeros(0, np.int64),
-    )
-
-
-def no_chain_nodes() -> ChainNodes:
-    return ChainNodes(np.zeros(0, np.int32), np.zeros(0, np.int64))
-
-
-def no_links() -> Links:
-    return Links(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
-
-
-def no_chained() -> Chained:
-    return Chained(
-        thread=np.zeros(0, np.uint32),
-        time=np.zeros(0, np.int64),
-        link=np.zeros(0, np.int32),
-        line=np.zeros(0, np.int32),
-        weight=np.zeros(0, np.int64),
-        event=np.zeros(0, np.int32),
-    )
-
-
 @dataclass(frozen=True)
 class Events:
     """Kinds of events of the kernel and the processor that were recorded."""
@@ -461,49 +397,13 @@ class EventSamples:
         return len(self.time)
 
 
-def no_events() -> Events:
-    return Events([], np.zeros(0, np.int64))
-
-
-def no_event_samples() -> EventSamples:
-    return EventSamples(
-        thread=np.zeros(0, np.uint32),
-        time=np.zeros(0, np.int64),
-        event=np.zeros(0, np.uint32),
-        context=np.zeros(0, np.int32),
-        weight=np.zeros(0, np.int64),
-        span=np.zeros(0, np.int32),
-        address=np.zeros(0, np.uint64),
-        memory=np.zeros(0, np.uint8),
-        type=np.zeros(0, np.int32),
-        offset=np.zeros(0, np.int32),
-    )
-
-
-def no_types() -> Types:
-    return Types([], [])
-
-
-def no_objects() -> Objects:
-    return Objects(
-        thread=np.zeros(0, np.uint32),
-        time=np.zeros(0, np.int64),
-        context=np.zeros(0, np.int32),
-        type=np.zeros(0, np.int32),
-        size=np.zeros(0, np.int64),
-        every=np.zeros(0, np.int64),
-    )
-
-
-def no_lock_events() -> LockEvents:
-    return LockEvents(
-        thread=np.zeros(0, np.uint32),
-        time=np.zeros(0, np.int64),
-        lock=np.zeros(0, np.uint32),
-        sequence=np.zeros(0, np.uint64),
-        type=np.zeros(0, np.uint8),
-        context=np.zeros(0, np.int32),
-    )
+def _empty(table: type[_T]) -> _T:
+    columns: dict[str, Any] = {}
+    for name, hint in get_type_hints(table).items():
+        is_text = get_origin(hint) is list
+        # NDArray[X] is ndarray[shape, dtype[X]].
+        columns[name] = [] if is_text else np.zeros(0, get_args(get_args(hint)[1])[0])
+    return table(**columns)
 
 
 @dataclass(frozen=True)
@@ -521,19 +421,25 @@ class Recording:
     quality: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
     """Sentences about what the file could not tell, e.g. that its end is missing."""
-    locks: Locks = field(default_factory=no_locks)
-    lock_events: LockEvents = field(default_factory=no_lock_events)
-    pauses: Pauses = field(default_factory=no_pauses)
-    spans: Spans = field(default_factory=no_spans)
-    metrics: Metrics = field(default_factory=no_metrics)
-    machine: Machine = field(default_factory=no_machine)
-    types: Types = field(default_factory=no_types)
-    objects: Objects = field(default_factory=no_objects)
-    sizes: Sizes = field(default_factory=no_sizes)
-    windows: Windows = field(default_factory=no_windows)
-    calls: Calls = field(default_factory=no_calls)
-    events: Events = field(default_factory=no_events)
-    event_samples: EventSamples = field(default_factory=no_event_samples)
-    chain_nodes: ChainNodes = field(default_factory=no_chain_nodes)
-    links: Links = field(default_factory=no_links)
-    chained: Chained = field(default_factory=no_chained)
+    locks: Locks = field(default_factory=partial(_empty, Locks))
+    lock_events: LockEvents = field(default_factory=partial(_empty, LockEvents))
+    pauses: Pauses = field(default_factory=partial(_empty, Pauses))
+    spans: Spans = field(default_factory=partial(_empty, Spans))
+    metrics: Metrics = field(default_factory=partial(_empty, Metrics))
+    machine: Machine = field(default_factory=partial(_empty, Machine))
+    types: Types = field(default_factory=partial(_empty, Types))
+    objects: Objects = field(default_factory=partial(_empty, Objects))
+    sizes: Sizes = field(default_factory=partial(_empty, Sizes))
+    windows: Windows = field(default_factory=partial(_empty, Windows))
+    calls: Calls = field(default_factory=partial(_empty, Calls))
+    events: Events = field(default_factory=partial(_empty, Events))
+    event_samples: EventSamples = field(default_factory=partial(_empty, EventSamples))
+    chain_nodes: ChainNodes = field(default_factory=partial(_empty, ChainNodes))
+    links: Links = field(default_factory=partial(_empty, Links))
+    chained: Chained = field(default_factory=partial(_empty, Chained))
+
+
+TABLE_CLASSES: dict[str, Any] = {
+    name: kind for name, kind in get_type_hints(Recording).items() if is_dataclass(kind)
+}
+"""The tables of a recording, by their names in the file; processes are a list, and none of them."""
