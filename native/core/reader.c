@@ -3,13 +3,13 @@
 
 #include "clock.h"
 #include "guard.h"
+#include "own_thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,18 +302,8 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
     }
     known = 0;
     atomic_store(&stopping, 0);
-    // The target's signals are not for us; faults inside the guard are.
-    sigset_t all, before;
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, body, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!error) {
-        running = true;
-        pthread_setname_np(thread, "sonde-reader");
-    }
+    int error = sonde_own_thread(&thread, NULL, body, "sonde-reader");
+    running = !error;
     return error;
 }
 

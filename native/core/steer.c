@@ -2,13 +2,13 @@
 #include "steer.h"
 
 #include "handshake.h"
+#include "own_thread.h"
 #include "session.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -112,20 +112,10 @@ static int create(void)
     if (error)
         return error;
     pthread_attr_setstack(&attributes, stack, sizeof stack);
-    // The target's signals are not for it; faults inside the guard are.
-    sigset_t all, before;
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, &attributes, body, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    error = sonde_own_thread(&thread, &attributes, body, "sonde-steer");
     pthread_attr_destroy(&attributes);
-    if (error)
-        return error;
-    to_join = true;
-    pthread_setname_np(thread, "sonde-steer");
-    return 0;
+    to_join = !error;
+    return error;
 }
 
 int sonde_steer(const char *path, const sonde_steer_ops *with)
