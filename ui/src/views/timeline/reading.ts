@@ -9,6 +9,7 @@ import {
 import { inSpan } from "../../profile/choice";
 import { h } from "../../shell/dom";
 import { duration, printable } from "../../shell/format";
+import { forReaders } from "../../shell/readers";
 import { byThread, inOrder, isOfThread, type Lane } from "./segments";
 import { stolen, sum } from "./taken";
 
@@ -113,39 +114,21 @@ export function reading(
 ): HTMLElement {
   const lost = recording.taken.length ? stolen(recording) : null;
   const heads = ["thread", ...COLUMNS, ...(lost ? ["taken by others"] : [])];
-  return h(
-    "table",
-    { class: "for-readers" },
-    h("caption", null, "Threads and their times"),
-    h(
-      "thead",
+  const { cpu, gil, locks, signals, other, off } = times;
+  const columns = [cpu, gil, locks, signals, other, off];
+  const rows = lanes.filter(isOfThread).map(({ thread }) => {
+    const figures = columns.map((column) => column[thread]!);
+    if (lost) figures.push(sum(lost[thread]!));
+    return h(
+      "tr",
       null,
       h(
-        "tr",
-        null,
-        heads.map((name) => h("th", { scope: "col" }, name)),
+        "th",
+        { scope: "row" },
+        printable(recording.threads[thread]!.label.slice(0, 200)),
       ),
-    ),
-    h(
-      "tbody",
-      null,
-      lanes.filter(isOfThread).map((lane) => {
-        const { thread } = lane;
-        const { cpu, gil, locks, signals, other, off } = times;
-        const columns = [cpu, gil, locks, signals, other, off];
-        const figures = columns.map((column) => column[thread]!);
-        if (lost) figures.push(sum(lost[thread]!));
-        return h(
-          "tr",
-          null,
-          h(
-            "th",
-            { scope: "row" },
-            printable(recording.threads[thread]!.label.slice(0, 200)),
-          ),
-          figures.map((ns) => h("td", { "data-ns": ns }, duration(ns))),
-        );
-      }),
-    ),
-  );
+      figures.map((ns) => h("td", { "data-ns": ns }, duration(ns))),
+    );
+  });
+  return forReaders("Threads and their times", heads, rows);
 }

@@ -3,6 +3,7 @@ import type { Recording } from "../../data/recording";
 import type { App } from "../../shell/app";
 import { h } from "../../shell/dom";
 import { duration, moment, named, shortened } from "../../shell/format";
+import { forReaders } from "../../shell/readers";
 import type { Lane } from "./segments";
 
 /** One span, and what it was entered in. */
@@ -77,33 +78,18 @@ export function spansTable(recording: Recording): HTMLElement | null {
   const { spans } = recording.meta;
   if (!spans.length) return null;
   const heads = ["span", "times", "wall time", "CPU time", "for locks"];
-  return h(
-    "table",
-    { class: "for-readers spans" },
-    h("caption", null, "Spans and their times"),
+  const rows = spans.slice(0, 300).map((row, place) =>
     h(
-      "thead",
+      "tr",
       null,
-      h(
-        "tr",
-        null,
-        heads.map((name) => h("th", { scope: "col" }, name)),
-      ),
-    ),
-    h(
-      "tbody",
-      null,
-      spans.slice(0, 300).map((row, place) =>
-        h(
-          "tr",
-          null,
-          h("th", { scope: "row" }, nameOf(recording, place)),
-          h("td", null, row.count),
-          [row.wall_ns, row.cpu_ns, row.lock_wait_ns].map((ns) =>
-            h("td", { "data-ns": ns }, duration(ns)),
-          ),
-        ),
+      h("th", { scope: "row" }, nameOf(recording, place)),
+      h("td", null, row.count),
+      [row.wall_ns, row.cpu_ns, row.lock_wait_ns].map((ns) =>
+        h("td", { "data-ns": ns }, duration(ns)),
       ),
     ),
   );
+  const made = forReaders("Spans and their times", heads, rows);
+  made.classList.add("spans");
+  return made;
 }
