@@ -11,8 +11,7 @@ import ibis
 from sonde.fleet.schema import ALL, METRICS, THIEVES
 from sonde.model.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
-from sonde.views.threads import METRICS as OTHERS
-from sonde.views.threads import ThreadRow, Threads
+from sonde.views.threads import ThreadRow, Threads, used
 from sonde.views.waiting import OTHERWISE
 
 if TYPE_CHECKING:
@@ -125,18 +124,7 @@ def _used_by(
         return {}
     found = {name: figures.get(name) or 0 for name in METRICS if name in known}
     lost = {thief: figures.get(thief) or 0 for thief in THIEVES}
-    faults = [found[name] for name in ("minor_faults", "major_faults") if name in found]
-    stolen = lost["hypervisor"]
-    return {
-        "run_delay_ns": found.get("run_delay_ns"),
-        "steal_ns": stolen,
-        "voluntary_switches": found.get("voluntary"),
-        "involuntary_switches": found.get("involuntary"),
-        "page_faults": sum(faults) if faults else None,
-        "taken_ns": lost,
-        "corrected_cpu_ns": max(cpu_ns - stolen, 0) if row["steal_in_cpu"] else cpu_ns,
-        "metrics": {name: found[name] for name in OTHERS if name in found},
-    }
+    return used(found, lost, cpu_ns, row["steal_in_cpu"])
 
 
 def _wall(since: int, until: int, pauses: list[int]) -> int:

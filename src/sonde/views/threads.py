@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -177,15 +178,22 @@ class _Used:
             return {}
         found = {name: int(values[thread]) for name, values in self._sums.items()}
         lost = {thief: int(values[thread]) for thief, values in self._taken.items()}
-        faults = [found[name] for name in ("minor_faults", "major_faults") if name in found]
-        stolen = lost["hypervisor"]
-        return {
-            "run_delay_ns": found.get("run_delay_ns"),
-            "steal_ns": stolen,
-            "voluntary_switches": found.get("voluntary"),
-            "involuntary_switches": found.get("involuntary"),
-            "page_faults": sum(faults) if faults else None,
-            "taken_ns": lost,
-            "corrected_cpu_ns": max(cpu_ns - stolen, 0) if self._steal_in_cpu else cpu_ns,
-            "metrics": {name: found[name] for name in METRICS if name in found},
-        }
+        return used(found, lost, cpu_ns, self._steal_in_cpu)
+
+
+def used(
+    found: Mapping[str, int], lost: Mapping[Any, int], cpu_ns: int, steal_in_cpu: bool
+) -> dict[str, Any]:
+    """What a row has of a thread's metrics, those that were counted, and of what others took."""
+    faults = [found[name] for name in ("minor_faults", "major_faults") if name in found]
+    stolen = lost["hypervisor"]
+    return {
+        "run_delay_ns": found.get("run_delay_ns"),
+        "steal_ns": stolen,
+        "voluntary_switches": found.get("voluntary"),
+        "involuntary_switches": found.get("involuntary"),
+        "page_faults": sum(faults) if faults else None,
+        "taken_ns": dict(lost),
+        "corrected_cpu_ns": max(cpu_ns - stolen, 0) if steal_in_cpu else cpu_ns,
+        "metrics": {name: found[name] for name in METRICS if name in found},
+    }
