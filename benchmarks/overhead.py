@@ -286,7 +286,3 @@ def _both(cpu: Figure, wall: Figure) -> str:
 
 def _times(value: float) -> str:
     return f"{100 * value:+.1f} %" if value < 1 else f"{1 + value:.1f}×"
-
-
-def names_for(chosen: list[str] | None) -> list[str]:
-    return chosen or list(programs.PROGRAMS)

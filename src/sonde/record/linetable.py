@@ -7,7 +7,6 @@ recorder, once per code object, because it costs far more than copying the table
 from __future__ import annotations
 
 # What an entry's four-bit code means. 0-9: short form, same line. 10-12: line grows by code - 10.
-_SAME_LINE_LAST = 9
 _ONE_LINE_FIRST, _ONE_LINE_LAST = 10, 12
 _NO_COLUMNS, _LONG, _NONE = 13, 14, 15
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 IDLE = "idle"
 """What the process of a processor without work is called; others may lack a number, too."""
-LEVELS = ("process", "thread", "module", "symbol")
 SECTIONS: tuple[tuple[str, ...], ...] = (
     ("process",),
     ("process", "thread"),

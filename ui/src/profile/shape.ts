@@ -7,7 +7,7 @@
 import type { Fn, Recording } from "../data/recording";
 
 export const BUILT_IN = "<built-in>";
-export const UNDECODABLE = "[undecodable]";
+const UNDECODABLE = "[undecodable]";
 
 /** Nodes in an order in which parents come before their children. */
 export interface Shape {

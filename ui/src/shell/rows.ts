@@ -3,7 +3,7 @@
 import { fill, h, perFrame } from "./dom";
 import { Extent } from "./extent";
 
-export const ROW_HEIGHT = 23;
+const ROW_HEIGHT = 23;
 const MARGIN = 8;
 
 export class Rows {

@@ -388,7 +388,7 @@ function told(app: App, store: Steering, at: Cell): HTMLElement {
   return h("p", { class: "faint code" }, text ?? "");
 }
 
-export function titleOf(at: Cell): string {
+function titleOf(at: Cell): string {
   const value = at.value === null ? "(none)" : named(at.value, 40);
   return `${at.label} ${value}, ${range(at.from, at.to)}`;
 }

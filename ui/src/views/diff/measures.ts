@@ -35,10 +35,7 @@ export function overlap(base: Weights, fresh: Weights): number | null {
   return Math.min(found, 1);
 }
 
-export function isHot(
-  weights: Weights,
-  threshold: number,
-): (edge: number) => boolean {
+function isHot(weights: Weights, threshold: number): (edge: number) => boolean {
   let hottest = 0;
   for (let i = 0; i < weights.length; i++)
     hottest = Math.max(hottest, weights[i]!);

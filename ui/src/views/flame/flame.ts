@@ -90,7 +90,7 @@ export const flame: View = {
   },
 };
 
-export function mergesLines(app: App): boolean {
+function mergesLines(app: App): boolean {
   return app.own("flame", "lines") !== "split";
 }
 

@@ -212,7 +212,7 @@ export class Picture {
 }
 
 /** The text cut to a width. */
-export function fitted(
+function fitted(
   context: CanvasRenderingContext2D,
   text: string,
   width: number,

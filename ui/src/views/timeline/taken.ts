@@ -13,7 +13,7 @@ export interface Stolen {
   hypervisor: number;
 }
 
-export const THIEVES: readonly (readonly [keyof Stolen, string])[] = [
+const THIEVES: readonly (readonly [keyof Stolen, string])[] = [
   ["queue", "others ran"],
   ["quota", "its quota was used up"],
   ["hypervisor", "taken by the hypervisor"],

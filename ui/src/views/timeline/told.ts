@@ -19,7 +19,7 @@ import type { Times } from "./reading";
 import { stolen, words } from "./taken";
 import { lockName, passed, type Passed, type Wait } from "./wait";
 
-export const STATE_WORDS: Record<number, string> = {
+const STATE_WORDS: Record<number, string> = {
   [RUN]: "running",
   [GIL]: "waits for the GIL",
   [LOCK]: "waits for a lock",
