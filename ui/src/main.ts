@@ -1,4 +1,6 @@
 import "./shell/style.css";
+import "./shell/bands.css";
+import "./shell/shared.css";
 import { load } from "./data/recording";
 import { h, fill } from "./shell/dom";
 import { ofRecordings, openPage } from "./shell/page";
