@@ -260,7 +260,9 @@ class Bench:
             ["richards", "deltablue", "raytrace", "json", "deepcopy", "deep"], ["deep"]
         )
         envs = list(self.envs.values())
-        walks.report(section, envs, names, 1.0 if self.quick else 6.0, self.scratch)
+        seconds = 1.0 if self.quick else 6.0
+        walks.report(section, envs, names, seconds, self.scratch)
+        walks.report_java(section, 3 * seconds, self.scratch)
 
 
 def options() -> argparse.Namespace:

@@ -1,4 +1,7 @@
-"""Walks that end at a frame of the last one, each made to its end as well and compared."""
+"""Walks that end at a frame of the last one, each made to its end as well and compared.
+
+Of Java stacks those put together from what is known, each also walked by HotSpot.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import jvms
 from accuracy import steady
 from markdown import Section
 from opening import sonde
@@ -18,8 +22,13 @@ ENOUGH = 1_000_000
 CUT = 5.0
 DEEP = "deep"
 EVERY_FRAME_FROM = (3, 13)
+TESTS = SOURCE.parent / "tests"
 # Its frames come and go by every way there is.
-HARD = SOURCE.parent / "tests" / "targets" / "activations.py"
+HARD = TESTS / "targets" / "activations.py"
+HARD_JAVA = TESTS / "targets" / "java" / "Activations.java"
+# Some frames stay the interpreter's, between those of compiled methods.
+INTERPRETED = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Activations.slow*"]
+JAVA = ["Shares", "Intrinsics", "Deep"]
 
 
 @dataclass
@@ -76,8 +85,36 @@ def report(
     section.bounds(lines)
 
 
-def _row(name: str, walked: Walked) -> list[str]:
-    samples = max(walked.samples, 1)
+def report_java(section: Section, seconds: float, scratch: Path) -> None:
+    rows, total = [], Walked()
+    sources = [HARD_JAVA, *sorted((TESTS / "truth" / "hotspot").glob("*.java"))]
+    for home, version in jvms.homes().items():
+        classes = scratch / f"walks-{version}"
+        subprocess.run([home / "bin" / "javac", "-d", classes, *sources], check=True)
+        for name in [*JAVA, "Activations"]:
+            say(f"walks: {name}, JDK {version}")
+            options = INTERPRETED if name == "Activations" else []
+            command = [home / "bin" / "java", *options, "-cp", classes, name, seconds]
+            walked = _record(None, [str(part) for part in command], scratch / f"{name}.sonde")
+            total.add(walked)
+            rows.append(_row(f"{name}, {version}", walked, walked.checked))
+    if not rows:
+        return
+    rows.append(_row("**all**", total, total.checked))
+    section.table(
+        f"Java stacks put together from what is known, and walked as well, at {RATE:,} Hz",
+        ["program", "samples", "stacks compared", "wrong", "frames of each", "looked at"],
+        rows,
+    )
+    kept = "met" if not total.wrong and total.checked else "**missed**"
+    section.bounds(
+        [f"wrong Java stacks: {total.wrong:,} of {total.checked:,} (bound: none): {kept}"]
+    )
+
+
+def _row(name: str, walked: Walked, counted: int | None = None) -> list[str]:
+    """`counted`: of how many samples the frames are, unless of all."""
+    samples = max(walked.samples if counted is None else counted, 1)
     return [
         name,
         f"{walked.samples:,}",
@@ -88,11 +125,11 @@ def _row(name: str, walked: Walked) -> list[str]:
     ]
 
 
-def _record(env: Environment, command: list[str], path: Path) -> Walked:
+def _record(env: Environment | None, command: list[str], path: Path) -> Walked:
     subprocess.run(
         [sonde(), "run", "-o", path, "--what", "cpu", "--rate", str(RATE), "--stacks", "checked",
          "--", *command],
-        env=env.variables(), check=True, capture_output=True,
+        env=env.variables() if env else None, check=True, capture_output=True,
     )  # fmt: skip
     from sonde.recording.reader import read
 
