@@ -27,6 +27,7 @@ from sonde.views.profile import identities
 from sonde.views.selection import Selection
 from sonde.views.span import duration_ns, pauses
 from sonde.views.taken import by_step, is_counted
+from sonde.views.threads import lives
 from sonde.views.waiting import explained
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _threads(recording: Recording, number: int, base: int) -> dict[str, Any]:
     table = recording.threads
     size = len(table)
     pids = np.array([process.pid for process in recording.processes], dtype=np.int64)
-    end = np.where(table.end_ns < 0, duration_ns(recording), table.end_ns)
+    start, end = lives(recording)
     return {
         "thread": numbered(number, np.arange(size)),
         "process": numbered(number, table.process),
@@ -156,7 +157,7 @@ def _threads(recording: Recording, number: int, base: int) -> dict[str, Any]:
         "tid": table.tid.astype(np.int64),
         "name": table.name,
         "interpreter": table.interpreter.astype(np.int64),
-        "start_ns": base + table.start_ns,
+        "start_ns": base + start,
         "end_ns": base + end,
         "cpu_ns": table.cpu_ns,
     }

@@ -74,6 +74,19 @@ class Threads:
         return {"rows": [row.to_json() for row in self.rows]}
 
 
+def lives(recording: Recording) -> tuple[Ints, Ints]:
+    """From when to when each thread lived, as far as is known.
+
+    Samples tell; and a thread that was seen to wait for a lock lived then, too.
+    """
+    table, waits = recording.threads, contended(recording).found
+    start = table.start_ns.astype(np.int64)
+    end = np.where(table.end_ns < 0, duration_ns(recording), table.end_ns)
+    np.minimum.at(start, waits.thread, waits.start)
+    np.maximum.at(end, waits.thread, waits.end)
+    return start, end
+
+
 def threads(
     recording: Recording, selection: Selection | None = None, *, top: int | None = None
 ) -> Threads:
@@ -88,13 +101,7 @@ def threads(
     thread, state = samples.thread[rows], samples.state[rows]
     ran = sums(thread[state == RUNNING], weight[state == RUNNING], len(table))
     waited = waiting(recording, selection)
-    start = table.start_ns
-    end = np.where(table.end_ns < 0, duration_ns(recording), table.end_ns)
-    # A thread's life is told by its samples; one that was seen to wait for a lock lived then, too.
-    waits = contended(recording).found
-    start, end = start.copy(), end.copy()
-    np.minimum.at(start, waits.thread, waits.start)
-    np.maximum.at(end, waits.thread, waits.end)
+    start, end = lives(recording)
     cpu = np.where(table.cpu_ns < 0, ran, table.cpu_ns)
     if selection.start_ns is not None:
         start = np.maximum(start, selection.start_ns)

@@ -29,6 +29,7 @@ from sonde.views.span import duration_ns
 from sonde.views.spans import spans
 from sonde.views.summary import summary
 from sonde.views.taken import by_step, corrected_cpu, is_counted, starts
+from sonde.views.threads import lives
 from sonde.web.columns import changes, deflated, part, signed, unsigned
 
 if TYPE_CHECKING:
@@ -137,15 +138,15 @@ class Bundle:
         table = self.recording.threads
         labels, label = contended(self.recording).thread_names
         corrected = corrected_cpu(self.recording)
-        whole = duration_ns(self.recording)
+        start, end = lives(self.recording)
         return [
             {
                 "process": int(table.process[i]),
                 "tid": int(table.tid[i]),
                 "name": table.name[i],
                 "interpreter": int(table.interpreter[i]),
-                "start": int(table.start_ns[i]),
-                "end": int(table.end_ns[i]) if table.end_ns[i] >= 0 else whole,
+                "start": int(start[i]),
+                "end": int(end[i]),
                 "cpu": int(table.cpu_ns[i]),
                 "corrected": int(corrected[i]),
                 "label": labels[int(label[i])],
