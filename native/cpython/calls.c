@@ -2,7 +2,6 @@
 #include "calls.h"
 
 #include "../core/clock.h"
-#include "../core/guard.h"
 #include "../core/windows.h"
 #include "call_cost.h"
 #include "callee.h"
@@ -30,33 +29,22 @@ static void refuse(uint32_t why) { atomic_store(&sonde.header->calls, why); }
 
 // ---- one call
 
-typedef struct {
-    sonde_thread *thread;
-    sonde_event event;
-    uint32_t depth;
-} walk_job;
-
-static void walk_body(void *arg)
-{
-    walk_job *job = arg;
-    job->depth = sonde_cpython_walk(job->thread, NULL, &job->event);
-}
-
 // What is called has no frame: it is put where one would be. The walk may have found it on the
 // value stack already.
-static void add_callee(walk_job *job, uint64_t word)
+static uint32_t add_callee(sonde_thread *thread, uint32_t depth, uint64_t word, sonde_event *event)
 {
-    uint64_t *stack = sonde_stack(job->thread);
+    uint64_t *stack = sonde_stack(thread);
     if (!word) {
-        job->event.flags |= SONDE_UNDECODABLE;
-        job->depth = 0;
-    } else if (!job->depth || stack[0] != word) {
-        if (job->depth == SONDE_MAX_DEPTH)
-            job->depth--;
-        memmove(stack + 1, stack, job->depth * sizeof *stack);
-        stack[0] = word;
-        job->depth++;
+        event->flags |= SONDE_UNDECODABLE;
+        return 0;
     }
+    if (depth && stack[0] == word)
+        return depth;
+    if (depth == SONDE_MAX_DEPTH)
+        depth--;
+    memmove(stack + 1, stack, depth * sizeof *stack);
+    stack[0] = word;
+    return depth + 1;
 }
 
 static uint64_t word_of(sonde_thread *thread, const sonde_seen_call *call)
@@ -70,14 +58,11 @@ static uint64_t word_of(sonde_thread *thread, const sonde_seen_call *call)
 
 static bool take(sonde_thread *thread, const sonde_seen_call *call)
 {
-    walk_job job = {thread, {0}, 0};
-    if (!sonde_guard_run_unasked(walk_body, &job)) {
-        job.event.flags = SONDE_UNDECODABLE;
-        job.depth = 0;
-    }
-    if ((call->callable || call->by_evaluator) && !(job.event.flags & SONDE_UNDECODABLE))
-        add_callee(&job, word_of(thread, call));
-    return sonde_window_take(thread, job.depth, &job.event, call->tsc);
+    sonde_event event = {0};
+    uint32_t depth = sonde_cpython_walk_guarded(thread, &event);
+    if ((call->callable || call->by_evaluator) && !(event.flags & SONDE_UNDECODABLE))
+        depth = add_callee(thread, depth, word_of(thread, call), &event);
+    return sonde_window_take(thread, depth, &event, call->tsc);
 }
 
 // ---- the end of a window

@@ -3,7 +3,6 @@
 
 #include "../core/clock.h"
 #include "../core/got.h"
-#include "../core/guard.h"
 #include "../core/session.h"
 #include "../core/stack.h"
 #include "../core/waiters.h"
@@ -23,18 +22,6 @@
 
 // ---- writing
 
-typedef struct {
-    sonde_thread *thread;
-    sonde_event event;
-    uint32_t depth;
-} walk_job;
-
-static void walk_body(void *arg)
-{
-    walk_job *job = arg;
-    job->depth = sonde_cpython_walk(job->thread, NULL, &job->event);
-}
-
 // The end of a wait whose beginning was told is told in a pause too: a wait without an end would
 // last for ever.
 static bool is_end(const sonde_lock_event *event)
@@ -45,15 +32,12 @@ static bool is_end(const sonde_lock_event *event)
 // Fills in what the walk tells, and returns how deep the stack is.
 static uint32_t walk(sonde_thread *thread, sonde_lock_event *event)
 {
-    walk_job job = {thread, {0}, 0};
-    if (!is_end(event) && !sonde_guard_run_unasked(walk_body, &job)) {
-        job.event.flags = SONDE_UNDECODABLE;
-        job.depth = 0;
-    }
-    event->flags = job.event.flags;
-    event->interpreter = job.event.interpreter;
-    event->span = job.event.span;
-    return job.depth;
+    sonde_event walked = {0};
+    uint32_t depth = is_end(event) ? 0 : sonde_cpython_walk_guarded(thread, &walked);
+    event->flags = walked.flags;
+    event->interpreter = walked.interpreter;
+    event->span = walked.span;
+    return depth;
 }
 
 // False if it was not told because locks are not recorded at the moment.

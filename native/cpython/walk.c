@@ -2,6 +2,7 @@
 #include "walk.h"
 
 #include "../core/chain.h"
+#include "../core/guard.h"
 #include "../core/hot.h"
 #include "../core/spans.h"
 #include "../core/stack.h"
@@ -320,6 +321,24 @@ SONDE_HOT uint32_t sonde_cpython_walk(sonde_thread *thread, const ucontext_t *co
         return undecodable(event);
     return event->chained ? walk(thread, state, top, event, true, true)
                           : walk(thread, state, top, event, true, false);
+}
+
+typedef struct {
+    sonde_thread *thread;
+    sonde_event *event;
+    uint32_t depth;
+} walk_job;
+
+static void walk_body(void *arg)
+{
+    walk_job *job = arg;
+    job->depth = sonde_cpython_walk(job->thread, NULL, job->event);
+}
+
+uint32_t sonde_cpython_walk_guarded(sonde_thread *thread, sonde_event *event)
+{
+    walk_job job = {thread, event, 0};
+    return sonde_guard_run_unasked(walk_body, &job) ? job.depth : undecodable(event);
 }
 
 uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event)

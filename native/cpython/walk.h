@@ -9,6 +9,8 @@
 // The calling thread's own frames, whether or not it holds the GIL: while it is in the handler none
 // of its frames can go away, nor the code objects they hold.
 sonde_walk_self sonde_cpython_walk;
+// The same for a hook, under a guard: a handler runs under its own.
+uint32_t sonde_cpython_walk_guarded(sonde_thread *thread, sonde_event *event);
 
 // The state that runs on the calling thread, if it holds the GIL.
 PyThreadState *sonde_cpython_attached(const ucontext_t *context);
