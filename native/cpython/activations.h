@@ -63,10 +63,7 @@ static inline bool activation_can_be_told(const activations_t *at, const frame_t
                                           const PyCodeObject *code, bool is_function)
 {
     (void)is_function;
-    if (at->off || !at->waits)
-        return false;
-    int height = f->stacktop - code->co_nlocalsplus;
-    return height >= 0 && height < code->co_stacksize;
+    return !at->off && at->waits && frame_result_slot(f, code);
 }
 
 static inline bool activation_is_marked(const frame_t *f)

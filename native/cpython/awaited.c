@@ -120,19 +120,6 @@ static bool has_begun(const frame_t *f, const PyCodeObject *code, Py_ssize_t ind
 #endif
 }
 
-static uintptr_t result_of(const frame_t *f, const PyCodeObject *code)
-{
-#if PY_VERSION_HEX >= 0x030E0000
-    Py_ssize_t top = f->stackpointer - f->localsplus;
-#else
-    Py_ssize_t top = f->stacktop;
-#endif
-    Py_ssize_t height = top - code->co_nlocalsplus;
-    if (height < 0 || height >= code->co_stacksize)
-        return 0;
-    return (uintptr_t)&f->localsplus[top];
-}
-
 SONDE_HOT void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, frame_t *f,
                                    const PyCodeObject *code, Py_ssize_t index, uint32_t word)
 {
@@ -141,7 +128,7 @@ SONDE_HOT void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, fr
     bool innermost = !seen->any;
     seen->any = true;
     if (seen->callee != SONDE_NO_WORD)
-        look(seen, thread, result_of(f, code), false);
+        look(seen, thread, frame_result_slot(f, code), false);
     if (seen->found)
         return;
     if (innermost && !has_begun(f, code, index)) {

@@ -16,6 +16,12 @@
 // A generator that is resumed is another activation of the same frame.
 //
 // Nothing that the interpreter uses changes, and what is left behind lies in dead memory.
+//
+// Those of activations.h are marks of another kind, and cannot be the same ones. They are there for
+// a walk to end at, so they tell of the thread's last stack, whatever it was for: each walk renews
+// them, and a frame that has none costs a longer walk only. These are counted: they tell of the
+// last sample, which lock events and calls that were walked since must not hide, and of every frame
+// or of none.
 #ifndef SONDE_AWAITED_H
 #define SONDE_AWAITED_H
 

@@ -97,6 +97,21 @@ static inline bool frame_is_entry(const frame_t *f)
 #endif
 }
 
+// Where the result of the call that a frame waits for will be pushed: the slot of its value stack
+// above those in use. 0 if there is none.
+static inline uintptr_t frame_result_slot(const frame_t *f, const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    Py_ssize_t top = f->stackpointer - f->localsplus;
+#else
+    Py_ssize_t top = f->stacktop;
+#endif
+    Py_ssize_t height = top - code->co_nlocalsplus;
+    if (height < 0 || height >= code->co_stacksize)
+        return 0;
+    return (uintptr_t)&f->localsplus[top];
+}
+
 static inline const _Py_CODEUNIT *code_start(const PyCodeObject *code)
 {
     return (const _Py_CODEUNIT *)code->co_code_adaptive;
