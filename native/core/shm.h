@@ -112,7 +112,7 @@ typedef struct {
     uint8_t pad1[56];
     // the producer's again
     uint64_t lock_events;
-    uint64_t events_lost; // of locks
+    uint64_t events_lost; // of locks, objects and the kernel
     uint64_t calls, calls_lost;
     uint64_t windows;
     uint64_t missed; // ticks at which the last window was still open
