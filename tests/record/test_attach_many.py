@@ -306,7 +306,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     try:
         done = sonde("attach", "--name", "sleep 61", *there)
         assert done.returncode == FAILURE
-        assert "is a CPython" in done.stderr
+        assert "is not a CPython" in done.stderr
         done = sonde("attach", "--tree", str(sleeper.pid), *there)
         assert "is not a CPython" in done.stderr
     finally:
