@@ -10,14 +10,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)
 # Tests of finished data, which may run beside anything. Those in truth compare shares of time and
-# run alone; of the rest two are under way at a time, as they mostly wait. What they leave of the
-# processors everything else takes, at a low priority so that they do not notice.
+# run alone; of the rest two are under way at a time, as they mostly wait.
 CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
-LOW    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-calm test-two demo pictures bench evaluate wheel clean
+.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-calm demo pictures bench evaluate wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,18 +41,18 @@ page: dev ## the web page, into src/sonde/web; needs Node.js, or fetches it
 	@$(BIN)/python scripts/page.py build
 
 page-test: build page $(VENV)/fleet-ready ## the page's types, form and logic, and itself in chromium
-	@$(LOW) $(BIN)/python scripts/page.py test
+	@$(BIN)/python scripts/page.py test
 
 native-asan: pythons jdks ## native code and its unit tests under AddressSanitizer and UBSan
-	@$(LOW) $(BIN)/python scripts/build.py build-asan --sanitize
-	$(LOW) $(BIN)/meson test -C build-asan --print-errorlogs
+	@$(BIN)/python scripts/build.py build-asan --sanitize
+	$(BIN)/meson test -C build-asan --print-errorlogs
 
 lint: dev ## ruff, mypy --strict, clang-format, tsc, prettier
-	$(LOW) $(BIN)/ruff check .
-	$(LOW) $(BIN)/ruff format --check .
-	$(LOW) $(BIN)/mypy
-	$(if $(NATIVE),$(LOW) $(BIN)/clang-format --dry-run -Werror $(NATIVE))
-	@$(LOW) $(BIN)/python scripts/page.py check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(if $(NATIVE),$(BIN)/clang-format --dry-run -Werror $(NATIVE))
+	@$(BIN)/python scripts/page.py check
 
 format: dev ## put the sources into shape
 	$(BIN)/ruff check --fix .
@@ -63,26 +61,21 @@ format: dev ## put the sources into shape
 	@$(BIN)/python scripts/page.py format
 
 test: build jars page $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
-	@$(MAKE) --no-print-directory -j2 --output-sync=target LOW="nice -n 19" \
-		$(if $(TESTS),,test-two) page-test lint native-asan $(if $(TESTS),,test-calm)
-	$(if $(TESTS),$(call tested,some,$(TESTS)),$(call tested,truth,tests/truth))
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint native-asan $(if $(TESTS),,test-calm)
+	@$(MAKE) --no-print-directory page-test
+	$(if $(TESTS),$(call tested,,$(TESTS)),$(call tested,$(TWO),tests $(addprefix --ignore=,$(CALM) tests/truth)))
+	$(if $(TESTS),,$(call tested,,tests/truth))
 
 test-calm: build page $(VENV)/test-ready ## tests that look at finished data
-	$(call tested,calm,$(CALM),$(TWO),$(LOW))
-
-test-two: build jars page $(VENV)/test-ready ## tests that record, two at a time
-	$(call tested,two,tests $(addprefix --ignore=,$(CALM) tests/truth),$(TWO))
+	$(call tested,$(TWO),$(CALM))
 
 TWO := -n 2 --dist loadfile
 # Many tests record real processes on a real machine, where something else may want the processor
 # just then, and in a virtual one the host's other guests may for a while. What failed is tried once
 # more, alone and with fresh recordings, and what fails again a last time after a pause; all is shown.
-# $(1) names the run, $(2) are the tests, $(3) how they run and $(4) at which priority. Each run
-# remembers for itself what failed in it: another one may be under way.
-tested = $(call pytest,$(1),$(4)) --durations=25 $(3) $(2) || $(call again,$(1),$(2),$(4)) || \
-	{ sleep 60; $(call again,$(1),$(2),$(4)); }
-again = $(call pytest,$(1),$(3)) --last-failed --last-failed-no-failures none $(2)
-pytest = $(2) $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$(1)
+tested = $(BIN)/python -m pytest --durations=25 $(1) $(2) || $(call again,$(2)) || \
+	{ sleep 60; $(call again,$(2)); }
+again = $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(1)
 
 demo: build page ## record a program with three things wrong, and see them on the page
 	@$(BIN)/python scripts/demo.py
