@@ -236,33 +236,35 @@ static void check(const sonde_retraced *by, const sonde_java_trace *trace)
         atomic_fetch_add(&sonde.header->walks_wrong, 1);
 }
 
-// Of several places that may be the caller's the first that leads to where Java began is it.
+// Of several places that may be the caller's, from the likeliest only: where that leads through a
+// frame that is not known here, another one may pass it by. The walker tries them all.
 SONDE_HOT static sonde_retrace_result retrace(sonde_retraced *by, const void *record,
                                               const places_job *job)
 {
     // Where a thread has put down from where it leaves Java, its walker goes by that.
     const sonde_vm_anchor *anchor = sonde_vm_anchor_of(record);
-    if (!job->in_java || !anchor || anchor->sp)
+    if (!job->in_java || !job->found.count || !anchor || anchor->sp)
         return SONDE_RETRACE_NOT;
-    for (unsigned i = 0; i < job->found.count; i++) {
-        by->start =
-            job->found.walkable
-                ? (sonde_place){sonde_context_pc(job->context), sonde_context_fp(job->context),
-                                (const uintptr_t *)sonde_context_sp(job->context)}
-                : job->found.places[i];
-        sonde_retrace_result known = sonde_retrace(by);
-        if (known != SONDE_RETRACE_NOT || job->found.walkable)
-            return known;
-    }
-    return SONDE_RETRACE_NOT;
+    by->start = job->found.walkable
+                    ? (sonde_place){sonde_context_pc(job->context), sonde_context_fp(job->context),
+                                    (const uintptr_t *)sonde_context_sp(job->context)}
+                    : job->found.places[0];
+    return sonde_retrace(by);
 }
 
 static bool walk_from(const sonde_retraced *by, sonde_java_trace *trace, jint most,
-                      const ucontext_t *context)
+                      const places_job *job)
 {
-    ucontext_t as_if = as_if_at(&by->start, context);
-    return sonde_guard_run_unasked(walk_body, &(walk_job){trace, most, &as_if}) &&
-           trace->count > 0 && (most < MOST_FRAMES || is_believed(by->thread, trace));
+    ucontext_t as_if = as_if_at(&by->start, job->context);
+    if (!sonde_guard_run_unasked(walk_body, &(walk_job){trace, most, &as_if}) || trace->count <= 0)
+        return false;
+    if (most < MOST_FRAMES)
+        return true;
+    if (!is_believed(by->thread, trace))
+        return false;
+    if (job->found.walkable) // what other stacks are held against
+        by->thread->root = root_of(trace);
+    return true;
 }
 
 // Where the thread is in Java for sure, most of its stack is known already. The depth, or 0: the
@@ -276,7 +278,7 @@ SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sond
     sonde_retrace_result known = retrace(by, record, &job);
     if (known == SONDE_RETRACE_WORDS) {
         jint own = (jint)(by->depth - by->above);
-        if (walk_from(by, trace, by->same ? own : MOST_FRAMES, context) && trace->count == own &&
+        if (walk_from(by, trace, by->same ? own : MOST_FRAMES, &job) && trace->count == own &&
             put_words(thread, trace, by->above, by->depth))
             known = SONDE_RETRACED;
     }
@@ -293,7 +295,7 @@ SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sond
         if (sonde_guard_run_unasked(walk_body, &(walk_job){trace, MOST_FRAMES, &as_if}))
             sonde_retrace_learn(by, trace);
     }
-    if (known != SONDE_RETRACE_LEARN || !walk_from(by, trace, MOST_FRAMES, context)) {
+    if (known != SONDE_RETRACE_LEARN || !walk_from(by, trace, MOST_FRAMES, &job)) {
         walk_whole(thread, record, trace, &job);
         return 0;
     }

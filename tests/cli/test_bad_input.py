@@ -28,26 +28,24 @@ sys.exit(main())
 """
 
 
-def test_ctrl_c_while_it_still_imports() -> None:
-    done = subprocess.run(
+def interrupted_in_imports(action: signal.Handlers) -> subprocess.CompletedProcess[str]:
+    """Who was started by a shell in the background ignores Ctrl-C, tests included: it is set."""
+    return subprocess.run(
         [sys.executable, "-c", INTERRUPTED_IN_IMPORTS],
         capture_output=True,
         text=True,
         check=False,
-        # A shell that started the tests in the background has made them ignore it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, action),
     )
+
+
+def test_ctrl_c_while_it_still_imports() -> None:
+    done = interrupted_in_imports(signal.SIG_DFL)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_a_ctrl_c_that_is_ignored_stays_ignored() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_IN_IMPORTS],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
-    )
+    done = interrupted_in_imports(signal.SIG_IGN)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("sonde ")
 

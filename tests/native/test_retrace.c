@@ -422,6 +422,7 @@ static void tells_a_frame_from_one_that_lies_elsewhere(void)
     const uintptr_t *left = NULL;
     for (int round = 0; round < 8; round++) {
         depth = 0;
+        frames[depth++] = (frame){.pc = code_of(0) + 64};
         frames[depth++] = round % 2 ? larger : outer;
         frames[depth++] = caller;
         if (round % 2 == 0)
@@ -429,9 +430,9 @@ static void tells_a_frame_from_one_that_lies_elsewhere(void)
         frames[depth++] = callee;
         lay_down(1);
         if (round % 2 == 0) {
-            left = frames[0].sp - 1;
+            left = frames[1].sp - 1;
         } else {
-            CHECK(left >= frames[0].sp && left < frames[0].sp + words_of(LARGER) - 2);
+            CHECK(left >= frames[1].sp && left < frames[1].sp + words_of(LARGER) - 2);
             stack[left - stack] = outer.pc;
         }
         CHECK_EQUAL(sample(&m, thread, &out), 0);

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from java import Jdk, compiled
 from launching import must_run
 
@@ -16,9 +18,13 @@ TRUTH = Path(__file__).parents[1] / "truth" / "hotspot"
 INTERPRETED = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Activations.slow*")
 
 
-def test_no_stack_is_put_together_wrongly(jdk: Jdk, java_targets: Path, keep: Keep) -> None:
+# Not inlined, calls have frames that lie where others have lain.
+@pytest.mark.parametrize("option", ["-XX:+Inline", "-XX:-Inline"])
+def test_no_stack_is_put_together_wrongly(
+    jdk: Jdk, java_targets: Path, keep: Keep, option: str
+) -> None:
     """Recursion, exceptions, code thrown away, classes that come and go, threads that end."""
-    command = [jdk.java, *INTERPRETED, "-Xmx256m", "-cp", java_targets, "Activations", "5"]
+    command = [jdk.java, *INTERPRETED, option, "-Xmx256m", "-cp", java_targets, "Activations", "5"]
     run = must_run(keep("activations"), command, "--rate", RATE, "--stacks", "checked")
     assert run.out == "done\n"
     quality = run.recording.quality
