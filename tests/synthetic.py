@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sonde.recording.tables import (
     EXIT,
     GAVE_UP,
     HELD,
+    Calls,
     Contexts,
     Functions,
     LockEvents,
@@ -22,6 +24,7 @@ from sonde.recording.tables import (
     Samples,
     Spans,
     Threads,
+    Windows,
 )
 
 APP = "/app/app.py"
@@ -57,6 +60,8 @@ class Maker:
         self.locks: dict[str, tuple[int, int, str]] = {}
         self.lock_events: list[tuple[int, int, int, int, int, int, int]] = []
         self.spans: list[tuple[int, int, int, str, int]] = []
+        self.windows: list[tuple[int, int, int, int, int, int]] = []
+        self.calls: list[tuple[int, int, int, int]] = []
         self.numbers: dict[int, int] = {}
 
     def define(self, name: str, file: str, line: int) -> None:
@@ -169,6 +174,21 @@ class Maker:
         self.spans.append((self.thread(thread), start, end, name, parent))
         return len(self.spans) - 1
 
+    def window(
+        self,
+        chains: Sequence[str | None],
+        start: int,
+        length: int,
+        *,
+        thread: str = "MainThread",
+        stride: int = 3,
+        cut: int = 0,
+    ) -> None:
+        """Calls counted in a window; each chain ends in what was called."""
+        calls = [(len(self.windows), self.context(chain), 0, -1) for chain in chains]
+        self.windows.append((self.thread(thread), start, length, stride, cut, 1))
+        self.calls += calls
+
     def mark(self, text: str, time: int, thread: int = -1) -> None:
         self.marks.append((time, thread, text))
 
@@ -178,6 +198,8 @@ class Maker:
         rows = np.array(list(threads.values()), dtype=np.int64).reshape(-1, 5)
         tree = np.array(list(contexts), dtype=np.int32).reshape(-1, 3)
         events = np.array(self.lock_events, dtype=np.int64).reshape(-1, 7)
+        windows = np.array(self.windows, dtype=np.int64).reshape(-1, 6)
+        calls = np.array(self.calls, dtype=np.int64).reshape(-1, 4)
         return Recording(
             path,
             self.target,
@@ -235,6 +257,20 @@ class Maker:
                 [name for *_, name, _ in self.spans],
                 np.array([parent for *_, parent in self.spans], dtype=np.int32),
             ),
+            windows=Windows(
+                windows[:, 0].astype(np.uint32),
+                windows[:, 1],
+                windows[:, 2],
+                windows[:, 3].astype(np.uint32),
+                windows[:, 4].astype(np.uint8),
+                windows[:, 5].astype(np.uint8),
+            ),
+            calls=Calls(
+                calls[:, 0].astype(np.int32),
+                calls[:, 1].astype(np.int32),
+                calls[:, 2].astype(np.uint32),
+                calls[:, 3],
+            ),
         )
 
     def write(self, path: str) -> str:
@@ -266,6 +302,10 @@ class Maker:
             writer.append("locks", *made)
         for event in self.lock_events:
             writer.append("lock_events", *event)
+        for window in self.windows:
+            writer.append("windows", *window)
+        for call in self.calls:
+            writer.append("calls", *call)
         writer.quality(self.quality)
         writer.close({})
         return path

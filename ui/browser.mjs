@@ -7,6 +7,7 @@ export const VIEWS = [
   "tree",
   "timeline",
   "locks",
+  "calls",
   "source",
   "diff",
 ];

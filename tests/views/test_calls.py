@@ -13,8 +13,7 @@ import pytest
 from sonde.errors import UsageError
 from sonde.model.call_windows import call_weights, standard_errors, weights_of_kinds
 from sonde.model.inlining import size_threshold
-from sonde.recording.tables import Calls as Table
-from sonde.recording.tables import Recording, Sizes, Windows
+from sonde.recording.tables import Recording, Sizes
 from sonde.reports.calls import render
 from sonde.reports.page import console
 from sonde.views.calls import calls
@@ -44,25 +43,9 @@ def once():
 def made(*windows: tuple[str, int, int, int, list[str | None]], **more: Any) -> Recording:
     """Windows of (thread, ms, µs, cut, chains), with a stride of 3."""
     maker = Maker(**more)
-    rows = [(maker.thread(t), ms * MS, us * US, 3, cut) for t, ms, us, cut, _ in windows]
-    found = [
-        (number, maker.context(chain))
-        for number, (*_, chains) in enumerate(windows)
-        for chain in chains
-    ]
-    table = np.array(rows, dtype=np.int64).reshape(-1, 5)
-    pairs = np.array(found, dtype=np.int32).reshape(-1, 2)
-    return replace(
-        maker.recording(),
-        windows=Windows(
-            table[:, 0].astype(np.uint32), table[:, 1], table[:, 2],
-            table[:, 3].astype(np.uint32), table[:, 4].astype(np.uint8),
-            np.ones(len(table), np.uint8),
-        ),
-        calls=Table(
-            pairs[:, 0], pairs[:, 1], np.zeros(len(pairs), np.uint32), np.full(len(pairs), -1)
-        ),
-    )  # fmt: skip
+    for thread, ms, us, cut, chains in windows:
+        maker.window(chains, ms * MS, us * US, thread=thread, cut=cut)
+    return maker.recording()
 
 
 @pytest.fixture

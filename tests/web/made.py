@@ -16,6 +16,7 @@ from typing import Any
 
 from sonde.model.contention import blames
 from sonde.recording.tables import Recording
+from sonde.views.calls import calls
 from sonde.views.contended import Contended, contended
 from sonde.web.bundle import PARTS, Bundle
 from synthetic import MS, Maker
@@ -79,6 +80,19 @@ def everything(seed: int = 1, rounds: int = 300) -> Maker:
         make.wait("signal", threads[0], threads[1], at, at + draw.randrange(MS),
                   "main:9 > Condition.wait:355 > _thread.lock.acquire", "main:30")  # fmt: skip
     make.enter("cache", threads[3], 950 * MS)
+    for i in range(rounds // 10):
+        called = (
+            "main:3 > Parser.parse:12 > len",
+            "main:3 > Parser.parse:13",
+            "fib:2 > fib:2",
+            None,
+        )
+        make.window(
+            [draw.choice((*called, "main:3")) for _ in range(8)],
+            i * 10 * MS,
+            draw.randrange(1, MS // 10),
+            thread=threads[i % 3],
+        )
     return make
 
 
@@ -134,6 +148,7 @@ def hostile() -> Maker:
         make.sample(f"main:3 > f{i}:2", MS, thread=f"t{i}", state=1)
     for i in range(1, len(HOSTILE)):
         make.wait(f"lock{i}", f"t{i}", f"t{i - 1}", i * MS, (i + 2) * MS, f"f{i}:2", f"g{i - 1}:4")
+        make.window([f"main:3 > f{i}:2 > g{i}:4"] * 4, i * MS, MS // 10, thread=f"t{i}")
     make.mark(HOSTILE[0], 3 * MS)
     make.mark(HOSTILE[8], 5 * MS, thread=1)
     for i, name in enumerate(HOSTILE):
@@ -185,6 +200,17 @@ def truth(recording: Recording) -> dict[str, Any]:
                 strict=True,
             )
         ),
+        "calls": [
+            {
+                "caller": [edge.caller.name, edge.caller.file] if edge.caller else None,
+                "line": edge.site_line,
+                "callee": [edge.callee.name, edge.callee.file],
+                "weight": edge.weight,
+                "count": edge.count,
+                "error": edge.error,
+            }
+            for edge in calls(recording).edges
+        ],
         "labels": [everything_waited.thread_names[0][i]
                    for i in everything_waited.thread_names[1][:-1].tolist()],
     }  # fmt: skip

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
+from sonde.views.calls import calls
 from sonde.views.flat import flat
 from sonde.views.locks import locks
 from sonde.views.profile import Function
@@ -184,6 +185,36 @@ def test_numbers_of_the_page_follow_a_selection(recording: Recording) -> None:
     ]
     assert sum(ns for _, ns in inside) == view.total_ns
     assert len({wait for wait, _ in inside}) == view.count
+
+
+def test_counted_calls_are_those_of_the_view(recording: Recording) -> None:
+    bundle = Bundle(recording, sources=False)
+    meta = json.loads(inflated(bundle.meta))
+    parent, _, _ = columns_of(bundle.contexts)
+    thread, time, window, node, weight = columns_of(bundle.calls)
+    assert thread == recording.windows.thread.tolist()
+    assert np.cumsum(zigzagged(time)).tolist() == recording.windows.time.tolist()
+    assert np.cumsum(zigzagged(window)).tolist() == recording.calls.window.tolist()
+    assert len(node) == meta["counts"]["calls"] == calls(recording).count
+    assert max(node) <= len(parent)
+    # What has no stack is an edge of its own in the view.
+    (lost,) = (edge for edge in calls(recording).edges if edge.callee.name == "[undecodable]")
+    nowhere = sum(w for n, w in zip(node, weight, strict=True) if n == 0)
+    assert nowhere / sum(weight) == pytest.approx(lost.weight)
+
+
+def test_advice_names_functions_of_the_page(tmp_path: Path) -> None:
+    make = Maker()
+    make.define("loop", str(tmp_path / "gone.py"), 1)
+    make.window(["loop:3 > leaf:1"] * 9 + ["loop:1"], 0, MS)
+    (piece,) = meta_of(make.recording())["advice"]
+    assert (piece["kind"], piece["line"], piece["weight"]) == ("loop", 3, pytest.approx(0.9))
+    assert meta_of(make.recording())["functions"][piece["caller"]][0] == "loop"
+    assert piece["said"] == (
+        "batch the call of leaf, 9 times a call: it is made many times each time its function is "
+        "called"
+    )
+    assert meta_of(Maker().recording())["advice"] == []
 
 
 class TestSources:

@@ -22,17 +22,17 @@ export default function record(): () => void {
   const made = mkdtempSync(join(tmpdir(), "sonde-page-"));
   process.env.SONDE_RECORDINGS = made;
   const shop = join(ROOT, "examples/checkout.py");
-  for (const [name, ...command] of [
-    ["shop", shop],
-    ["repaired", shop, "--repaired"],
-    ["spans", join(ROOT, "tests/truth/programs/spans.py")],
+  const waited = "cpu,waits,locks";
+  for (const [name, what, ...command] of [
+    ["shop", waited, shop],
+    ["repaired", waited, shop, "--repaired"],
+    ["spans", waited, join(ROOT, "tests/truth/programs/spans.py")],
+    ["counted", "cpu,calls", shop],
   ]) {
     const out = join(made, `${name}.sonde`);
-    execFileSync(
-      SONDE,
-      ["run", "--what", "cpu,waits,locks", "-o", out, ...command],
-      { stdio: ["ignore", "ignore", "pipe"] },
-    );
+    execFileSync(SONDE, ["run", "--what", what, "-o", out, ...command], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
   }
   // More who want to run than there are processors: each thread loses something.
   execFileSync(

@@ -14,7 +14,14 @@ export { HOSTILE_HOST } from "./record";
 export { expect };
 
 export type RecordingName =
-  "shop" | "repaired" | "spans" | "hostile" | "everything" | "empty" | "rivals";
+  | "shop"
+  | "repaired"
+  | "spans"
+  | "hostile"
+  | "everything"
+  | "empty"
+  | "rivals"
+  | "counted";
 
 export function file(name: RecordingName): string {
   return join(folder(), `${name}.sonde`);

@@ -8,6 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Columns, inflated } from "../src/data/columns";
 import { opened } from "../src/data/load";
 import type { Recording } from "../src/data/recording";
+import { callGraph } from "../src/profile/calls";
+import { EVERYTHING } from "../src/profile/choice";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -19,6 +21,14 @@ let truth: {
   samples: [number, number, Frame[], number, number, string[]][];
   waits: unknown[][];
   spans: [number, number, number, string[]][];
+  calls: {
+    caller: string[] | null;
+    line: number;
+    callee: string[];
+    weight: number;
+    count: number;
+    error: number;
+  }[];
   labels: string[];
 };
 
@@ -124,6 +134,25 @@ test("spans", async () => {
     all.map((row) => JSON.stringify(row)).sort();
   expect(sorted(rows)).toEqual(sorted(truth.spans));
   expect(recording.meta.counts.spans).toBe(rows.length);
+});
+
+test("counted calls, as the report has them", async () => {
+  const { edges, functions } = callGraph(
+    recording,
+    await recording.calls(),
+    EVERYTHING,
+  );
+  const named = (fn: number) =>
+    fn < 0 ? null : [functions[fn]!.name, functions[fn]!.file];
+  expect(edges.length).toBeGreaterThan(3);
+  expect(edges.map((e) => [named(e.caller), e.line, named(e.callee)])).toEqual(
+    truth.calls.map((e) => [e.caller, e.line, e.callee]),
+  );
+  edges.forEach((edge, i) => {
+    expect(edge.count).toBe(truth.calls[i]!.count);
+    expect(edge.weight).toBeCloseTo(truth.calls[i]!.weight, 9);
+    expect(edge.error).toBeCloseTo(truth.calls[i]!.error, 9);
+  });
 });
 
 test("the rest", () => {

@@ -12,7 +12,7 @@ from sonde.views.words import count, percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.call_advice import Advice, CallSite, LoopCall, Target
+    from sonde.views.call_advice import Advice
     from sonde.views.calls import CallEdge, Calls
     from sonde.views.profile import Function
 
@@ -66,44 +66,10 @@ def _from(edge: CallEdge, width: int) -> str:
 
 
 def _advice(advice: Advice, out: Console) -> None:
-    inlined = [site for site in advice.sites if site.targets[0].candidate]
-    if inlined:
-        heading(out, "Worth inlining")
-        for site in inlined[:SITES]:
-            _site(site, out)
-    if advice.loops:
-        heading(out, "Calls in loops")
-        for call in advice.loops[:SITES]:
-            _loop(call, out)
-
-
-def _site(site: CallSite, out: Console) -> None:
-    where = labelled(site.caller.name, site.caller.file, site.line, out.width - 12)
-    line(out, "  ", (f"{percent(site.weight, 1):>7}", "cyan"), "  ", str(where))
-    paragraph(out, f"{_targets(site)}.", indent=11)
-
-
-def _targets(site: CallSite) -> str:
-    first = site.targets[0]
-    said = f"calls {printable(first.callee.name)}"
-    if len(site.targets) == 1:
-        said += " only"
-    else:
-        others = len(site.targets) - 1
-        said += f" in {percent(first.share)} of cases, and {count(others, 'other')}: with a guard"
-    return f"{said}; {_size(first)}"
-
-
-def _size(target: Target) -> str:
-    return f"{target.size:,} instructions, at most {target.threshold:,} for a site as hot as this"
-
-
-def _loop(call: LoopCall, out: Console) -> None:
-    where = labelled(call.caller.name, call.caller.file, call.line, out.width - 12)
-    line(out, "  ", (f"{percent(call.weight, 1):>7}", "cyan"), "  ", str(where))
-    often = "" if call.per_entry is None else f", {call.per_entry:,.0f} times a call"
-    paragraph(
-        out,
-        f"{call.remedy} the call of {printable(call.callee.name)}{often}: {call.because}.",
-        indent=11,
-    )
+    for title, pieces in (("Worth inlining", advice.inlined), ("Calls in loops", advice.loops)):
+        if pieces:
+            heading(out, title)
+        for piece in pieces[:SITES]:
+            where = labelled(piece.caller.name, piece.caller.file, piece.line, out.width - 12)
+            line(out, "  ", (f"{percent(piece.weight, 1):>7}", "cyan"), "  ", str(where))
+            paragraph(out, f"{printable(piece.said)}.", indent=11)

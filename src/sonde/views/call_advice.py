@@ -12,6 +12,7 @@ from sonde.model.inlining import DOMINATES, size_threshold
 from sonde.views.loops import Loops
 from sonde.views.profile import BUILT_IN, Function
 from sonde.views.sources import Sources
+from sonde.views.words import count, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +78,21 @@ class CallSite:
             return "single"
         return "dominated" if self.targets[0].share >= DOMINATES else "spread"
 
+    @property
+    def said(self) -> str:
+        """Of a site whose first target is a candidate."""
+        first = self.targets[0]
+        others = len(self.targets) - 1
+        how = (
+            f"in {percent(first.share)} of cases, and {count(others, 'other')}: with a guard"
+            if others
+            else "only"
+        )
+        return (
+            f"calls {first.callee.name} {how}; {first.size:,} instructions, at most "
+            f"{first.threshold:,} for a site as hot as this"
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {
             "caller": self.caller.to_json(),
@@ -102,6 +118,11 @@ class LoopCall:
     remedy: Remedy
     because: str
 
+    @property
+    def said(self) -> str:
+        often = "" if self.per_entry is None else f", {self.per_entry:,.0f} times a call"
+        return f"{self.remedy} the call of {self.callee.name}{often}: {self.because}"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "caller": self.caller.to_json(),
@@ -120,6 +141,11 @@ class Advice:
 
     sites: list[CallSite]
     loops: list[LoopCall]
+
+    @property
+    def inlined(self) -> list[CallSite]:
+        """Sites where the function that is called is worth having in the caller."""
+        return [site for site in self.sites if site.targets[0].candidate]
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -20,10 +20,12 @@ from sonde.model.contention import NOBODY, Ints
 from sonde.model.context_tree import ContextTree, Merged
 from sonde.model.lock_kinds import KINDS
 from sonde.model.thieves import THIEVES
+from sonde.views.calls import calls, picked
 from sonde.views.contended import contended
 from sonde.views.locks import ASPECTS
 from sonde.views.profile import BUILT_IN, Function
 from sonde.views.quality import quality
+from sonde.views.selection import Selection
 from sonde.views.sources import Sources
 from sonde.views.span import duration_ns
 from sonde.views.spans import spans
@@ -37,10 +39,13 @@ if TYPE_CHECKING:
 
     from sonde.recording.tables import Recording
 
-PARTS = ("meta", "contexts", "samples", "waits", "spans", "sources")
+PARTS = ("meta", "contexts", "samples", "waits", "spans", "calls", "sources")
 
 SOURCE_SUFFIXES = (".py", ".pyw", ".pyi", ".pyx")
 INSTALLED = ("site-packages", "dist-packages")
+
+HEAVIEST = 1 << 40
+"""What the heaviest of the counted calls weighs on the page, where numbers are whole."""
 
 
 class Bundle:
@@ -74,7 +79,9 @@ class Bundle:
                 "samples": len(recording.samples),
                 "contentions": len(everything),
                 "spans": len(recording.spans),
+                "calls": len(recording.calls),
             },
+            "advice": self._advice(functions),
             "spans": self._span_rows,
             "spanPaths": self._span_paths(),
             "processes": self._processes(),
@@ -105,6 +112,24 @@ class Bundle:
             ],
         }
         return deflated(json.dumps(told, separators=(",", ":")).encode())
+
+    def _advice(self, functions: list[Function]) -> list[dict[str, Any]]:
+        """What to do about the calls of the whole recording, by kind and then heaviest first."""
+        if not len(self.recording.calls):
+            return []
+        number = {function: i for i, function in enumerate(functions)}
+        advice = calls(self.recording, top=0).advice
+        return [
+            {
+                "kind": kind,
+                "caller": number[piece.caller],
+                "line": piece.line,
+                "weight": piece.weight,
+                "said": piece.said,
+            }
+            for kind, pieces in (("inline", advice.inlined), ("loop", advice.loops))
+            for piece in pieces
+        ]
 
     def _taken(self) -> list[list[int]]:
         """What others took: thread, from when to when, and by the queue, quota and hypervisor."""
@@ -259,6 +284,20 @@ class Bundle:
             unsigned(node),
             unsigned(everything.function[used] + 1),
             self._paths_of(everything.span[order]),
+        )
+
+    @cached_property
+    def calls(self) -> bytes:
+        """Windows, and the calls counted in them with what each of these weighs."""
+        recording = self.recording
+        _, rows, weight = picked(recording, Selection())
+        heaviest = float(weight.max(initial=0)) or 1.0
+        return part(
+            unsigned(recording.windows.thread),
+            changes(recording.windows.time),
+            changes(recording.calls.window[rows]),
+            unsigned(self._node(recording.calls.context[rows]) + 1),
+            unsigned(np.rint(weight / heaviest * HEAVIEST)),
         )
 
     @cached_property

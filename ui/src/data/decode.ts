@@ -1,7 +1,7 @@
 /** The parts of a recording as src/sonde/web/bundle.py writes them, made into tables. */
 
 import { Columns } from "./columns";
-import type { Contexts, Fn, Samples, Spans } from "./recording";
+import type { Calls, Contexts, Fn, Samples, Spans } from "./recording";
 
 export function contexts(bytes: Uint8Array, functions: Fn[]): Contexts {
   const columns = new Columns(bytes);
@@ -34,5 +34,16 @@ export function spans(bytes: Uint8Array): Spans {
     start: columns.changes(Float64Array),
     length: columns.orNobody(Float64Array),
     path: columns.unsigned(Int32Array),
+  };
+}
+
+export function calls(bytes: Uint8Array): Calls {
+  const columns = new Columns(bytes);
+  return {
+    windowThread: columns.unsigned(Uint32Array),
+    windowTime: columns.changes(Float64Array),
+    window: columns.changes(Int32Array),
+    context: columns.orNobody(Int32Array),
+    weight: columns.unsigned(Float64Array),
   };
 }

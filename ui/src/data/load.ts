@@ -2,8 +2,8 @@
 
 import { waits } from "./blames";
 import { inflated } from "./columns";
-import { contexts, samples, spans } from "./decode";
-import type { Fn, Recording, Samples, Spans, Waits } from "./recording";
+import { calls, contexts, samples, spans } from "./decode";
+import type { Calls, Fn, Recording, Samples, Spans, Waits } from "./recording";
 
 /** Gives the bytes of a part, decompressed. */
 export interface Parts {
@@ -66,6 +66,7 @@ export async function opened(parts: Parts): Promise<Recording> {
   let taken: Promise<Samples> | undefined;
   let waited: Promise<Waits> | undefined;
   let entered: Promise<Spans> | undefined;
+  let called: Promise<Calls> | undefined;
   return {
     meta,
     processes,
@@ -92,6 +93,7 @@ export async function opened(parts: Parts): Promise<Recording> {
         .part("waits")
         .then((bytes) => waits(bytes, tables.parent.length))),
     spans: () => (entered ??= parts.part("spans").then(spans)),
+    calls: () => (called ??= parts.part("calls").then(calls)),
     source: (file) =>
       meta.hasSources ? parts.source(file) : Promise.resolve(null),
   };

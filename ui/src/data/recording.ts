@@ -137,6 +137,28 @@ export interface Spans {
   path: Int32Array;
 }
 
+/** Calls that were counted in windows: the rows behind `sonde report calls`. */
+export interface Calls {
+  /** By window. */
+  windowThread: Uint32Array;
+  windowTime: Float64Array;
+  /** By call: in which window, and the callee's context; its caller stands at the line of the call. */
+  window: Int32Array;
+  context: Int32Array;
+  /** What it stands for, against the others. */
+  weight: Float64Array;
+}
+
+/** What to do about the calls of a site. */
+export interface CallAdvice {
+  kind: "inline" | "loop";
+  caller: number;
+  line: number;
+  /** Of all calls. */
+  weight: number;
+  said: string;
+}
+
 /** A row of `sonde report spans --json`. */
 export interface SpanName {
   name: string;
@@ -195,7 +217,13 @@ export interface Meta {
   undecided: number;
   hasSources: boolean;
   /** How many rows the parts have, known before they are loaded. */
-  counts: { samples: number; contentions: number; spans: number };
+  counts: {
+    samples: number;
+    contentions: number;
+    spans: number;
+    calls: number;
+  };
+  advice: CallAdvice[];
   /** By wall time, the longest first. */
   spans: SpanName[];
   /** Version of sonde that made the page. */
@@ -215,6 +243,7 @@ export interface Recording {
   samples(): Promise<Samples>;
   waits(): Promise<Waits>;
   spans(): Promise<Spans>;
+  calls(): Promise<Calls>;
   /** null: it cannot be had. */
   source(file: string): Promise<string | null>;
 }

@@ -6,6 +6,7 @@ import {
   PREEMPTED,
   RUNNING,
   WAITING,
+  type Calls,
   type Contexts,
   type Fn,
   type Lock,
@@ -120,6 +121,9 @@ export interface Changes {
   threads?: Thread[];
   locks?: Lock[];
   taken?: Taken[];
+  /** Windows of [thread, start in ms], and calls of [window, context, weight]. */
+  windows?: [number, number][];
+  calls?: [number, number, number][];
 }
 
 export function synthetic(changes: Changes = {}): Recording {
@@ -167,12 +171,22 @@ export function synthetic(changes: Changes = {}): Recording {
     length: Float64Array.from(entered, (row) => row[2] * (row[2] < 0 ? 1 : MS)),
     path: Int32Array.from(entered, (row) => row[3]),
   };
+  const windows = changes.windows ?? [];
+  const counted = changes.calls ?? [];
+  const calls: Calls = {
+    windowThread: Uint32Array.from(windows, ([thread]) => thread),
+    windowTime: Float64Array.from(windows, ([, start]) => start * MS),
+    window: Int32Array.from(counted, ([window]) => window),
+    context: Int32Array.from(counted, ([, context]) => context),
+    weight: Float64Array.from(counted, ([, , weight]) => weight),
+  };
   const paths = changes.spanPaths ?? [];
   return {
     meta: meta(
       samples.thread.length,
       waited.length,
       entered.length,
+      counted.length,
       changes.spanNames ?? [],
     ),
     processes: [process()],
@@ -207,6 +221,7 @@ export function synthetic(changes: Changes = {}): Recording {
     },
     waits: () => Promise.resolve(waits),
     spans: () => Promise.resolve(spans),
+    calls: () => Promise.resolve(calls),
     source: (file) => Promise.resolve(SOURCES[file] ?? null),
   };
 }
@@ -272,6 +287,7 @@ function meta(
   samples: number,
   contentions: number,
   spans: number,
+  calls: number,
   names: string[],
 ): Meta {
   return {
@@ -313,7 +329,8 @@ function meta(
     aspects: [...ASPECTS],
     undecided: 0,
     hasSources: true,
-    counts: { samples, contentions, spans },
+    counts: { samples, contentions, spans, calls },
+    advice: [],
     spans: names.map(spanName),
     version: "0.0.0",
   };

@@ -100,7 +100,8 @@ export function summed(bytes: Uint8Array, title: string): Summed {
       aspects: [],
       undecided: 0,
       hasSources: false,
-      counts: { samples: 0, contentions: 0, spans: 0 },
+      counts: { samples: 0, contentions: 0, spans: 0, calls: 0 },
+      advice: [],
       spans: [],
       version: "",
     },
@@ -115,6 +116,7 @@ export function summed(bytes: Uint8Array, title: string): Summed {
     samples: none,
     waits: none,
     spans: none,
+    calls: none,
     source: () => Promise.resolve(null),
   };
   return { recording, sums, recordings: head.recordings };

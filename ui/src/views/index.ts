@@ -2,6 +2,7 @@
 
 import type { View } from "../shell/app";
 import { cellDiff } from "../store/diff";
+import { calls } from "./calls/calls";
 import { diff } from "./diff/diff";
 import { flame } from "./flame/flame";
 import { locks } from "./locks/locks";
@@ -18,6 +19,7 @@ export const VIEWS: readonly View[] = [
   tree,
   timeline,
   locks,
+  calls,
   source,
   diff,
 ];

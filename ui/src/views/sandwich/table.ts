@@ -7,20 +7,29 @@ import type { App } from "../../shell/app";
 import { h } from "../../shell/dom";
 import { named, place, printable, thousands } from "../../shell/format";
 import { Rows } from "../../shell/rows";
+import { byName, Sorting, stepped, type Column } from "../../shell/sorting";
 import { told } from "../../shell/told";
 
-type Column = "own" | "total" | "samples" | "name";
-const COLUMNS: readonly [Column, string, string][] = [
-  ["own", "self", "Time in the function itself"],
-  ["total", "total", "With all that it called; recursion counted once"],
-  ["samples", "samples", "Samples that ended in the function"],
-  ["name", "function", "Name and place"],
+type By = "own" | "total" | "samples" | "name";
+const COLUMNS: readonly Column<By>[] = [
+  { id: "own", label: "self", title: "Time in the function itself" },
+  {
+    id: "total",
+    label: "total",
+    title: "With all that it called; recursion counted once",
+  },
+  {
+    id: "samples",
+    label: "samples",
+    title: "Samples that ended in the function",
+  },
+  { id: "name", label: "function", title: "Name and place", text: true },
 ];
 
 export class FunctionTable {
   readonly element: HTMLElement;
   private readonly rows: Rows;
-  private readonly heads: HTMLButtonElement[];
+  private readonly sorting: Sorting<By>;
   private shown: FlatRow[] = [];
   private chosen = -1;
   private revealed = -1;
@@ -29,20 +38,8 @@ export class FunctionTable {
     private readonly app: App,
     private readonly take: (fn: number) => void,
   ) {
-    this.heads = COLUMNS.map(([column, label, title]) =>
-      h("button", { title, onclick: () => this.sortBy(column) }, label),
-    );
-    const head = h(
-      "div",
-      { class: "head", role: "row" },
-      this.heads.map((button, i) =>
-        h(
-          "span",
-          { role: "columnheader", class: i < 3 ? "number" : "" },
-          button,
-        ),
-      ),
-    );
+    this.sorting = new Sorting(app, "sandwich", COLUMNS);
+    const head = h("div", { class: "head", role: "row" }, this.sorting.heads);
     // The share has no head of its own to sort by.
     head.children[0].after(h("span"));
     head.children[2].after(h("span"));
@@ -57,25 +54,18 @@ export class FunctionTable {
     flags: Uint8Array | null,
     chosen: number,
   ): void {
-    const [column, down] = this.sorting();
+    const [column, down] = this.sorting.now();
     this.shown = rows.filter((row) => !flags || flags[row.fn]);
     if (column !== "own" || !down) {
       const name = (row: FlatRow) => profile.functions[row.fn].name;
       const sign = down ? -1 : 1;
       this.shown.sort((a, b) =>
         column === "name"
-          ? sign * (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : 0)
+          ? sign * byName(name(a), name(b))
           : sign * (a[column] - b[column]) || b.own - a.own || a.fn - b.fn,
       );
     }
-    this.heads.forEach((button, i) => {
-      const mine = COLUMNS[i][0] === column;
-      button.textContent = COLUMNS[i][1] + (mine ? (down ? " ▾" : " ▴") : "");
-      button.parentElement!.setAttribute(
-        "aria-sort",
-        mine ? (down ? "descending" : "ascending") : "none",
-      );
-    });
+    this.sorting.mark();
     this.chosen = this.shown.findIndex((row) => row.fn === chosen);
     const sought = chosen === this.revealed ? -1 : this.chosen;
     this.revealed = chosen;
@@ -123,33 +113,8 @@ export class FunctionTable {
     );
   }
 
-  private sorting(): [Column, boolean] {
-    const said = this.app.own("sandwich", "sort") ?? "own";
-    const column = said.replace(/^-/, "") as Column;
-    const known = COLUMNS.some(([name]) => name === column) ? column : "own";
-    // Names read from a to z, figures from the largest on; a minus turns it round.
-    return [known, said.startsWith("-") === (known === "name")];
-  }
-
-  private sortBy(column: Column): void {
-    const [now] = this.sorting();
-    const said = this.app.own("sandwich", "sort") ?? "own";
-    const turned = now === column && !said.startsWith("-");
-    this.app.setOwn("sandwich", "sort", turned ? `-${column}` : column);
-  }
-
   private key(event: KeyboardEvent): void {
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[
-      event.key
-    ];
-    const last = this.shown.length - 1;
-    let next: number;
-    if (event.key === "Home") next = 0;
-    else if (event.key === "End") next = last;
-    else if (step !== undefined) next = this.chosen + step;
-    else return;
-    event.preventDefault();
-    if (last < 0) return;
-    this.take(this.shown[Math.max(0, Math.min(last, next))].fn);
+    const next = stepped(event, this.chosen, this.shown.length);
+    if (next !== null) this.take(this.shown[next].fn);
   }
 }

@@ -1,0 +1,156 @@
+/**
+ * Who calls whom, from which line, how often: the page's twin of src/sonde/views/calls.py.
+ *
+ * Weights are shares of the calls that are looked at, and add up to 1.
+ */
+
+import type { Calls, Fn, Recording } from "../data/recording";
+import { threadMask, type Choice } from "./choice";
+import { functionsOf } from "./shape";
+
+/** Calls of one function from one line of another. */
+export interface CallEdge {
+  /** In `CallGraph.functions`; -1: nothing of the program called it. */
+  readonly caller: number;
+  readonly line: number;
+  readonly callee: number;
+  readonly weight: number;
+  /** How many were counted. */
+  readonly count: number;
+  /** The standard error of the weight. */
+  readonly error: number;
+}
+
+export interface CallGraph {
+  readonly functions: readonly Fn[];
+  /** The heaviest first. */
+  readonly edges: readonly CallEdge[];
+  readonly windows: number;
+  readonly count: number;
+}
+
+export function callGraph(
+  recording: Recording,
+  calls: Calls,
+  choice: Choice,
+): CallGraph {
+  const functions = functionsOf(recording);
+  const edges = new Edges(recording, functions.length - 1);
+  const kept = windowMask(recording, calls, choice);
+  const rows: number[] = [];
+  for (let i = 0; i < calls.window.length; i++)
+    if (kept[calls.window[i]]) rows.push(i);
+  const edge = rows.map((row) => edges.of(calls.context[row]));
+  const count = new Float64Array(edges.size);
+  for (const number of edge) count[number]++;
+  const { share, error } = shares(calls, rows, edge, edges.size);
+  const order = Array.from(share, (_, i) => i).sort(
+    (a, b) => share[b] - share[a] || a - b,
+  );
+  return {
+    functions,
+    edges: order.map((i) => ({
+      ...edges.ends[i],
+      weight: share[i],
+      count: count[i],
+      error: error[i],
+    })),
+    windows: kept.reduce((sum, one) => sum + one, 0),
+    count: rows.length,
+  };
+}
+
+/** By window: looked at (1) or not. */
+function windowMask(
+  recording: Recording,
+  calls: Calls,
+  choice: Choice,
+): Uint8Array {
+  const threads = threadMask(recording, choice);
+  const from = choice.from ?? -Infinity;
+  const to = choice.to ?? Infinity;
+  return Uint8Array.from(calls.windowThread, (thread, i) => {
+    const time = calls.windowTime[i];
+    return threads[thread] && time >= from && time < to ? 1 : 0;
+  });
+}
+
+/** Numbers edges as they are first met. */
+class Edges {
+  readonly ends: Pick<CallEdge, "caller" | "line" | "callee">[] = [];
+  private readonly known = new Map<string, number>();
+  private readonly byContext = new Map<number, number>();
+
+  constructor(
+    private readonly recording: Recording,
+    private readonly undecodable: number,
+  ) {}
+
+  get size(): number {
+    return this.ends.length;
+  }
+
+  of(context: number): number {
+    let number = this.byContext.get(context);
+    if (number !== undefined) return number;
+    const { parent, line } = this.recording.contexts;
+    const above = context < 0 ? -1 : parent[context];
+    const ends = {
+      caller: above < 0 ? -1 : this.function(above),
+      line: above < 0 ? 0 : line[above],
+      callee: this.function(context),
+    };
+    const key = `${ends.caller} ${ends.line} ${ends.callee}`;
+    number = this.known.get(key);
+    if (number === undefined) {
+      number = this.ends.push(ends) - 1;
+      this.known.set(key, number);
+    }
+    this.byContext.set(context, number);
+    return number;
+  }
+
+  private function(context: number): number {
+    const found = context < 0 ? -1 : this.recording.contexts.fn[context];
+    return found < 0 ? this.undecodable : found;
+  }
+}
+
+/**
+ * Of each edge its part of all weight, with the standard error of that: from how windows differ
+ * from each other, since calls of one window are alike and no independent ones.
+ */
+function shares(
+  calls: Calls,
+  rows: readonly number[],
+  edge: readonly number[],
+  size: number,
+): { share: Float64Array; error: Float64Array } {
+  const share = new Float64Array(size);
+  const error = new Float64Array(size);
+  const ofWindow = new Map<number, number>();
+  const inBoth = new Map<number, number>();
+  let total = 0;
+  rows.forEach((row, i) => {
+    const weight = calls.weight[row];
+    const window = calls.window[row];
+    const pair = window * size + edge[i];
+    total += weight;
+    share[edge[i]] += weight;
+    ofWindow.set(window, (ofWindow.get(window) ?? 0) + weight);
+    inBoth.set(pair, (inBoth.get(pair) ?? 0) + weight);
+  });
+  if (!total) return { share, error };
+  for (let i = 0; i < size; i++) share[i] /= total;
+  let all = 0;
+  for (const weight of ofWindow.values()) all += (weight / total) ** 2;
+  const spread = share.map((part) => part ** 2 * all);
+  for (const [pair, weight] of inBoth) {
+    const one = pair % size;
+    const both = weight / total;
+    const window = ofWindow.get((pair - one) / size)! / total;
+    spread[one] += both ** 2 - 2 * share[one] * both * window;
+  }
+  for (let i = 0; i < size; i++) error[i] = Math.sqrt(Math.max(spread[i], 0));
+  return { share, error };
+}
