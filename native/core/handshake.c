@@ -10,15 +10,18 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// A recorder that does not answer must not keep the target waiting for long.
+// A recorder that does not answer must not keep the target waiting for long. One that is gone is
+// noticed at once; this is for one that is stopped or gets no processor, and on a machine that busy
+// whoever starts a program or a session had better wait a little than go unrecorded.
 #define ANSWER_MS 2000
+#define START_MS 10000
 
-static int wait_readable(int fd)
+static int wait_readable(const sonde_link *link)
 {
-    struct pollfd p = {.fd = fd, .events = POLLIN};
+    struct pollfd p = {.fd = link->socket, .events = POLLIN};
     int n;
     do
-        n = poll(&p, 1, ANSWER_MS);
+        n = poll(&p, 1, link->patience_ms);
     while (n < 0 && errno == EINTR);
     return n > 0 ? 0 : n == 0 ? ETIMEDOUT : errno;
 }
@@ -33,9 +36,9 @@ static int send_all(int fd, const void *data, size_t size)
 }
 
 // SOCK_SEQPACKET: a message is whole or not there.
-static int receive(int fd, void *data, size_t size, int *passed)
+static int receive(const sonde_link *link, void *data, size_t size, int *passed)
 {
-    int error = wait_readable(fd);
+    int error = wait_readable(link);
     if (error)
         return error;
     union {
@@ -50,7 +53,7 @@ static int receive(int fd, void *data, size_t size, int *passed)
     }
     ssize_t n;
     do
-        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+        n = recvmsg(link->socket, &message, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return errno;
@@ -70,6 +73,7 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
 {
     memset(link, 0, sizeof *link);
     link->socket = link->memfd = -1;
+    link->patience_ms = reason == SONDE_START || reason == SONDE_API ? START_MS : ANSWER_MS;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path)
         return ENAMETOOLONG;
@@ -88,7 +92,7 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
         .runtime = runtime,
     };
     // Where more connections wait than the recorder let in, connect waits for it too.
-    struct timeval most = {ANSWER_MS / 1000, ANSWER_MS % 1000 * 1000};
+    struct timeval most = {link->patience_ms / 1000, link->patience_ms % 1000 * 1000};
     setsockopt(link->socket, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     int error = connect(link->socket, (struct sockaddr *)&address, sizeof address) ? errno : 0;
     if (error == EAGAIN)
@@ -101,7 +105,7 @@ int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t r
 {
     int error = introduce(link, path, pid, own_tid(), reason, runtime, version_hex);
     if (!error)
-        error = receive(link->socket, &link->config, sizeof link->config, &link->memfd);
+        error = receive(link, &link->config, sizeof link->config, &link->memfd);
     if (!error && link->memfd < 0)
         error = EPROTO;
     if (error)
@@ -115,7 +119,7 @@ int sonde_link_tell(const char *path, uint32_t reason)
     sonde_arm answer;
     int error = introduce(&link, path, (uint32_t)getpid(), own_tid(), reason, 0, 0);
     if (!error)
-        error = receive(link.socket, &answer, sizeof answer, NULL);
+        error = receive(&link, &answer, sizeof answer, NULL);
     sonde_link_close(&link);
     return error;
 }
@@ -134,7 +138,7 @@ int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm)
     sonde_ready ready = {SONDE_MAGIC, status};
     int error = send_all(link->socket, &ready, sizeof ready);
     if (!error)
-        error = receive(link->socket, arm, sizeof *arm, NULL);
+        error = receive(link, arm, sizeof *arm, NULL);
     return !error && arm->magic != SONDE_MAGIC ? EPROTO : error;
 }
 

@@ -10,6 +10,7 @@
 typedef struct {
     int socket;
     int memfd;
+    int patience_ms; // with the recorder
     sonde_config config;
 } sonde_link;
 

@@ -118,7 +118,7 @@ static void talk(recorder *r, int *opened, int *armed, sonde_link *link, sonde_a
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, record, r) == 0);
     *armed = -1;
-    *opened = sonde_link_open(link, path, 4711, SONDE_API, SONDE_HOTSPOT, 0x030c01f0);
+    *opened = sonde_link_open(link, path, 4711, SONDE_ATTACH, SONDE_HOTSPOT, 0x030c01f0);
     if (!*opened) {
         struct stat file;
         CHECK(fstat(link->memfd, &file) == 0);
@@ -161,7 +161,7 @@ static void talks(void)
     CHECK_EQUAL(r.hello.pid, 4711);
     CHECK_EQUAL(r.hello.tid, syscall(SYS_gettid));
     CHECK_EQUAL(r.hello.ppid, getppid());
-    CHECK_EQUAL(r.hello.reason, SONDE_API);
+    CHECK_EQUAL(r.hello.reason, SONDE_ATTACH);
     CHECK_EQUAL(r.hello.version_hex, 0x030c01f0);
     CHECK_EQUAL(r.hello.runtime, SONDE_HOTSPOT);
     CHECK_EQUAL(r.ready_size, sizeof r.ready);
@@ -239,7 +239,7 @@ static void does_not_wait_for_ever(void)
     int fd = listener(0); // nobody accepts
     sonde_link link;
     int before = descriptors();
-    CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_START, SONDE_CPYTHON, 0), ETIMEDOUT);
+    CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_FORKED, SONDE_CPYTHON, 0), ETIMEDOUT);
     // That one still stands in the queue; from some length on connect itself would wait.
     int standing[4];
     for (int i = 0; i < 4; i++) {
@@ -249,7 +249,7 @@ static void does_not_wait_for_ever(void)
         if (connect(standing[i], (struct sockaddr *)&address, sizeof address) != 0)
             CHECK_EQUAL(errno, EAGAIN);
     }
-    CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_START, SONDE_CPYTHON, 0), ETIMEDOUT);
+    CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_FORKED, SONDE_CPYTHON, 0), ETIMEDOUT);
     for (int i = 0; i < 4; i++)
         close(standing[i]);
     CHECK_EQUAL(descriptors(), before);
