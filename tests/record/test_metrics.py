@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 from attaching import until
 from sonde.record import procfs
 from sonde.record.metrics import Metrics
+from sonde.recording.reader import read
 
 PROGRAM = """
 import ctypes, sys, threading
@@ -26,6 +28,38 @@ for target, args in ((named, (b"sonde-reader",)), (named, (b"worker",)), (late, 
     threading.Thread(target=target, args=args, daemon=True).start()
 threading.Event().wait()
 """
+
+PAUSES = """
+import sys, time
+import sonde
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+with sonde.record(sys.argv[1], what=["cpu", "threads"]) as session:
+    began = time.thread_time()
+    burn(0.25)  # not whole steps
+    session.pause()
+    paused = time.thread_time()
+    burn(0.5)
+    resumed = time.thread_time()
+    session.resume()
+    burn(0.25)
+    print(paused - began + time.thread_time() - resumed)
+"""
+
+
+def test_a_pause_is_in_no_step(tmp_path: Path) -> None:
+    path = tmp_path / "pauses.sonde"
+    done = subprocess.run(
+        [sys.executable, "-c", PAUSES, path], capture_output=True, text=True, check=True
+    )
+    recording = read(path)
+    metrics = recording.metrics
+    main = recording.threads.name.index("MainThread")
+    used = int(metrics.cpu_ns[metrics.thread == main].sum())
+    # Half of the pause, if it began or ended within a step that is told.
+    assert abs(used / 1e9 - float(done.stdout)) < 0.05
+    assert metrics.time.tolist() == sorted(metrics.time.tolist())
 
 
 def test_threads_of_the_agent_are_not_told() -> None:

@@ -9,6 +9,7 @@ import select
 import socket
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -90,9 +91,10 @@ def online_memory(options: Options) -> int:
     return DEFAULT_MEMORY if left_on else 0
 
 
-def parse_what(text: str, option: str = "--what") -> list[str]:
+def parse_what(what: str | Iterable[str], option: str = "--what") -> list[str]:
     """The list behind --what."""
-    kinds = [part.strip() for part in text.split(",") if part.strip()]
+    parts = what.split(",") if isinstance(what, str) else map(str, what)
+    kinds = [part.strip() for part in parts if part.strip()]
     takes = f"{option} takes a list of: {', '.join(KINDS)}, {kernel_events.PREFIX}NAME[@PERIOD]"
     for kind in kinds:
         if kernel_events.is_event(kind):

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -62,7 +62,7 @@ class Session:
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        what: str = DEFAULT_WHAT,
+        what: str | Iterable[str] = DEFAULT_WHAT,
         rate: int = DEFAULT_RATE,
         children: bool = True,
         sampler: str = "auto",
