@@ -61,18 +61,19 @@ function told(...words: string[]): any {
   return JSON.parse(said);
 }
 
-/** `sonde view ... --html OUT`, and where it was written. */
+const WRITTEN = new Set<string>();
+
+/** `sonde view ... --html OUT`, and where it was written; the same again is written once. */
 export function written(
   out: string,
   names: RecordingName[],
   ...options: string[]
 ): string {
   const path = join(folder(), out);
-  execFileSync(
-    SONDE,
-    ["view", ...names.map(file), "--html", path, ...options],
-    { stdio: "pipe" },
-  );
+  const words = ["view", ...names.map(file), "--html", path, ...options];
+  const key = words.join(" ");
+  if (!WRITTEN.has(key)) execFileSync(SONDE, words, { stdio: "pipe" });
+  WRITTEN.add(key);
   return path;
 }
 
