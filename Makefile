@@ -9,8 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)
-# Tests of finished data, which may run beside anything. Those in truth compare shares of time and
-# run alone; of the rest two are under way at a time, as they mostly wait.
+# Tests of finished data, which may run beside anything.
 CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
@@ -31,7 +30,8 @@ pythons: dev ## CPython 3.11 to 3.15: find them, fetch the missing ones into a s
 jdks: dev ## JDKs from 17 on: find them, install Debian's where there is none
 	@$(BIN)/python scripts/jdks.py
 
-jars: dev ## Java libraries and servers that tests record: fetch Debian's into a shared cache
+# After the JDKs: both may want apt, which serves one at a time.
+jars: jdks ## Java libraries and servers that tests record: fetch Debian's into a shared cache
 	@$(BIN)/python scripts/jars.py
 
 build: pythons jdks ## the agents, into src/sonde/agents: the source tree then runs as it is
@@ -60,16 +60,19 @@ format: dev ## put the sources into shape
 	$(if $(NATIVE),$(BIN)/clang-format -i $(NATIVE))
 	@$(BIN)/python scripts/page.py format
 
-test: build jars page $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
+test: $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
+	@$(MAKE) --no-print-directory -j3 --output-sync=target build jars page
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint native-asan $(if $(TESTS),,test-calm)
 	@$(MAKE) --no-print-directory page-test
-	$(if $(TESTS),$(call tested,,$(TESTS)),$(call tested,$(TWO),tests $(addprefix --ignore=,$(CALM) tests/truth)))
-	$(if $(TESTS),,$(call tested,,tests/truth))
+	$(if $(TESTS),$(call tested,,$(TESTS)),$(call tested,-n 3 $(SPREAD),tests $(addprefix --ignore=,$(CALM) tests/truth)))
+	$(if $(TESTS),,$(call tested,-n 2 $(SPREAD),tests/truth))
 
 test-calm: build page $(VENV)/test-ready ## tests that look at finished data
-	$(call tested,$(TWO),$(CALM))
+	$(call tested,-n 2 $(SPREAD),$(CALM))
 
-TWO := -n 2 --dist loadfile
+# Tests of a file share recordings. Those that record wait now and then; those of the truth hold
+# shares of time against each other, and have a processor each where there are two.
+SPREAD := --dist loadfile
 # Many tests record real processes on a real machine, where something else may want the processor
 # just then, and in a virtual one the host's other guests may for a while. What failed is tried once
 # more, alone and with fresh recordings, and what fails again a last time after a pause; all is shown.
@@ -89,9 +92,9 @@ $(VENV)/fleet-ready: $(VENV)/ready
 	@touch $@
 
 # What the tests of the fleet start: Spark alone is 400 MB, so it is not part of `dev`.
-$(VENV)/test-ready: $(VENV)/ready
+$(VENV)/test-ready: pyproject.toml scripts/dev.py
 	$(PYTHON) scripts/dev.py fleet test
-	@touch $(VENV)/fleet-ready $@
+	@touch $(VENV)/ready $(VENV)/fleet-ready $@
 
 bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py

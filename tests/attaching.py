@@ -104,10 +104,14 @@ def attached(pid: int, path: Path, *options: str) -> Run:
 def until(condition: Callable[[], Any], what: str, by: subprocess.Popen[str] | None = None) -> Any:
     """Waits for something that must come, and returns it; `by` a process that must not end."""
     end = time.monotonic() + PATIENCE_S
+    asked = time.monotonic()
     while not (found := condition()):
+        now = time.monotonic()
         assert by is None or by.poll() is None, by.communicate()[1]
-        assert time.monotonic() < end, f"never: {what}"
-        time.sleep(0.01)
+        assert now < end, f"never: {what}"
+        # Reading a recording over and over would take the processor from who writes it.
+        time.sleep(max(0.01, 2 * (now - asked)))
+        asked = time.monotonic()
     return found
 
 

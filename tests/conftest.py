@@ -1,4 +1,8 @@
-"""Fixtures of all tests that touch an agent: they run once for every CPython sonde supports."""
+"""Fixtures of all tests that touch an agent: they run once for every CPython sonde supports.
+
+Where what is tested is the recorder's work, which no version does otherwise, a module takes the
+oldest and the newest one (`PYTHONS`).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,14 @@ def _interpreters() -> dict[str, str]:
     return pythons.found()
 
 
-@pytest.fixture(scope="session", params=pythons.VERSIONS)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests with an interpreter run on all of them, unless their module names its `PYTHONS`."""
+    if "python" in metafunc.fixturenames:
+        versions = getattr(metafunc.module, "PYTHONS", pythons.VERSIONS)
+        metafunc.parametrize("python", versions, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def python(request: pytest.FixtureRequest) -> Interpreter:
     """Each supported interpreter in turn; one that is not here is a skip that says so."""
     version: str = request.param

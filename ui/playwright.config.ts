@@ -5,8 +5,7 @@ export default defineConfig({
   testDir: "e2e",
   globalSetup: "./e2e/record.ts",
   outputDir: "test-results",
-  // One browser at a time: the machine that tests may be small, and the recordings are shared.
-  workers: 1,
+  workers: 2,
   timeout: 30_000,
   // As with the other tests: what fails on a busy machine gets one second try, and is told.
   retries: 1,

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attaching import Target
-from launching import TARGETS, Interpreter
+from launching import OLDEST_AND_NEWEST, TARGETS, Interpreter
 from serving import CLIENTS, Load, record_once, size
 
+PYTHONS = OLDEST_AND_NEWEST
 CYCLES = 12
 # Until everything is made that is made once.
 SETTLED = 3

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from attaching import Target, attached
-from launching import TARGETS, Interpreter, sonde
+from launching import OLDEST_AND_NEWEST, TARGETS, Interpreter, sonde
 from sonde.record.budget import WINDOW_NS, Budget, Cost
 from sonde.views.flat import flat
 from sonde.views.selection import Selection
 
+PYTHONS = OLDEST_AND_NEWEST
 S = 1_000_000_000
 
 

@@ -164,9 +164,9 @@ METHOD = """
 
 
 def test_javac_compiles_the_same(jdk: Jdk, keep: Keep, tmp_path: Path) -> None:
-    """Six thousand lines of lambdas and inferred types."""
+    """Three thousand lines of lambdas and inferred types."""
     methods = "".join(METHOD.format(number=number) for number in range(10))
-    sources = [tmp_path / f"Many{number}.java" for number in range(40)]
+    sources = [tmp_path / f"Many{number}.java" for number in range(20)]
     for number, source in enumerate(sources):
         source.write_text(MANY.format(number=number, methods=methods))
     made = []

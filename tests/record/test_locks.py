@@ -19,7 +19,7 @@ Keep = Callable[[str], Path]
 
 PROGRAMS = TESTS / "truth" / "locks" / "programs"
 SOURCE = TESTS.parent / "src"
-CYCLES, FORKS = 500, 200
+CYCLES, FORKS = 150, 80
 # The watchdog inside is sooner.
 FIGHT_S = 130
 ASPECTS = (

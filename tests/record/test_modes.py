@@ -16,6 +16,7 @@ import pytest
 from attaching import Target, attach, has_agent, recorder_of, until
 from environments import Environment, environment_of
 from launching import (
+    OLDEST_AND_NEWEST,
     TARGETS,
     Interpreter,
     Run,
@@ -38,6 +39,7 @@ from truth.stacks import PROGRAMS
 
 __all__ = ["doze"]
 
+PYTHONS = OLDEST_AND_NEWEST
 LOCKS = TARGETS.parent / "truth" / "locks" / "programs"
 SCENARIOS = {"owners": OWNERS, "gil": ("burner", "two")}
 CHANGING = TARGETS / "changing.py"

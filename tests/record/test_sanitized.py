@@ -118,6 +118,6 @@ freed by thread T3 here:
 
 
 def test_starts_and_stops_under_load(environment: Environment) -> None:
-    done = _run(environment, [str(TARGETS / "restarts.py"), "300"])
+    done = _run(environment, [str(TARGETS / "restarts.py"), "100"])
     assert done.returncode == 0, done.stderr[-3000:]
-    assert _quality(done)["taken"] > 1000
+    assert _quality(done)["taken"] > 300
