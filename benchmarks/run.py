@@ -3,9 +3,9 @@
 
     benchmarks/run.py                   the usual parts; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs
-    benchmarks/run.py --only overhead   one part: overhead peers accuracy locks contended counting
-                                        open disk
-                                        recorder page attach top cycles hotspot hotspot-locks
+    benchmarks/run.py --only overhead   one part: overhead overhead-rare peers accuracy locks
+                                        contended counting open disk recorder page attach top
+                                        cycles hotspot hotspot-locks
                                         continuous fleet slower calls chained partial walks; and
                                         long ones: calls-versions calls-table agreement truth
                                         intervals
@@ -64,6 +64,7 @@ from progress import say
 
 PARTS = (
     "overhead",
+    "overhead-rare",
     "peers",
     "accuracy",
     "locks",
@@ -130,11 +131,7 @@ class Bench:
 
     def overhead(self, section: Section) -> None:
         # Seconds a program at each rate. The slower the rate, the smaller what is looked for.
-        plans = (
-            {1000: Plan(6), 10_000: Plan(3)}
-            if self.quick
-            else {100: Plan(20), 1000: Plan(30), 10_000: Plan(10)}
-        )
+        plans = {1000: Plan(6 if self.quick else 30), 10_000: Plan(3 if self.quick else 10)}
         names = self.programs(list(programs.PROGRAMS), QUICK_PROGRAMS)
         overhead.of_sonde(section, self.main, names, plans)
         names = self.programs(VERSION_PROGRAMS, QUICK_PROGRAMS)
@@ -144,6 +141,10 @@ class Bench:
         )
         if not self.quick:
             overhead.of_versions(section, list(self.envs.values()), names, Plan(10))
+
+    def overhead_rare(self, section: Section) -> None:
+        names = self.programs(list(programs.PROGRAMS), QUICK_PROGRAMS)
+        overhead.of_sonde(section, self.main, names, {100: Plan(6 if self.quick else 45)})
 
     def peers(self, section: Section) -> None:
         names = self.programs(list(overhead.PEER_PROGRAMS), ["richards"])
