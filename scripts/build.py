@@ -70,7 +70,9 @@ def main() -> int:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests build too
         try:
             configure(folder, asked.sanitize)
-            subprocess.run(["ninja", "-C", str(folder)], check=True)
+            # Under `make -j` ninja would look for a pool of jobs that is not handed down to here.
+            alone = {name: text for name, text in os.environ.items() if name != "MAKEFLAGS"}
+            subprocess.run(["ninja", "-C", str(folder)], check=True, env=alone)
         except subprocess.CalledProcessError as failed:
             return int(failed.returncode) or 1
         if not asked.sanitize:
