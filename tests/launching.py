@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-import pythons
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 
 TESTS = Path(__file__).resolve().parent
-OLDEST_AND_NEWEST = (pythons.VERSIONS[0], pythons.VERSIONS[-1])
 TARGETS = TESTS / "targets"
 
 # No target here runs for longer than seconds; a hang is a failure, not a wait.

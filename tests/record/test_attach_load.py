@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attaching import Target
-from launching import OLDEST_AND_NEWEST, TARGETS, Interpreter
+from launching import TARGETS, Interpreter
+from matrix import OLDEST_AND_NEWEST
 from serving import CLIENTS, Load, record_once, size
 
 PYTHONS = OLDEST_AND_NEWEST

@@ -15,7 +15,8 @@ import pytest
 
 from attaching import Target, attach, attach_to, has_agent, recorder_of, traced, until
 from environments import servers
-from launching import OLDEST_AND_NEWEST, PATIENCE_S, TARGETS, Interpreter, sonde
+from launching import PATIENCE_S, TARGETS, Interpreter, sonde
+from matrix import OLDEST_AND_NEWEST
 from serving import Server
 from sonde.errors import SondeError
 from sonde.recording.format import MAGIC

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from attaching import Target, attached
-from launching import OLDEST_AND_NEWEST, TARGETS, Interpreter, sonde
+from launching import TARGETS, Interpreter, sonde
+from matrix import OLDEST_AND_NEWEST
 from sonde.record.budget import WINDOW_NS, Budget, Cost
 from sonde.views.flat import flat
 from sonde.views.selection import Selection

@@ -21,7 +21,6 @@ import pytest
 from attaching import attach, begun, has_agent, until
 from environments import Environment, environment_of
 from launching import (
-    OLDEST_AND_NEWEST,
     PATIENCE_S,
     SONDE,
     TARGETS,
@@ -30,6 +29,7 @@ from launching import (
     clean_environment,
     sonde,
 )
+from matrix import OLDEST_AND_NEWEST
 from sonde.errors import SondeError, UsageError
 from sonde.record import sessions
 from sonde.record.orders import Orders, socket_of

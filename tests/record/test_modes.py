@@ -16,7 +16,6 @@ import pytest
 from attaching import Target, attach, has_agent, recorder_of, until
 from environments import Environment, environment_of
 from launching import (
-    OLDEST_AND_NEWEST,
     TARGETS,
     Interpreter,
     Run,
@@ -26,6 +25,7 @@ from launching import (
     sampled,
     sonde,
 )
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from sonde.views.locks import locks

@@ -1,0 +1,8 @@
+"""On which interpreters the tests of a module run, where not on all: its `PYTHONS`."""
+
+from __future__ import annotations
+
+import pythons
+
+OLDEST_AND_NEWEST = (pythons.VERSIONS[0], pythons.VERSIONS[-1])
+"""For what is the recorder's work, which no version does otherwise."""
