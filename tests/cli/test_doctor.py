@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import pythons
+from java import all_jdks
 from sonde.cli.main import main
 from sonde.record import agents, permissions
 from sonde.recording.reader import read
@@ -24,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 DENIED = ROOT / "tests" / "denied.py"
 SONDE = "import sys; from sonde.cli.main import main; sys.exit(main())"
+# Each JVM that is found is started; all but one of the tests have nothing to ask it.
+NO_JVM = "from pathlib import Path; from sonde.record import jvms; jvms._INSTALLED = Path('/none');"
 LIBRARIES = Path(np.__file__).parents[1]
 
 CHECKS = [
@@ -51,11 +54,12 @@ def doctor(
     *before: str,
     python: str = sys.executable,
     arguments: tuple[str, ...] = ("--json",),
+    jvms: bool = False,
     **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """`BEFORE sonde doctor`, in its own words."""
     return subprocess.run(
-        [*before, python, "-c", SONDE, "doctor", *arguments],
+        [*before, python, "-c", SONDE if jvms else NO_JVM + SONDE, "doctor", *arguments],
         env=home,
         capture_output=True,
         text=True,
@@ -104,7 +108,7 @@ def test_the_answer_has_the_documented_shape(home: dict[str, str]) -> None:
 
 
 def test_every_interpreter_of_the_tests_is_found_and_recorded() -> None:
-    answer = told(doctor(dict(os.environ)))
+    answer = told(doctor(dict(os.environ), jvms=True))
     able = {i["path"]: i for i in answer["interpreters"] if i["ok"]}
     assert answer["can_record"]
     for version, path in pythons.found().items():
@@ -113,6 +117,11 @@ def test_every_interpreter_of_the_tests_is_found_and_recorded() -> None:
         assert interpreter["agent"] == str(agents.available()[version])
         assert interpreter["samples"] > 0
     assert [i for i in answer["interpreters"] if i["runs_sonde"]]
+    homes = {jvm["path"]: jvm for jvm in answer["jvms"]}
+    for jdk in all_jdks():
+        found = homes[os.path.realpath(jdk.home)]
+        assert (found["ok"], found["version"]) == (True, jdk.version)
+        assert found["samples"] > 0
 
 
 def test_what_is_foretold_happens(home: dict[str, str], tmp_path: Path) -> None:
