@@ -5,7 +5,7 @@ export default defineConfig({
   testDir: "e2e",
   globalSetup: "./e2e/record.ts",
   outputDir: "test-results",
-  workers: 2,
+  workers: 1,
   timeout: 30_000,
   // As with the other tests: what fails on a busy machine gets one second try, and is told.
   retries: 1,

@@ -22,8 +22,16 @@ static struct {
 #if PY_VERSION_HEX < 0x030C0000
 #define MARKED_ENTRY 3
 #elif PY_VERSION_HEX < 0x030D0000
-// The frame of an entry has a code object there, and others may take it for one.
+// The frame of an entry has a code object there, and others may take it for one. Up to 3.12.1 at
+// least the interpreter tells such frames from those of functions by nothing else than that they
+// stand before the first line of their code (_PyFrame_IsIncomplete), though at an instruction of
+// another code then: the mark's first line is so far behind it that they do.
 static PyCodeObject *entry_mark;
+
+static bool stands_before(const frame_t *entry)
+{
+    return entry->prev_instr < code_start(entry_mark) + entry_mark->_co_firsttraceable;
+}
 #endif
 
 void sonde_awaited_prepare(void)
@@ -35,6 +43,8 @@ void sonde_awaited_prepare(void)
         entry_mark = PyCode_NewEmpty("sonde", "<marked interpreter trampoline>", 0);
     if (!entry_mark)
         PyErr_Clear();
+    else
+        entry_mark->_co_firsttraceable = INT_MAX;
 #endif
 }
 
@@ -149,7 +159,8 @@ SONDE_HOT void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, fr
 #if PY_VERSION_HEX >= 0x030D0000
     look(seen, thread, (uintptr_t)&shim->f_executable, true);
 #elif PY_VERSION_HEX >= 0x030C0000
-    look(seen, thread, entry_mark ? (uintptr_t)&shim->f_code : 0, true);
+    // An instruction more than 4 GiB above the mark is none that may be marked.
+    look(seen, thread, entry_mark && stands_before(shim) ? (uintptr_t)&shim->f_code : 0, true);
 #else
     (void)shim;
     (void)thread;
