@@ -71,6 +71,40 @@ def test_a_forked_child_has_no_part_in_it(told: dict[str, Any]) -> None:
     assert told["parent"]
 
 
+CALLED_BY_C = """
+import sys, time
+import sonde
+found = set()
+def called(_):
+    end = time.thread_time() + 0.01
+    while time.thread_time() < end: pass
+    frame, names = sys._getframe(), []
+    while frame:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    found.add(" ".join(names))
+def calls():
+    for _ in range(20): list(map(called, (1,)))
+with sonde.record(sys.argv[1], rate=5000, online=True) as session:
+    calls()
+assert session.quality["taken"] > 100
+print(found)
+"""
+
+
+def test_a_program_finds_its_own_frames_only(environment: Environment, tmp_path: Path) -> None:
+    """Those that stand for entries from C are marked, and are no less invisible for that."""
+    done = subprocess.run(
+        [environment.path, "-c", CALLED_BY_C, tmp_path / "called.sonde"],
+        capture_output=True,
+        text=True,
+        env=clean_environment(PYTHONPATH=str(SOURCE)),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.stderr, done.stdout) == ("", "{'called calls <module>'}\n")
+
+
 def test_marks_do_no_harm(python: Interpreter, keep: Keep) -> None:
     command = [python.path, str(TARGETS / "unharmed.py"), "400"]
     alone = subprocess.run(
