@@ -5,6 +5,7 @@ export default defineConfig({
   testDir: "e2e",
   globalSetup: "./e2e/record.ts",
   outputDir: "test-results",
+  // Two browsers at a time take as long: each draws without a graphics card.
   workers: 1,
   timeout: 30_000,
   // As with the other tests: what fails on a busy machine gets one second try, and is told.
