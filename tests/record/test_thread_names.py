@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
+from typing import Any, cast
 
-from sonde.record import shm
+import pytest
+
+from sonde.record import shm, threads
 from sonde.record.thread_names import NAME_NS, NAMES_AT_ONE_PLACE, ThreadNames
+from sonde.record.threads import OpenWait, Threads
+from sonde.record.weights import Place
 
 NOBODY = 1 << 30
 """No thread has this id."""
@@ -45,3 +51,16 @@ def test_names_that_nobody_needs_are_forgotten() -> None:
     assert 128 not in names
     # The oldest of those that are left stands for all before it.
     assert names.of(NOBODY, 64, 0) == f"name {20 - NAMES_AT_ONE_PLACE}"
+
+
+def test_a_thread_of_the_agent_is_none_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has an interpreter's state while it wants the GIL, and whoever looks then finds it."""
+    called = {1: "worker", 2: "sonde-steer"}
+    monkeypatch.setattr(threads, "name_of", lambda _, tid: called[tid])
+    process = SimpleNamespace(pid=NOBODY, armed=None, polls_waits=False, names={})
+    known = Threads(cast("Any", process))
+    for tid in called:
+        known.still_waits(tid, OpenWait(5, 0, Place(0, 0), 0))
+    assert len(known) == 1
+    known.time_of(1, 5)
+    assert len(known) == 1

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sonde.recording.schema import VIRTUAL_TID
 
-from .procfs import birth_of, born_ticks, cpu_of, threads_of
+from .procfs import birth_of, born_ticks, cpu_of, name_of, threads_of
+from .thread_states import AGENT
 from .weights import WAITING, Place, ThreadTime
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ class Threads:
 
     def still_waits(self, tid: int, wait: OpenWait) -> None:
         """A thread was seen waiting; whether that wait ever ends is not known yet."""
+        if tid not in self._times and name_of(self._process.pid, tid).startswith(AGENT):
+            return  # the agent's own, which wanted the GIL just then
         time_ = self.time_of(tid, wait.time)
         time_.is_thread(wait.thread_object, wait.time)
         if self._process.polls_waits:
