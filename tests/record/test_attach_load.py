@@ -8,10 +8,8 @@ from pathlib import Path
 
 from attaching import Target
 from launching import TARGETS, Interpreter
-from matrix import OLDEST_AND_NEWEST
 from serving import CLIENTS, Load, record_once, size
 
-PYTHONS = OLDEST_AND_NEWEST
 CYCLES = 12
 # Until everything is made that is made once.
 SETTLED = 3

@@ -16,7 +16,6 @@ import pytest
 from attaching import Target, attach, attach_to, has_agent, recorder_of, traced, until
 from environments import servers
 from launching import PATIENCE_S, TARGETS, Interpreter, sonde
-from matrix import OLDEST_AND_NEWEST
 from serving import Server
 from sonde.errors import SondeError
 from sonde.recording.format import MAGIC
@@ -26,7 +25,6 @@ from truth.stacks import Stacks
 
 Keep = Callable[[str], Path]
 
-PYTHONS = OLDEST_AND_NEWEST
 USAGE, FAILURE = 2, 1
 # The kinds of tests/targets/children.py: in which ways processes are started.
 KINDS = 20

@@ -20,16 +20,7 @@ import pytest
 
 from attaching import attach, begun, has_agent, until
 from environments import Environment, environment_of
-from launching import (
-    PATIENCE_S,
-    SONDE,
-    TARGETS,
-    TESTS,
-    Interpreter,
-    clean_environment,
-    sonde,
-)
-from matrix import OLDEST_AND_NEWEST
+from launching import PATIENCE_S, SONDE, TARGETS, TESTS, Interpreter, clean_environment, sonde
 from sonde.errors import SondeError, UsageError
 from sonde.record import sessions
 from sonde.record.orders import Orders, socket_of
@@ -39,7 +30,6 @@ from sonde.views.contended import contended
 from sonde.views.threads import threads
 from truth.stacks import Stacks
 
-PYTHONS = OLDEST_AND_NEWEST
 SOURCE = TESTS.parent / "src"
 WHAT = "cpu,locks"
 # CPU time of the program after the last time it was asked for it: far less than any pause here.

@@ -84,17 +84,6 @@ def drive(coroutine):
         return stop.value
 
 
-def callers(n):
-    """All who called, by name, after a while in which samples are taken."""
-    for _ in range(4000):
-        n += 1
-    frame, names = sys._getframe(), []
-    while frame:
-        names.append(frame.f_code.co_name)
-        frame = frame.f_back
-    return len(" ".join(names))
-
-
 def round_(n):
     total = 0
     try:
@@ -118,7 +107,6 @@ def round_(n):
     total += drive(waits(n % 9))
     total += functools.reduce(lambda a, b: a + b, map(spread, range(n % 5), range(9)), 0)
     total += sorted([3, 1, 2], key=lambda x: -x)[0]
-    total += sum(map(callers, (n,)))
     total += len(sys._getframe().f_locals) + len(locals())
     total += eval("spread(1, *[n])", globals(), {"n": n})
     return total
