@@ -237,6 +237,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->switches = thread->seen = thread->seen_cpu = 0;
         thread->window = (sonde_window){0};
         thread->depth = thread->same = 0;
+        thread->known_words = thread->aside = thread->asides = 0;
         thread->walked = (sonde_walked){0};
         thread->deaths = UINT64_MAX;
         thread->named = false;

@@ -59,6 +59,12 @@ typedef struct {
     uint32_t same; // outermost words of the last stack that follow what was walked
 } sonde_walked;
 
+// How a stack differs from what was written before, see stack.h.
+typedef struct {
+    uint32_t keep, count; // outermost words that stay, and new ones
+    bool aside;           // which are for this record only
+} sonde_change;
+
 typedef struct { // what the agent itself knows of a slot, while the session lasts
     _Alignas(4096) sonde_mark *mark;
     bool named; // its slot's thread_object is known
@@ -81,10 +87,10 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t registers;                  // at the last event, all of them in one
     uint32_t repeats;                    // signals of events without an instruction between them
     uint32_t depth;                      // of the last stack written
+    uint32_t known_words;                // as many of `told` may be referred to, see stack.h
+    uint32_t aside, asides;              // words set aside in the last stack; how often in a row
     uint32_t same;                       // of the last sample written, what is there ever since
-    struct {
-        uint32_t keep, count;
-    } draft; // of the stack in a record that is not published yet
+    sonde_change draft;                  // of the stack in a record that is not published yet
     sonde_walked walked;
     uint64_t root;   // what the runtime knows the thread's stacks to begin with; 0: nothing yet
     uint64_t deaths; // of sonde_session, when `known` was last right
@@ -92,7 +98,7 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uintptr_t walked_frames[SONDE_MAX_DEPTH]; // backwards, see stack.h
     uint64_t fresh[SONDE_MAX_DEPTH];          // the stack walked, innermost first
     uintptr_t told_frames[SONDE_MAX_DEPTH];
-    uint64_t told[SONDE_MAX_DEPTH];     // the stack last written, outermost first
+    uint64_t told[SONDE_MAX_DEPTH];     // what was written last, outermost first
     int16_t scratch[SONDE_SCRATCH];     // room for working out a call site
     uint64_t unmarked[SONDE_MAX_DEPTH]; // for the runtime's own use: where marks are to be set
 } sonde_thread;

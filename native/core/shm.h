@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 7u
+#define SONDE_PROTOCOL 8u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
@@ -156,6 +156,8 @@ enum { // sonde_rec_sample.flags
     // continues this one. ROOT: the last of them is the outermost there is.
     SONDE_CHAINED = 4,
     SONDE_ROOT = 8,
+    // The next record continues the stack before this one, not this one, see stack.h.
+    SONDE_ASIDE = 16,
     SONDE_ACTIVATIONS = 32, // `same` is told
     SONDE_UNBEGUN = 64,     // and the innermost Python frame has only just been made
 };
@@ -170,8 +172,9 @@ typedef struct { // every record starts so; size is a multiple of 8 and includes
 #define SONDE_INSTR_BITS 26
 #define SONDE_INSTR_MASK ((1u << SONDE_INSTR_BITS) - 1)
 
-// A stack is written as what changed: the outermost `keep` frames are those of this slot's previous
-// sample record. Deep stacks cost bytes only where they move, and the recorder interns only those.
+// A stack is written as what changed: the outermost `keep` frames are those of the frames that this
+// slot's records have told last, see stack.h. Deep stacks cost bytes only where they move, and the
+// recorder interns only those.
 typedef struct {
     sonde_rec rec;
     // CLOCK_MONOTONIC and the thread's CPU clock, ns; the recorder makes weights of them

@@ -2,6 +2,12 @@
 
 #include "hot.h"
 
+// Words that may be set aside, how many told ones that must save, and how often in a row: what does
+// not come back by then is gone.
+#define MOST_ASIDE 8
+#define WORTH_KEEPING 32
+#define LONGEST_ASIDE 100
+
 SONDE_HOT bool sonde_walk_begins(sonde_thread *thread)
 {
     bool known = thread->walked.known;
@@ -21,22 +27,34 @@ SONDE_HOT uint32_t sonde_frame_find(sonde_thread *thread, const void *frame)
 SONDE_HOT sonde_change sonde_stack_change(const sonde_thread *thread, uint32_t depth, uint8_t flags)
 {
     if (flags & SONDE_UNDECODABLE)
-        return (sonde_change){0, depth};
+        return (sonde_change){0, depth, false};
     uint32_t same = thread->walked.same, whole = same + depth;
-    uint32_t shallower = whole < thread->depth ? whole : thread->depth;
+    uint32_t shallower = whole < thread->known_words ? whole : thread->known_words;
     const uint64_t *now = thread->fresh + depth, *before = thread->told + same;
     uint32_t keep = same;
     while (keep < shallower && *--now == *before++)
         keep++;
-    return (sonde_change){keep, whole - keep};
+    uint32_t count = whole - keep;
+    // Activations are told from one stack to the next, so the next one has to continue this one.
+    bool aside = count && count <= MOST_ASIDE && keep + WORTH_KEEPING <= thread->known_words &&
+                 thread->asides < LONGEST_ASIDE && !(flags & (SONDE_ACTIVATIONS | SONDE_TRUNCATED));
+    return (sonde_change){keep, count, aside && keep};
 }
 
 SONDE_HOT void sonde_stack_written(sonde_thread *thread, const sonde_change *change)
 {
     sonde_walked *walked = &thread->walked;
     uint32_t depth = change->keep + change->count;
-    for (uint32_t i = 0, word = depth; i < change->count; i++)
-        thread->told[--word] = thread->fresh[i];
+    thread->aside = change->aside ? change->count : 0;
+    if (change->aside) {
+        thread->asides++;
+    } else if (change->count || !depth) {
+        for (uint32_t i = 0, word = depth; i < change->count; i++)
+            thread->told[--word] = thread->fresh[i];
+        thread->known_words = depth;
+    }
+    if (!change->aside)
+        thread->asides = 0;
     // One that could not be decoded after all has lost its frames.
     walked->known = walked->traced && depth >= walked->same + walked->words;
     if (walked->known) {
@@ -49,7 +67,7 @@ SONDE_HOT void sonde_stack_written(sonde_thread *thread, const sonde_change *cha
     }
     walked->traced = false;
     walked->same = 0;
-    thread->depth = depth;
+    thread->depth = depth - thread->aside;
 }
 
 void sonde_stack_lost(sonde_thread *thread) { thread->walked = (sonde_walked){0}; }

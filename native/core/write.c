@@ -19,12 +19,17 @@ static inline void *reserve(sonde_thread *thread, size_t size, uint64_t *lost)
     return out;
 }
 
+static inline uint8_t flags_of(uint8_t flags, const sonde_change *change)
+{
+    return change->aside ? flags | SONDE_ASIDE : flags;
+}
+
 SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
 {
     sonde_slot *slot = thread->slot;
     bool chained = event->flags & SONDE_CHAINED;
     sonde_change change =
-        chained ? (sonde_change){0, depth} : sonde_stack_change(thread, depth, event->flags);
+        chained ? (sonde_change){0, depth, false} : sonde_stack_change(thread, depth, event->flags);
     size_t size = sizeof(sonde_rec_sample) + change.count * sizeof(uint64_t);
     // A sample that is lost has its activations marked all the same.
     if ((event->flags & SONDE_ACTIVATIONS) && event->same < thread->same)
@@ -34,7 +39,7 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
         return;
     *out = (sonde_rec_sample){
         .rec = {(uint32_t)size, event->tid ? SONDE_REC_OPEN_WAIT : SONDE_REC_SAMPLE, event->state,
-                event->flags},
+                flags_of(event->flags, &change)},
         .time = event->time,
         .cpu = event->cpu,
         .keep = change.keep,
@@ -71,7 +76,7 @@ sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
     if (!out)
         return NULL;
     *out = (sonde_rec_lock){
-        .rec = {(uint32_t)size, SONDE_REC_LOCK, event->type, event->flags},
+        .rec = {(uint32_t)size, SONDE_REC_LOCK, event->type, flags_of(event->flags, &change)},
         .time = event->time,
         .lock = event->lock,
         .sequence = event->sequence,
@@ -85,14 +90,13 @@ sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
         .span = event->span,
     };
     memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
-    thread->draft.keep = change.keep;
-    thread->draft.count = change.count;
+    thread->draft = change;
     return out;
 }
 
 void sonde_commit_lock(sonde_thread *thread, uint8_t type)
 {
-    sonde_change change = {thread->draft.keep, thread->draft.count};
+    sonde_change change = thread->draft;
     if (sonde_lock_has_stack(type))
         sonde_stack_written(thread, &change);
     sonde_ring_commit(&thread->ring, sizeof(sonde_rec_lock) + change.count * sizeof(uint64_t));
@@ -115,6 +119,7 @@ void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_ob
     *out = *object;
     out->rec.size = (uint32_t)size;
     out->rec.kind = SONDE_REC_OBJECT;
+    out->rec.flags = flags_of(object->rec.flags, &change);
     out->keep = change.keep;
     out->count = change.count;
     memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
@@ -129,10 +134,9 @@ void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint6
     sonde_rec_call *out = reserve(thread, size, &thread->slot->calls_lost);
     if (!out)
         return;
-    uint64_t caller = depth > 1                            ? sonde_stack(thread)[1]
-                      : change.keep + change.count > depth ? thread->told[change.keep - 1]
-                                                           : 0;
-    *out = (sonde_rec_call){.rec = {(uint32_t)size, SONDE_REC_CALL, 0, flags},
+    uint32_t whole = change.keep + change.count;
+    uint64_t caller = depth > 1 ? sonde_stack(thread)[1] : whole > 1 ? thread->told[whole - 2] : 0;
+    *out = (sonde_rec_call){.rec = {(uint32_t)size, SONDE_REC_CALL, 0, flags_of(flags, &change)},
                             .window = thread->window.number,
                             .site = caller & SONDE_INSTR_MASK,
                             .keep = change.keep,
@@ -147,8 +151,8 @@ void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint6
 void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_event *event)
 {
     bool chained = event->rec.flags & SONDE_CHAINED;
-    sonde_change change =
-        chained ? (sonde_change){0, depth} : sonde_stack_change(thread, depth, event->rec.flags);
+    sonde_change change = chained ? (sonde_change){0, depth, false}
+                                  : sonde_stack_change(thread, depth, event->rec.flags);
     size_t size = sizeof *event + change.count * sizeof(uint64_t);
     sonde_rec_event *out = reserve(thread, size, &thread->slot->events_lost);
     if (!out)
@@ -156,6 +160,7 @@ void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_eve
     *out = *event;
     out->rec.size = (uint32_t)size;
     out->rec.kind = SONDE_REC_EVENT;
+    out->rec.flags = flags_of(event->rec.flags, &change);
     out->keep = change.keep;
     out->count = change.count;
     memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));

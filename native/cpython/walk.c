@@ -160,6 +160,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     const bool traces = own && !chained;
     bool looks = !chained && sonde_walk_begins(thread) && own;
     uint32_t met = SONDE_NOWHERE, met_at = 0; // the word of the last stack, and of this one
+    uint32_t aside = thread->aside;           // marked ones that are not to be met
     event->interpreter = (uint32_t)state->interp->id;
     // Was the frame above this one called by C code? Above the top frame there is nothing else.
     bool calls_c = true;
@@ -246,9 +247,11 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
                     // on top only those that are past their first instruction are believed.
                     marked = SONDE_FRAME_MARKED;
                     bool begun = hops > 0 || index > first;
-                    if (looks && begun && (met = sonde_frame_find(thread, f)) != SONDE_NOWHERE)
+                    if (looks && begun) {
+                        met = sonde_frame_find(thread, f);
                         met_at = depth;
-                    looks = looks && !begun;
+                        looks = met == SONDE_NOWHERE && aside-- > 0;
+                    }
                 }
             }
             activations_pass(&activations, f, hops == 0);

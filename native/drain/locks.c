@@ -15,6 +15,7 @@ static int32_t context_of(const sonde_known *known, sonde_line *line, const sond
                           const uint8_t *frames)
 {
     uint32_t keep = event->keep, count = event->count;
+    bool aside = event->rec.flags & SONDE_ASIDE;
     int32_t context = keep ? line->stack[keep - 1] : -1;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t word; // innermost first
@@ -22,9 +23,13 @@ static int32_t context_of(const sonde_known *known, sonde_line *line, const sond
         const sonde_map_entry *found = sonde_map_find(&known->frames, (uint32_t)context, word);
         if (!found)
             return -1;
-        context = line->stack[keep + i] = found->row;
+        context = found->row;
+        if (!aside)
+            line->stack[keep + i] = context;
     }
-    line->depth = keep + count;
+    line->depth = aside ? keep : keep + count;
+    if (!aside && (count || !keep))
+        line->known = keep + count;
     if (keep < line->unchanged)
         line->unchanged = keep;
     return context;
@@ -32,7 +37,7 @@ static int32_t context_of(const sonde_known *known, sonde_line *line, const sond
 
 static bool stack_is_common(const sonde_line *line, const sonde_rec_lock *event, uint64_t frames)
 {
-    return !(event->rec.flags & SONDE_UNDECODABLE) && event->keep <= line->depth &&
+    return !(event->rec.flags & SONDE_UNDECODABLE) && event->keep <= line->known &&
            event->count <= frames && (uint64_t)event->keep + event->count <= line->room &&
            (event->keep || (event->count && !(event->rec.flags & SONDE_TRUNCATED)));
 }

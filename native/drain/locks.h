@@ -42,7 +42,7 @@ typedef struct { // a wait whose end has not come yet
 } sonde_open_wait;
 
 typedef struct {    // of a thread
-    int32_t *stack; // contexts of its last record, outermost first
+    int32_t *stack; // contexts of what its records told last, outermost first
     uint32_t depth, room;
     uint32_t unchanged; // outermost ones that no run has changed
     uint32_t interpreter;
@@ -50,7 +50,7 @@ typedef struct {    // of a thread
     // the span last told of, by its number, and its row while `spans` is the same
     uint32_t span;
     int32_t span_row;
-    uint32_t unused;
+    uint32_t known; // as many of the stack's contexts records may refer to, see ../core/stack.h
     uint64_t spans;
     sonde_open_wait wait;
 } sonde_line;

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "session.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 static inline sonde_config config_for(uint32_t nslots, uint32_t ring_size)
@@ -63,8 +64,10 @@ static inline memory begin_session(uint32_t nslots, uint32_t ring_size)
 }
 
 typedef struct {
-    uint64_t frames[SONDE_MAX_DEPTH]; // outermost first, so that what is kept stays in place
+    uint64_t frames[SONDE_MAX_DEPTH]; // of the last record, outermost first
     uint32_t depth;
+    uint64_t told[SONDE_MAX_DEPTH]; // what records may refer to
+    uint32_t known;
 } decoded;
 
 // Takes the slot's next stack into `stack`; NULL if there is no record.
@@ -85,10 +88,15 @@ static inline const sonde_rec_sample *take(const memory *m, uint32_t index, deco
         CHECK(rec->kind == SONDE_REC_SAMPLE || rec->kind == SONDE_REC_OPEN_WAIT);
         const sonde_rec_sample *sample = (const sonde_rec_sample *)at;
         CHECK_EQUAL(rec->size, sizeof *sample + sample->count * sizeof(uint64_t));
-        CHECK(sample->keep <= stack->depth && sample->keep + sample->count <= SONDE_MAX_DEPTH);
+        CHECK(sample->keep <= stack->known && sample->keep + sample->count <= SONDE_MAX_DEPTH);
         stack->depth = sample->keep;
+        memcpy(stack->frames, stack->told, stack->depth * sizeof *stack->frames);
         for (uint32_t i = sample->count; i-- > 0;)
             stack->frames[stack->depth++] = sample->frames[i];
+        if (!(rec->flags & SONDE_ASIDE) && (sample->count || !sample->keep)) {
+            stack->known = stack->depth;
+            memcpy(stack->told, stack->frames, stack->depth * sizeof *stack->told);
+        }
         return sample;
     }
 }

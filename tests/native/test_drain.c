@@ -107,12 +107,39 @@ static void test_what_is_known_is_taken(void)
     drop(&b);
 }
 
+// What is set aside is for its record alone; what a shallow stack leaves of a deep one stays.
+static void test_what_is_aside_costs_nothing_told(void)
+{
+    bench b = make(8);
+    know(&b);
+    const uint64_t frames[] = {WORD(2), WORD(1)};
+    write_event(&b, event_of(SONDE_LOCK_EXIT, ORIGIN, 2), frames);
+    sonde_rec_lock event = event_of(SONDE_LOCK_EXIT, ORIGIN + 1, 1);
+    event.keep = 1;
+    event.rec.flags = SONDE_ASIDE;
+    write_event(&b, event, frames);
+    event = event_of(SONDE_LOCK_EXIT, ORIGIN + 2, 0);
+    event.keep = 1;
+    write_event(&b, event, NULL);
+    CHECK(run(&b));
+    CHECK_EQUAL(b.line.known, 2);
+    CHECK_EQUAL(b.line.depth, 1);
+    event.keep = 2;
+    write_event(&b, event, NULL);
+    CHECK(run(&b));
+    const int64_t contexts[] = {11, 11, 10, 11};
+    for (size_t i = 0; i < 4; i++)
+        CHECK_EQUAL(b.rows.rows[i].column[SONDE_ROW_CONTEXT], contexts[i]);
+    CHECK_EQUAL(b.line.stack[1], 11);
+    drop(&b);
+}
+
 // Each of these is left, and nothing has changed.
 static void refused(sonde_rec_lock event, const uint64_t *frames, void (*spoil)(bench *))
 {
     bench b = make(4);
     know(&b);
-    b.line.depth = 1;
+    b.line.depth = b.line.known = 1;
     b.line.stack[0] = 10;
     if (spoil)
         spoil(&b);
@@ -209,10 +236,11 @@ static void test_garbage_is_left(void)
         for (uint32_t i = 0; i + 8 <= SIZE; i += 8 * (1 + draw(&state) % 16)) {
             sonde_rec rec = {.size = (uint32_t)(draw(&state) % 64 * 8),
                              .kind = draw(&state) % 4 ? SONDE_REC_LOCK : SONDE_REC_PAD,
-                             .state = (uint8_t)(draw(&state) % 8)};
+                             .state = (uint8_t)(draw(&state) % 8),
+                             .flags = draw(&state) % 8 ? 0 : SONDE_ASIDE};
             memcpy(b.ring + i, &rec, sizeof rec);
         }
-        b.line.depth = (uint32_t)(draw(&state) % 17);
+        b.line.depth = b.line.known = (uint32_t)(draw(&state) % 17);
         b.tail = draw(&state) % SIZE & ~(uint64_t)7;
         b.head = b.tail + (draw(&state) % SIZE & ~(uint64_t)7);
         run(&b);
@@ -240,6 +268,7 @@ static void test_a_map_grows(void)
 int main(void)
 {
     RUN(test_what_is_known_is_taken);
+    RUN(test_what_is_aside_costs_nothing_told);
     RUN(test_what_is_not_known_is_left);
     RUN(test_garbage_is_left);
     RUN(test_a_map_grows);

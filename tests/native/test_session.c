@@ -114,12 +114,13 @@ static void counts_threads_that_find_no_slot(void)
     CHECK(!sonde_claim(4711));
     CHECK_EQUAL(atomic_load(&m.header->no_slot), THREADS - got + 1);
     // The recorder frees one: it is found again, and begins with no stack before it.
-    sonde.threads[3].depth = 17;
+    sonde.threads[3].depth = sonde.threads[3].known_words = 17;
     atomic_store(&m.slots[3].tid, 0);
     atomic_store(&m.slots[3].state, SONDE_SLOT_FREE);
     sonde_thread *claimed = sonde_claim(4711);
     CHECK(claimed == &sonde.threads[3]);
     CHECK_EQUAL(claimed->depth, 0);
+    CHECK_EQUAL(claimed->known_words, 0);
     CHECK_EQUAL(atomic_load(&m.slots[3].tid), 4711);
     sonde_session_stop();
     pthread_barrier_destroy(&barrier);
@@ -193,7 +194,7 @@ static void stops_while_threads_write(void)
         uint64_t heads[64];
         for (uint32_t i = 0; i < m.config.nslots; i++) {
             heads[i] = atomic_load(&m.slots[i].head);
-            out.depth = 0;
+            out.depth = out.known = 0;
             uint64_t n = 0;
             for (const sonde_rec_sample *s; (s = take(&m, i, &out)); n++)
                 done(&m, i, s);

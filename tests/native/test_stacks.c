@@ -32,6 +32,16 @@ static void wander(stack *s, uint64_t *state)
     for (uint32_t i = 0; i < pushes; i++)
         s->frames[i] = draw(state) % 50;
     s->depth = kept + pushes;
+    if (what == 3 && s->depth < 400) { // deeper, by the way it always goes
+        memmove(s->frames + 100, s->frames, s->depth * sizeof *s->frames);
+        for (uint32_t i = 0; i < 100; i++)
+            s->frames[i] = 1;
+        s->depth += 100;
+    } else if (what == 4) { // back out of it
+        uint32_t out = s->depth < 100 ? s->depth : 100;
+        memmove(s->frames, s->frames + out, (s->depth - out) * sizeof *s->frames);
+        s->depth -= out;
+    }
     if (what < 3) // new ones all the way down
         for (uint32_t i = 0; i < s->depth; i++)
             s->frames[i] = draw(state) % 3;
@@ -59,7 +69,7 @@ static void expect_event(const sonde_rec_sample *got, const sonde_event *wanted)
 {
     CHECK_EQUAL(got->rec.kind, wanted->tid ? SONDE_REC_OPEN_WAIT : SONDE_REC_SAMPLE);
     CHECK_EQUAL(got->rec.state, wanted->state);
-    CHECK_EQUAL(got->rec.flags, wanted->flags);
+    CHECK_EQUAL(got->rec.flags & ~SONDE_ASIDE, wanted->flags);
     CHECK_EQUAL(got->time, wanted->time);
     CHECK_EQUAL(got->cpu, wanted->cpu);
     CHECK_EQUAL(got->interpreter, wanted->interpreter);
@@ -145,6 +155,74 @@ static void writes_only_what_changed(void)
     drop_memory(&m);
 }
 
+enum { DEEP = 900 };
+
+static uint64_t size_of(const memory *m, sonde_thread *thread, const stack *s, uint8_t flags,
+                        decoded *out)
+{
+    memcpy(sonde_stack(thread), s->frames, s->depth * sizeof *s->frames);
+    sonde_write_stack(thread, s->depth, &(sonde_event){.flags = flags});
+    const sonde_rec_sample *sample = take(m, index_of(thread), out);
+    CHECK(sample);
+    expect(out, s);
+    uint64_t size = sample->rec.size;
+    done(m, index_of(thread), sample);
+    return size;
+}
+
+// A recursion that is seen at any of its depths, in its own code and in what it calls.
+static void recursions_cost_little(void)
+{
+    enum { SAMPLES = 1000 };
+    memory m = begin_session(4, 1u << 16);
+    sonde_thread *thread = sonde_enter();
+    static decoded out;
+    static stack s;
+    uint64_t state = 1, bytes = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        s.depth = draw(&state) % 3 ? DEEP : (uint32_t)(draw(&state) % DEEP) + 2;
+        for (uint32_t k = 0; k < s.depth; k++)
+            s.frames[k] = 5;
+        bool calls = draw(&state) % 2;
+        if (calls)
+            s.frames[0] = 9;
+        s.frames[calls] = 6 + draw(&state) % 3; // it is at another instruction than its callers
+        bytes += size_of(&m, thread, &s, 0, &out);
+    }
+    CHECK(bytes < SAMPLES * (sizeof(sonde_rec_sample) + 40));
+    sonde_leave(thread);
+    sonde_session_stop();
+    drop_memory(&m);
+}
+
+// What is never seen again is not kept for ever, and nothing is set aside where the next record
+// has to continue this one.
+static void what_does_not_come_back_is_let_go(void)
+{
+    memory m = begin_session(4, 1u << 16);
+    sonde_thread *thread = sonde_enter();
+    static decoded out;
+    static stack s;
+    for (int told = 0; told < 2; told++) {
+        uint8_t flags = told ? SONDE_ACTIVATIONS : 0;
+        s.depth = DEEP;
+        for (uint32_t k = 0; k < DEEP; k++)
+            s.frames[k] = 5;
+        size_of(&m, thread, &s, flags, &out);
+        CHECK_EQUAL(out.known, DEEP);
+        s.depth = 100;
+        s.frames[0] = 6;
+        for (int i = 0; i < (told ? 1 : 1000); i++) {
+            uint64_t size = size_of(&m, thread, &s, flags, &out);
+            CHECK(size <= sizeof(sonde_rec_sample) + sizeof(uint64_t));
+        }
+        CHECK_EQUAL(out.known, 100);
+    }
+    sonde_leave(thread);
+    sonde_session_stop();
+    drop_memory(&m);
+}
+
 static void tell_same(sonde_thread *thread, uint32_t depth, uint32_t same)
 {
     sonde_event event = {.flags = SONDE_ACTIVATIONS, .same = same};
@@ -205,7 +283,7 @@ typedef struct {
 static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
 {
     bool looks = sonde_walk_begins(thread);
-    uint32_t depth = 0, same = 0;
+    uint32_t depth = 0, same = 0, aside = thread->aside;
     for (uint32_t i = r->depth; i-- > 0;) {
         activation *a = &r->at[i];
         *sonde_frame_walked(thread, depth) = a->frame | SONDE_FRAME_MARKED;
@@ -217,7 +295,8 @@ static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
             same = met;
             break;
         }
-        CHECK(!looks || !a->marked); // all that is marked was in the last stack
+        // All that is marked was in the last stack.
+        CHECK(!looks || !a->marked || aside-- > 0);
         a->marked = true;
     }
     *visited += depth;
@@ -228,6 +307,8 @@ static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
 static void call(runtime *r, uint64_t *state)
 {
     uint32_t pops = (uint32_t)(draw(state) % 4), pushes = (uint32_t)(draw(state) % 4);
+    if (draw(state) % 20 == 0) // a recursion ends, and leaves much of what was told behind
+        pops = (uint32_t)(draw(state) % 80);
     if (r->depth < 60 && draw(state) % 200) // rarely all the way up
         pops = 0;
     r->depth -= pops < r->depth ? pops : r->depth;
@@ -293,6 +374,8 @@ int main(void)
     RUN(refers_to_what_was_not_walked);
     RUN(writes_stacks_that_decode);
     RUN(writes_only_what_changed);
+    RUN(recursions_cost_little);
+    RUN(what_does_not_come_back_is_let_go);
     RUN(tells_activations_since_the_last_sample_told);
     return 0;
 }

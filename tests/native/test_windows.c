@@ -276,8 +276,31 @@ static void opens_as_often_as_it_is_told(void)
     end(&m);
 }
 
+// The caller is the frame below, also where the walk left it out because it was told before.
+static void knows_where_the_call_was_made(void)
+{
+    enum { CALLER = 7, CALLEE = 1 };
+    memory m = begin(1, 4, 0);
+    sonde_thread *thread = sonde_enter();
+    CHECK(thread);
+    sonde_window_open(thread);
+    for (uint32_t same = 0; same < 2; same++) {
+        sonde_stack(thread)[0] = 5ull << SONDE_INSTR_BITS | CALLEE;
+        sonde_stack(thread)[1] = 6ull << SONDE_INSTR_BITS | CALLER;
+        thread->walked.same = same;
+        sonde_write_call(thread, 2 - same, 0, 0);
+        const sonde_rec *rec = next(&m, index_of(thread));
+        CHECK_EQUAL(rec->kind, SONDE_REC_CALL);
+        CHECK_EQUAL(((const sonde_rec_call *)rec)->site, CALLER);
+        CHECK_EQUAL(((const sonde_rec_call *)rec)->count, same ? 0 : 2);
+    }
+    sonde_leave(thread);
+    end(&m);
+}
+
 int main(void)
 {
+    RUN(knows_where_the_call_was_made);
     RUN(takes_every_stride_th_call_on_average);
     RUN(what_it_took_itself_does_not_count);
     RUN(what_telling_took_is_not_believed_beyond_reason);

@@ -153,7 +153,10 @@ class Agent:
         depth = self._drawn.randrange(4) if self._drawn.random() < 0.98 else 200
         new = [self._drawn.randrange(1, CODES) << shm.INSTR_BITS | 1 for _ in range(depth)]
         flags = shm.TRUNCATED if not keep and self._drawn.random() < 0.05 else 0
-        self._stack = self._stack[:keep] + new
+        if keep and new and self._drawn.random() < 0.2:
+            flags = shm.ASIDE
+        elif new or not keep:  # else what is deeper may be referred to again
+            self._stack = self._stack[:keep] + new
         words = b"".join(word.to_bytes(8, "little") for word in reversed(new))
         return keep, words, flags
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.record.pace import FLUSH_NS, FRUGAL, LONGEST, SHORTEST, Pace
+from sonde.record.pace import FRUGAL, LONGEST, LONGEST_IF_RARE, SHORTEST, Pace
 
 
 def config(*what: str, rate: int = 1000) -> dict[str, Any]:
@@ -12,12 +12,14 @@ def config(*what: str, rate: int = 1000) -> dict[str, Any]:
 
 
 def test_as_long_as_it_may_be() -> None:
-    assert Pace(config("cpu", rate=100), frugal=False).sleep == LONGEST
+    assert Pace(config("cpu"), frugal=False).sleep == LONGEST
+    assert Pace(config("cpu", "threads", rate=100), frugal=False).sleep == LONGEST_IF_RARE
+    assert Pace(config("cpu", "locks", rate=100), frugal=False).sleep == LONGEST
     assert Pace(config("cpu", rate=100), frugal=True).sleep == FRUGAL
     assert Pace(config("cpu", rate=4000), frugal=True).sleep == 0.025
     assert Pace(config("cpu", "calls", rate=100), frugal=False).sleep == 0.03
     assert Pace(config("cpu", rate=1_000_000), frugal=False).sleep == SHORTEST
-    assert Pace(config("cpu"), frugal=False).flush_ns == FLUSH_NS
+    assert Pace(config("cpu"), frugal=False).flush_ns == LONGEST * 1e9
     assert Pace(config("cpu"), frugal=True).flush_ns == FRUGAL * 1e9
 
 
@@ -27,6 +29,8 @@ def test_events_come_in_bursts() -> None:
     pace.set_rate(100)
     assert pace.sleep == SHORTEST
     pace.captures(["cpu"], 100)
+    assert pace.sleep == LONGEST_IF_RARE
+    pace.set_rate(1000)
     assert pace.sleep == LONGEST
 
 

@@ -116,7 +116,8 @@ class LockRecords:
         append(row, now - origin, lock_row, sequence, type_, context, span)
         if has_stack and not flags & (shm.UNDECODABLE | shm.TRUNCATED):
             words = struct.unpack_from(f"<{count}Q", process.memory, at + shm.LOCK.size)
-            process.lock_runs.learn_stack(line, keep, words[::-1])
+            rows = line.aside if flags & shm.ASIDE else line.rows[keep : keep + count]
+            process.lock_runs.learn_stack(line.rows[keep - 1] if keep else -1, words[::-1], rows)
         process.lock_runs.learn_lock(
             lock, kind, lock_row, process.locks.has_type(lock, kind), open_locks.is_held(lock, kind)
         )

@@ -76,11 +76,12 @@ class Line(ctypes.Structure):
         ("thread", ctypes.c_int32),
         ("span", ctypes.c_uint32),
         ("span_row", ctypes.c_int32),
-        ("unused", ctypes.c_uint32),
+        ("known", ctypes.c_uint32),
         ("spans", ctypes.c_uint64),
         ("wait", OpenWait),
     )
     depth: int
+    known: int
     interpreter: int
     thread: int
     unchanged: int
@@ -88,7 +89,10 @@ class Line(ctypes.Structure):
     def __init__(self) -> None:
         super().__init__(thread=-1, unchanged=_UNCHANGED)
         self.rows = array("i")
-        """The contexts of the stack, outermost first, as far as `depth`."""
+        """The contexts of what was told last, outermost first, as far as `known`; of the last
+        record's stack as far as `depth`, but for frames that were set aside."""
+        self.aside: list[int] = []
+        """The contexts of those."""
         self.make_room(_ROOM)
 
     def make_room(self, depth: int) -> None:
@@ -96,11 +100,14 @@ class Line(ctypes.Structure):
         self.stack, self.room = self.rows.buffer_info()
 
     def contexts(self) -> Sequence[int]:
-        return self.rows[: self.depth]
+        return self.rows[: self.known]
 
     def put(self, contexts: Sequence[int]) -> None:
-        """Another stack, of the same depth."""
-        self.rows[: self.depth] = array("i", contexts)
+        """The same in another part."""
+        self.rows[: self.known] = array("i", contexts)
+
+    def forget(self) -> None:
+        self.depth = self.known = 0
 
     def changed(self) -> int:
         """How many of the outermost contexts no run has changed since this was last asked."""
@@ -203,13 +210,11 @@ class LockRuns:
             )
         )
 
-    def learn_stack(self, line: Line, keep: int, words: Sequence[int]) -> None:
-        """The frames `words`, outermost first, lead from the context before to those after."""
-        rows = line.rows
-        caller = rows[keep - 1] if keep else -1
-        for place, word in enumerate(words, keep):
-            self._library.sonde_known_frame(self._known, caller, word, rows[place])
-            caller = rows[place]
+    def learn_stack(self, caller: int, words: Sequence[int], rows: Sequence[int]) -> None:
+        """The frames `words`, outermost first, lead from the context `caller` to `rows`."""
+        for word, row in zip(words, rows, strict=True):
+            self._library.sonde_known_frame(self._known, caller, word, row)
+            caller = row
 
     def learn_lock(self, lock: int, kind: int, row: int, typed: bool, held: bool) -> None:
         flags = (HAS_TYPE if typed else 0) | (HAS_HOLDER if held else 0)

@@ -14,10 +14,11 @@ from .kernel_events import is_event
 # At high rates a ring fills within one long sleep where a thousand frames change from sample to
 # sample.
 SHORTEST, LONGEST = 0.005, 0.06
+# Where few samples are all that comes: then waking up is most of what the program feels of us. At
+# most 200 ms may be missing if we are killed.
+RARE, LONGEST_IF_RARE = 500, 0.1
 # The same for one that has to be frugal.
 FRUGAL = 0.25
-# After a long sleep what was drained is written at once.
-FLUSH_NS = 60_000_000
 SAMPLES_ASLEEP = 100
 CALLS_ASLEEP = 300
 # A quarter-full ring after one sleep is the sign to sleep less.
@@ -26,22 +27,24 @@ BUSY = 0.25
 
 class Pace:
     def __init__(self, config: dict[str, Any], *, frugal: bool) -> None:
-        self._most = FRUGAL if frugal else LONGEST
-        # Waking up is most of what a recorder costs beside a quiet target.
-        self.flush_ns = int(FRUGAL * 1e9) if frugal else FLUSH_NS
-        if "calls" in config["what"]:
-            calls = config["calls"]
-            self._most = min(self._most, CALLS_ASLEEP / (calls["samples"] * calls["ticks"]))
+        self._frugal = frugal
+        self._calls = config["calls"]
         self.captures(config["what"], config["rate"])
 
     def captures(self, what: Iterable[str], rate: int) -> None:
         """This is captured from now on, and so often."""
-        self._hears_events = any(map(is_event, what))
+        self._what = set(what)
         self.set_rate(rate)
 
     def set_rate(self, rate: int) -> None:
-        self._longest = max(SHORTEST, min(self._most, SAMPLES_ASLEEP / rate))
-        if self._hears_events:
+        is_rare = rate <= RARE and self._what <= {"cpu", "threads", "calls"}
+        most = FRUGAL if self._frugal else LONGEST_IF_RARE if is_rare else LONGEST
+        self.flush_ns = int(most * 1e9)
+        """After a long sleep what was drained is written at once."""
+        if "calls" in self._what:
+            most = min(most, CALLS_ASLEEP / (self._calls["samples"] * self._calls["ticks"]))
+        self._longest = max(SHORTEST, min(most, SAMPLES_ASLEEP / rate))
+        if any(map(is_event, self._what)):
             self._longest = SHORTEST  # nobody knows how many will come, and they come in bursts
         self.sleep = self._longest
         """In seconds."""

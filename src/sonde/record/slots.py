@@ -153,7 +153,7 @@ class Slot:
     def stack_of(
         self, at: int, keep: int, count: int, flags: int, header: int = shm.SAMPLE.size
     ) -> int:
-        """The context of a stack record; leaves its full stack in self.line."""
+        """The context of a stack record; leaves what the next one may refer to in self.line."""
         process = self.process
         line = self.line
         if flags & shm.UNDECODABLE:
@@ -162,7 +162,7 @@ class Slot:
         frames = _FRAMES[count] if count < 64 else struct.Struct(f"<{count}Q")
         words = frames.unpack_from(process.memory, at + header)
         children = process.codes.children
-        if keep > line.depth:
+        if keep > line.known:
             raise _BrokenStackError
         if self._online is not None and keep < self._online.unchanged:
             self._online.unchanged = keep
@@ -176,12 +176,24 @@ class Slot:
             context = process.standing_for(CUT_OFF)
         else:
             context = -1
+        if flags & shm.ASIDE:
+            line.aside = []
+            for word in reversed(words):
+                row = children.get((context, word))
+                if row is None:
+                    row = process.codes.child(context, word)
+                line.aside.append(row)
+                context = row
+            line.depth = keep
+            return context
         for place, word in enumerate(reversed(words), keep):
             row = children.get((context, word))
             if row is None:
                 row = process.codes.child(context, word)
             context = rows[place] = row
         line.depth = depth
+        if count or not keep:
+            line.known = depth
         return context if depth else process.standing_for(NO_FRAMES)
 
     def _sample(self, at: int, state: int, flags: int) -> None:
@@ -197,10 +209,13 @@ class Slot:
         weight = self._weigh(now, cpu, place, state)
         if self._online is not None:
             self._online.unchanged = min(self._online.unchanged, self.line.changed())
-            self._online.sample(self.line.contexts(), flags, same, weight)
+            aside = self.line.aside if flags & shm.ASIDE else []
+            self._online.sample([*self.line.rows[: self.line.depth], *aside], flags, same, weight)
+            if aside:
+                self._online.unchanged = self.line.depth
 
     def _forget_stack(self) -> None:
-        self.line.depth = 0
+        self.line.forget()
         if self._online is not None:
             self._online.unchanged = 0
 
