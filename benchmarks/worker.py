@@ -158,6 +158,12 @@ def timed(work: programs.Work, calls: int) -> tuple[int, int]:
     return time.process_time_ns() - cpu, time.perf_counter_ns() - wall
 
 
+def from_the_same_start(work: programs.Work, calls: int) -> tuple[int, int]:
+    """A slice in which garbage is collected as often, and where, as in every other one."""
+    gc.collect()
+    return timed(work, calls)
+
+
 def calls_for(work: programs.Work, seconds: float) -> int:
     """How often to call for a slice of that length, after the interpreter has specialised."""
     spent = 0
@@ -200,7 +206,7 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     answer = in_turns(
         switches,
         lambda: settle(work, job["rate"], chance),
-        lambda: timed(work, calls),
+        lambda: from_the_same_start(work, calls),
         chance,
         job["least"],
         job["seconds"],
