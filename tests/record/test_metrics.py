@@ -29,6 +29,15 @@ for target, args in ((named, (b"sonde-reader",)), (named, (b"worker",)), (late, 
 threading.Event().wait()
 """
 
+ENDS = """
+import sys, threading
+def ends():
+    print(threading.get_native_id(), flush=True)
+    sys.stdin.readline()
+threading.Thread(target=ends).start()
+threading.Event().wait()
+"""
+
 PAUSES = """
 import sys, time
 import sonde
@@ -60,6 +69,38 @@ def test_a_pause_is_in_no_step(tmp_path: Path) -> None:
     # Half of the pause, if it began or ended within a step that is told.
     assert abs(used / 1e9 - float(done.stdout)) < 0.05
     assert metrics.time.tolist() == sorted(metrics.time.tolist())
+
+
+def test_a_thread_that_has_ended_is_told_of_for_the_last_time_while_it_has_a_row() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        tid = int(process.stdout.readline())
+        asked: list[int] = []
+        told: list[tuple[Any, ...]] = []
+        threads = SimpleNamespace(
+            row=lambda tid, _: asked.append(tid) or tid, ended_unseen=lambda *_: None
+        )
+        writer = SimpleNamespace(append=lambda *row: told.append(row))
+        target: Any = SimpleNamespace(
+            pid=process.pid, threads=threads, writer=writer, origin=0, row=0
+        )
+        metrics = Metrics(cast("Any", target))
+        try:
+            print(file=process.stdin, flush=True)
+            until(lambda: tid not in procfs.threads_of(process.pid), "its end", process)
+            metrics.ended(tid, told=True)
+            assert [row[1] for row in told if row[0] == "metrics"] == [tid]
+            asked.clear()
+            metrics.step()
+            metrics.ended(tid, told=True)  # nothing is left to tell
+            assert process.pid in asked
+            assert tid not in asked
+        finally:
+            metrics.close()
+            process.kill()
 
 
 def test_threads_of_the_agent_are_not_told() -> None:

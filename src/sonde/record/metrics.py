@@ -45,10 +45,7 @@ class Metrics:
                 counters.close()
                 del self._threads[tid]
                 continue
-            used = counters.step()
-            row = target.threads.row(tid, now)  # idle ones have one too
-            if used is not None and told:
-                target.writer.append("metrics", row, now - target.origin, *astuple(used))
+            self._tell(tid, counters, now, told=told)
             if tid not in alive:
                 target.threads.ended_unseen(tid, now, counters.cpu_ns)
                 counters.close()
@@ -56,6 +53,19 @@ class Metrics:
         taken = self._taken.step()
         if told:
             target.writer.append("machine", target.row, now - target.origin, *taken)
+
+    def ended(self, tid: int, *, told: bool) -> None:
+        """A thread's last step, for which it must still have a row."""
+        counters = self._threads.pop(tid, None)
+        if counters is not None:
+            self._tell(tid, counters, time.monotonic_ns(), told=told)
+            counters.close()
+
+    def _tell(self, tid: int, counters: Counters, now: int, *, told: bool) -> None:
+        target, used = self._target, counters.step()
+        row = target.threads.row(tid, now)  # idle ones have one too
+        if used is not None and told:
+            target.writer.append("metrics", row, now - target.origin, *astuple(used))
 
     def close(self) -> None:
         for counters in self._threads.values():

@@ -120,10 +120,13 @@ class TargetProcess:
 
     def _step_metrics(self) -> None:
         if self.metrics is not None:
-            self.metrics.step(told=self._counted is not None and "threads" in self._counted)
+            self.metrics.step(told=self._counts_threads())
 
     def _counts_cpu(self) -> bool:
         return self._counted is not None and "cpu" in self._counted
+
+    def _counts_threads(self) -> bool:
+        return self._counted is not None and "threads" in self._counted
 
     def still_mapped(self) -> bool:
         """Is the program that mapped our memory still the one that runs?"""
@@ -221,6 +224,8 @@ class TargetProcess:
                 gone = slot.claimed < procfs.birth_of(self.pid, slot.tid)
             if gone and slot.drain() and not slot.backlog():
                 slot.end()
+                if self.metrics is not None:
+                    self.metrics.ended(slot.tid, told=self._counts_threads())
                 self.threads.ended(slot.tid)
                 slot.locks.keep_wait()
                 self.open_locks.forget(slot.tid)
