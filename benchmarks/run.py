@@ -234,13 +234,13 @@ class Bench:
 
     def agreement(self, section: Section) -> None:
         names = self.programs(list(programs.BRANCHED), ["richards", "json"])
-        seconds, times = (0.5, 2) if self.quick else (1.0, 3)
+        seconds, times = (0.5, 2) if self.quick else (1.0, 2)
         envs = self.several()
         agreement.report(section, envs, self.tools, names, seconds, times, self.scratch)
 
     def truth(self, section: Section) -> None:
         envs = self.several() if self.quick else list(self.envs.values())
-        seconds, times = (0.5, 1) if self.quick else (2.0, 3)
+        seconds, times = (0.5, 1) if self.quick else (2.0, 2)
         truths.report(section, envs, self.tools, seconds, times, self.scratch)
 
     def intervals(self, section: Section) -> None:
