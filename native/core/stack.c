@@ -46,15 +46,12 @@ SONDE_HOT void sonde_stack_written(sonde_thread *thread, const sonde_change *cha
     sonde_walked *walked = &thread->walked;
     uint32_t depth = change->keep + change->count;
     thread->aside = change->aside ? change->count : 0;
-    if (change->aside) {
-        thread->asides++;
-    } else if (change->count || !depth) {
+    thread->asides = change->aside ? thread->asides + 1 : 0;
+    if (!change->aside && (change->count || !depth)) {
         for (uint32_t i = 0, word = depth; i < change->count; i++)
             thread->told[--word] = thread->fresh[i];
         thread->known_words = depth;
     }
-    if (!change->aside)
-        thread->asides = 0;
     // One that could not be decoded after all has lost its frames.
     walked->known = walked->traced && depth >= walked->same + walked->words;
     if (walked->known) {

@@ -3,9 +3,10 @@
 // Stacks are written as what changed. What a shallow stack leaves of a deep one stays told: a
 // recursion that ends and begins again costs nothing. A few frames that lie elsewhere than the
 // many told above them are set aside, so that they do not cost those.
-// A runtime that can tell that a frame is the same activation
-// as in the last stack need not even look at what is below it: nothing there can have changed. Its
-// walk then ends at that frame and says how many words of the last stack follow.
+//
+// A runtime that can tell that a frame is the same activation as in the last stack need not even
+// look at what is below it: nothing there can have changed. Its walk then ends at that frame and
+// says how many words of the last stack follow.
 #ifndef SONDE_STACK_H
 #define SONDE_STACK_H
 

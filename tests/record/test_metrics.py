@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -57,6 +58,16 @@ with sonde.record(sys.argv[1], what=["cpu", "threads"]) as session:
 """
 
 
+def metrics_of(pid: int, asked: list[int], append: Callable[..., None]) -> Metrics:
+    """Of a process whose threads' rows are their ids; `asked`: who was asked for one."""
+    threads = SimpleNamespace(
+        row=lambda tid, _: asked.append(tid) or tid, ended_unseen=lambda *_: None
+    )
+    writer = SimpleNamespace(append=append)
+    target = SimpleNamespace(pid=pid, threads=threads, writer=writer, origin=0, row=0)
+    return Metrics(cast("Any", target))
+
+
 def test_a_pause_is_in_no_step(tmp_path: Path) -> None:
     path = tmp_path / "pauses.sonde"
     done = subprocess.run(
@@ -80,14 +91,7 @@ def test_a_thread_that_has_ended_is_told_of_for_the_last_time_while_it_has_a_row
         tid = int(process.stdout.readline())
         asked: list[int] = []
         told: list[tuple[Any, ...]] = []
-        threads = SimpleNamespace(
-            row=lambda tid, _: asked.append(tid) or tid, ended_unseen=lambda *_: None
-        )
-        writer = SimpleNamespace(append=lambda *row: told.append(row))
-        target: Any = SimpleNamespace(
-            pid=process.pid, threads=threads, writer=writer, origin=0, row=0
-        )
-        metrics = Metrics(cast("Any", target))
+        metrics = metrics_of(process.pid, asked, lambda *row: told.append(row))
         try:
             print(file=process.stdin, flush=True)
             until(lambda: tid not in procfs.threads_of(process.pid), "its end", process)
@@ -112,12 +116,7 @@ def test_threads_of_the_agent_are_not_told() -> None:
         for _ in range(3):
             process.stdout.readline()
         told: list[int] = []
-        threads = SimpleNamespace(row=lambda tid, _: told.append(tid), ended_unseen=lambda *_: None)
-        writer = SimpleNamespace(append=lambda *_: None)
-        target: Any = SimpleNamespace(
-            pid=process.pid, threads=threads, writer=writer, origin=0, row=0
-        )
-        metrics = Metrics(cast("Any", target))
+        metrics = metrics_of(process.pid, told, lambda *_: None)
         try:
             # It is seen before it has its name, as a thread that has just begun.
             print(file=process.stdin, flush=True)

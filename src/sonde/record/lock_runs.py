@@ -91,7 +91,7 @@ class Line(ctypes.Structure):
         self.rows = array("i")
         """The contexts of what was told last, outermost first, as far as `known`; of the last
         record's stack as far as `depth`, but for frames that were set aside."""
-        self.aside: list[int] = []
+        self.aside = array("i")
         """The contexts of those."""
         self.make_room(_ROOM)
 

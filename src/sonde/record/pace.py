@@ -14,8 +14,8 @@ from .kernel_events import is_event
 # At high rates a ring fills within one long sleep where a thousand frames change from sample to
 # sample.
 SHORTEST, LONGEST = 0.005, 0.06
-# Where few samples are all that comes: then waking up is most of what the program feels of us. At
-# most 200 ms may be missing if we are killed.
+# Where few samples are all that comes: waking up is most of what a recorder costs beside a quiet
+# target. At most 200 ms may be missing if it is killed.
 RARE, LONGEST_IF_RARE = 500, 0.1
 # The same for one that has to be frugal.
 FRUGAL = 0.25

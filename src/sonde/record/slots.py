@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
+from array import array
 from typing import TYPE_CHECKING
 
 from . import shm
@@ -176,23 +177,16 @@ class Slot:
             context = process.standing_for(CUT_OFF)
         else:
             context = -1
-        if flags & shm.ASIDE:
-            line.aside = []
-            for word in reversed(words):
-                row = children.get((context, word))
-                if row is None:
-                    row = process.codes.child(context, word)
-                line.aside.append(row)
-                context = row
-            line.depth = keep
-            return context
-        for place, word in enumerate(reversed(words), keep):
+        is_aside = flags & shm.ASIDE
+        if is_aside:
+            line.aside = rows = array("i", bytes(4 * count))
+        for place, word in enumerate(reversed(words), 0 if is_aside else keep):
             row = children.get((context, word))
             if row is None:
                 row = process.codes.child(context, word)
             context = rows[place] = row
-        line.depth = depth
-        if count or not keep:
+        line.depth = keep if is_aside else depth
+        if not is_aside and (count or not keep):
             line.known = depth
         return context if depth else process.standing_for(NO_FRAMES)
 
@@ -209,10 +203,11 @@ class Slot:
         weight = self._weigh(now, cpu, place, state)
         if self._online is not None:
             self._online.unchanged = min(self._online.unchanged, self.line.changed())
-            aside = self.line.aside if flags & shm.ASIDE else []
-            self._online.sample([*self.line.rows[: self.line.depth], *aside], flags, same, weight)
-            if aside:
-                self._online.unchanged = self.line.depth
+            rows = self.line.rows[: self.line.depth]
+            if flags & shm.ASIDE:
+                rows += self.line.aside
+            self._online.sample(rows, flags, same, weight)
+            self._online.unchanged = self.line.depth
 
     def _forget_stack(self) -> None:
         self.line.forget()
