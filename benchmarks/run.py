@@ -245,7 +245,7 @@ class Bench:
 
     def intervals(self, section: Section) -> None:
         names = self.programs(VERSION_PROGRAMS, ["richards"])
-        intervals.report(section, self.several(), names, Plan(2) if self.quick else Plan(12))
+        intervals.report(section, self.several(), names, Plan(2) if self.quick else Plan(5))
 
     def chained(self, section: Section) -> None:
         names = self.programs(["richards", "deltablue", "json", "raytrace", "deep"], ["richards"])

@@ -38,7 +38,7 @@ static uint64_t random_word(sonde_window *window, uint64_t seed)
 
 // From one call that is taken to the next: on average the stride. Were it always as many, a loop of
 // as many calls would show only one of them in each window.
-static uint32_t next_skip(sonde_window *window)
+SONDE_HOT static uint32_t next_skip(sonde_window *window)
 {
     uint32_t most = 2 * window->stride - 1;
     return 1 + (uint32_t)((random_word(window, 0) >> 32) % most);
@@ -83,7 +83,7 @@ static _Atomic uint64_t least_asking = UINT64_MAX;
 
 // The thread's CPU time once it has been asked for: what that takes is the least seen in the first
 // windows, for an interrupt may come in between.
-static uint64_t cpu_since_asked(const sonde_window *window)
+SONDE_HOT static uint64_t cpu_since_asked(const sonde_window *window)
 {
     uint64_t cpu = sonde_thread_cpu();
     if (window->number <= ASKED_TWICE) {
@@ -95,7 +95,7 @@ static uint64_t cpu_since_asked(const sonde_window *window)
     return cpu + atomic_load(&least_asking);
 }
 
-void sonde_window_open(sonde_thread *thread)
+SONDE_HOT void sonde_window_open(sonde_thread *thread)
 {
     sonde_window *window = &thread->window;
     sonde_header *header = sonde.header;
@@ -127,7 +127,7 @@ void sonde_window_open(sonde_thread *thread)
 // the least that was ever seen until its next call is none of its own.
 static _Atomic uint64_t least_return = UINT64_MAX;
 
-void sonde_window_begins(sonde_window *window, uint64_t tsc)
+SONDE_HOT void sonde_window_begins(sonde_window *window, uint64_t tsc)
 {
     uint64_t took = tsc > window->tsc ? tsc - window->tsc : 0, least = atomic_load(&least_return);
     if (took < least) {
@@ -156,7 +156,7 @@ static double net_ns(double others, double told, double least)
     return most > least ? most : least;
 }
 
-static void close_(sonde_thread *thread, uint64_t until_cpu, uint8_t how)
+SONDE_HOT static void close_(sonde_thread *thread, uint64_t until_cpu, uint8_t how)
 {
     sonde_window *window = &thread->window;
     window->open = false;
@@ -197,7 +197,7 @@ static uint64_t away_until(const sonde_window *window, uint64_t tsc)
 }
 
 // When in the window a call that was seen at `tsc` was made.
-static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
+SONDE_HOT static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
 {
     if (!(window->ns_per_tsc > 0))
         return UINT64_MAX;
@@ -209,7 +209,8 @@ static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
     return (uint64_t)(net * window->ns_per_tsc);
 }
 
-bool sonde_window_take(sonde_thread *thread, uint32_t depth, const sonde_event *event, uint64_t tsc)
+SONDE_HOT bool sonde_window_take(sonde_thread *thread, uint32_t depth, const sonde_event *event,
+                                 uint64_t tsc)
 {
     sonde_window *window = &thread->window;
     sonde_write_call(thread, depth, event->flags, offset_ns(window, tsc));

@@ -127,7 +127,8 @@ void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_ob
     sonde_ring_commit(&thread->ring, size);
 }
 
-void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint64_t offset_ns)
+SONDE_HOT void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags,
+                                uint64_t offset_ns)
 {
     sonde_change change = sonde_stack_change(thread, depth, flags);
     size_t size = sizeof(sonde_rec_call) + change.count * sizeof(uint64_t);
@@ -145,6 +146,7 @@ void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint6
     memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
     sonde_stack_written(thread, &change);
     sonde_ring_commit(&thread->ring, size);
+    sonde_ring_expect(&thread->ring); // the next call of the window comes soon
     thread->slot->calls++;
 }
 

@@ -2,6 +2,7 @@
 #include "calls.h"
 
 #include "../core/clock.h"
+#include "../core/hot.h"
 #include "../core/windows.h"
 #include "call_cost.h"
 #include "callee.h"
@@ -31,7 +32,8 @@ static void refuse(uint32_t why) { atomic_store(&sonde.header->calls, why); }
 
 // What is called has no frame: it is put where one would be. The walk may have found it on the
 // value stack already.
-static uint32_t add_callee(sonde_thread *thread, uint32_t depth, uint64_t word, sonde_event *event)
+SONDE_HOT static uint32_t add_callee(sonde_thread *thread, uint32_t depth, uint64_t word,
+                                     sonde_event *event)
 {
     uint64_t *stack = sonde_stack(thread);
     if (!word) {
@@ -47,7 +49,7 @@ static uint32_t add_callee(sonde_thread *thread, uint32_t depth, uint64_t word, 
     return depth + 1;
 }
 
-static uint64_t word_of(sonde_thread *thread, const sonde_seen_call *call)
+SONDE_HOT static uint64_t word_of(sonde_thread *thread, const sonde_seen_call *call)
 {
     if (call->callable)
         return sonde_native_word(thread, call->callable);
@@ -56,7 +58,7 @@ static uint64_t word_of(sonde_thread *thread, const sonde_seen_call *call)
     return id ? id << SONDE_INSTR_BITS | ((index + 1) & SONDE_INSTR_MASK) : 0;
 }
 
-static bool take(sonde_thread *thread, const sonde_seen_call *call)
+SONDE_HOT static bool take(sonde_thread *thread, const sonde_seen_call *call)
 {
     sonde_event event = {0};
     uint32_t depth = sonde_cpython_walk_guarded(thread, &event);
@@ -82,7 +84,7 @@ static void cut_owners(sonde_thread *thread)
     atomic_store(&owner, NULL);
 }
 
-static void stop_seeing(PyThreadState *state, sonde_seeing how)
+SONDE_HOT static void stop_seeing(PyThreadState *state, sonde_seeing how)
 {
     uint64_t began = sonde_now();
     sonde_seen_calls_end(state, how);
@@ -148,7 +150,7 @@ void sonde_call_passed(const sonde_seen_call *call)
 }
 
 // What of the time until this call the program did not have, measured; and estimated.
-static uint64_t spent_until(const sonde_seen_call *call)
+SONDE_HOT static uint64_t spent_until(const sonde_seen_call *call)
 {
     uint64_t spent = passed.spent;
     if (passed.code && passed.code == call->begins && call->tsc > passed.left) {
@@ -160,7 +162,7 @@ static uint64_t spent_until(const sonde_seen_call *call)
     return spent;
 }
 
-static int64_t told_until(const sonde_seen_call *call)
+SONDE_HOT static int64_t told_until(const sonde_seen_call *call)
 {
     int64_t told = passed.told;
     if (!call->begins)
@@ -173,7 +175,7 @@ static int64_t told_until(const sonde_seen_call *call)
     return told;
 }
 
-static void account(sonde_window *window, const sonde_seen_call *call)
+SONDE_HOT static void account(sonde_window *window, const sonde_seen_call *call)
 {
     sonde_window_own(window, spent_until(call));
     window->told_tsc += told_until(call);
@@ -194,7 +196,7 @@ static void as_if_seen(const sonde_seen_call *call)
     atomic_store(&mark, 0);
 }
 
-void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
+SONDE_HOT void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
 {
     bool goes_on = false;
     if (sonde_call_cost_measuring) {
@@ -233,7 +235,7 @@ void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
 
 // ---- the beginning of one
 
-static bool may_begin(sonde_seeing *how)
+SONDE_HOT static bool may_begin(sonde_seeing *how)
 {
     sonde_thread *thread = sonde_enter();
     if (!thread) {
@@ -249,7 +251,7 @@ static bool may_begin(sonde_seeing *how)
     return ours;
 }
 
-static void begin_window(PyThreadState *state)
+SONDE_HOT static void begin_window(PyThreadState *state)
 {
     uint64_t tsc = __rdtsc();
     sonde_seeing how;
@@ -272,7 +274,7 @@ static void begin_window(PyThreadState *state)
     sonde_leave(thread);
 }
 
-static PyObject *on_first_frame(PyThreadState *state, frame_t *frame, int throws)
+SONDE_HOT static PyObject *on_first_frame(PyThreadState *state, frame_t *frame, int throws)
 {
     if (sonde_frame_may_call(state, throws)) {
         // Whoever took us for the program's own evaluator may have put us back in place.
@@ -283,7 +285,7 @@ static PyObject *on_first_frame(PyThreadState *state, frame_t *frame, int throws
 }
 
 // In the handler of a tick.
-static void open_window(sonde_thread *thread, const ucontext_t *context)
+SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *context)
 {
     PyThreadState *state = sonde_cpython_attached(context);
     PyInterpreterState *here = home;

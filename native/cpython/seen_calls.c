@@ -1,5 +1,6 @@
 #include "seen_calls.h"
 
+#include "../core/hot.h"
 #include "evaluator.h"
 
 #include <x86intrin.h>
@@ -15,7 +16,7 @@ static struct {
 // ---- by the evaluator
 
 // A generator's frame is evaluated when it is made, which is nothing, and whenever it goes on.
-static const PyCodeObject *begins(const frame_t *frame)
+SONDE_HOT static const PyCodeObject *begins(const frame_t *frame)
 {
     PyCodeObject *code;
     Py_ssize_t index;
@@ -26,7 +27,7 @@ static const PyCodeObject *begins(const frame_t *frame)
     return is_made ? NULL : code;
 }
 
-static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
+SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
 {
     if (sonde_frame_may_call(state, throws)) {
         const PyCodeObject *code = begins(frame);
@@ -45,7 +46,7 @@ static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
     return _PyEval_EvalFrameDefault(state, frame, throws);
 }
 
-void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls)
+SONDE_HOT void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls)
 {
     over.state = state;
     over.left = calls;
@@ -53,7 +54,7 @@ void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls)
 
 // ---- either way
 
-bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
+SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
 {
     if (!FRAMES_ARE_EVALUATED || how == SONDE_SEE_ALL)
         return sonde_told_calls_begin(state, how);
@@ -63,7 +64,7 @@ bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
     return true;
 }
 
-void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how)
+SONDE_HOT void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how)
 {
     if (!FRAMES_ARE_EVALUATED || how == SONDE_SEE_ALL) {
         sonde_told_calls_end(state);

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sonde.errors import UsageError
-from sonde.model.call_windows import call_weights, standard_errors, weights_of_kinds
+from sonde.model.call_windows import call_weights, standard_errors
 from sonde.model.inlining import size_threshold
 from sonde.recording.tables import Recording, Sizes
 from sonde.reports.calls import render
@@ -130,35 +130,6 @@ def test_a_long_window_counts_as_far_as_short_ones_reach() -> None:
     assert weights[:2] == pytest.approx(3 / 2 / 5_000)
     assert weights[2] == pytest.approx(0.95 * 3 / 25_000 + 0.05 * by_window)
     assert weights[3] == pytest.approx(0.05 * by_window)
-
-
-def test_c_functions_are_told_by_the_windows_that_show_them() -> None:
-    """One window in five shows all, and the program is slower in it: for each Python function that
-    is called there is one C function, which the others do not see."""
-    windows, each = 400, 10
-    all_seen = np.arange(windows) % 5 == 0
-    duration = np.where(all_seen, 15_000, 10_000)
-    window = np.repeat(np.arange(windows), each)
-    native = np.tile(np.arange(each) % 2 == 1, windows) & all_seen[window]
-    weights = weights_of_kinds(
-        duration, np.full(windows, 3), np.zeros(windows, dtype=bool), all_seen, window,
-        np.full(len(window), -1), native,
-    )  # fmt: skip
-    of_c, of_python = weights[native].sum(), weights[~native].sum()
-    assert of_c == pytest.approx(of_python)
-    # How long the windows took that show all says nothing of Python functions.
-    assert weights[~native & all_seen[window]].sum() == pytest.approx(0.05 * of_python)
-
-
-def test_where_python_functions_are_rarely_called_windows_are_compared_by_number() -> None:
-    all_seen = np.array([True, False, False, False])
-    window = np.array([0, 0, 0, 0, 1])
-    native = np.array([True, True, True, False, False])
-    weights = weights_of_kinds(
-        np.full(4, 10_000), np.full(4, 1), np.zeros(4, dtype=bool), all_seen, window,
-        np.full(5, -1), native,
-    )  # fmt: skip
-    assert weights[:3] == pytest.approx(3 * 3 / 4 / 10_000)
 
 
 def test_dense_parts_after_sparse_ones_get_their_share() -> None:

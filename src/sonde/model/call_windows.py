@@ -43,52 +43,6 @@ BEYOND = 0.05
 """What calls keep of their weight that come after the reach, or that windows of another kind tell
 better: they happened, and what is found nowhere else should show."""
 
-ENOUGH = 100
-"""So many calls say how often they are made, but for a tenth."""
-
-
-def weights_of_kinds(
-    duration: Ints,
-    stride: Ints,
-    cut: Flags,
-    all_seen: Flags,
-    window: Ints,
-    offset: Ints,
-    native: Flags,
-) -> Floats:
-    """The weight of each counted call, where windows are of two kinds (`all_seen`, by window).
-
-    Most show calls of Python functions only; that changes little in how long the program takes.
-    Where all are seen, also those of C functions (`native`, by call), it changes more. So the first
-    tell how often Python functions are called, and the others how much more often C functions are.
-    """
-    if all_seen.all() or not all_seen.any():
-        return call_weights(duration, stride, cut, window, offset)
-    weights = np.zeros(len(window))
-    in_all = all_seen[window]
-    for kind in (True, False):
-        rows = np.flatnonzero(in_all == kind)
-        if len(rows):
-            mine = all_seen == kind
-            number = np.cumsum(mine) - 1
-            weights[rows] = call_weights(
-                duration[mine], stride[mine], cut[mine], number[window[rows]], offset[rows]
-            )
-    weights[in_all] *= _all_by_own(weights, in_all, native, all_seen)
-    weights[in_all & ~native] *= BEYOND
-    weights[~in_all & ~native] *= 1 - BEYOND
-    return weights
-
-
-def _all_by_own(weights: Floats, in_all: Flags, native: Flags, all_seen: Flags) -> float:
-    """What to multiply weights of windows that show all calls by, to be as those of the others."""
-    both = [~native & kind for kind in (in_all, ~in_all)]
-    sums = [float(weights[kind].sum()) for kind in both]
-    if min(int(kind.sum()) for kind in both) >= ENOUGH and min(sums) > 0:
-        return sums[1] / sums[0]
-    # Calls too rare to compare them: then they cannot make the program much slower, either.
-    return float((~all_seen).sum() / all_seen.sum())
-
 
 def call_weights(duration: Ints, stride: Ints, cut: Flags, window: Ints, offset: Ints) -> Floats:
     """The weight of each counted call. `offset` is when in its window, -1 if that is not known.

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.call_windows import Floats, standard_errors, weights_of_kinds
+from sonde.model.call_kinds import Counted, Windows, weights_of_kinds
+from sonde.model.call_windows import Floats, standard_errors
 from sonde.views.call_advice import Advice, advise
 from sonde.views.contended import Chains, chains_of
 from sonde.views.profile import BUILT_IN, UNDECODABLE, Function, identities
 from sonde.views.selection import Selection, threads_of
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Flags, Ints
+    from sonde.model.context_tree import Ints
     from sonde.recording.tables import Recording
 
 BY = ("edge", "context")
@@ -144,13 +145,13 @@ def picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floa
     known = (table.window >= 0) & (table.window < len(windows))
     rows = np.flatnonzero(known)
     weights = weights_of_kinds(
-        windows.duration_ns,
-        windows.stride.astype(np.int64),
-        windows.cut != 0,
-        windows.native != 0,
-        table.window[rows].astype(np.int64),
-        table.offset_ns[rows],
-        _is_native(recording)[table.context[rows]],
+        Windows(
+            duration=windows.duration_ns,
+            stride=windows.stride.astype(np.int64),
+            cut=windows.cut != 0,
+            all_seen=windows.native != 0,
+        ),
+        _counted(recording, rows),
     )
     keep = np.ones(len(windows), dtype=bool)
     if selection.thread is not None or selection.process is not None:
@@ -163,14 +164,22 @@ def picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floa
     return np.flatnonzero(keep), rows[meant], weights[meant]
 
 
-def _is_native(recording: Recording) -> Flags:
-    """Of each context, and last of that which nobody knows: does it end in a C function?"""
-    built_in = np.array([file == BUILT_IN for file in recording.functions.file], dtype=bool)
-    function = recording.contexts.function
-    known = (function >= 0) & (function < len(built_in))
-    found = np.zeros(len(function) + 1, dtype=bool)
-    found[:-1][known] = built_in[function[known]]
-    return found
+def _counted(recording: Recording, rows: Ints) -> Counted:
+    table, contexts = recording.calls, recording.contexts
+    built_in = np.array([file == BUILT_IN for file in recording.functions.file] + [False])
+    function = contexts.function.astype(np.int64)
+    known = (function >= 0) & (function < len(recording.functions))
+    # Last, that of the context nobody knows.
+    function = np.append(np.where(known, function, -1), -1)
+    above = np.append(contexts.parent.astype(np.int64), -1)
+    called = table.context[rows]
+    return Counted(
+        window=table.window[rows].astype(np.int64),
+        offset=table.offset_ns[rows],
+        caller=function[above[called]],
+        callee=function[called],
+        native=built_in[function[called]],
+    )
 
 
 def _grouped(
