@@ -17,10 +17,12 @@ IMAGES = ROOT / "docs" / "images"
 
 TOLD = (
     "overhead at 100 Hz",
+    "a sample, 100 times a second",
     "overhead at 1000 Hz",
     "sonde, lost + undecodable at 1000 Hz",
     "sonde, impossible of",
     "overhead of counting calls",
+    "a window of calls, 100 times a second",
     "counted calls, mean overlap",
 )
 """How the lines begin that the README has."""

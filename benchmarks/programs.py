@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -62,9 +63,9 @@ def _module(name: str, change: tuple[str, str] = ("", "")) -> Any:
     return module
 
 
-def _richards() -> Work:
+def _richards(count: int = 1000) -> Work:
     # Its idle task counts down the length of a run.
-    module = _module("richards", ("count = 10000", "count = 1000"))
+    module = _module("richards", ("count = 10000", f"count = {count}"))
     richards = module.Richards()
 
     def work() -> object:
@@ -75,19 +76,19 @@ def _richards() -> Work:
     return work
 
 
-def _deltablue() -> Work:
+def _deltablue(size: int = 100) -> Work:
     module = _module("deltablue")
-    return lambda: module.delta_blue(100)
+    return lambda: module.delta_blue(size)
 
 
-def _raytrace() -> Work:
+def _raytrace(size: int = 12) -> Work:
     module = _module("raytrace")
-    return lambda: module.bench_raytrace(1, 12, 12, None)
+    return lambda: module.bench_raytrace(1, size, size, None)
 
 
-def _go() -> Work:
+def _go(games: int = 6) -> Work:
     module = _module("go")
-    module.GAMES = 6
+    module.GAMES = games
 
     def play() -> object:
         module.random.seed(1)
@@ -96,35 +97,35 @@ def _go() -> Work:
     return play
 
 
-def _json() -> Work:
+def _json(part: int = 100, huge: bool = True) -> Work:
     module = _module("json_dumps")
-    cases = [getattr(module, case) for case in module.CASES]
-    data = [(value, range(max(count // 100, 1))) for value, count in cases]
+    cases = [getattr(module, case) for case in module.CASES if huge or case != "HUGE"]
+    data = [(value, range(max(count // part, 1))) for value, count in cases]
     return lambda: module.bench_json_dumps(data)
 
 
-def _nbody() -> Work:
+def _nbody(steps: int = 500) -> Work:
     module = _module("nbody")
-    return lambda: module.bench_nbody(1, "sun", 500)
+    return lambda: module.bench_nbody(1, "sun", steps)
 
 
-def _deepcopy() -> Work:
+def _deepcopy(times: int = 10) -> Work:
     module = _module("deepcopy")
-    return lambda: module.benchmark(10)
+    return lambda: module.benchmark(times)
 
 
-def _nqueens() -> Work:
+def _nqueens(queens: int = 6) -> Work:
     module = _module("nqueens")
-    return lambda: module.bench_n_queens(6)
+    return lambda: module.bench_n_queens(queens)
 
 
-def _spectral_norm() -> Work:
+def _spectral_norm(size: int = 14) -> Work:
     module = _module("spectral_norm")
-    module.DEFAULT_N = 14
+    module.DEFAULT_N = size
     return lambda: module.bench_spectral_norm(1)
 
 
-def _logging() -> Work:
+def _logging(loops: int = 20) -> Work:
     module = _module("logging")
     stream = module.io.StringIO()
     handler = module.logging.StreamHandler(stream=stream)
@@ -132,7 +133,7 @@ def _logging() -> Work:
     logger.propagate = False
     logger.addHandler(handler)
     logger.setLevel(module.logging.WARNING)
-    return lambda: module.bench_simple_output(20, logger, stream)
+    return lambda: module.bench_simple_output(loops, logger, stream)
 
 
 class _Catch:
@@ -146,12 +147,17 @@ class _Catch:
         self.work = lambda: function(*args)
 
 
-def _chaos() -> Work:
+def _chaos(iterations: int = 300, size: int = 256) -> Work:
     module = _module("chaos")
     runner = _Catch()
     options = ModuleType("options")
     options.__dict__.update(
-        thickness=0.25, width=256, height=256, iterations=300, filename=None, rng_seed=1234
+        thickness=0.25,
+        width=size,
+        height=size,
+        iterations=iterations,
+        filename=None,
+        rng_seed=1234,
     )
     module.main(runner, options)
     return runner.work
@@ -167,13 +173,13 @@ def _sqlglot() -> Work:
     return lambda: module.bench_transpile(1)
 
 
-def _django() -> Work:
+def _django(size: int = 20) -> Work:
     module = _module("django_template")
     backend = "django.template.backends.django.DjangoTemplates"
     module.django.conf.settings.configure(TEMPLATES=[{"BACKEND": backend}])
     module.django.setup()
     runner = _Catch()
-    module.bench_django_template(runner, 20)
+    module.bench_django_template(runner, size)
     return runner.work
 
 
@@ -181,17 +187,17 @@ def _leaf(n: int) -> int:
     return n * n % 7
 
 
-def _dive(depth: int) -> int:
+def _dive(depth: int, leaves: int) -> int:
     if depth:
-        return _dive(depth - 1) + 1
+        return _dive(depth - 1, leaves) + 1
     total = 0
-    for n in range(20_000):
+    for n in range(leaves):
         total += _leaf(n)
     return total
 
 
-def _deep() -> Work:
-    return lambda: _dive(DEEP)
+def _deep(leaves: int = 20_000) -> Work:
+    return lambda: _dive(DEEP, leaves)
 
 
 class _Crowd:
@@ -264,7 +270,25 @@ PROGRAMS: dict[str, Callable[[], Work]] = {
 }
 
 
-def prepare(name: str) -> Work:
+# In rounds of half a millisecond or so, where that is possible.
+SHORT: dict[str, Callable[[], Work]] = {
+    "richards": partial(_richards, 60),
+    "deltablue": partial(_deltablue, 10),
+    "raytrace": partial(_raytrace, 3),
+    "go": partial(_go, 1),
+    "json": partial(_json, 40, huge=False),
+    "nbody": partial(_nbody, 50),
+    "chaos": partial(_chaos, 15, 32),
+    "deepcopy": partial(_deepcopy, 1),
+    "django_template": partial(_django, 5),
+    "nqueens": partial(_nqueens, 5),
+    "spectral_norm": partial(_spectral_norm, 8),
+    "logging": partial(_logging, 4),
+    "deep": partial(_deep, 3000),
+}
+
+
+def prepare(name: str, short: bool = False) -> Work:
     """The program, ready to run; loading and setting up is done here."""
     sys.dont_write_bytecode = True  # the folder is another interpreter's installation
-    return PROGRAMS[name]()
+    return (SHORT if short else PROGRAMS)[name]()

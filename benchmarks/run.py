@@ -3,8 +3,8 @@
 
     benchmarks/run.py                   the usual parts; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs
-    benchmarks/run.py --only overhead   one part: overhead overhead-rare peers accuracy locks
-                                        contended counting open disk recorder page attach top
+    benchmarks/run.py --only overhead   one part: overhead overhead-rare ticks peers accuracy
+                                        locks contended counting open disk recorder page attach top
                                         cycles hotspot hotspot-locks
                                         continuous fleet slower calls chained partial walks; and
                                         long ones: calls-versions calls-table agreement truth
@@ -54,6 +54,7 @@ import programs
 import recorder
 import slower
 import source_state
+import ticks
 import top
 import truths
 import walks
@@ -65,6 +66,7 @@ from progress import say
 PARTS = (
     "overhead",
     "overhead-rare",
+    "ticks",
     "peers",
     "accuracy",
     "locks",
@@ -145,6 +147,11 @@ class Bench:
     def overhead_rare(self, section: Section) -> None:
         names = self.programs(list(programs.PROGRAMS), QUICK_PROGRAMS)
         overhead.of_sonde(section, self.main, names, {100: Plan(6 if self.quick else 45)})
+
+    def ticks(self, section: Section) -> None:
+        names = self.programs(list(programs.SHORT), ["richards", "json"])
+        known = [name for name in names if name in programs.SHORT]
+        ticks.report(section, self.main, known, 5 if self.quick else 30, self.scratch)
 
     def peers(self, section: Section) -> None:
         names = self.programs(list(overhead.PEER_PROGRAMS), ["richards"])

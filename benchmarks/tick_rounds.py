@@ -1,0 +1,69 @@
+"""Times each short round of one program while sonde records it: `tick_rounds.py JOB`.
+
+    tick_rounds.py '{"program": "richards", "rate": 100, "what": "cpu", "seconds": 20, ...}'
+
+Nothing is switched on or off in between. Which rounds a tick fell into tells the recording, and
+ticks.py compares them with those beside it. Writes JSON: {"rounds": [[began, wall_ns, cpu_ns],
+...], "quality": sonde's own figures}; `began` is by the clock that the recording goes by.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import programs
+from worker import Sonde, calls_for
+
+# The shorter a round, the more does a tick stand out in it.
+ROUND_S = 0.0005
+# Collections happen between rounds. What programs leave in between is no more than in their own.
+COLLECT_NS = 15_000_000
+# So that rounds begin at any phase of the timer: the longest wait before one.
+APART_S = 0.0001
+
+Round = tuple[int, int, int]
+
+
+def rounds_of(
+    work: programs.Work, calls: int, seconds: float, chance: random.Random
+) -> list[Round]:
+    told: list[Round] = []
+    since = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        until = time.monotonic() + chance.random() * APART_S
+        while time.monotonic() < until:
+            pass
+        began, cpu = time.monotonic_ns(), time.thread_time_ns()
+        for _ in range(calls):
+            work()
+        took = time.thread_time_ns() - cpu
+        told.append((began, time.monotonic_ns() - began, took))
+        since += took
+        if since > COLLECT_NS:
+            gc.collect()
+            since = 0
+    return told
+
+
+def run(job: dict[str, Any]) -> dict[str, Any]:
+    work = programs.prepare(job["program"], short=True)
+    calls = calls_for(work, ROUND_S)
+    sonde = Sonde(job, Path(job["folder"]))
+    gc.collect()
+    gc.freeze()  # what is there by now would only make each collection longer
+    gc.disable()
+    sonde.on()
+    rounds = rounds_of(work, calls, job["seconds"], random.Random(job["rate"]))
+    sonde.end()
+    return {"rounds": rounds, "quality": sonde.quality}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(json.loads(sys.argv[1]))))
