@@ -151,7 +151,7 @@ class Bench:
     def ticks(self, section: Section) -> None:
         names = self.programs(list(programs.SHORT), ["richards", "json"])
         known = [name for name in names if name in programs.SHORT]
-        ticks.report(section, self.main, known, 5 if self.quick else 30, self.scratch)
+        ticks.report(section, self.main, known, 5 if self.quick else 20, self.scratch)
 
     def peers(self, section: Section) -> None:
         names = self.programs(list(overhead.PEER_PROGRAMS), ["richards"])
@@ -252,7 +252,7 @@ class Bench:
 
     def intervals(self, section: Section) -> None:
         names = self.programs(VERSION_PROGRAMS, ["richards"])
-        intervals.report(section, self.several(), names, Plan(2) if self.quick else Plan(5))
+        intervals.report(section, self.several(), names, Plan(2) if self.quick else Plan(4))
 
     def chained(self, section: Section) -> None:
         names = self.programs(["richards", "deltablue", "json", "raytrace", "deep"], ["richards"])
