@@ -1,0 +1,68 @@
+"""The benchmark that finds what a tick costs, on rounds whose cost is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+PERIOD = 10_000_000.0
+ROUND = 500_000.0
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import importlib
+
+    return importlib.import_module("ticks")
+
+
+def rounds_with(ticks: Any, cost: float, after: float, seed: int) -> Any:
+    """Rounds on a host whose speed changes by half for some hundred of them at a time, each a
+    twentieth off, one in fifty by three tenths. A tick costs its round `cost`, the next `after`."""
+    draw = np.random.default_rng(seed)
+    now, due, slow, left, owed = 0.0, PERIOD * draw.random(), 1.0, 0.0, 0.0
+    began, took, came = [], [], []
+    for _ in range(30_000):
+        if left <= 0:
+            slow, left = (1.0 if slow > 1.5 else draw.choice([1.0, 2.0])), draw.exponential(1000)
+        left -= 1
+        now += draw.random() * 100_000  # between rounds
+        while due < now:
+            due += PERIOD
+        end = now + ROUND * slow * (1 + 0.05 * draw.standard_normal()) + owed
+        end += 0.3 * ROUND if draw.random() < 0.02 else 0.0
+        owed = 0.0
+        while due < end:
+            came.append(due)
+            end += cost * slow
+            owed += after * slow
+            due += PERIOD
+        began.append(now)
+        took.append(end - now)
+        now = end
+    columns = [np.array(column) for column in (began, took, took, came)]
+    return ticks.Rounds(*columns)
+
+
+@pytest.mark.parametrize(("cost", "after"), [(0, 0), (20_000, 0), (40_000, 10_000)])
+def test_the_cost_of_a_tick_is_found(ticks: Any, cost: float, after: float) -> None:
+    found = [ticks.cost_ns(rounds_with(ticks, cost, after, seed)) for seed in range(4)]
+    # Of the slow half nothing counts, so it is the cost at full speed.
+    mean = sum(figure.value for figure in found) / len(found)
+    assert abs(mean - cost - after) < 5_000, found
+    assert all(figure.high - figure.low < 25_000 for figure in found)
+    assert sum(figure.low <= cost + after <= figure.high for figure in found) >= 3, found
+
+
+def test_a_round_that_was_long_by_itself_does_not_seem_to_have_cost_a_tick(ticks: Any) -> None:
+    """Counted by what is in them, rounds with ticks are longer although ticks cost nothing."""
+    rounds = rounds_with(ticks, 0, 0, 7)
+    inside = ticks._ticks_in(rounds, rounds.wall) > 0
+    longer = rounds.cpu[inside].mean() - rounds.cpu[~inside].mean()
+    assert longer > 20_000
+    assert abs(ticks.cost_ns(rounds).value) < longer / 2
