@@ -71,14 +71,15 @@ def run_worker(
     own = {key: value for key, value in job.items() if key not in ("source", "recorder", "tools")}
     answer: dict[str, Any] = kept.result(
         "slices", env.version, program, f"{rate}Hz", *conditions,
-        measure=lambda: _answered(env, job), **own,
+        measure=lambda: answered(env, "worker.py", job), **own,
     )  # fmt: skip
     return answer
 
 
-def _answered(env: Environment, job: dict[str, Any]) -> Any:
+def answered(env: Environment, worker: str, job: dict[str, Any]) -> Any:
+    """What a script of this folder has to say to a job, run by that interpreter."""
     done = subprocess.run(
-        [env.python, str(HERE / "worker.py"), json.dumps(job)],
+        [env.python, str(HERE / worker), json.dumps(job)],
         env=env.variables(),
         capture_output=True,
         text=True,

@@ -4,7 +4,7 @@
 
 Nothing is switched on or off in between. Which rounds a tick fell into tells the recording, and
 ticks.py compares them with those beside it. Writes JSON: {"rounds": [[began, wall_ns, cpu_ns],
-...], "quality": sonde's own figures}; `began` is by the clock that the recording goes by.
+...]}; `began` is by the clock that the recording goes by.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     sonde.on()
     rounds = rounds_of(work, calls, job["seconds"], random.Random(job["rate"]))
     sonde.end()
-    return {"rounds": rounds, "quality": sonde.quality}
+    return {"rounds": rounds}
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ What costs something without a tick is not in it; that shows in paired slices on
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,11 +27,11 @@ from numpy.typing import NDArray
 
 import kept
 from markdown import Section, measured_verdict, micro, percent
+from overhead import answered
 from packages import SOURCE, Environment
 from paired import LEVEL, Figure
 from progress import say
 
-HERE = Path(__file__).resolve().parent
 RATE = 100
 KINDS: dict[str, tuple[str, float, Callable[..., Any]]] = {
     "cpu": ("a sample", 0.003, np.mean),
@@ -154,14 +152,7 @@ def _answered(
 
     job = {"program": program, "rate": rate, "what": what, "seconds": seconds, "calls": calls,
            "source": str(SOURCE), "recorder": sys.executable, "folder": str(folder)}  # fmt: skip
-    done = subprocess.run(
-        [env.python, str(HERE / "tick_rounds.py"), json.dumps(job)],
-        env=env.variables(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise RuntimeError(lines[-1])
-    answer: dict[str, Any] = json.loads(done.stdout)
+    answer: dict[str, Any] = answered(env, "tick_rounds.py", job)
     path = folder / "worker.sonde"
     recording = read(path)
     began = recording.target["session"]["clock_ns"]
@@ -183,6 +174,8 @@ def report(
     section: Section, env: Environment, names: Sequence[str], seconds: float, folder: Path
 ) -> None:
     names = [name for name in names if env.runs(name)]
+    if not names:
+        return
     costs: dict[str, list[Figure]] = {}
     for kind in KINDS:
         costs[kind] = [measured(env, name, RATE, kind, seconds, folder) for name in names]
