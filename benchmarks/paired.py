@@ -1,7 +1,7 @@
 """Figures out of paired slices: medians of ratios within a round, with their uncertainty.
 
 A ratio is taken only between slices of the same round, and only rounds beside quiet neighbours
-count, of those the half in which the machine was fastest: what a round was worth is decided before
+count, of those the ones at the machine's full speed: what a round was worth is decided before
 anybody looks at its slices. The interval is the percentile bootstrap's: rounds are drawn again with
 replacement, within each program, and the figure is made anew.
 """
@@ -51,7 +51,7 @@ def rounds_of(answer: dict[str, Any], rate: int) -> Rounds:
     if noisy:
         turns = list(range(len(others)))
     if "pace" in answer:
-        turns = pace.fastest(turns, answer["pace"], FEWEST)
+        turns = pace.at_full_speed(turns, answer["pace"], FEWEST)
     kept = set(turns)
     cpu: dict[str, list[float]] = {}
     wall: dict[str, list[float]] = {}

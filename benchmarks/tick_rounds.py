@@ -3,8 +3,8 @@
     tick_rounds.py '{"program": "richards", "rate": 100, "what": "cpu", "seconds": 20, ...}'
 
 Nothing is switched on or off in between. Which rounds a tick fell into tells the recording, and
-ticks.py compares them with those beside it. Writes JSON: {"rounds": [[began, wall_ns, cpu_ns],
-...]}; `began` is by the clock that the recording goes by.
+ticks.py compares them with those beside it. Writes JSON: {"rounds": [[began, wall_ns, cpu_ns, how
+slow the machine was], ...]}; `began` is by the clock that the recording goes by.
 """
 
 from __future__ import annotations
@@ -18,25 +18,40 @@ from pathlib import Path
 from typing import Any
 
 import programs
+from pace import Pace
+from turns import LONGEST
 from worker import Sonde, calls_for
 
 # The shorter a round, the more does a tick stand out in it.
 ROUND_S = 0.0005
-# Collections happen between rounds. What programs leave in between is no more than in their own.
-COLLECT_NS = 15_000_000
+# Collections happen between stretches of rounds, which leave no more than programs do between
+# their own. How fast the machine was is asked there as well.
+STRETCH_NS = 15_000_000
 # So that rounds begin at any phase of the timer: the longest wait before one.
 APART_S = 0.0001
 
-Round = tuple[int, int, int]
+Round = tuple[int, int, int, int]
 
 
 def rounds_of(
     work: programs.Work, calls: int, seconds: float, chance: random.Random
 ) -> list[Round]:
+    """For so long at the machine's full speed, unless that takes much longer."""
     told: list[Round] = []
+    pace = Pace()
+    longest = time.monotonic() + LONGEST * seconds
+    while pace.full_s < seconds and time.monotonic() < longest:
+        stretch = _stretch(work, calls, chance)
+        slow = pace.of_round()
+        told += [(*timed, slow) for timed in stretch]
+        gc.collect()
+    return told
+
+
+def _stretch(work: programs.Work, calls: int, chance: random.Random) -> list[tuple[int, int, int]]:
+    told = []
     since = 0
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while since < STRETCH_NS:
         until = time.monotonic() + chance.random() * APART_S
         while time.monotonic() < until:
             pass
@@ -46,9 +61,6 @@ def rounds_of(
         took = time.thread_time_ns() - cpu
         told.append((began, time.monotonic_ns() - began, took))
         since += took
-        if since > COLLECT_NS:
-            gc.collect()
-            since = 0
     return told
 
 

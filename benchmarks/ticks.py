@@ -11,7 +11,8 @@ without it. Two things must not bias the comparison:
 - what a tick leaves behind (cold caches, code that has to be specialised again) falls into the
   rounds after it, of which some are counted as well.
 
-What costs something without a tick is not in it; that shows in paired slices only.
+Only rounds at the machine's full speed count: on a core that others have as well, a tick takes
+twice as long. What costs something without a tick is not in it; that shows in paired slices only.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 import kept
 from markdown import Section, measured_verdict, micro, percent
 from overhead import answered
+from pace import FULL
 from packages import SOURCE, Environment
 from paired import LEVEL, Figure
 from progress import say
@@ -59,12 +61,19 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Rounds:
-    """When each began, how long it took on the clock and in CPU time (ns), and the ticks."""
+    """When each began, how long it took on the clock and in CPU time (ns), how slow the machine
+    was then, and the ticks."""
 
     began: Floats
     wall: Floats
     cpu: Floats
+    pace: Floats
     ticks: Floats
+
+    @property
+    def full(self) -> NDArray[np.bool_]:
+        """Which were at the machine's full speed."""
+        return self.pace <= FULL * self.pace.min()
 
 
 def cost_ns(rounds: Rounds, seed: int = 0) -> Figure:
@@ -74,7 +83,7 @@ def cost_ns(rounds: Rounds, seed: int = 0) -> Figure:
     instrument = np.minimum(_ticks_in(rounds, np.full(len(rounds.cpu), soon)), 1)
     felt = np.zeros(FELT)
     for _ in range(PASSES):
-        left, right = _equations(rounds.cpu, number, instrument, felt)
+        left, right = _equations(rounds.cpu, number, instrument, felt, rounds.full)
         felt = _solved(left.sum(axis=0), right.sum(axis=0))[1:]
     draw = np.random.default_rng(seed)
     chosen = draw.integers(0, len(left), (DRAWS, len(left)))
@@ -95,14 +104,14 @@ def _since(values: Floats) -> Floats:
 
 
 def _equations(
-    cpu: Floats, number: Floats, instrument: Floats, felt: Floats
+    cpu: Floats, number: Floats, instrument: Floats, felt: Floats, full: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
     """Of what a round takes longer than those beside it, on the ticks in it and in those before:
     both sides of the normal equations, by blocks."""
     ticks = _since(number)
     bare = cpu - ticks @ felt
     beside = _beside(bare)
-    like = (bare / beside - 1 < FAR) & (beside <= np.median(beside))
+    like = (bare / beside - 1 < FAR) & full
     like[:FELT] = False
     one = np.ones((len(cpu), 1))
     causes = np.hstack([one, ticks])
@@ -141,7 +150,7 @@ def measured(
         seconds=seconds, **calls,
     )  # fmt: skip
     columns = np.array(answer["rounds"], dtype=np.float64).T
-    return cost_ns(Rounds(columns[0], columns[1], columns[2], np.array(answer["ticks"], float)))
+    return cost_ns(Rounds(*columns, np.array(answer["ticks"], dtype=np.float64)))
 
 
 def _answered(

@@ -12,6 +12,8 @@ from pace import Pace
 
 # The kernel counts everybody's time in ticks: a share over less than this would be mostly chance.
 WINDOW_S = 0.5
+LONGEST = 3
+"""How many times longer it may take until there are enough rounds at full speed."""
 
 
 class Switch(Protocol):
@@ -58,7 +60,8 @@ def in_turns(
     least: int,
     seconds: float,
 ) -> dict[str, Any]:
-    """At least so many rounds, and for so long; `settle` goes before each slice.
+    """At least so many rounds, and so long at the machine's full speed, unless that takes much
+    longer; `settle` goes before each slice.
 
     What was just switched on disturbs for a moment whoever runs beside it, and what was just
     switched off does too: so every slice is settled, whatever its condition.
@@ -68,8 +71,8 @@ def in_turns(
     paces: list[int] = []
     names = list(switches)
     neighbours, pace = Neighbours(), Pace()
-    began = time.monotonic()
-    while len(paces) < least or time.monotonic() - began < seconds:
+    longest = time.monotonic() + LONGEST * seconds
+    while len(paces) < least or (pace.full_s < seconds and time.monotonic() < longest):
         chance.shuffle(names)
         for name in names:
             switches[name].on()

@@ -26,7 +26,7 @@ def rounds_with(ticks: Any, cost: float, after: float, seed: int) -> Any:
     twentieth off, one in fifty by three tenths. A tick costs its round `cost`, the next `after`."""
     draw = np.random.default_rng(seed)
     now, due, slow, left, owed = 0.0, PERIOD * draw.random(), 1.0, 0.0, 0.0
-    began, took, came = [], [], []
+    began, took, paces, came = [], [], [], []
     for _ in range(30_000):
         if left <= 0:
             slow, left = (1.0 if slow > 1.5 else draw.choice([1.0, 2.0])), draw.exponential(1000)
@@ -44,15 +44,16 @@ def rounds_with(ticks: Any, cost: float, after: float, seed: int) -> Any:
             due += PERIOD
         began.append(now)
         took.append(end - now)
+        paces.append(slow * (1 + 0.1 * draw.random()))
         now = end
-    columns = [np.array(column) for column in (began, took, took, came)]
+    columns = [np.array(column) for column in (began, took, took, paces, came)]
     return ticks.Rounds(*columns)
 
 
 @pytest.mark.parametrize(("cost", "after"), [(0, 0), (20_000, 0), (40_000, 10_000)])
 def test_the_cost_of_a_tick_is_found(ticks: Any, cost: float, after: float) -> None:
     found = [ticks.cost_ns(rounds_with(ticks, cost, after, seed)) for seed in range(4)]
-    # Of the slow half nothing counts, so it is the cost at full speed.
+    # Of the slow ones nothing counts, so it is the cost at full speed.
     mean = sum(figure.value for figure in found) / len(found)
     assert abs(mean - cost - after) < 5_000, found
     assert all(figure.high - figure.low < 25_000 for figure in found)
