@@ -173,6 +173,7 @@ typedef struct {
     uint64_t thread_object;
     uint8_t state, flags;
     bool chained; // what is wanted are pairs, if the runtime can, see chain.h
+    bool direct;  // it is known that no C function lies above the top frame
     // Whether it is to be told which frames are activations that the last sample had, and how many
     // are, as in sonde_rec_sample; only with SONDE_ACTIVATIONS.
     bool activations;

@@ -53,14 +53,14 @@ SONDE_HOT static uint64_t word_of(sonde_thread *thread, const sonde_seen_call *c
 {
     if (call->callable)
         return sonde_native_word(thread, call->callable);
-    uint64_t id = sonde_describe_code(thread, (PyCodeObject *)call->begins);
+    uint64_t id = sonde_cpython_id(thread, (PyCodeObject *)call->begins);
     uint64_t index = (uint64_t)call->begins->_co_firsttraceable;
     return id ? id << SONDE_INSTR_BITS | ((index + 1) & SONDE_INSTR_MASK) : 0;
 }
 
 SONDE_HOT static bool take(sonde_thread *thread, const sonde_seen_call *call)
 {
-    sonde_event event = {0};
+    sonde_event event = {.direct = call->direct};
     uint32_t depth = sonde_cpython_walk_guarded(thread, &event);
     if ((call->callable || call->by_evaluator) && !(event.flags & SONDE_UNDECODABLE))
         depth = add_callee(thread, depth, word_of(thread, call), &event);

@@ -55,6 +55,17 @@ static inline const _Py_CODEUNIT *frame_instr(const frame_t *f)
 #endif
 }
 
+static inline const PyFunctionObject *frame_function(const frame_t *f)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    return (const PyFunctionObject *)(f->f_funcobj.bits & ~(uintptr_t)3);
+#elif PY_VERSION_HEX >= 0x030C0000
+    return (const PyFunctionObject *)f->f_funcobj;
+#else
+    return f->f_func;
+#endif
+}
+
 // A local variable or a value on the frame's stack.
 static inline PyObject *frame_value(const frame_t *f, int index)
 {

@@ -2,6 +2,8 @@
 
 #include "../core/hot.h"
 #include "evaluator.h"
+#include "sites.h"
+#include "walk.h"
 
 #include <x86intrin.h>
 
@@ -35,8 +37,11 @@ SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int th
             over.left--;
             over.passed++;
         } else if (code && evaluating) {
-            sonde_seen_call call = {
-                .tsc = __rdtsc(), .begins = code, .by_evaluator = true, .over = over.passed};
+            sonde_seen_call call = {.tsc = __rdtsc(),
+                                    .begins = code,
+                                    .by_evaluator = true,
+                                    .direct = sonde_calls_directly(sonde_cpython_top(state), frame),
+                                    .over = over.passed};
             over.left = over.passed = 0;
             sonde_call_seen(state, &call);
         } else if (!evaluating) { // somebody took it for the program's own and put it back

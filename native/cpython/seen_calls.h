@@ -35,7 +35,8 @@ bool sonde_told_calls_go_on(const PyThreadState *state);
 typedef struct {
     const PyCodeObject *begins; // NULL: C is called,
     PyObject *callable;         // which is this
-    bool by_evaluator;          // the current frame is the caller's still
+    bool by_evaluator;          // the current frame is the caller's still,
+    bool direct;                // which is known to have called it without C in between
     uint32_t over;              // calls before it that were not told, as was asked for
     uint64_t tsc;               // when we were told
 } sonde_seen_call;

@@ -292,6 +292,51 @@ SONDE_HOT int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObj
     return site;
 }
 
+static bool is_for_one_function(int opcode)
+{
+    switch (opcode) {
+    case CALL_PY_EXACT_ARGS:
+#ifdef CALL_PY_WITH_DEFAULTS
+    case CALL_PY_WITH_DEFAULTS:
+#endif
+#ifdef CALL_PY_GENERAL
+    case CALL_PY_GENERAL:
+#endif
+#ifdef CALL_BOUND_METHOD_EXACT_ARGS
+    case CALL_BOUND_METHOD_EXACT_ARGS:
+#endif
+#ifdef CALL_BOUND_METHOD_GENERAL
+    case CALL_BOUND_METHOD_GENERAL:
+#endif
+#ifdef CALL_KW_PY
+    case CALL_KW_PY:
+    case CALL_KW_BOUND_METHOD:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
+SONDE_HOT bool sonde_calls_directly(const frame_t *caller, const frame_t *called)
+{
+    PyCodeObject *code;
+    Py_ssize_t index;
+    if (!caller || frame_is_shim(caller) || !frame_decode(caller, &code, &index) || index < 0 ||
+        index + (Py_ssize_t)INLINE_CACHE_ENTRIES_CALL >= Py_SIZE(code))
+        return false;
+    const uint8_t *at = (const uint8_t *)(code_start(code) + index);
+    const PyFunctionObject *function = frame_function(called);
+    if (!is_for_one_function(at[0]) || !function || !PyFunction_Check(function))
+        return false;
+    // While frames are evaluated by us the instruction does its work as if it were not specialised,
+    // but stays as it is.
+    uint32_t version;
+    memcpy(&version, ((const _PyCallCache *)(at + sizeof(_Py_CODEUNIT)))->func_version,
+           sizeof version);
+    return version && version == function->func_version;
+}
+
 // A frame that called Python code stands, up to 3.12, at the last cache entry of its call.
 static Py_ssize_t instruction_at(const PyCodeObject *code, Py_ssize_t index)
 {

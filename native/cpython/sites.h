@@ -16,6 +16,11 @@
 // the callable is in the next one.
 int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObject *code, Py_ssize_t index);
 
+// Does the caller's instruction call the function of this frame, which is about to begin, with no C
+// function in between? It does if it was specialised for that very function. False if that cannot
+// be told so, which costs nothing but a look at memory that is in the caches.
+bool sonde_calls_directly(const frame_t *caller, const frame_t *called);
+
 // How many values lie on the value stack before instruction `index`; 0 if that cannot be told.
 int sonde_stack_depth(sonde_thread *thread, const PyCodeObject *code, Py_ssize_t index);
 // How many of them the instruction takes.

@@ -84,6 +84,24 @@ static uint32_t undecodable(sonde_event *event)
 #define IS_FUNCTION 0x80u
 #define FIRST_MASK 0x7fu
 
+// A code object of a frame that is whole and alive.
+static uint64_t remember(sonde_thread *thread, PyCodeObject *code)
+{
+    uint64_t id = sonde_describe_code(thread, code), first = (uint64_t)code->_co_firsttraceable;
+    bool is_function = code->co_flags & CO_OPTIMIZED;
+    if (id && first <= FIRST_MASK)
+        *sonde_known_place(thread, code) =
+            (sonde_known){code, id << ABOUT_BITS | (is_function ? IS_FUNCTION : 0) | first};
+    return id;
+}
+
+SONDE_HOT uint64_t sonde_cpython_id(sonde_thread *thread, PyCodeObject *code)
+{
+    sonde_known_refresh(thread);
+    const sonde_known *known = sonde_known_place(thread, code);
+    return known->key == code ? known->about >> ABOUT_BITS : remember(thread, code);
+}
+
 // How deep a frame lies: bytes from the bottom of the thread's stack of frames, which is a list of
 // chunks. Generators have their frames elsewhere; one lies where the next frame would.
 typedef struct {
@@ -163,7 +181,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     uint32_t aside = thread->aside;           // marked ones that are not to be met
     event->interpreter = (uint32_t)state->interp->id;
     // Was the frame above this one called by C code? Above the top frame there is nothing else.
-    bool calls_c = true;
+    bool calls_c = !event->direct;
     bool whole = true; // does what was walked so far begin where C code entered the interpreter?
     const frame_t *root = NULL;
     PyCodeObject *code = NULL, *root_code = NULL;
@@ -218,11 +236,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         }
         uint64_t lying = chained ? depth_of(&lies, f) : 0;
         if (!id) {
-            if (!(id = sonde_describe_code(thread, code)))
+            if (!(id = own ? remember(thread, code) : sonde_describe_code(thread, code)))
                 return undecodable(event);
-            if (own && first <= (Py_ssize_t)FIRST_MASK)
-                *sonde_known_place(thread, code) = (sonde_known){
-                    code, id << ABOUT_BITS | (is_function ? IS_FUNCTION : 0) | (uint64_t)first};
         }
         if (calls_c) {
             uint64_t native = sonde_callee(thread, f, code, id, index);
@@ -332,13 +347,13 @@ typedef struct {
     uint32_t depth;
 } walk_job;
 
-static void walk_body(void *arg)
+SONDE_HOT static void walk_body(void *arg)
 {
     walk_job *job = arg;
     job->depth = sonde_cpython_walk(job->thread, NULL, job->event);
 }
 
-uint32_t sonde_cpython_walk_guarded(sonde_thread *thread, sonde_event *event)
+SONDE_HOT uint32_t sonde_cpython_walk_guarded(sonde_thread *thread, sonde_event *event)
 {
     walk_job job = {thread, event, 0};
     return sonde_guard_run_unasked(walk_body, &job) ? job.depth : undecodable(event);
@@ -351,7 +366,7 @@ uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, s
                                         : undecodable(event);
 }
 
-frame_t *sonde_cpython_top(PyThreadState *state)
+SONDE_HOT frame_t *sonde_cpython_top(PyThreadState *state)
 {
     frame_t *top;
     return top_frame(state, NULL, &top) ? top : NULL;
