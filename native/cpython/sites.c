@@ -325,16 +325,23 @@ SONDE_HOT bool sonde_calls_directly(const frame_t *caller, const frame_t *called
     if (!caller || frame_is_shim(caller) || !frame_decode(caller, &code, &index) || index < 0 ||
         index + (Py_ssize_t)INLINE_CACHE_ENTRIES_CALL >= Py_SIZE(code))
         return false;
-    const uint8_t *at = (const uint8_t *)(code_start(code) + index);
+    uint8_t *at = (uint8_t *)((_Py_CODEUNIT *)code->co_code_adaptive + index);
     const PyFunctionObject *function = frame_function(called);
     if (!is_for_one_function(at[0]) || !function || !PyFunction_Check(function))
         return false;
     // While frames are evaluated by us the instruction does its work as if it were not specialised,
     // but stays as it is.
+    _PyCallCache *cache = (_PyCallCache *)(at + sizeof(_Py_CODEUNIT));
     uint32_t version;
-    memcpy(&version, ((const _PyCallCache *)(at + sizeof(_Py_CODEUNIT)))->func_version,
-           sizeof version);
-    return version && version == function->func_version;
+    memcpy(&version, cache->func_version, sizeof version);
+    if (!version || version != function->func_version)
+        return false;
+#if PY_VERSION_HEX >= 0x030C0000
+    // That it could not counts as a miss, and after some dozens of them the interpreter would
+    // specialise it anew: in vain while we are here, and for long after that it would stay slow.
+    cache->counter = adaptive_counter_cooldown();
+#endif
+    return true;
 }
 
 // A frame that called Python code stands, up to 3.12, at the last cache entry of its call.
