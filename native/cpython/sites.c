@@ -318,6 +318,13 @@ static bool is_for_one_function(int opcode)
     }
 }
 
+// What the interpreter sets an instruction's counter to when it specialises it.
+#if PY_VERSION_HEX >= 0x030C0000
+#define misses_allowed adaptive_counter_cooldown
+#else
+static _Py_CODEUNIT misses_allowed(void) { return 53; }
+#endif
+
 SONDE_HOT bool sonde_calls_directly(const frame_t *caller, const frame_t *called)
 {
     PyCodeObject *code;
@@ -336,11 +343,9 @@ SONDE_HOT bool sonde_calls_directly(const frame_t *caller, const frame_t *called
     memcpy(&version, cache->func_version, sizeof version);
     if (!version || version != function->func_version)
         return false;
-#if PY_VERSION_HEX >= 0x030C0000
     // That it could not counts as a miss, and after some dozens of them the interpreter would
     // specialise it anew: in vain while we are here, and for long after that it would stay slow.
-    cache->counter = adaptive_counter_cooldown();
-#endif
+    cache->counter = misses_allowed();
     return true;
 }
 

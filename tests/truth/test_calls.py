@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import PATIENCE_S, Interpreter, clean_environment, must_run
+from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run
 from sonde.recording.tables import Recording
 from sonde.views.calls import calls
 from truth.stacks import BUILT_IN, PROGRAMS
@@ -90,6 +90,18 @@ def test_edges_of_real_programs(
     command[1] = "0"
     true = all_calls(python, own, path.with_suffix(".json"), driver, *command)
     assert overlap(true, sampled) >= BOUNDS[name], told(true, sampled)
+
+
+def test_call_instructions_stay_specialised(python: Interpreter, keep: Keep) -> None:
+    """While frames are evaluated by somebody the interpreter cannot use what it has specialised,
+    and gives it up after 53 times: without care 23 calls after each window are slow for that."""
+    command = [python.path, TARGETS / "specialised.py", "1.5"]
+    run = must_run(keep(f"specialised-{python.version}"), command, *WINDOWS[:4])
+    windows = run.recording.quality["windows"]
+    assert windows > 300
+    # Those that show all calls, one in 32, begin anew.
+    assert run.told["plain"] < windows
+    assert run.told["specialised"] > 100 * windows
 
 
 @pytest.fixture(scope="session")
