@@ -318,12 +318,42 @@ static bool is_for_one_function(int opcode)
     }
 }
 
+// Others that begin a Python function, if frames are evaluated by the interpreter itself.
+static bool is_for_a_class(int opcode)
+{
+    switch (opcode) {
+#ifdef BINARY_SUBSCR_GETITEM
+    case BINARY_SUBSCR_GETITEM:
+#endif
+#ifdef BINARY_OP_SUBSCR_GETITEM
+    case BINARY_OP_SUBSCR_GETITEM:
+#endif
+#ifdef LOAD_ATTR_PROPERTY
+    case LOAD_ATTR_PROPERTY:
+    case LOAD_ATTR_GETATTRIBUTE_OVERRIDDEN:
+#endif
+#ifdef CALL_ALLOC_AND_ENTER_INIT
+    case CALL_ALLOC_AND_ENTER_INIT:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
 // What the interpreter sets an instruction's counter to when it specialises it.
 #if PY_VERSION_HEX >= 0x030C0000
 #define misses_allowed adaptive_counter_cooldown
 #else
 static _Py_CODEUNIT misses_allowed(void) { return 53; }
 #endif
+
+static bool is_for(const _PyCallCache *cache, const PyFunctionObject *function)
+{
+    uint32_t version;
+    memcpy(&version, cache->func_version, sizeof version);
+    return version && function && PyFunction_Check(function) && version == function->func_version;
+}
 
 SONDE_HOT bool sonde_calls_directly(const frame_t *caller, const frame_t *called)
 {
@@ -333,20 +363,15 @@ SONDE_HOT bool sonde_calls_directly(const frame_t *caller, const frame_t *called
         index + (Py_ssize_t)INLINE_CACHE_ENTRIES_CALL >= Py_SIZE(code))
         return false;
     uint8_t *at = (uint8_t *)((_Py_CODEUNIT *)code->co_code_adaptive + index);
-    const PyFunctionObject *function = frame_function(called);
-    if (!is_for_one_function(at[0]) || !function || !PyFunction_Check(function))
-        return false;
-    // While frames are evaluated by us the instruction does its work as if it were not specialised,
-    // but stays as it is.
     _PyCallCache *cache = (_PyCallCache *)(at + sizeof(_Py_CODEUNIT));
-    uint32_t version;
-    memcpy(&version, cache->func_version, sizeof version);
-    if (!version || version != function->func_version)
-        return false;
-    // That it could not counts as a miss, and after some dozens of them the interpreter would
-    // specialise it anew: in vain while we are here, and for long after that it would stay slow.
-    cache->counter = misses_allowed();
-    return true;
+    bool direct = is_for_one_function(at[0]) && is_for(cache, frame_function(called));
+    // While frames are evaluated by us the instruction does its work as if it were not specialised,
+    // but stays as it is. That counts as a miss, and after some dozens of them the interpreter
+    // would specialise it anew: in vain while we are here, and for long after that it would stay
+    // slow.
+    if (direct || is_for_a_class(at[0]))
+        cache->counter = misses_allowed();
+    return direct;
 }
 
 // A frame that called Python code stands, up to 3.12, at the last cache entry of its call.

@@ -18,7 +18,8 @@ int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObject *code,
 
 // Does the caller's instruction call the function of this frame, which is about to begin, with no C
 // function in between? It does if it was specialised for that very function. False if that cannot
-// be told so, which costs nothing but a look at memory that is in the caches. With the GIL held.
+// be told so, which costs nothing but a look at memory that is in the caches. With the GIL held,
+// for it also takes back that the instruction counted a miss, which was ours.
 bool sonde_calls_directly(const frame_t *caller, const frame_t *called);
 
 // How many values lie on the value stack before instruction `index`; 0 if that cannot be told.

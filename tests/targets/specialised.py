@@ -1,8 +1,9 @@
-"""Calls one function from one place, and looks each time what the interpreter has made of it.
+"""Calls functions from places that the interpreter specialises, and looks each time what it has
+made of them.
 
     specialised.py SECONDS
 
-Says how often that instruction was specialised, and how often plain. Otherwise it is a tool's.
+Says how often such an instruction was specialised, and how often plain; otherwise it is a tool's.
 """
 
 import dis
@@ -11,25 +12,87 @@ import sys
 import time
 
 
+class Thing:
+    def __init__(self):
+        pass
+
+    @property
+    def size(self):
+        return 1
+
+    def __getitem__(self, index):
+        return index
+
+
 def callee(x):
     return x
 
 
-def site(n, met):
-    code = site.__code__
-    for i in range(n):
+THING = Thing()
+
+
+def by_call(code, at, met):
+    for i in LOOP:
         callee(i)
-        met[code._co_code_adaptive[AT]] += 1
+        met[code._co_code_adaptive[at]] += 1
 
 
-# The second call is the one in the loop.
-AT = [i.offset for i in dis.get_instructions(site) if i.opname == "CALL"][1]
-# 3.11 has an instruction of its own for what is to be specialised anew.
-PLAIN = dis.opmap["CALL"] if sys.version_info >= (3, 12) else dis._all_opname.index("CALL_ADAPTIVE")
-site(1000, [0] * 256)
-specialised = site.__code__._co_code_adaptive[AT]
-assert specialised != PLAIN
-met = [0] * 256
+def by_class(code, at, met):
+    for _ in LOOP:
+        Thing()
+        met[code._co_code_adaptive[at]] += 1
+
+
+def by_item(code, at, met):
+    for i in LOOP:
+        THING[i]
+        met[code._co_code_adaptive[at]] += 1
+
+
+def by_property(code, at, met):
+    for _ in LOOP:
+        THING.size
+        met[code._co_code_adaptive[at]] += 1
+
+
+LOOP = range(2000)
+
+
+class Site:
+    """The first instruction of a function that has one of these names."""
+
+    def __init__(self, function, *names):
+        self.code = function.__code__
+        self.function = function
+        instructions = dis.get_instructions(function)
+        self.at = next(i.offset for i in instructions if i.opname in names)
+        self.plain = self.now()
+        self.run([0] * 256)
+        self.specialised = self.now()
+        self.met = [0] * 256
+
+    def now(self):
+        return self.code._co_code_adaptive[self.at]
+
+    def run(self, met):
+        self.function(self.code, self.at, met)
+
+    def told(self):
+        specialised, plain = self.met[self.specialised], self.met[self.plain]
+        if sys.version_info < (3, 12):  # which has no tools, and several plain ones
+            plain = sum(self.met) - specialised
+        return {"specialised": specialised, "plain": plain}
+
+
+sites = [
+    Site(by_call, "CALL"),
+    Site(by_class, "CALL"),
+    Site(by_item, "BINARY_SUBSCR", "BINARY_OP"),
+    Site(by_property, "LOAD_ATTR"),
+]
+# Not all of them are specialised by all versions.
+sites = [site for site in sites if site.specialised != site.plain]
 while time.process_time() < float(sys.argv[1]):
-    site(10_000, met)
-print(json.dumps({"specialised": met[specialised], "plain": met[PLAIN]}))
+    for site in sites:
+        site.run(site.met)
+print(json.dumps({site.function.__name__: site.told() for site in sites}))
