@@ -114,7 +114,8 @@ def test_an_interrupt_of_the_whole_group_comes_once(any_python: Interpreter, kee
     os.kill(target, signal.SIGINT)
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=PATIENCE_S)
-    assert out.split() == ["SIGINT", "SIGTERM"]
+    # Handlers of two that come together may run one inside the other.
+    assert sorted(out.split()) == ["SIGINT", "SIGTERM"]
     assert process.returncode == 3
 
 
