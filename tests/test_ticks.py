@@ -67,3 +67,11 @@ def test_a_round_that_was_long_by_itself_does_not_seem_to_have_cost_a_tick(ticks
     longer = rounds.cpu[inside].mean() - rounds.cpu[~inside].mean()
     assert longer > 20_000
     assert abs(ticks.cost_ns(rounds).value) < longer / 2
+
+
+def test_rounds_at_full_speed_count(ticks: Any) -> None:
+    import pace
+
+    paces = [100, 210, 120, 190, 126, 105]
+    assert pace.at_full_speed(range(6), paces, 2) == [0, 2, 5]
+    assert pace.at_full_speed([1, 3, 4, 5], paces, 2) == [4, 5]  # one alone would be too few

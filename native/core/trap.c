@@ -49,7 +49,7 @@ SONDE_HOT static void walk_body(void *arg)
 
 // A handler of the program's own over ours is rare, and so is a fault in a walk of one's own
 // frames: it is enough to ask now and then.
-#define ASK_NS 50000000u
+#define ASK_NS 10000000u
 
 static bool is_guarded(uint64_t now)
 {

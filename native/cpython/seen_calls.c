@@ -37,7 +37,8 @@ SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int th
             over.left--;
             over.passed++;
         } else if (code && evaluating) {
-            sonde_seen_call call = {.tsc = __rdtsc(),
+            uint64_t told = __rdtsc(); // before what we do ourselves
+            sonde_seen_call call = {.tsc = told,
                                     .begins = code,
                                     .by_evaluator = true,
                                     .direct = sonde_calls_directly(sonde_cpython_top(state), frame),
