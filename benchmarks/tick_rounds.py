@@ -3,8 +3,9 @@
     tick_rounds.py '{"program": "richards", "rate": 100, "what": "cpu", "seconds": 20, ...}'
 
 Nothing is switched on or off in between. Which rounds a tick fell into tells the recording, and
-ticks.py compares them with those beside it. Writes JSON: {"rounds": [[began, wall_ns, cpu_ns, how
-slow the machine was], ...]}; `began` is by the clock that the recording goes by.
+ticks.py compares them with those beside it. With "timer" instead of what is recorded there is only
+the timer, whose ticks are told here. Writes JSON: {"rounds": [[began, wall_ns, cpu_ns, how slow the
+machine was], ...], "ticks": [...]}; `began` is by the clock that recordings go by.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import programs
+from floor import TellingTimer
 from pace import Pace
 from turns import LONGEST
 from worker import Sonde, calls_for
@@ -67,14 +69,19 @@ def _stretch(work: programs.Work, calls: int, chance: random.Random) -> list[tup
 def run(job: dict[str, Any]) -> dict[str, Any]:
     work = programs.prepare(job["program"], short=True)
     calls = calls_for(work, ROUND_S)
-    sonde = Sonde(job, Path(job["folder"]))
+    alone = job["what"] == "timer"
+    ticking = TellingTimer(job["rate"]) if alone else Sonde(job, Path(job["folder"]))
     gc.collect()
     gc.freeze()  # what is there by now would only make each collection longer
     gc.disable()
-    sonde.on()
+    ticking.on()
     rounds = rounds_of(work, calls, job["seconds"], random.Random(job["rate"]))
-    sonde.end()
-    return {"rounds": rounds}
+    if isinstance(ticking, Sonde):
+        ticking.end()
+        return {"rounds": rounds}
+    ticks = ticking.ticks()
+    ticking.off()
+    return {"rounds": rounds, "ticks": ticks}
 
 
 if __name__ == "__main__":

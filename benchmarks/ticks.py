@@ -35,12 +35,15 @@ from paired import LEVEL, Figure
 from progress import say
 
 RATE = 100
-KINDS: dict[str, tuple[str, float, Callable[..., Any]]] = {
+KINDS: dict[str, tuple[str, float | None, Callable[..., Any]]] = {
+    "timer": ("the timer alone", None, np.mean),
     "cpu": ("a sample", 0.003, np.mean),
     "calls": ("a window of calls", 0.005, np.median),
 }
 """What is recorded at each tick, and how much of the CPU time that may cost in the mean or the
-median of the programs."""
+median of the programs. The timer alone interrupts and does nothing else."""
+ABOVE_NS = 2500
+"""What a sample may cost above it."""
 BESIDE = 6
 """Rounds on each side that a round is compared with."""
 FAR = 1.0
@@ -133,6 +136,14 @@ def _solved(left: Floats, right: Floats) -> Floats:
     return np.asarray(np.linalg.lstsq(left, right, rcond=None)[0])
 
 
+@dataclass(frozen=True)
+class Tick:
+    """What one costs a program, and the share of its rounds that were at full speed."""
+
+    cost: Figure
+    full: float
+
+
 def measured(
     env: Environment,
     program: str,
@@ -141,8 +152,7 @@ def measured(
     seconds: float,
     folder: Path,
     **calls: int,
-) -> Figure:
-    """What a tick costs this program, in ns."""
+) -> Tick:
     say(f"ticks: {program}, {what}, {rate} Hz, Python {env.version}")
     answer: dict[str, Any] = kept.result(
         "ticks", env.version, program, what, f"{rate}Hz",
@@ -150,7 +160,8 @@ def measured(
         seconds=seconds, **calls,
     )  # fmt: skip
     columns = np.array(answer["rounds"], dtype=np.float64).T
-    return cost_ns(Rounds(*columns, np.array(answer["ticks"], dtype=np.float64)))
+    rounds = Rounds(*columns, np.array(answer["ticks"], dtype=np.float64))
+    return Tick(cost_ns(rounds), float(rounds.full.mean()))
 
 
 def _answered(
@@ -162,6 +173,8 @@ def _answered(
     job = {"program": program, "rate": rate, "what": what, "seconds": seconds, "calls": calls,
            "source": str(SOURCE), "recorder": sys.executable, "folder": str(folder)}  # fmt: skip
     answer: dict[str, Any] = answered(env, "tick_rounds.py", job)
+    if "ticks" in answer:
+        return answer
     path = folder / "worker.sonde"
     recording = read(path)
     began = recording.target["session"]["clock_ns"]
@@ -185,16 +198,23 @@ def report(
     names = [name for name in names if env.runs(name)]
     if not names:
         return
-    costs: dict[str, list[Figure]] = {}
-    for kind in KINDS:
-        costs[kind] = [measured(env, name, RATE, kind, seconds, folder) for name in names]
+    found: dict[str, list[Tick]] = {kind: [] for kind in KINDS}
+    for name in names:  # one kind just after the other: the host changes
+        for kind, ticks in found.items():
+            ticks.append(measured(env, name, RATE, kind, seconds, folder))
+    costs = {kind: [tick.cost for tick in ticks] for kind, ticks in found.items()}
     total = {kind: in_common(costs[kind], how) for kind, (_, _, how) in KINDS.items()}
-    rows = [[name, *_cells([of[i] for of in costs.values()])] for i, name in enumerate(names)]
-    rows.append(["**mean / median**", *_cells(list(total.values()))])
+    rows = []
+    for i, name in enumerate(names):
+        full = np.mean([ticks[i].full for ticks in found.values()])
+        rows.append([name, *_cells([of[i] for of in costs.values()]), f"{100 * full:.0f} %"])
+    rows.append(["**mean / median**", *_cells(list(total.values())), ""])
     head = ["program"]
     for words, _, _ in KINDS.values():
         head += [f"{words}, µs", "of CPU time"]
+    head.append("at full speed")
     section.table(f"At {RATE} Hz, by the rounds it falls into, Python {env.version}", head, rows)
+    above = difference(total["cpu"], total["timer"]).times(1e-3)
     section.bounds(
         [
             measured_verdict(
@@ -202,8 +222,23 @@ def report(
                 100 * bound, "%", percent(_share(total[kind])),
             )
             for kind, (words, bound, _) in KINDS.items()
+            if bound is not None
+        ]
+        + [
+            measured_verdict(
+                f"a sample above the timer alone, {RATE} times a second", above,
+                ABOVE_NS / 1e3, "µs", micro(above),
+            )
         ]
     )  # fmt: skip
+
+
+def difference(one: Figure, other: Figure) -> Figure:
+    """Of two that were measured apart."""
+    value = one.value - other.value
+    below = np.hypot(one.value - one.low, other.high - other.value)
+    above = np.hypot(one.high - one.value, other.value - other.low)
+    return Figure(value, value - float(below), value + float(above))
 
 
 def _share(cost: Figure) -> Figure:
