@@ -5,7 +5,7 @@ without a signal and without sample data. What it costs is the timer interrupt a
 machine mostly the exits to the hypervisor. No timer sampler on this machine can be cheaper at that
 rate, so a sampler is judged by what it costs above it. `EmptySignal` sends the same SIGTRAP as
 sonde's events to a handler that does nothing: of the rest, the part that is the kernel's.
-`TellingTimer` writes down when it struck, which costs hardly more.
+`TellingTimer` and `TellingSignal` write down when they struck, which costs hardly more.
 """
 
 from __future__ import annotations
@@ -51,13 +51,16 @@ class EmptyTimer:
         self._events: list[int] = []
 
     def on(self) -> None:
-        for tid in os.listdir(self._threads):
+        for tid in self._tids():
             with contextlib.suppress(ProcessLookupError):  # it has just ended
-                self._events.append(self._open(int(tid)))
+                self._events.append(self._open(tid))
 
     def off(self) -> None:
         while self._events:
             os.close(self._events.pop())
+
+    def _tids(self) -> list[int]:
+        return [int(tid) for tid in os.listdir(self._threads)]
 
     def _open(self, tid: int) -> int:
         attr = _ATTR.pack(
@@ -91,12 +94,15 @@ class TellingTimer(EmptyTimer):
         self._room = mmap.PAGESIZE << (pages - 1).bit_length()
 
     def on(self) -> None:
-        self._events.append(self._open(threading.get_native_id()))
+        super().on()
         self._ring = mmap.mmap(self._events[0], mmap.PAGESIZE + self._room)
 
     def off(self) -> None:
         super().off()
         self._ring.close()
+
+    def _tids(self) -> list[int]:
+        return [threading.get_native_id()]
 
     def ticks(self) -> list[int]:
         """By the monotonic clock; all of them, if they found room."""
@@ -143,3 +149,9 @@ class EmptySignal(EmptyTimer):
         where = ctypes.byref(old) if old is not None else None
         if self._libc.sigaction(signal.SIGTRAP, ctypes.byref(new), where):
             raise OSError(ctypes.get_errno(), "no handler for the empty signal")
+
+
+class TellingSignal(EmptySignal, TellingTimer):
+    """Both: a signal whose handler returns at once, and at the end when it came."""
+
+    flags = TellingTimer.flags | _REMOVE_ON_EXEC | _SIGTRAP

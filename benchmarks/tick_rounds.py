@@ -4,8 +4,9 @@
 
 Nothing is switched on or off in between. Which rounds a tick fell into tells the recording, and
 ticks.py compares them with those beside it. With "timer" instead of what is recorded there is only
-the timer, whose ticks are told here. Writes JSON: {"rounds": [[began, wall_ns, cpu_ns, how slow the
-machine was], ...], "ticks": [...]}; `began` is by the clock that recordings go by.
+the timer, with "signal" the timer and a signal; their ticks are told here. Writes JSON: {"rounds":
+[[began, wall_ns, cpu_ns, how slow the machine was], ...], "ticks": [...]}; `began` is by the clock
+that recordings go by.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import programs
-from floor import TellingTimer
+from floor import TellingSignal, TellingTimer
 from pace import Pace
 from turns import LONGEST
 from worker import Sonde, calls_for
@@ -31,6 +32,9 @@ ROUND_S = 0.0005
 STRETCH_NS = 15_000_000
 # So that rounds begin at any phase of the timer: the longest wait before one.
 APART_S = 0.0001
+
+ALONE = {"timer": TellingTimer, "signal": TellingSignal}
+"""Instead of sonde."""
 
 Round = tuple[int, int, int, int]
 
@@ -69,8 +73,8 @@ def _stretch(work: programs.Work, calls: int, chance: random.Random) -> list[tup
 def run(job: dict[str, Any]) -> dict[str, Any]:
     work = programs.prepare(job["program"], short=True)
     calls = calls_for(work, ROUND_S)
-    alone = job["what"] == "timer"
-    ticking = TellingTimer(job["rate"]) if alone else Sonde(job, Path(job["folder"]))
+    alone = ALONE.get(job["what"])
+    ticking = alone(job["rate"]) if alone else Sonde(job, Path(job["folder"]))
     gc.collect()
     gc.freeze()  # what is there by now would only make each collection longer
     gc.disable()

@@ -37,11 +37,13 @@ from progress import say
 RATE = 100
 KINDS: dict[str, tuple[str, float | None, Callable[..., Any]]] = {
     "timer": ("the timer alone", None, np.mean),
+    "signal": ("and a signal", None, np.mean),
     "cpu": ("a sample", 0.003, np.mean),
     "calls": ("a window of calls", 0.005, np.median),
 }
 """What is recorded at each tick, and how much of the CPU time that may cost in the mean or the
-median of the programs. The timer alone interrupts and does nothing else."""
+median of the programs. The timer alone interrupts and does nothing else; with it comes a signal to
+a handler that returns at once."""
 ABOVE_NS = 2500
 """What a sample may cost above it."""
 BESIDE = 6

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +78,33 @@ def test_rounds_at_full_speed_count(ticks: Any) -> None:
     paces = [100, 210, 120, 190, 126, 105]
     assert pace.at_full_speed(range(6), paces, 2) == [0, 2, 5]
     assert pace.at_full_speed([1, 3, 4, 5], paces, 2) == [4, 5]  # one alone would be too few
+
+
+def catches(number: int) -> bool:
+    status = Path("/proc/self/status").read_text()
+    (caught,) = re.findall(r"SigCgt:\s*([0-9a-f]+)", status)
+    return bool(int(caught, 16) >> (number - 1) & 1)
+
+
+@pytest.mark.parametrize("kind", ["TellingTimer", "TellingSignal"])
+def test_a_timer_alone_tells_when_it_struck(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import floor
+
+    timer = getattr(floor, kind)(rate=1000)
+    before = catches(signal.SIGTRAP)
+    began, cpu = time.monotonic_ns(), time.thread_time_ns()
+    try:
+        timer.on()
+    except OSError as error:
+        pytest.skip(str(error))
+    while time.thread_time_ns() - cpu < 100_000_000:
+        pass
+    ticks, ended = timer.ticks(), time.monotonic_ns()
+    timer.off()
+    assert catches(signal.SIGTRAP) == before
+    assert ticks == sorted(ticks)
+    assert began < ticks[0]
+    assert ticks[-1] < ended
+    # One that the host was late for stands for those it missed.
+    assert 20 <= len(ticks) <= 101
