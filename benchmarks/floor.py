@@ -5,7 +5,7 @@ without a signal and without sample data. What it costs is the timer interrupt a
 machine mostly the exits to the hypervisor. No timer sampler on this machine can be cheaper at that
 rate, so a sampler is judged by what it costs above it. `EmptySignal` sends the same SIGTRAP as
 sonde's events to a handler that does nothing: of the rest, the part that is the kernel's.
-`TellingTimer` and `TellingSignal` write down when they struck, which costs hardly more.
+`TellingTimer` and `TellingSignal` also have the kernel write down when they struck.
 """
 
 from __future__ import annotations
@@ -88,8 +88,9 @@ class TellingTimer(EmptyTimer):
     flags = _EXCLUDE_HV | _USE_CLOCK
     tells = _TIME
 
-    def __init__(self, rate: int, ticks: int = 60_000) -> None:
+    def __init__(self, rate: int, ticks: int = 30_000) -> None:
         super().__init__(rate)
+        # By default just what anybody may have (perf_event_mlock_kb).
         pages = -(-ticks * _RECORD.size // mmap.PAGESIZE)
         self._room = mmap.PAGESIZE << (pages - 1).bit_length()
 

@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kept
+from calls import OVERHEAD_BOUND
 from markdown import Section, measured_verdict, micro, percent
-from overhead import answered
+from overhead import ABOVE_FLOOR_US, BOUNDS, answered
 from pace import FULL
 from packages import SOURCE, Environment
 from paired import LEVEL, Figure
@@ -38,14 +39,12 @@ RATE = 100
 KINDS: dict[str, tuple[str, float | None, Callable[..., Any]]] = {
     "timer": ("the timer alone", None, np.mean),
     "signal": ("and a signal", None, np.mean),
-    "cpu": ("a sample", 0.003, np.mean),
-    "calls": ("a window of calls", 0.005, np.median),
+    "cpu": ("a sample", BOUNDS[RATE], np.mean),
+    "calls": ("a window of calls", OVERHEAD_BOUND, np.median),
 }
 """What is recorded at each tick, and how much of the CPU time that may cost in the mean or the
 median of the programs. The timer alone interrupts and does nothing else; with it comes a signal to
 a handler that returns at once."""
-ABOVE_NS = 2500
-"""What a sample may cost above it."""
 BESIDE = 6
 """Rounds on each side that a round is compared with."""
 FAR = 1.0
@@ -217,22 +216,17 @@ def report(
     head.append("at full speed")
     section.table(f"At {RATE} Hz, by the rounds it falls into, Python {env.version}", head, rows)
     above = difference(total["cpu"], total["timer"]).times(1e-3)
-    section.bounds(
-        [
-            measured_verdict(
-                f"{words}, {RATE} times a second of CPU time", _share(total[kind]).times(100),
-                100 * bound, "%", percent(_share(total[kind])),
-            )
-            for kind, (words, bound, _) in KINDS.items()
-            if bound is not None
-        ]
-        + [
-            measured_verdict(
-                f"a sample above the timer alone, {RATE} times a second", above,
-                ABOVE_NS / 1e3, "µs", micro(above),
-            )
-        ]
-    )  # fmt: skip
+    lines = [
+        measured_verdict(
+            f"{words}, {RATE} times a second of CPU time", _share(total[kind]).times(100),
+            100 * bound, "%", percent(_share(total[kind])),
+        )
+        for kind, (words, bound, _) in KINDS.items()
+        if bound is not None
+    ]  # fmt: skip
+    what = f"a sample above the timer alone, {RATE} times a second"
+    lines.append(measured_verdict(what, above, ABOVE_FLOOR_US, "µs", micro(above)))
+    section.bounds(lines)
 
 
 def difference(one: Figure, other: Figure) -> Figure:

@@ -80,6 +80,11 @@ def test_rounds_at_full_speed_count(ticks: Any) -> None:
     assert pace.at_full_speed([1, 3, 4, 5], paces, 2) == [4, 5]  # one alone would be too few
 
 
+def test_what_one_costs_above_another_is_as_uncertain_as_both(ticks: Any) -> None:
+    above = ticks.difference(ticks.Figure(30.0, 26.0, 33.0), ticks.Figure(10.0, 6.0, 13.0))
+    assert (above.value, above.low, above.high) == (20.0, 15.0, 25.0)
+
+
 def catches(number: int) -> bool:
     status = Path("/proc/self/status").read_text()
     (caught,) = re.findall(r"SigCgt:\s*([0-9a-f]+)", status)
@@ -96,15 +101,16 @@ def test_a_timer_alone_tells_when_it_struck(monkeypatch: pytest.MonkeyPatch, kin
     began, cpu = time.monotonic_ns(), time.thread_time_ns()
     try:
         timer.on()
-    except OSError as error:
+    except PermissionError as error:
         pytest.skip(str(error))
     while time.thread_time_ns() - cpu < 100_000_000:
         pass
     ticks, ended = timer.ticks(), time.monotonic_ns()
+    used_ms = (time.thread_time_ns() - cpu) / 1e6
     timer.off()
     assert catches(signal.SIGTRAP) == before
     assert ticks == sorted(ticks)
     assert began < ticks[0]
     assert ticks[-1] < ended
     # One that the host was late for stands for those it missed.
-    assert 20 <= len(ticks) <= 101
+    assert used_ms / 5 <= len(ticks) <= used_ms
