@@ -149,6 +149,30 @@ static void counts_walks_that_fault(void)
     end();
 }
 
+static void other_handler(int sig) { _exit(sig); }
+
+static void goes_above_a_handler_set_over_its_guard(void)
+{
+    begin();
+    struct sigaction other, had, now;
+    memset(&other, 0, sizeof other);
+    other.sa_handler = other_handler;
+    tick(sig_data(1, 1, SONDE_SIG_CPU), 0);
+    CHECK(sonde_sigaction(SIGSEGV, &other, &had) == 0);
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    for (int i = 0; i < 8; i++) // asking at each would be the dearest part of a rare one
+        tick(sig_data(1, 1, SONDE_SIG_CPU), 0);
+    CHECK(sonde_sigaction(SIGSEGV, NULL, &now) == 0);
+    CHECK(now.sa_sigaction == had.sa_sigaction);
+    fault_in_walk = true;
+    tick(sig_data(1, 1, SONDE_SIG_CPU), 0);
+    CHECK_EQUAL(my_slot()->undecodable, 1);
+    end();
+    CHECK(sonde_sigaction(SIGSEGV, NULL, &now) == 0);
+    CHECK(now.sa_handler == other_handler);
+    sonde_sigaction(SIGSEGV, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+}
+
 static void heeds_one_event_per_thread(void)
 {
     begin();
@@ -407,6 +431,7 @@ int main(void)
     set(SIG_DFL);
     RUN(samples);
     RUN(counts_walks_that_fault);
+    RUN(goes_above_a_handler_set_over_its_guard);
     RUN(heeds_one_event_per_thread);
     RUN(does_not_believe_late_ones);
     RUN(rests_after_an_expensive_walk);
