@@ -7,20 +7,21 @@ finds; beside it stands what samples of time find.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import programs
+import ticks
 from call_graphs import TICKS, compared_at_once
 from markdown import Section, measured_verdict, percent
-from overhead import Plan, run_worker
+from overhead import CALLS_BOUND, Plan, run_worker
 from packages import Environment
-from paired import Column, Figure, median, overhead, rounds_of
+from paired import Figure, median, overhead, rounds_of
 from progress import say
 
-OVERHEAD_BOUND = 0.005
 OVERLAP_BOUNDS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.90}
 MEAN_OVERLAP_BOUND = 0.90
 BASE = {"stride": 1, "samples": 1}
@@ -29,43 +30,46 @@ SAMPLES = (1, 4, 16, 64)
 # What a window costs shows in a few programs; what it finds differs more from one to another.
 COSTED = ("richards", "deltablue", "raytrace")
 
+Cost = Callable[[Environment, str, dict[str, int]], Figure | None]
+"""The part of its CPU time that windows cost a program; None if it cannot be told."""
+
 
 def of_programs(
     section: Section,
     env: Environment,
     names: Sequence[str],
-    plan: Plan,
+    cost_of: Cost,
     seconds: float,
     scratch: Path,
     bounds: bool = True,
 ) -> None:
     """Table 3: overhead and overlap by program, of windows and of what a timer alone finds."""
     rows = []
-    costs: list[Column] = []
+    costs: list[Figure] = []
     found: dict[str, dict[str, Any]] = {}
     bases: dict[str, float] = {}
     for name in filter(env.runs, names):
         try:
-            cost = _cost(env, name, plan)
+            cost = cost_of(env, name, {})
             both = compared_at_once(env, [(name, {}), (name, BASE)], seconds, scratch)
             answer, base = (found.result() for found in both)
         except (RuntimeError, subprocess.CalledProcessError) as error:
             say(f"  left out: {error}")
             continue
-        costs.append(cost)
+        costs += [cost] if cost else []
         found[name], bases[name] = answer, base["overlap"]
         rows.append(
-            [name, percent(median(cost)), _part(answer["timer"]), _part(base["overlap"]),
+            [name, _told(cost), _part(answer["timer"]), _part(base["overlap"]),
              _part(answer["overlap"]), _part(answer["coverage"]), f"{answer['correlation']:.3f}",
              f"{answer['windows']:,}"]
         )  # fmt: skip
-    if not costs:
+    if not found:
         return
     keys = ("timer", "overlap", "coverage", "correlation")
     means = {key: float(np.mean([answer[key] for answer in found.values()])) for key in keys}
-    middle = _middle(costs)
+    middle = ticks.in_common(costs, np.median) if costs else None
     rows.append(
-        ["**median / means**", percent(middle), _part(means["timer"]),
+        ["**median / means**", _told(middle), _part(means["timer"]),
          _part(float(np.mean(list(bases.values())))), _part(means["overlap"]),
          _part(means["coverage"]), f"{means['correlation']:.3f}", ""]
     )  # fmt: skip
@@ -80,12 +84,12 @@ def of_programs(
                     "windows": [100 * answer["overlap"] for answer in found.values()]},
          "groups": list(found), "label": "overlap with all calls, %"},
     )  # fmt: skip
-    if not bounds:
+    if not bounds or not middle:
         return
     lines = [
         measured_verdict(
             "overhead of counting calls, median of the programs", middle.times(100),
-            100 * OVERHEAD_BOUND, "%", percent(middle),
+            100 * CALLS_BOUND, "%", percent(middle),
         )
     ]  # fmt: skip
     lines += [
@@ -102,7 +106,7 @@ def of_parameters(
     section: Section,
     env: Environment,
     names: Sequence[str],
-    plan: Plan,
+    cost_of: Cost,
     seconds: float,
     scratch: Path,
 ) -> None:
@@ -116,11 +120,12 @@ def of_parameters(
         row = [f"{samples}"]
         for stride in STRIDES:
             chosen = {"stride": stride, "samples": samples}
-            costs: list[Column] = []
+            costs: list[Figure] = []
             found: list[float] = []
             for name in costed:
                 try:
-                    costs.append(_cost(env, name, plan, **chosen))
+                    cost = cost_of(env, name, chosen)
+                    costs += [cost] if cost else []
                 except RuntimeError as error:
                     say(f"  left out: {error}")
             jobs = [(name, chosen) for name in names]
@@ -130,12 +135,13 @@ def of_parameters(
                 except (RuntimeError, subprocess.CalledProcessError) as error:
                     say(f"  left out: {error}")
             mean = 100 * float(np.mean(found)) if found else 0.0
-            row.append(f"{100 * _middle(costs).value:.2f} % / {mean:.0f} %" if costs else "–")
+            cost = ticks.in_common(costs, np.mean) if costs else None
+            row.append(f"{_told(cost)} / {mean:.0f} %")
             lines[f"stride {stride}"][place] = mean
         rows.append(row)
     head = ["samples", *[f"stride {stride}" for stride in STRIDES]]
     title = (
-        f"Overhead, median of {', '.join(costed)} / overlap, mean of {len(names)} programs, "
+        f"Overhead, mean of {', '.join(costed)} / overlap, mean of {len(names)} programs, "
         f"{TICKS} windows a second for {seconds:g} s, Python {env.version}"
     )
     section.table(title, head, rows)
@@ -147,17 +153,31 @@ def of_parameters(
     )  # fmt: skip
 
 
-def _cost(env: Environment, name: str, plan: Plan, **calls: int) -> Column:
-    say(f"calls: overhead, {name}, Python {env.version} {calls or ''}")
-    answer = run_worker(env, name, ["off", "sonde"], TICKS, plan, what="calls", calls=calls)
-    return overhead(rounds_of(answer, TICKS).cpu, "sonde")
+def by_slices(plan: Plan) -> Cost:
+    """With sonde and without it in turns, which takes long to find as little."""
+
+    def cost(env: Environment, name: str, calls: dict[str, int]) -> Figure:
+        say(f"calls: overhead, {name}, Python {env.version} {calls or ''}")
+        answer = run_worker(env, name, ["off", "sonde"], TICKS, plan, what="calls", calls=calls)
+        return median(overhead(rounds_of(answer, TICKS).cpu, "sonde"))
+
+    return cost
 
 
-def _middle(costs: Sequence[Column]) -> Figure:
-    """The median of the programs' medians, and that of their intervals' ends."""
-    figures = [median(cost) for cost in costs]
-    ends = ([f.value for f in figures], [f.low for f in figures], [f.high for f in figures])
-    return Figure(*(float(np.median(end)) for end in ends))
+def by_rounds(seconds: float, scratch: Path) -> Cost:
+    """By the rounds that windows fall into, for programs that have short ones."""
+
+    def cost(env: Environment, name: str, calls: dict[str, int]) -> Figure | None:
+        if name not in programs.SHORT:
+            return None
+        tick = ticks.measured(env, name, TICKS, "calls", seconds, scratch, **calls)
+        return ticks.share(tick.cost)
+
+    return cost
+
+
+def _told(cost: Figure | None) -> str:
+    return percent(cost) if cost else "–"
 
 
 def _part(value: float) -> str:

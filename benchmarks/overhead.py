@@ -35,6 +35,7 @@ LONGEST_SLICE_S = 0.3
 ATTACHED_SLICE_S = 0.3
 BOUNDS = {100: 0.003, 1000: 0.015, 10_000: 0.12}
 ABOVE_FLOOR_US = 2.5
+CALLS_BOUND = 0.005
 PEER_PROGRAMS = ("richards", "deltablue", "json", "deep")
 
 

@@ -224,20 +224,23 @@ class Bench:
     def calls(self, section: Section) -> None:
         names = self.programs(list(programs.PYPERFORMANCE), ["richards", "deltablue"])
         plan, seconds = (Plan(3), 2) if self.quick else (Plan(20), 10)
-        calls.of_programs(section, self.main, names, plan, seconds, self.scratch)
+        cost = calls.by_slices(plan)
+        calls.of_programs(section, self.main, names, cost, seconds, self.scratch)
 
     def calls_versions(self, section: Section) -> None:
         names = self.programs(list(programs.PYPERFORMANCE), ["richards", "deltablue"])
-        plan, seconds = (Plan(2), 1) if self.quick else (Plan(8), 10)
+        seconds = 1 if self.quick else 10
+        cost = calls.by_rounds(seconds, self.scratch)
         for env in self.envs.values():
             if env is not self.main:
-                calls.of_programs(section, env, names, plan, seconds, self.scratch, bounds=False)
+                calls.of_programs(section, env, names, cost, seconds, self.scratch, bounds=False)
 
     def calls_table(self, section: Section) -> None:
         names = self.programs(list(programs.BRANCHED), ["richards"])
-        plan, seconds = (Plan(1), 0.7) if self.quick else (Plan(2.5), 1.5)
+        cost = calls.by_rounds(1 if self.quick else 6, self.scratch)
+        seconds = 0.7 if self.quick else 1.5
         for env in self.several():
-            calls.of_parameters(section, env, names, plan, seconds, self.scratch)
+            calls.of_parameters(section, env, names, cost, seconds, self.scratch)
 
     def agreement(self, section: Section) -> None:
         names = self.programs(list(programs.BRANCHED), ["richards", "json"])

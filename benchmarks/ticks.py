@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kept
-from calls import OVERHEAD_BOUND
 from markdown import Section, measured_verdict, micro, percent
-from overhead import ABOVE_FLOOR_US, BOUNDS, answered
+from overhead import ABOVE_FLOOR_US, BOUNDS, CALLS_BOUND, answered
 from pace import FULL
 from packages import SOURCE, Environment
 from paired import LEVEL, Figure
@@ -40,7 +39,7 @@ KINDS: dict[str, tuple[str, float | None, Callable[..., Any]]] = {
     "timer": ("the timer alone", None, np.mean),
     "signal": ("and a signal", None, np.mean),
     "cpu": ("a sample", BOUNDS[RATE], np.mean),
-    "calls": ("a window of calls", OVERHEAD_BOUND, np.median),
+    "calls": ("a window of calls", CALLS_BOUND, np.median),
 }
 """What is recorded at each tick, and how much of the CPU time that may cost in the mean or the
 median of the programs. The timer alone interrupts and does nothing else; with it comes a signal to
@@ -218,8 +217,8 @@ def report(
     above = difference(total["cpu"], total["timer"]).times(1e-3)
     lines = [
         measured_verdict(
-            f"{words}, {RATE} times a second of CPU time", _share(total[kind]).times(100),
-            100 * bound, "%", percent(_share(total[kind])),
+            f"{words}, {RATE} times a second of CPU time", share(total[kind]).times(100),
+            100 * bound, "%", percent(share(total[kind])),
         )
         for kind, (words, bound, _) in KINDS.items()
         if bound is not None
@@ -237,9 +236,10 @@ def difference(one: Figure, other: Figure) -> Figure:
     return Figure(value, value - float(below), value + float(above))
 
 
-def _share(cost: Figure) -> Figure:
+def share(cost: Figure) -> Figure:
+    """Of the CPU time, at the usual rate."""
     return cost.times(RATE / 1e9)
 
 
 def _cells(costs: Sequence[Figure]) -> list[str]:
-    return [cell for cost in costs for cell in (micro(cost.times(1e-3)), percent(_share(cost)))]
+    return [cell for cost in costs for cell in (micro(cost.times(1e-3)), percent(share(cost)))]
