@@ -28,10 +28,15 @@ from worker import Sonde, calls_for
 # The shorter a round, the more does a tick stand out in it.
 ROUND_S = 0.0005
 # Collections happen between stretches of rounds, which leave no more than programs do between
-# their own. How fast the machine was is asked there as well.
-STRETCH_NS = 15_000_000
+# their own. How fast the machine was is asked there as well. Rounds of a stretch are not alike: the
+# first finds the caches cold, another has to map memory that the collection gave back. A period of
+# the timer lies between the shortest stretch and the longest, so that a tick comes at any place.
+STRETCH_NS = (10_000_000, 20_000_000)
 # So that rounds begin at any phase of the timer: the longest wait before one.
 APART_S = 0.0001
+# The kernel has a tick of its own, by the clock. A sleep before each stretch keeps the two apart,
+# as only the timer stands still meanwhile.
+ASLEEP_S = 0.004
 
 ALONE = {"timer": TellingTimer, "signal": TellingSignal}
 """Instead of sonde."""
@@ -57,7 +62,9 @@ def rounds_of(
 def _stretch(work: programs.Work, calls: int, chance: random.Random) -> list[tuple[int, int, int]]:
     told = []
     since = 0
-    while since < STRETCH_NS:
+    enough = chance.uniform(*STRETCH_NS)
+    time.sleep(chance.random() * ASLEEP_S)
+    while since < enough:
         until = time.monotonic() + chance.random() * APART_S
         while time.monotonic() < until:
             pass

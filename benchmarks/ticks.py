@@ -46,14 +46,14 @@ median of the programs. The timer alone interrupts and does nothing else; with i
 a handler that returns at once."""
 BESIDE = 6
 """Rounds on each side that a round is compared with."""
-FAR = 1.0
-"""One that took so many times longer than those was disturbed: no tick costs as much."""
+FAR_NS = (1_000_000, 300_000, 300_000, 300_000)
+"""One that took so much longer than those was disturbed: no tick costs as much above the others. In
+the first pass, which does not know yet what they cost, and in those after it: the rounds beside one
+have ticks too, which are taken away once their cost is known."""
 SOON = 0.5
 """The fixed time, in rounds as short as they get."""
 FELT = 2
 """Rounds in which a tick is felt, its own among them."""
-PASSES = 4
-"""The rounds beside one have ticks too; what these cost is taken away once it is known."""
 BLOCK = 400
 """Rounds that are drawn together, as they are not independent."""
 DRAWS = 2000
@@ -85,8 +85,8 @@ def cost_ns(rounds: Rounds, seed: int = 0) -> Figure:
     number = _ticks_in(rounds, rounds.wall)
     instrument = np.minimum(_ticks_in(rounds, np.full(len(rounds.cpu), soon)), 1)
     felt = np.zeros(FELT)
-    for _ in range(PASSES):
-        left, right = _equations(rounds.cpu, number, instrument, felt, rounds.full)
+    for far in FAR_NS:
+        left, right = _equations(rounds.cpu, number, instrument, felt, rounds.full, far)
         felt = _solved(left.sum(axis=0), right.sum(axis=0))[1:]
     draw = np.random.default_rng(seed)
     chosen = draw.integers(0, len(left), (DRAWS, len(left)))
@@ -107,14 +107,19 @@ def _since(values: Floats) -> Floats:
 
 
 def _equations(
-    cpu: Floats, number: Floats, instrument: Floats, felt: Floats, full: NDArray[np.bool_]
+    cpu: Floats,
+    number: Floats,
+    instrument: Floats,
+    felt: Floats,
+    full: NDArray[np.bool_],
+    far: float,
 ) -> tuple[Floats, Floats]:
     """Of what a round takes longer than those beside it, on the ticks in it and in those before:
     both sides of the normal equations, by blocks."""
     ticks = _since(number)
     bare = cpu - ticks @ felt
     beside = _beside(bare)
-    like = (bare / beside - 1 < FAR) & full
+    like = (bare - beside < far) & full
     like[:FELT] = False
     one = np.ones((len(cpu), 1))
     causes = np.hstack([one, ticks])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import signal
 import time
@@ -53,7 +54,7 @@ def rounds_with(ticks: Any, cost: float, after: float, seed: int) -> Any:
     return ticks.Rounds(*columns)
 
 
-@pytest.mark.parametrize(("cost", "after"), [(0, 0), (20_000, 0), (40_000, 10_000)])
+@pytest.mark.parametrize(("cost", "after"), [(0, 0), (20_000, 0), (40_000, 10_000), (400_000, 0)])
 def test_the_cost_of_a_tick_is_found(ticks: Any, cost: float, after: float) -> None:
     found = [ticks.cost_ns(rounds_with(ticks, cost, after, seed)) for seed in range(4)]
     # Of the slow ones nothing counts, so it is the cost at full speed.
@@ -70,6 +71,53 @@ def test_a_round_that_was_long_by_itself_does_not_seem_to_have_cost_a_tick(ticks
     longer = rounds.cpu[inside].mean() - rounds.cpu[~inside].mean()
     assert longer > 20_000
     assert abs(ticks.cost_ns(rounds).value) < longer / 2
+
+
+class Machine:
+    """Takes the place of `time`: its clocks go on by what is done."""
+
+    def __init__(self) -> None:
+        self.cpu = self.asleep = 0
+        self.stretches: list[int] = []
+
+    def spend(self, ns: int) -> None:
+        self.cpu += ns
+
+    def collect(self) -> None:
+        self.spend(4_000_000)
+        self.stretches.append(self.cpu)
+
+    def thread_time_ns(self) -> int:
+        self.spend(4_000)
+        return self.cpu
+
+    def monotonic_ns(self) -> int:
+        return self.thread_time_ns() + self.asleep
+
+    def monotonic(self) -> float:
+        return self.monotonic_ns() / 1e9
+
+    def sleep(self, seconds: float) -> None:
+        self.asleep += int(seconds * 1e9)
+
+
+def test_ticks_come_at_any_place_of_a_stretch(ticks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds after a collection take longer: ticks that keep coming there would seem dear, or that
+    never do cheap, and neighbouring blocks would agree on it."""
+    import pace
+    import tick_rounds
+
+    machine = Machine()
+    monkeypatch.setattr(tick_rounds, "time", machine)
+    monkeypatch.setattr(pace, "time", machine)
+    monkeypatch.setattr(tick_rounds.gc, "collect", machine.collect)
+    tick_rounds.rounds_of(lambda: machine.spend(500_000), 1, 10.0, random.Random(1))
+    # From one stretch to the next the timer is further on by any part of its period, so that these
+    # parts, as directions on a circle, have no direction in common.
+    further = np.diff(machine.stretches) / PERIOD
+    assert len(further) > 400
+    assert abs(np.exp(2j * np.pi * further).mean()) < 0.15
+    assert machine.asleep > 0  # and the timer has no fixed phase against the clock
 
 
 def test_rounds_at_full_speed_count(ticks: Any) -> None:
