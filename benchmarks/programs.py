@@ -86,8 +86,8 @@ def _raytrace(size: int = 12) -> Work:
     return lambda: module.bench_raytrace(1, size, size, None)
 
 
-def _go(games: int = 6) -> Work:
-    module = _module("go")
+def _go(games: int = 6, size: int = 9) -> Work:
+    module = _module("go", ("SIZE = 9", f"SIZE = {size}"))
     module.GAMES = games
 
     def play() -> object:
@@ -275,7 +275,7 @@ SHORT: dict[str, Callable[[], Work]] = {
     "richards": partial(_richards, 60),
     "deltablue": partial(_deltablue, 10),
     "raytrace": partial(_raytrace, 3),
-    "go": partial(_go, 1),
+    "go": partial(_go, 1, size=5),
     "json": partial(_json, 40, huge=False),
     "nbody": partial(_nbody, 50),
     "chaos": partial(_chaos, 15, 32),

@@ -26,7 +26,7 @@ from turns import LONGEST
 from worker import Sonde, calls_for
 
 # The shorter a round, the more does a tick stand out in it.
-ROUND_S = 0.0005
+ROUND_S = 0.0004
 # Collections happen between stretches of rounds, which leave no more than programs do between
 # their own. How fast the machine was is asked there as well. Rounds of a stretch are not alike: the
 # first finds the caches cold, another has to map memory that the collection gave back. A period of

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -143,9 +143,11 @@ def _solved(left: Floats, right: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Tick:
-    """What one costs a program, and the share of its rounds that were at full speed."""
+    """What one costs a program; what the same finds for ticks that never were, half a period after
+    those that came; and the share of rounds that were at full speed."""
 
     cost: Figure
+    never: Figure
     full: float
 
 
@@ -166,7 +168,8 @@ def measured(
     )  # fmt: skip
     columns = np.array(answer["rounds"], dtype=np.float64).T
     rounds = Rounds(*columns, np.array(answer["ticks"], dtype=np.float64))
-    return Tick(cost_ns(rounds), float(rounds.full.mean()))
+    never = replace(rounds, ticks=rounds.ticks + 1e9 / rate / 2)
+    return Tick(cost_ns(rounds), cost_ns(never), float(rounds.full.mean()))
 
 
 def _answered(
@@ -214,6 +217,9 @@ def report(
         full = np.mean([ticks[i].full for ticks in found.values()])
         rows.append([name, *_cells([of[i] for of in costs.values()]), f"{100 * full:.0f} %"])
     rows.append(["**mean / median**", *_cells(list(total.values())), ""])
+    never = {kind: [tick.never for tick in ticks] for kind, ticks in found.items()}
+    nothing = [in_common(never[kind], how) for kind, (_, _, how) in KINDS.items()]
+    rows.append(["ticks that never were", *_cells(nothing), ""])
     head = ["program"]
     for words, _, _ in KINDS.values():
         head += [f"{words}, µs", "of CPU time"]
@@ -230,6 +236,9 @@ def report(
     ]  # fmt: skip
     what = f"a sample above the timer alone, {RATE} times a second"
     lines.append(measured_verdict(what, above, ABOVE_FLOOR_US, "µs", micro(above)))
+    each = [cost for costs in never.values() for cost in costs]
+    right = sum(cost.low <= 0 <= cost.high for cost in each)
+    lines.append(f"intervals of ticks that never were with 0 in them: {right} of {len(each)}")
     section.bounds(lines)
 
 
