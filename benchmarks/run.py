@@ -151,7 +151,7 @@ class Bench:
     def ticks(self, section: Section) -> None:
         names = self.programs(list(programs.SHORT), ["richards", "json"])
         known = [name for name in names if name in programs.SHORT]
-        ticks.report(section, self.main, known, 5 if self.quick else 20, self.scratch)
+        ticks.report(section, self.main, known, 5 if self.quick else 10, self.scratch)
 
     def peers(self, section: Section) -> None:
         names = self.programs(list(overhead.PEER_PROGRAMS), ["richards"])
