@@ -160,5 +160,6 @@ def test_a_timer_alone_tells_when_it_struck(monkeypatch: pytest.MonkeyPatch, kin
     assert ticks == sorted(ticks)
     assert began < ticks[0]
     assert ticks[-1] < ended
-    # One that the host was late for stands for those it missed.
-    assert used_ms / 5 <= len(ticks) <= used_ms
+    # One that the host was late for stands for those it missed; and the timer goes on while the
+    # host has the processor, which a thread's clock may leave out.
+    assert used_ms / 5 <= len(ticks) <= (ended - began) / 1e6 + 1
