@@ -29,8 +29,8 @@ from worker import Sonde, calls_for
 ROUND_S = 0.0004
 # Collections happen between stretches of rounds, which leave no more than programs do between
 # their own. How fast the machine was is asked there as well. Rounds of a stretch are not alike: the
-# first finds the caches cold, another has to map memory that the collection gave back. A period of
-# the timer lies between the shortest stretch and the longest, so that a tick comes at any place.
+# first takes longer by a tenth. A period of the timer lies between the shortest stretch and the
+# longest, so that a tick comes at any place.
 STRETCH_NS = (10_000_000, 20_000_000)
 # So that rounds begin at any phase of the timer: the longest wait before one.
 APART_S = 0.0001

@@ -143,12 +143,19 @@ def _solved(left: Floats, right: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Tick:
-    """What one costs a program; what the same finds for ticks that never were, half a period after
-    those that came; and the share of rounds that were at full speed."""
+    """What one costs a program, by the rounds that were timed."""
 
-    cost: Figure
-    never: Figure
-    full: float
+    rounds: Rounds
+    rate: int
+
+    @property
+    def cost(self) -> Figure:
+        return cost_ns(self.rounds)
+
+    @property
+    def never(self) -> Figure:
+        """The same for ticks that never were, half a period after those that came."""
+        return cost_ns(replace(self.rounds, ticks=self.rounds.ticks + 1e9 / self.rate / 2))
 
 
 def measured(
@@ -167,9 +174,7 @@ def measured(
         seconds=seconds, **calls,
     )  # fmt: skip
     columns = np.array(answer["rounds"], dtype=np.float64).T
-    rounds = Rounds(*columns, np.array(answer["ticks"], dtype=np.float64))
-    never = replace(rounds, ticks=rounds.ticks + 1e9 / rate / 2)
-    return Tick(cost_ns(rounds), cost_ns(never), float(rounds.full.mean()))
+    return Tick(Rounds(*columns, np.array(answer["ticks"], dtype=np.float64)), rate)
 
 
 def _answered(
@@ -214,7 +219,7 @@ def report(
     total = {kind: in_common(costs[kind], how) for kind, (_, _, how) in KINDS.items()}
     rows = []
     for i, name in enumerate(names):
-        full = np.mean([ticks[i].full for ticks in found.values()])
+        full = np.mean([ticks[i].rounds.full.mean() for ticks in found.values()])
         rows.append([name, *_cells([of[i] for of in costs.values()]), f"{100 * full:.0f} %"])
     rows.append(["**mean / median**", *_cells(list(total.values())), ""])
     never = {kind: [tick.never for tick in ticks] for kind, ticks in found.items()}
