@@ -60,8 +60,8 @@ format: dev ## put the sources into shape
 	$(if $(NATIVE),$(BIN)/clang-format -i $(NATIVE))
 	@$(BIN)/python scripts/page.py format
 
-test: $(VENV)/test-ready ## everything: lint, native tests, the page, Python tests
-	@$(MAKE) --no-print-directory -j3 --output-sync=target build jars page
+test: ## everything: lint, native tests, the page, Python tests
+	@$(MAKE) --no-print-directory -j4 --output-sync=target build jars page $(VENV)/test-ready
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint native-asan $(if $(TESTS),,test-calm)
 	@$(MAKE) --no-print-directory page-test
 	$(if $(TESTS),$(call tested,,$(TESTS)),$(call tested,-n 3 $(SPREAD),tests $(addprefix --ignore=,$(CALM) tests/truth)))
@@ -92,9 +92,9 @@ $(VENV)/fleet-ready: $(VENV)/ready
 	@touch $@
 
 # What the tests of the fleet start: Spark alone is 400 MB, so it is not part of `dev`.
-$(VENV)/test-ready: pyproject.toml scripts/dev.py
+$(VENV)/test-ready: $(VENV)/ready
 	$(PYTHON) scripts/dev.py fleet test
-	@touch $(VENV)/ready $(VENV)/fleet-ready $@
+	@touch $(VENV)/fleet-ready $@
 
 bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py

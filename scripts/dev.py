@@ -48,8 +48,12 @@ def ensure_venv_module(python: str) -> None:
     subprocess.run([*sudo, "apt-get", "-qy", "install", package], check=True, env=environment)
 
 
-def register(site_packages: Path, project: dict[str, Any]) -> None:
-    """Put the source tree on the path, with as much metadata as tells sonde its own version."""
+def register(inside: Path, project: dict[str, Any]) -> None:
+    """Put the source tree on the path, with as much metadata as tells sonde its own version, and
+    its commands beside the interpreter."""
+    where = [inside, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    told = subprocess.run(where, check=True, capture_output=True, text=True).stdout
+    site_packages = Path(told.strip())
     (site_packages / "sonde.pth").write_text(f"{ROOT / 'src'}\n")
     for old in site_packages.glob("sonde-*.dist-info"):
         shutil.rmtree(old)
@@ -58,36 +62,35 @@ def register(site_packages: Path, project: dict[str, Any]) -> None:
     (info / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: sonde\nVersion: {project['version']}\n"
     )
+    for name, entry in project["scripts"].items():
+        module, function = entry.split(":")
+        script = VENV / "bin" / name
+        script.write_text(LAUNCHER.format(python=inside, module=module, function=function))
+        script.chmod(0o755)
 
 
 def main() -> None:
+    extras = sys.argv[1:]
     python = base_python()
     ensure_venv_module(python)
-    subprocess.run([python, "-m", "venv", str(VENV)], check=True)
     inside = VENV / "bin" / "python"
 
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = list(project["dependencies"])
-    for extra in ("dev", *sys.argv[1:]):
+    for extra in ("dev", *extras):
         wanted += project["optional-dependencies"][extra]
-    pip = [str(inside), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
-    subprocess.run([*pip, "--upgrade", "pip"], check=True)
+    # Most modules of what comes are never imported: those that are get compiled then.
+    pip = [str(inside), "-m", "pip", "install", "-qq", "--no-compile"]
+    # Extras may come to an environment that others are at work in: what is there is left alone.
+    new = not (inside.exists() and (VENV / "bin" / "pip").exists())
+    if new:
+        subprocess.run([python, "-m", "venv", str(VENV)], check=True)
+        subprocess.run([*pip, "--upgrade", "pip"], check=True)
     subprocess.run([*pip, *wanted], check=True)
-
-    where = subprocess.run(
-        [inside, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    register(Path(where), project)
-    for name, entry in project["scripts"].items():
-        module, function = entry.split(":")
-        script = VENV / "bin" / name
-        script.write_text(LAUNCHER.format(python=inside, module=module, function=function))
-        script.chmod(0o755)
+    if new or not extras:
+        register(inside, project)
 
 
 if __name__ == "__main__":
