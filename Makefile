@@ -75,9 +75,10 @@ test-calm: build page $(VENV)/test-ready ## tests that look at finished data
 SPREAD := --dist loadfile
 # Many tests record real processes on a real machine, where something else may want the processor
 # just then, and in a virtual one the host's other guests may for a while. What failed is tried once
-# more, alone and with fresh recordings, and what fails again a last time after a pause; all is shown.
+# more, alone and with fresh recordings, and what fails again a last time when less is stolen; all is
+# shown.
 tested = $(BIN)/python -m pytest --durations=25 $(1) $(2) || $(call again,$(2)) || \
-	{ sleep 60; $(call again,$(2)); }
+	{ $(BIN)/python scripts/calm.py; $(call again,$(2)); }
 again = $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(1)
 
 demo: build page ## record a program with three things wrong, and see them on the page

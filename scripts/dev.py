@@ -51,7 +51,7 @@ def ensure_venv_module(python: str) -> None:
 def register(inside: Path, project: dict[str, Any]) -> None:
     """Put the source tree on the path, with as much metadata as tells sonde its own version, and
     its commands beside the interpreter."""
-    where = [inside, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    where = [str(inside), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     told = subprocess.run(where, check=True, capture_output=True, text=True).stdout
     site_packages = Path(told.strip())
     (site_packages / "sonde.pth").write_text(f"{ROOT / 'src'}\n")
