@@ -343,4 +343,7 @@ def _measured(bench: Bench, name: str, about: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("broken off: with --whole the same call goes on from here")
