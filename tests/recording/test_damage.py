@@ -60,6 +60,14 @@ def without(kinds_and_tables: list[tuple[int, int]], which: int = 0) -> bytes:
     return rebuilt(WHOLE, kept)
 
 
+def test_the_short_one_has_every_kind_of_block():
+    whole, short = (
+        {(block.head.kind, block.head.table) for block in blocks_of(data)}
+        for data in (WHOLE, SHORT)
+    )
+    assert short == whole
+
+
 def test_torn_at_every_byte():
     times = list(SHORT_TRUTH)
     before = 0
