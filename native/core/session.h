@@ -34,21 +34,24 @@ typedef struct {
 typedef struct {
     bool open, begun;
     bool all;             // calls of C functions, too
+    bool asks;            // the kernel for the thread's CPU time, see windows.c
+    uint32_t doubted;     // so many more that are to ask
     uint32_t number;      // of this thread's windows
     uint32_t stride;      // every so manieth call is taken
     uint32_t skip;        // calls until the next that is
     uint32_t left, taken; // calls to be taken yet, and taken
     uint32_t interpreter;
     uint64_t random;
-    uint64_t due_ns;           // CPU time since one was due
-    uint64_t opened, cpu, tsc; // by the clock, the thread's CPU clock and the processor's counter
-    double ns_per_tsc;         // 0: not known yet
-    uint64_t last_tsc;         // when the last call was taken
-    uint64_t away_tsc;         // up to then, that somebody else had the processor
-    uint64_t own_tsc;          // that we spent ourselves since
-    int64_t told_tsc;          // that the runtime took to tell us of calls, by estimate
-    uint64_t least_tsc;        // that such calls take in any case
-    _Atomic uint64_t cut_cpu;  // the thread's CPU time when another one ended it
+    uint64_t due_ns;      // CPU time since one was due
+    uint64_t opened, tsc; // by the clock and the processor's counter,
+    uint64_t cpu;         // and by the thread's CPU clock, if it asks
+    double ns_per_tsc;    // 0: not known yet
+    uint64_t last_tsc;    // when the last call was taken
+    uint64_t away_tsc;    // up to then, that somebody else had the processor
+    uint64_t own_tsc;     // that we spent ourselves since
+    int64_t told_tsc;     // that the runtime took to tell us of calls, by estimate
+    uint64_t least_tsc;   // that such calls take in any case
+    _Atomic uint64_t cut; // by the same clock, when another thread ended it; 0: nobody did
 } sonde_window;
 
 // What a walk leaves to whoever writes its stack, see stack.h.

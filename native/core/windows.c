@@ -78,8 +78,16 @@ static double ns_per_tsc(uint64_t ns, uint64_t tsc)
     return 0;
 }
 
+// Asking for a thread's CPU time is a system call, two in a window are a tenth of what it costs,
+// and nearly all windows are over before anybody else gets the processor: for them the processor's
+// counter tells the same. Whether it does shows between two calls that are taken: where more time
+// passes than AWAY_NS, either the program makes few calls or it was not on the processor. Windows
+// after that ask for a while. The one itself then may have been told too long, and counts for less
+// than it should.
+#define DOUBTED 32 // windows of a thread
+
 static _Atomic uint64_t least_asking = UINT64_MAX;
-#define ASKED_TWICE 16 // windows of a thread
+#define ASKED_TWICE 16 // windows of a thread, its first
 
 // The thread's CPU time once it has been asked for: what that takes is the least seen in the first
 // windows, for an interrupt may come in between.
@@ -111,31 +119,18 @@ SONDE_HOT void sonde_window_open(sonde_thread *thread)
     window->told_tsc = 0;
     window->least_tsc = 0;
     window->interpreter = 0;
-    atomic_store_explicit(&window->cut_cpu, 0, memory_order_relaxed);
+    atomic_store_explicit(&window->cut, 0, memory_order_relaxed);
     window->skip = first_skip(window, __rdtsc());
     window->open = true;
     thread->slot->windows++;
-    // Asking for it at the end takes as long as now.
-    window->cpu = cpu_since_asked(window);
     window->opened = sonde_now();
-    window->tsc = __rdtsc();
-    window->last_tsc = window->tsc;
-    window->ns_per_tsc = ns_per_tsc(window->opened, window->tsc);
-}
-
-// A window is opened at the end of a signal handler, and the program goes on some time after that:
-// the least that was ever seen until its next call is none of its own.
-static _Atomic uint64_t least_return = UINT64_MAX;
-
-SONDE_HOT void sonde_window_begins(sonde_window *window, uint64_t tsc)
-{
-    uint64_t took = tsc > window->tsc ? tsc - window->tsc : 0, least = atomic_load(&least_return);
-    if (took < least) {
-        atomic_store(&least_return, took);
-        least = took;
-    }
-    window->own_tsc += least;
-    window->begun = true;
+    window->ns_per_tsc = ns_per_tsc(window->opened, __rdtsc());
+    window->asks = window->doubted || window->number <= ASKED_TWICE || !(window->ns_per_tsc > 0);
+    if (window->doubted)
+        window->doubted--;
+    // Asking for it at the end takes as long as now.
+    window->cpu = window->asks ? cpu_since_asked(window) : 0;
+    window->tsc = window->last_tsc = __rdtsc();
 }
 
 // By the window's own clocks, if there were no better ones yet.
@@ -156,16 +151,43 @@ static double net_ns(double others, double told, double least)
     return most > least ? most : least;
 }
 
-SONDE_HOT static void close_(sonde_thread *thread, uint64_t until_cpu, uint8_t how)
+// Nobody gets the processor for less than this, and the kernel's clock takes far less to be asked.
+#define AWAY_NS 30000
+
+// Was the thread perhaps not on the processor since its last call that was taken? Then it may
+// happen again soon.
+static bool may_be_away(sonde_window *window, uint64_t tsc)
+{
+    uint64_t since = tsc > window->last_tsc ? tsc - window->last_tsc : 0;
+    if ((double)since * window->ns_per_tsc < AWAY_NS)
+        return false;
+    window->doubted = DOUBTED;
+    return true;
+}
+
+// How long the thread was on the processor since the window was opened.
+SONDE_HOT static double lasted_ns(sonde_window *window)
+{
+    uint64_t cut = atomic_load_explicit(&window->cut, memory_order_relaxed);
+    if (window->asks) {
+        uint64_t cpu = cut ? cut : sonde_thread_cpu();
+        return cpu > window->cpu ? (double)(cpu - window->cpu) : 0;
+    }
+    uint64_t tsc = cut ? cut : __rdtsc();
+    may_be_away(window, tsc);
+    return tsc > window->tsc ? (double)(tsc - window->tsc) * window->ns_per_tsc : 0;
+}
+
+SONDE_HOT static void close_(sonde_thread *thread, uint8_t how)
 {
     sonde_window *window = &thread->window;
     window->open = false;
-    uint64_t lasted = until_cpu > window->cpu ? until_cpu - window->cpu : 0;
-    uint64_t passed = sonde_now() - window->opened;
+    double lasted = lasted_ns(window);
+    uint64_t passed = window->ns_per_tsc > 0 ? 0 : sonde_now() - window->opened;
     double own = ns_of(window, (double)window->own_tsc, passed);
     double told = ns_of(window, (double)window->told_tsc, passed);
     double least = ns_of(window, (double)window->least_tsc, passed);
-    double others = (double)lasted - own;
+    double others = lasted - own;
     // Fewer than its calls take: somebody else had the processor while we thought that we had it.
     double net = others < least ? 0 : net_ns(others, told, least);
     thread->slot->agent_ns += own + told > 0 ? (uint64_t)(own + told) : 0;
@@ -184,16 +206,31 @@ SONDE_HOT static void close_(sonde_thread *thread, uint64_t until_cpu, uint8_t h
     sonde_ring_commit(&thread->ring, sizeof *out);
 }
 
-// Nobody gets the processor for less than this, and the kernel's clock takes far less to be asked.
-#define AWAY_NS 30000
-
-static uint64_t away_until(const sonde_window *window, uint64_t tsc)
+static uint64_t away_until(sonde_window *window, uint64_t tsc)
 {
-    if ((double)(tsc - window->last_tsc) * window->ns_per_tsc < AWAY_NS)
+    if (!may_be_away(window, tsc) || !window->asks)
         return window->away_tsc;
     uint64_t cpu = sonde_thread_cpu(), passed = __rdtsc() - window->tsc;
     double ran = (double)(cpu > window->cpu ? cpu - window->cpu : 0) / window->ns_per_tsc;
     return (double)passed > ran ? passed - (uint64_t)ran : 0;
+}
+
+// A window is opened at the end of a signal handler, and the program goes on some time after that:
+// the least that was ever seen until its next call is none of its own.
+static _Atomic uint64_t least_return = UINT64_MAX;
+
+SONDE_HOT void sonde_window_begins(sonde_window *window, uint64_t tsc)
+{
+    uint64_t took = tsc > window->tsc ? tsc - window->tsc : 0, least = atomic_load(&least_return);
+    if (took < least) {
+        atomic_store(&least_return, took);
+        least = took;
+    }
+    if (window->ns_per_tsc > 0)
+        window->away_tsc = away_until(window, tsc);
+    window->last_tsc = __rdtsc(); // beginning takes long where all calls are seen
+    window->own_tsc += least;
+    window->begun = true;
 }
 
 // When in the window a call that was seen at `tsc` was made.
@@ -220,12 +257,18 @@ SONDE_HOT bool sonde_window_take(sonde_thread *thread, uint32_t depth, const son
     sonde_window_spent(window, tsc);
     if (--window->left)
         return false;
-    close_(thread, sonde_thread_cpu(), SONDE_WINDOW_FULL);
+    close_(thread, SONDE_WINDOW_FULL);
     return true;
 }
 
-void sonde_window_cut(sonde_thread *thread)
+void sonde_window_cut(sonde_thread *thread) { close_(thread, SONDE_WINDOW_CUT); }
+
+void sonde_window_cut_by_another(sonde_thread *thread)
 {
-    uint64_t cpu = atomic_load_explicit(&thread->window.cut_cpu, memory_order_relaxed);
-    close_(thread, cpu ? cpu : sonde_thread_cpu(), SONDE_WINDOW_CUT);
+    uint64_t now = __rdtsc();
+    if (thread->window.asks) {
+        uint32_t tid = atomic_load(&thread->slot->tid);
+        now = tid ? sonde_clock(sonde_cpu_clock_of((pid_t)tid)) : 0;
+    }
+    atomic_store(&thread->window.cut, now);
 }

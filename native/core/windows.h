@@ -61,5 +61,8 @@ bool sonde_window_take(sonde_thread *thread, uint32_t depth, const sonde_event *
 
 // Ends a window before it has its samples: by its own thread.
 void sonde_window_cut(sonde_thread *thread);
+// And by another one, which has taken from it what it needs to go on, so that its CPU clock stands:
+// that it ended now. Its own thread will cut it.
+void sonde_window_cut_by_another(sonde_thread *thread);
 
 #endif

@@ -76,16 +76,17 @@ static void cut_owners(sonde_thread *thread)
     if (who == thread && thread->window.open) {
         sonde_window_cut(thread);
     } else if (who && who != thread) {
-        // Its CPU clock stands since it lost the GIL; it will write the end itself.
-        uint32_t tid = atomic_load(&who->slot->tid);
-        uint64_t cpu = tid ? sonde_clock(sonde_cpu_clock_of((pid_t)tid)) : 0;
-        atomic_store(&who->window.cut_cpu, cpu);
+        sonde_window_cut_by_another(who); // it has lost the GIL
     }
     atomic_store(&owner, NULL);
 }
 
 SONDE_HOT static void stop_seeing(PyThreadState *state, sonde_seeing how)
 {
+    if (sonde_seen_by_evaluator(how)) { // which takes no time
+        sonde_seen_calls_end(state, how);
+        return;
+    }
     uint64_t began = sonde_now();
     sonde_seen_calls_end(state, how);
     sonde_thread *thread = sonde_enter();
@@ -295,7 +296,7 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
     sonde_thread *who = atomic_load(&owner);
     if (window->open && who != thread && !sonde_told_calls_go_on(state)) {
         // Another thread has ended it, or the program has. With no word of when, it is nothing.
-        if (atomic_load(&window->cut_cpu))
+        if (atomic_load(&window->cut))
             sonde_window_cut(thread);
         window->open = false;
     } else if (!window->open && who == thread) { // left by a thread that had this slot before

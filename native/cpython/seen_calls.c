@@ -62,7 +62,7 @@ SONDE_HOT void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls)
 
 SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
 {
-    if (!FRAMES_ARE_EVALUATED || how == SONDE_SEE_ALL)
+    if (!sonde_seen_by_evaluator(how))
         return sonde_told_calls_begin(state, how);
     evaluating = true;
     over.left = over.passed = 0;
@@ -72,7 +72,7 @@ SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
 
 SONDE_HOT void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how)
 {
-    if (!FRAMES_ARE_EVALUATED || how == SONDE_SEE_ALL) {
+    if (!sonde_seen_by_evaluator(how)) {
         sonde_told_calls_end(state);
         return;
     }

@@ -17,6 +17,11 @@
 
 typedef enum { SONDE_SEE_FRAMES, SONDE_SEE_ALL } sonde_seeing;
 
+static inline bool sonde_seen_by_evaluator(sonde_seeing how)
+{
+    return FRAMES_ARE_EVALUATED && how == SONDE_SEE_FRAMES;
+}
+
 // From the next call on until `end`; false if it cannot be.
 bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how);
 void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how);

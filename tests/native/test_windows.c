@@ -147,17 +147,73 @@ static void what_telling_took_is_not_believed_beyond_reason(void)
     memory m = begin(1, 1, 1);
     sonde_thread *thread = sonde_enter();
     sonde_window_open(thread);
-    atomic_store(&thread->window.cut_cpu, thread->window.cpu + 4000);
+    atomic_store(&thread->window.cut, thread->window.cpu + 4000);
     thread->window.told_tsc = INT64_MAX / 2;
     thread->window.ns_per_tsc = 0.5;
     thread->window.least_tsc = 6000;
     sonde_window_cut(thread);
     CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 3000);
     sonde_window_open(thread); // nor that the calls took less than they can
-    atomic_store(&thread->window.cut_cpu, thread->window.cpu + 4000);
+    atomic_store(&thread->window.cut, thread->window.cpu + 4000);
     thread->window.least_tsc = UINT64_MAX / 2;
     sonde_window_cut(thread);
     CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 1);
+    sonde_leave(thread);
+    end(&m);
+}
+
+// A window of two calls, `ns` before each.
+static void two_calls(sonde_thread *thread, uint64_t ns)
+{
+    sonde_event event = {0};
+    sonde_window_open(thread);
+    sonde_window_begins(&thread->window, __rdtsc());
+    for (int call = 0; call < 2; call++) {
+        burn(ns);
+        sonde_window_take(thread, 0, &event, __rdtsc());
+    }
+}
+
+// Opens windows until one does not ask the kernel.
+static bool come_to_not_asking(memory *m, sonde_thread *thread)
+{
+    for (int i = 0; i < TRIES; i++) {
+        two_calls(thread, 0);
+        while (next(m, index_of(thread)))
+            ;
+        if (!thread->window.asks)
+            return true;
+    }
+    return false;
+}
+
+static void asks_the_kernel_only_where_it_may_have_been_away(void)
+{
+    enum { SHORT = 10000, FIRST_ASK = 16, ASK_AFTER = 32 };
+    memory m = begin(1, 2, 1);
+    sonde_thread *thread = sonde_enter();
+    for (int i = 0; i < FIRST_ASK; i++) {
+        two_calls(thread, 0);
+        CHECK(thread->window.asks);
+    }
+    burn(5000000); // from here on it is known how fast the processor counts
+    CHECK(come_to_not_asking(&m, thread));
+    two_calls(thread, PROGRAM);
+    for (int i = 0; i < ASK_AFTER; i++) {
+        two_calls(thread, 0);
+        CHECK(thread->window.asks);
+    }
+    uint64_t lasted = 0;
+    for (int i = 0; i < TRIES && !(lasted > 2 * SHORT && lasted < 4 * SHORT); i++) {
+        CHECK(come_to_not_asking(&m, thread));
+        two_calls(thread, SHORT);
+        const sonde_rec *rec;
+        while ((rec = next(&m, index_of(thread)))->kind != SONDE_REC_WINDOW)
+            ;
+        CHECK(thread->window.doubted || !thread->window.asks);
+        lasted = thread->window.asks ? 0 : ((const sonde_rec_window *)rec)->duration_ns;
+    }
+    CHECK(lasted);
     sonde_leave(thread);
     end(&m);
 }
@@ -207,7 +263,10 @@ static void another_thread_tells_when_it_was_cut(void)
     memory m = begin(1, 8, 1);
     sonde_thread *thread = sonde_enter();
     sonde_window_open(thread);
-    atomic_store(&thread->window.cut_cpu, thread->window.cpu + 4242);
+    CHECK(thread->window.asks);
+    sonde_window_cut_by_another(thread);
+    CHECK(atomic_load(&thread->window.cut) >= thread->window.cpu);
+    atomic_store(&thread->window.cut, thread->window.cpu + 4242);
     burn(1000000);
     sonde_window_cut(thread);
     const sonde_rec *rec = next(&m, index_of(thread));
@@ -305,6 +364,7 @@ int main(void)
     RUN(what_it_took_itself_does_not_count);
     RUN(what_telling_took_is_not_believed_beyond_reason);
     RUN(calls_tell_when_in_their_window_they_were_made);
+    RUN(asks_the_kernel_only_where_it_may_have_been_away);
     RUN(another_thread_tells_when_it_was_cut);
     RUN(a_full_ring_is_counted);
     RUN(opens_as_often_as_it_is_told);

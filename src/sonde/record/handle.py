@@ -39,7 +39,7 @@ FINISH_S = 30.0
 class CallOptions:
     """How calls are counted: windows a second of CPU time, calls in each, and every how manieth."""
 
-    stride: int = 4
+    stride: int = 2
     samples: int = 16
     ticks: int = 100
 
