@@ -315,7 +315,7 @@ void sonde_notes_leave(void)
     atomic_store(&sonde.notes_taken, 0);
 }
 
-void sonde_known_refresh(sonde_thread *thread)
+SONDE_HOT void sonde_known_refresh(sonde_thread *thread)
 {
     // A key on its own thread's stack is alive, so none that it knows can die while it is asked
     // for; one that died before has been counted.

@@ -156,7 +156,7 @@ static double net_ns(double others, double told, double least)
 
 // Was the thread perhaps not on the processor since its last call that was taken? Then it may
 // happen again soon.
-static bool may_be_away(sonde_window *window, uint64_t tsc)
+SONDE_HOT static bool may_be_away(sonde_window *window, uint64_t tsc)
 {
     uint64_t since = tsc > window->last_tsc ? tsc - window->last_tsc : 0;
     if ((double)since * window->ns_per_tsc < AWAY_NS)
@@ -206,7 +206,7 @@ SONDE_HOT static void close_(sonde_thread *thread, uint8_t how)
     sonde_ring_commit(&thread->ring, sizeof *out);
 }
 
-static uint64_t away_until(sonde_window *window, uint64_t tsc)
+SONDE_HOT static uint64_t away_until(sonde_window *window, uint64_t tsc)
 {
     if (!may_be_away(window, tsc) || !window->asks)
         return window->away_tsc;

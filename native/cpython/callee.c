@@ -58,7 +58,7 @@ static bool lasts(const PyTypeObject *type)
     return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
 }
 
-static uint64_t of_callable(sonde_thread *thread, PyObject *callable)
+SONDE_HOT static uint64_t of_callable(sonde_thread *thread, PyObject *callable)
 {
     PyTypeObject *type = Py_TYPE(callable);
     if (type == &PyMethod_Type) {
