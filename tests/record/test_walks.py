@@ -44,7 +44,8 @@ def test_deep_stacks_are_not_walked_again(python: Interpreter, keep: Keep) -> No
     quality = run.recording.quality
     frames, visited = quality["frames"], quality["frames_visited"]
     assert frames > 200 * 1000
-    assert frames > 5 * visited
+    # Hardly a walk goes down to the end: one in fifty would be seen.
+    assert frames > 25 * visited
     depths = np.array(_depths(run.recording))
     # The interpreter starts and ends up there; but for that, what was not looked at again is there
     # all the same.
