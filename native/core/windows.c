@@ -78,12 +78,12 @@ static double ns_per_tsc(uint64_t ns, uint64_t tsc)
     return 0;
 }
 
-// Asking for a thread's CPU time is a system call, two in a window are a tenth of what it costs,
-// and nearly all windows are over before anybody else gets the processor: for them the processor's
-// counter tells the same. Whether it does shows between two calls that are taken: where more time
-// passes than AWAY_NS, either the program makes few calls or it was not on the processor. Windows
-// after that ask for a while. The one itself then may have been told too long, and counts for less
-// than it should.
+// Asking for a thread's CPU time is a system call, more than a microsecond where the kernel keeps
+// its page tables apart, and nearly all windows are over before anybody else gets the processor:
+// for them the processor's counter tells the same. Whether it does shows between two calls that are
+// taken: where more time passes than AWAY_NS, either the program makes few calls or it was not on
+// the processor. Windows after that ask for a while. The one itself then may have been told too
+// long, and counts for less than it should.
 #define DOUBTED 32 // windows of a thread
 
 static _Atomic uint64_t least_asking = UINT64_MAX;
@@ -155,8 +155,8 @@ static double net_ns(double others, double told, double least)
 #define AWAY_NS 30000
 
 // Was the thread perhaps not on the processor since its last call that was taken? Then it may
-// happen again soon.
-SONDE_HOT static bool may_be_away(sonde_window *window, uint64_t tsc)
+// happen again soon, and the next windows ask.
+SONDE_HOT static bool notices_gap(sonde_window *window, uint64_t tsc)
 {
     uint64_t since = tsc > window->last_tsc ? tsc - window->last_tsc : 0;
     if ((double)since * window->ns_per_tsc < AWAY_NS)
@@ -174,7 +174,7 @@ SONDE_HOT static double lasted_ns(sonde_window *window)
         return cpu > window->cpu ? (double)(cpu - window->cpu) : 0;
     }
     uint64_t tsc = cut ? cut : __rdtsc();
-    may_be_away(window, tsc);
+    notices_gap(window, tsc);
     return tsc > window->tsc ? (double)(tsc - window->tsc) * window->ns_per_tsc : 0;
 }
 
@@ -208,7 +208,7 @@ SONDE_HOT static void close_(sonde_thread *thread, uint8_t how)
 
 SONDE_HOT static uint64_t away_until(sonde_window *window, uint64_t tsc)
 {
-    if (!may_be_away(window, tsc) || !window->asks)
+    if (!notices_gap(window, tsc) || !window->asks)
         return window->away_tsc;
     uint64_t cpu = sonde_thread_cpu(), passed = __rdtsc() - window->tsc;
     double ran = (double)(cpu > window->cpu ? cpu - window->cpu : 0) / window->ns_per_tsc;

@@ -80,7 +80,7 @@ static uint32_t undecodable(sonde_event *event)
 
 // A frame may have a mark and the last stack not know of it: up to 3.12 one that was the innermost
 // but one then, where it could not be told. Those below it may be met all the same. Each is looked
-// for in the whole stack, so it is few.
+// for in the whole stack, so there are few.
 #define MOST_STRANGE 2
 
 // What is known of a code object besides its id: where its first instruction is that can be traced,

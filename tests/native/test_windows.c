@@ -210,10 +210,34 @@ static void asks_the_kernel_only_where_it_may_have_been_away(void)
         const sonde_rec *rec;
         while ((rec = next(&m, index_of(thread)))->kind != SONDE_REC_WINDOW)
             ;
-        CHECK(thread->window.doubted || !thread->window.asks);
         lasted = thread->window.asks ? 0 : ((const sonde_rec_window *)rec)->duration_ns;
     }
-    CHECK(lasted);
+    CHECK(lasted > 2 * SHORT && lasted < 4 * SHORT);
+    sonde_leave(thread);
+    end(&m);
+}
+
+static void one_that_does_not_ask_ends_when_another_thread_says(void)
+{
+    memory m = begin(1, 2, 1);
+    sonde_thread *thread = sonde_enter();
+    two_calls(thread, 0);
+    burn(5000000);
+    do {
+        CHECK(come_to_not_asking(&m, thread));
+        sonde_window_open(thread);
+    } while (thread->window.asks);
+    uint64_t lasts = __rdtsc() - thread->window.tsc;
+    sonde_window_cut_by_another(thread);
+    CHECK(atomic_load(&thread->window.cut) >= thread->window.tsc + lasts);
+    uint64_t cut = atomic_load(&thread->window.cut) - thread->window.tsc;
+    burn(1000000);
+    sonde_window_cut(thread);
+    const sonde_rec *rec = next(&m, index_of(thread));
+    CHECK_EQUAL(rec->state, SONDE_WINDOW_CUT);
+    double told = (double)((const sonde_rec_window *)rec)->duration_ns;
+    double expected = (double)cut * thread->window.ns_per_tsc;
+    CHECK(told > expected - 2 && told < expected + 2);
     sonde_leave(thread);
     end(&m);
 }
@@ -366,6 +390,7 @@ int main(void)
     RUN(calls_tell_when_in_their_window_they_were_made);
     RUN(asks_the_kernel_only_where_it_may_have_been_away);
     RUN(another_thread_tells_when_it_was_cut);
+    RUN(one_that_does_not_ask_ends_when_another_thread_says);
     RUN(a_full_ring_is_counted);
     RUN(opens_as_often_as_it_is_told);
     return 0;
