@@ -66,13 +66,12 @@ class Site:
         self.function = function
         instructions = dis.get_instructions(function)
         self.at = next(i.offset for i in instructions if i.opname in names)
-        self.plain = self.now()
-        self.run([0] * 256)
-        self.specialised = self.now()
+        self.plain = self.code._co_code_adaptive[self.at]
         self.met = [0] * 256
-
-    def now(self):
-        return self.code._co_code_adaptive[self.at]
+        self.run(self.met)
+        # What it is most of the time: right now it may be a tool's.
+        self.specialised = self.met.index(max(self.met))
+        self.met = [0] * 256
 
     def run(self, met):
         self.function(self.code, self.at, met)
