@@ -51,6 +51,15 @@ def read() -> dict[str, CpuTime]:
         return parse(f.read())
 
 
+def together() -> CpuTime:
+    """All processors; nothing where that cannot be read."""
+    try:
+        with open("/proc/stat", encoding="ascii", errors="replace") as f:
+            return parse(f.readline())["all"]
+    except (OSError, ValueError, KeyError):
+        return CpuTime("all", 0, 0, 0, 0, 0)
+
+
 def parse(text: str) -> dict[str, CpuTime]:
     found: dict[str, CpuTime] = {}
     for line in text.splitlines():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from . import perf, permissions
+from . import cpus, perf, permissions
 from .arming import Arming
 
 # Longer than any process lives: events opened to see whether they may be never fire.
@@ -335,13 +335,8 @@ def _seccomp() -> Check:
 
 def _steal() -> Check:
     """Time that the machine under this virtual one gave to others, since boot."""
-    try:
-        with open("/proc/stat", "rb") as f:
-            times = [int(word) for word in f.readline().split()[1:9]]
-    except (OSError, ValueError):
-        times = []
-    total = sum(times)
-    share = times[7] / total if len(times) == 8 and total else 0.0
+    times = cpus.together()
+    share = times.steal_ns / max(times.total_ns, 1)
     found = f"{100 * share:.2g} % of the time since boot went to other machines"
     if share < _STEAL_TOLERATED:
         return Check("steal", True, found)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import shm
+from . import cpus, shm
 from .arming import SAMPLERS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Tally:
         """When it was changed in this part, and to what."""
         self._asked = self._asked_until = 0
         """CPU time weighed by the rates before this one, and that time itself."""
-        self._steal = _steal_ns()
+        self._steal = cpus.together().steal_ns
         self._over: dict[str, int] = {}
         self._mode = 0
         self._worst = 0
@@ -76,7 +76,7 @@ class Tally:
             why_no_calls = target.agent.why_no_calls() or why_no_calls
         usage = resource.getrusage(resource.RUSAGE_SELF)
         total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
-        total["steal_ns"] = _steal_ns() - self._steal
+        total["steal_ns"] = cpus.together().steal_ns - self._steal
         sampled = total.get("cpu_sampled_ns", 0)
         total["asked"] = self._asked + self._rate * (sampled - self._asked_until)
         total |= more or {}
@@ -145,11 +145,3 @@ def _count(total: dict[str, int], mode: int, target: TargetProcess) -> int:
     for key, value in target.counts().items():
         total[key] = total.get(key, 0) + value
     return max(mode, target.agent.reader_mode())
-
-
-def _steal_ns() -> int:
-    try:
-        with open("/proc/stat", "rb") as f:
-            return int(f.readline().split()[8]) * 10_000_000
-    except (OSError, IndexError, ValueError):
-        return 0
