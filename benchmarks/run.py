@@ -244,7 +244,7 @@ class Bench:
 
     def agreement(self, section: Section) -> None:
         names = self.programs(list(programs.BRANCHED), ["richards", "json"])
-        seconds, times = (0.5, 2) if self.quick else (1.0, 5)
+        seconds, times = (0.5, 2) if self.quick else (1.0, 4)
         envs = self.several()
         agreement.report(section, envs, self.tools, names, seconds, times, self.scratch)
 
