@@ -67,10 +67,10 @@ class Site:
         instructions = dis.get_instructions(function)
         self.at = next(i.offset for i in instructions if i.opname in names)
         self.plain = self.code._co_code_adaptive[self.at]
-        self.met = [0] * 256
-        self.run(self.met)
+        learned = [0] * 256
+        self.run(learned)
         # What it is most of the time: right now it may be a tool's.
-        self.specialised = self.met.index(max(self.met))
+        self.specialised = learned.index(max(learned))
         self.met = [0] * 256
 
     def run(self, met):
