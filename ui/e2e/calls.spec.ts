@@ -95,8 +95,10 @@ test("sorts, searches, and says where nothing is", async ({ page, served }) => {
   const url = await served("everything");
   await open(page, url, "calls");
   await page.getByRole("button", { name: "callee" }).click();
-  const names = (await edges(page)).map((edge) => edge.callee);
-  expect(names).toEqual([...names].sort((a, b) => (a < b ? -1 : 1)));
+  await expect(async () => {
+    const names = (await edges(page)).map((edge) => edge.callee);
+    expect(names).toEqual([...names].sort((a, b) => (a < b ? -1 : 1)));
+  }).toPass({ timeout: 10_000 });
   await page.locator("#search").fill("fib");
   await expect(page.locator(".row")).toHaveCount(1);
   await page.locator("#search").fill("");
