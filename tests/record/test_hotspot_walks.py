@@ -28,8 +28,8 @@ def test_no_stack_is_put_together_wrongly(
     run = must_run(keep("activations"), command, "--rate", RATE, "--stacks", "checked")
     assert run.out == "done\n"
     quality = run.recording.quality
-    # Most of its time goes into compiling and loading classes.
-    assert quality["walks_checked"] > 500
+    # Most of its time goes into compiling and loading classes; on a busy machine, nearly all.
+    assert quality["walks_checked"] > 100
     assert quality["walks_wrong"] == 0
     assert quality["frames_visited"] < quality["frames"]
     assert quality["garbled_rings"] == 0
