@@ -153,6 +153,17 @@ static void what_telling_took_is_not_believed_beyond_reason(void)
     thread->window.least_tsc = 6000;
     sonde_window_cut(thread);
     CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 3000);
+    // Nor that it was most of the time.
+    static const int64_t estimates[] = {2000, INT64_MAX / 2};
+    static const uint64_t left[] = {3000, 2000};
+    for (int i = 0; i < 2; i++) {
+        sonde_window_open(thread);
+        atomic_store(&thread->window.cut, thread->window.cpu + 4000);
+        thread->window.told_tsc = estimates[i];
+        thread->window.ns_per_tsc = 0.5;
+        sonde_window_cut(thread);
+        CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, left[i]);
+    }
     sonde_window_open(thread); // nor that the calls took less than they can
     atomic_store(&thread->window.cut, thread->window.cpu + 4000);
     thread->window.least_tsc = UINT64_MAX / 2;
