@@ -36,8 +36,8 @@ def compared(
 ) -> dict[str, Any]:
     """How much a recording of so many seconds has in common with an exhaustive count of a round.
 
-    `overlap`, `coverage` and `correlation` of windows, `timer` the overlap of the innermost calls
-    that its ticks found, `windows` how many it had.
+    `overlap`, `coverage` and `correlation` of windows, `early` the overlap of its first third,
+    `timer` that of the innermost calls that its ticks found, `windows` how many it had.
     """
     answer: dict[str, Any] = kept.result(
         "calls", env.version, name,
@@ -69,10 +69,12 @@ def _compared(
     if done.returncode:
         raise RuntimeError((done.stderr.strip().splitlines() or ["no word"])[-1])
     found, windows = _counted(recording)
+    early, _ = _counted(recording, until_ns=int(seconds / 3 * 1e9))
     ticked = _ticked(recording)
     recording.unlink()
     return {
         "overlap": trees.overlap(true, found),
+        "early": trees.overlap(true, early),
         "coverage": trees.coverage(found, true),
         "correlation": trees.correlation(true, found),
         "timer": trees.overlap(true, ticked),
@@ -106,12 +108,13 @@ def _count(env: Environment, name: str, out: Path) -> None:
     subprocess.run(command, env=variables, check=True, capture_output=True)
 
 
-def _counted(path: Path) -> tuple[trees.Tree, int]:
+def _counted(path: Path, until_ns: int | None = None) -> tuple[trees.Tree, int]:
     from sonde.recording.reader import read
     from sonde.views.calls import calls
+    from sonde.views.selection import Selection
 
     counted: trees.Tree = {}
-    view = calls(read(path), by="context")
+    view = calls(read(path), Selection(end_ns=until_ns), by="context")
     for call in view.edges:
         *callers, callee = call.chain or [{}]
         inside = list(itertools.dropwhile(lambda frame: frame["name"] != "rounds", callers))

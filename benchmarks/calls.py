@@ -60,21 +60,22 @@ def of_programs(
         found[name], bases[name] = answer, base["overlap"]
         rows.append(
             [name, _told(cost), _part(answer["timer"]), _part(base["overlap"]),
-             _part(answer["overlap"]), _part(answer["coverage"]), f"{answer['correlation']:.3f}",
-             f"{answer['windows']:,}"]
+             _part(answer["early"]), _part(answer["overlap"]), _part(answer["coverage"]),
+             f"{answer['correlation']:.3f}", f"{answer['windows']:,}"]
         )  # fmt: skip
     if not found:
         return
-    keys = ("timer", "overlap", "coverage", "correlation")
+    keys = ("timer", "early", "overlap", "coverage", "correlation")
     means = {key: float(np.mean([answer[key] for answer in found.values()])) for key in keys}
     middle = ticks.in_common(costs, np.median) if costs else None
     rows.append(
         ["**median / means**", _told(middle), _part(means["timer"]),
-         _part(float(np.mean(list(bases.values())))), _part(means["overlap"]),
-         _part(means["coverage"]), f"{means['correlation']:.3f}", ""]
+         _part(float(np.mean(list(bases.values())))), _part(means["early"]),
+         _part(means["overlap"]), _part(means["coverage"]), f"{means['correlation']:.3f}", ""]
     )  # fmt: skip
     head = ["program", "overhead, CPU", "overlap, samples of time", "overlap, windows of one call",
-            "overlap, windows", "hot-edge coverage", "correlation", "windows"]  # fmt: skip
+            f"overlap, windows of {seconds / 3:g} s", f"overlap, windows of {seconds:g} s",
+            "hot-edge coverage", "correlation", "windows"]  # fmt: skip
     section.table(f"{TICKS} windows a second, Python {env.version}", head, rows)
     section.figure(
         "bars", f"calls-programs-{env.version}",

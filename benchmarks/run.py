@@ -223,14 +223,14 @@ class Bench:
 
     def calls(self, section: Section) -> None:
         names = self.programs(list(programs.PYPERFORMANCE), ["richards", "deltablue"])
-        plan, seconds = (Plan(3), 2) if self.quick else (Plan(20), 10)
+        plan, seconds = (Plan(3), 3) if self.quick else (Plan(20), 30)
         cost = calls.by_slices(plan)
         calls.of_programs(section, self.main, names, cost, seconds, self.scratch)
 
     def calls_versions(self, section: Section) -> None:
         names = self.programs(list(programs.PYPERFORMANCE), ["richards", "deltablue"])
-        seconds = 1 if self.quick else 10
-        cost = calls.by_rounds(seconds, self.scratch)
+        seconds = 3 if self.quick else 30
+        cost = calls.by_rounds(seconds / 3, self.scratch)
         for env in self.envs.values():
             if env is not self.main:
                 calls.of_programs(section, env, names, cost, seconds, self.scratch, bounds=False)
