@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Thousands of processes are started here: where bytecode may not be written, as in many containers,
-# each compiles all that it imports once more, which is half of what it does.
+# each compiles all that it imports once more, which can be half of what it does.
 unexport PYTHONDONTWRITEBYTECODE
 
 NATIVE := $(shell find native tests/native -name '*.[ch]' 2>/dev/null)

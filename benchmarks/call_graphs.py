@@ -21,6 +21,10 @@ import kept
 import trees
 from packages import Environment
 from progress import say
+from sonde.recording.reader import read
+from sonde.recording.tables import Recording
+from sonde.views.calls import calls as counted_calls
+from sonde.views.selection import Selection
 
 HERE = Path(__file__).resolve().parent
 COUNTER = HERE.parent / "tests" / "truth" / "programs" / "count_calls.py"
@@ -68,8 +72,9 @@ def _compared(
     done = subprocess.run(command, env=env.variables(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError((done.stderr.strip().splitlines() or ["no word"])[-1])
-    found, windows = _counted(recording)
-    early, _ = _counted(recording, until_ns=int(seconds / 3 * 1e9))
+    recorded = read(recording)
+    found, windows = _counted(recorded, Selection())
+    early, _ = _counted(recorded, Selection(end_ns=int(seconds / 3 * 1e9)))
     ticked = _ticked(recording)
     recording.unlink()
     return {
@@ -108,13 +113,9 @@ def _count(env: Environment, name: str, out: Path) -> None:
     subprocess.run(command, env=variables, check=True, capture_output=True)
 
 
-def _counted(path: Path, until_ns: int | None = None) -> tuple[trees.Tree, int]:
-    from sonde.recording.reader import read
-    from sonde.views.calls import calls
-    from sonde.views.selection import Selection
-
+def _counted(recording: Recording, selection: Selection) -> tuple[trees.Tree, int]:
     counted: trees.Tree = {}
-    view = calls(read(path), Selection(end_ns=until_ns), by="context")
+    view = counted_calls(recording, selection, by="context")
     for call in view.edges:
         *callers, callee = call.chain or [{}]
         inside = list(itertools.dropwhile(lambda frame: frame["name"] != "rounds", callers))

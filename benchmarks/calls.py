@@ -74,7 +74,7 @@ def of_programs(
          _part(means["overlap"]), _part(means["coverage"]), f"{means['correlation']:.3f}", ""]
     )  # fmt: skip
     head = ["program", "overhead, CPU", "overlap, samples of time", "overlap, windows of one call",
-            f"overlap, windows of {seconds / 3:g} s", f"overlap, windows of {seconds:g} s",
+            f"overlap of windows, {seconds / 3:g} s", f"overlap of windows, {seconds:g} s",
             "hot-edge coverage", "correlation", "windows"]  # fmt: skip
     section.table(f"{TICKS} windows a second, Python {env.version}", head, rows)
     section.figure(

@@ -143,8 +143,8 @@ static double ns_of(const sonde_window *window, double tsc, uint64_t passed)
 }
 
 // What telling takes at most, of the time that was not measured to be ours. On 3.13 all windows are
-// told by sys.monitoring, and a few that seemed to have next to no time of their own outweighed the
-// others.
+// told by sys.monitoring, and those that seemed to have next to no time of their own weighed too
+// much.
 #define TOLD_AT_MOST 0.5
 
 // A part of what telling takes is an estimate, made once and at the speed that the processor had

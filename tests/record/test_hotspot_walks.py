@@ -24,12 +24,12 @@ def test_no_stack_is_put_together_wrongly(
     jdk: Jdk, java_targets: Path, keep: Keep, option: str
 ) -> None:
     """Recursion, exceptions, code thrown away, classes that come and go, threads that end."""
-    command = [jdk.java, *INTERPRETED, option, "-Xmx256m", "-cp", java_targets, "Activations", "5"]
+    command = [jdk.java, *INTERPRETED, option, "-Xmx256m", "-cp", java_targets, "Activations", "8"]
     run = must_run(keep("activations"), command, "--rate", RATE, "--stacks", "checked")
     assert run.out == "done\n"
     quality = run.recording.quality
-    # Most of its time goes into compiling and loading classes; on a busy machine, nearly all.
-    assert quality["walks_checked"] > 100
+    # Most of its time goes into compiling and loading classes.
+    assert quality["walks_checked"] > 500
     assert quality["walks_wrong"] == 0
     assert quality["frames_visited"] < quality["frames"]
     assert quality["garbled_rings"] == 0
