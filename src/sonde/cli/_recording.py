@@ -30,10 +30,10 @@ Ticks = Annotated[
     typer.Option(metavar="HZ", help="Of calls: windows a second of CPU time (100)."),
 ]
 Stride = Annotated[
-    int | None, typer.Option(metavar="N", help="Of calls: count every Nth of a window (2).")
+    int | None, typer.Option(metavar="N", help="Of calls: count every Nth of a window (4).")
 ]
 Samples = Annotated[
-    int | None, typer.Option(metavar="N", help="Of calls: count so many in a window (16).")
+    int | None, typer.Option(metavar="N", help="Of calls: count so many in a window (8).")
 ]
 Stacks = Annotated[
     str,

@@ -39,8 +39,8 @@ FINISH_S = 30.0
 class CallOptions:
     """How calls are counted: windows a second of CPU time, calls in each, and every how manieth."""
 
-    stride: int = 2
-    samples: int = 16
+    stride: int = 4
+    samples: int = 8
     ticks: int = 100
 
 
