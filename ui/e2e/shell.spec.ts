@@ -201,11 +201,11 @@ test("names have room in a narrow window", async ({ page, served }) => {
   await open(page, url, "sandwich");
   const name = page.locator(".functions .row span").last();
   await expect
-    .poll(async () => (await name.boundingBox())!.width)
+    .poll(async () => (await name.boundingBox())?.width ?? 0)
     .toBeGreaterThan(250);
   await open(page, url, "locks");
   const what = page.locator(".lock-rows td.what").first();
   await expect
-    .poll(async () => (await what.boundingBox())!.width)
+    .poll(async () => (await what.boundingBox())?.width ?? 0)
     .toBeGreaterThan(200);
 });
