@@ -114,6 +114,11 @@ SONDE_HOT void sonde_window_open(sonde_thread *thread)
     window->begun = false;
     window->stride = stride ? (stride < SONDE_LONGEST_STRIDE ? stride : SONDE_LONGEST_STRIDE) : 1;
     window->left = samples ? samples : 1;
+    if (window->all) {
+        uint32_t finer = window->stride < SONDE_ALL_FINER ? window->stride : SONDE_ALL_FINER;
+        window->stride /= finer;
+        window->left *= finer;
+    }
     window->taken = 0;
     window->own_tsc = window->away_tsc = 0;
     window->told_tsc = 0;

@@ -43,38 +43,63 @@ static const sonde_rec *next(const memory *m, uint32_t index)
 
 enum { FIRST = 4 }; // calls, which no window of four is over before
 
-// Counts in `seen` which of its first calls a window takes; how many calls it saw.
-static uint32_t taken_calls(sonde_thread *thread, uint32_t samples, uint32_t *seen)
+typedef struct { // of one kind of windows: what they are to take, and what they took
+    uint32_t stride, samples;
+    uint32_t windows, calls, seen[FIRST];
+} kind;
+
+// Opens a window and makes calls until it is full.
+static kind *fill(sonde_thread *thread, kind *python, kind *all)
 {
     sonde_event event = {0};
     uint32_t taken = 0, call = 0, last = 0;
     sonde_window_open(thread);
+    kind *of = thread->window.all ? all : python;
     for (bool over = false; !over;) {
         call++;
         if (!sonde_window_counts(&thread->window))
             continue;
-        CHECK(call - last < 2 * thread->window.stride);
+        CHECK(call - last < 2 * of->stride);
         last = call;
         if (call <= FIRST)
-            seen[call - 1]++;
+            of->seen[call - 1]++;
         taken++;
         *sonde_stack(thread) = 77;
         over = sonde_window_take(thread, 1, &event, __rdtsc());
     }
-    CHECK_EQUAL(taken, samples);
+    CHECK_EQUAL(taken, of->samples);
     CHECK(!thread->window.open);
-    return call;
+    of->windows++;
+    of->calls += call;
+    return of;
+}
+
+static void took_every_stride_th(const kind *of)
+{
+    // Each has the same chance; five standard deviations are allowed.
+    double chance = 1.0 / of->stride, expected = of->windows * chance;
+    for (int call = 0; call < FIRST; call++) {
+        double off = of->seen[call] - expected;
+        CHECK(off * off <= 25 * expected * (1 - chance));
+    }
+    // The first is taken after (2 * stride + 1) / 3 calls on average, the others a stride after
+    // another.
+    double mean = (double)of->calls / of->windows;
+    expected = (2 * of->stride + 1) / 3.0 + (of->samples - 1.0) * of->stride;
+    CHECK(mean > expected - 1.5 && mean < expected + 1.5);
 }
 
 static void takes_every_stride_th_call_on_average(void)
 {
-    enum { STRIDE = 5, SAMPLES = 4, WINDOWS = 5000 };
-    memory m = begin(STRIDE, SAMPLES, 1);
+    // Windows that show all calls take more of them, and reach as far.
+    kind python = {.stride = 12, .samples = 4}, all = {.stride = 3, .samples = 16};
+    enum { WINDOWS = 20000 };
+    memory m = begin(12, 4, 1);
     sonde_thread *thread = sonde_enter();
-    uint32_t index = index_of(thread), seen[FIRST] = {0}, calls = 0;
+    uint32_t index = index_of(thread), taken = 0;
     for (int i = 0; i < WINDOWS; i++) {
-        calls += taken_calls(thread, SAMPLES, seen);
-        for (int call = 0; call < SAMPLES; call++) {
+        const kind *of = fill(thread, &python, &all);
+        for (uint32_t call = 0; call < of->samples; call++) {
             const sonde_rec *rec = next(&m, index);
             CHECK_EQUAL(rec->kind, SONDE_REC_CALL);
             CHECK_EQUAL(((const sonde_rec_call *)rec)->window, i + 1);
@@ -83,19 +108,33 @@ static void takes_every_stride_th_call_on_average(void)
         CHECK_EQUAL(rec->kind, SONDE_REC_WINDOW);
         CHECK_EQUAL(rec->state, SONDE_WINDOW_FULL);
         CHECK_EQUAL(((const sonde_rec_window *)rec)->window, i + 1);
-        CHECK_EQUAL(((const sonde_rec_window *)rec)->stride, STRIDE);
+        CHECK_EQUAL(((const sonde_rec_window *)rec)->stride, of->stride);
         CHECK(!next(&m, index));
+        taken += of->samples;
     }
-    // Each has the same chance: 1000 expected, the standard deviation is 28.
-    for (int call = 0; call < FIRST; call++)
-        CHECK(seen[call] > 850 && seen[call] < 1150);
-    // The first is taken after (2 * 5 + 2) / 3 - 1/3 calls on average, the others 5 after another.
-    double mean = (double)calls / WINDOWS, expected = 11.0 / 3 + 3 * 5;
-    CHECK(mean > expected - 0.3 && mean < expected + 0.3);
-    CHECK_EQUAL(thread->slot->calls, WINDOWS * SAMPLES);
+    CHECK_EQUAL(all.windows, 16 + (WINDOWS - 32) / 32);
+    took_every_stride_th(&python);
+    took_every_stride_th(&all);
+    CHECK_EQUAL(thread->slot->calls, taken);
     CHECK_EQUAL(thread->slot->windows, WINDOWS);
     sonde_leave(thread);
     end(&m);
+}
+
+// A stride that cannot be as fine is as fine as can be.
+static void windows_of_all_calls_have_a_stride(void)
+{
+    for (uint32_t stride = 1; stride <= 6; stride++) {
+        memory m = begin(stride, 4, 1);
+        sonde_thread *thread = sonde_enter();
+        sonde_window_open(thread); // the first shows all
+        CHECK(thread->window.all);
+        CHECK_EQUAL(thread->window.stride, 1);
+        CHECK_EQUAL(thread->window.left, 4 * (stride < 4 ? stride : 4));
+        sonde_window_cut(thread);
+        sonde_leave(thread);
+        end(&m);
+    }
 }
 
 // ---- how long
@@ -396,6 +435,7 @@ int main(void)
 {
     RUN(knows_where_the_call_was_made);
     RUN(takes_every_stride_th_call_on_average);
+    RUN(windows_of_all_calls_have_a_stride);
     RUN(what_it_took_itself_does_not_count);
     RUN(what_telling_took_is_not_believed_beyond_reason);
     RUN(calls_tell_when_in_their_window_they_were_made);
