@@ -25,7 +25,7 @@ void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context);
 // Windows in which all calls are seen may cost far more than those with calls between functions of
 // the runtime's own language only: in the long run one in so many is of that kind. At first it is
 // every other one, since a short recording would hardly have any.
-#define SONDE_ALL_EVERY 32
+#define SONDE_ALL_EVERY 64
 #define SONDE_ALL_AT_FIRST 32
 
 // All that is told of C functions comes from these few. So they count more of the calls they see

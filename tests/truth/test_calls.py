@@ -99,7 +99,7 @@ def test_call_instructions_stay_specialised(python: Interpreter, keep: Keep) -> 
     run = must_run(keep(f"specialised-{python.version}"), command, *WINDOWS[:4])
     windows = run.recording.quality["windows"]
     assert windows > 300
-    # Those that show all calls, one in 32, begin anew.
+    # Those that show all calls, one in 64, begin anew.
     assert "by_call" in run.told
     for site, told in run.told.items():
         assert told["plain"] < windows, site
