@@ -83,10 +83,12 @@ static void took_every_stride_th(const kind *of)
         CHECK(off * off <= 25 * expected * (1 - chance));
     }
     // The first is taken after (2 * stride + 1) / 3 calls on average, the others a stride after
-    // another.
-    double mean = (double)of->calls / of->windows;
-    expected = (2 * of->stride + 1) / 3.0 + (of->samples - 1.0) * of->stride;
-    CHECK(mean > expected - 1.5 && mean < expected + 1.5);
+    // another, by steps of 1 to 2 * stride - 1; as many standard deviations.
+    double stride = of->stride, others = of->samples - 1;
+    double mean = (2 * stride + 1) / 3 + others * stride;
+    double variance = (2 * stride + 1) * (stride - 1) / 9 + others * stride * (stride - 1) / 3;
+    double off = (double)of->calls / of->windows - mean;
+    CHECK(off * off <= 25 * variance / of->windows);
 }
 
 static void takes_every_stride_th_call_on_average(void)
