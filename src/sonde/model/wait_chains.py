@@ -12,7 +12,7 @@ import numpy as np
 
 from sonde.model.contention import Contentions, Flags, Ints, blames_at
 from sonde.model.context_tree import sums
-from sonde.model.pressure import Pressure
+from sonde.model.pressure import Pressure, ranges
 
 DEEPEST = 6
 BLOCK = 1 << 15
@@ -70,7 +70,7 @@ def _follow(
         weight = pressure.between(spans.row, spans.start, spans.end)
         spans = spans.chosen(weight > 0)
         weight = weight[weight > 0]
-        of_span, contention, owner, context, start, end, follow = nested.within(spans)
+        of_span, contention, owner, context, start, end, follow = nested.within(spans, pressure)
         passed_on = pressure.between(spans.row[of_span], start, end)
         paths.add(spans.path, np.maximum(weight - sums(of_span, passed_on, len(weight)), 0))
         # Most of what owners did while nobody waited for them leads nowhere: not one step more.
@@ -138,35 +138,26 @@ class _Nested:
         # Waits of one thread follow each other; where clocks disagree, as if they did.
         self.end = np.maximum.accumulate(of + found.end[self.order])
 
-    def within(self, spans: _Spans) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Flags]:
+    def within(
+        self, spans: _Spans, pressure: Pressure
+    ) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Flags]:
         """For each overlap: the span, the contention, its owner and context, when, and whether the
-        chain goes on there: with an owner that is known and has not let go already."""
-        base = spans.thread * self.span
-        low = np.searchsorted(self.end, base + spans.start, "right")
-        high = np.maximum(np.searchsorted(self.start, base + spans.end, "left"), low)
-        of_span, place = _ranges(low, high)
-        contention = self.order[place]
-        # The next owner of a lock waits for it until it is handed over: that is no other lock.
-        other = self.found.lock[contention] != spans.row[of_span]
-        of_span, contention = of_span[other], contention[other]
+        chain goes on there: with an owner that is known and has not let go already.
 
-        # Of a long wait in a queue only the releases within the span are looked at.
+        Only overlaps in which somebody waits for the span's lock: from one release of a lock to the
+        next its owner may have waited for a thousand other locks while nobody waited for this one.
+        """
+        of_span, contention, hold = self._felt(spans, pressure)
         found = self.found
         begin = np.maximum(found.start[contention], spans.start[of_span])
         end = np.minimum(found.end[contention], spans.end[of_span])
-        first = found.first[contention]
-        last = first + np.where(found.whole[contention], 0, found.held[contention])
-        base = found.lock[contention] * self.span
-        low = np.clip(np.searchsorted(self.released, base + begin, "right"), first, last)
-        high = np.clip(np.searchsorted(self.released, base + end, "left"), low, last)
-        of_pair, hold = _ranges(low, high + 1)
-        part = blames_at(found, contention[of_pair], hold - first[of_pair])
-        start = np.maximum(part.start, begin[of_pair])
-        stop = np.minimum(part.start + part.ns, end[of_pair])
+        part = blames_at(found, contention, hold - found.first[contention])
+        start = np.maximum(part.start, begin)
+        stop = np.minimum(part.start + part.ns, end)
         keep = stop > start
         part = part.chosen(keep)
         return (
-            of_span[of_pair][keep],
+            of_span[keep],
             part.contention,
             part.thread,
             part.context,
@@ -174,6 +165,38 @@ class _Nested:
             stop[keep],
             (part.thread >= 0) & ~part.handed,
         )
+
+    def _felt(self, spans: _Spans, pressure: Pressure) -> tuple[Ints, Ints, Ints]:
+        """Spans, contentions of their owners and holds of these that meet while somebody waits for
+        the span's lock; each once."""
+        of_span, start, end = pressure.busy(spans.row, spans.start, spans.end)
+        base = spans.thread[of_span] * self.span
+        low = np.searchsorted(self.end, base + start, "right")
+        high = np.maximum(np.searchsorted(self.start, base + end, "left"), low)
+        of_piece, place = ranges(low, high)
+        contention = self.order[place]
+        of_span = of_span[of_piece]
+        # The next owner of a lock waits for it until it is handed over: that is no other lock.
+        other = self.found.lock[contention] != spans.row[of_span]
+        of_span, of_piece, contention = of_span[other], of_piece[other], contention[other]
+
+        # Of a long wait in a queue only the releases within the piece are looked at.
+        found = self.found
+        begin = np.maximum(found.start[contention], start[of_piece])
+        stop = np.minimum(found.end[contention], end[of_piece])
+        first = found.first[contention]
+        last = first + np.where(found.whole[contention], 0, found.held[contention])
+        base = found.lock[contention] * self.span
+        low = np.clip(np.searchsorted(self.released, base + begin, "right"), first, last)
+        high = np.clip(np.searchsorted(self.released, base + stop, "left"), low, last)
+        of_pair, hold = ranges(low, high + 1)
+        of_span, contention = of_span[of_pair], contention[of_pair]
+        # Two pieces may meet in one hold.
+        order = np.lexsort((hold, contention, of_span))
+        of_span, contention, hold = of_span[order], contention[order], hold[order]
+        new = np.ones(len(hold), dtype=bool)
+        new[1:] = (np.diff(of_span) != 0) | (np.diff(contention) != 0) | (np.diff(hold) != 0)
+        return of_span[new], contention[new], hold[new]
 
 
 def _holds(found: Contentions, lock: Ints, label: Ints, begin: Flags, paths: _Paths) -> _Spans:
@@ -190,10 +213,3 @@ def _holds(found: Contentions, lock: Ints, label: Ints, begin: Flags, paths: _Pa
     none = np.full(len(row), -1, dtype=np.int64)
     path = paths.longer(none, name[row], label[holds.context[wanted]])
     return _Spans(path, row, thread, start, end)
-
-
-def _ranges(low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """Every number of every range, and which range it is of."""
-    sizes = high - low
-    of = np.repeat(np.arange(len(low)), sizes)
-    return of, np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[of]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,11 +40,16 @@ class Place:
         """The file's own name and the line."""
         if not self.file or self.file.startswith("<"):
             return self.function
-        path = PurePath(self.file)
-        name = path.name
-        if name in NAMELESS and path.parent.name:
-            name = f"{path.parent.name}/{name}"
-        return f"{name}:{self.line}"
+        return f"{_file_name(self.file)}:{self.line}"
+
+
+# Ten thousand locks are taken at a few places: what a place reads like is found out once.
+@lru_cache(maxsize=1024)
+def _file_name(file: str) -> str:
+    path = PurePath(file)
+    if path.name in NAMELESS and path.parent.name:
+        return f"{path.parent.name}/{path.name}"
+    return path.name
 
 
 class Taken(NamedTuple):
@@ -53,6 +59,7 @@ class Taken(NamedTuple):
     thing: str
 
 
+@lru_cache(maxsize=1024)
 def taken(source: str) -> Taken:
     """`with self._lock` and self._lock; `queue.get(timeout=1)` and queue."""
     statements = _parsed(source)
