@@ -43,6 +43,15 @@ def test_names_cannot_break_the_format() -> None:
     assert exported(make, "collapsed") == b"a,b c (/app,x.py:3) 1\n"
 
 
+def test_terminal_escapes_are_spelt_out() -> None:
+    make = Maker()
+    make.define("red\x1b[31m\x9b2J\x07", "/app/\x1b]0;title\x07.py", 1)
+    make.sample("red\x1b[31m\x9b2J\x07:3")
+    assert exported(make, "collapsed") == (
+        rb"red\x1b[31m\x9b2J\x07 (/app/\x1b]0,title\x07.py:3) 1" + b"\n"
+    )
+
+
 def test_half_characters_do_not_stop_it() -> None:
     make = Maker()
     make.define("f", "/app/\udcff.py", 1)

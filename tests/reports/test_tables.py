@@ -108,3 +108,17 @@ def test_threads() -> None:
         "      100     1000    2.00 s    1.00 s    500 ms  MainThread",
         "      100     1001    2.00 s   40.0 ms            worker with a n… than its room",
     ]
+
+
+def test_columns_of_threads_stay_apart() -> None:
+    minute = 60_000 * MS
+    make = Maker(duration_ns=130 * minute)
+    make.thread("slow", end=127 * minute, cpu=60 * minute)
+    make.threads["slow"][1] = 2_233_667_001
+    make.sample("main:1", 60 * minute, thread="slow", time=60 * minute)
+    make.sample("main:1", 66 * minute + 40_000 * MS, thread="slow", state=1)
+    result = threads(make.recording())
+    _, row = printed(lambda out: threads_report.render(result, out))[:2]
+    words = row.split()
+    assert words[:2] == ["100", "2233667001"]
+    assert words[2:] == ["127", "min", "60", "min", "67", "min", "slow"]

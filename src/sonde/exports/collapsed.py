@@ -21,7 +21,7 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
     found = profile(recording, selection)
     functions = found.functions
     frames = [
-        f"{functions[f].name} ({functions[f].file}:{line})".translate(_MEANINGFUL)
+        _printable(f"{functions[f].name} ({functions[f].file}:{line})".translate(_MEANINGFUL))
         for f, line in zip(found.function.tolist(), found.line.tolist(), strict=True)
     ]
     samples = found.samples.tolist()
@@ -29,3 +29,21 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
         if samples[node]:
             stack = ";".join([frames[i] for i in path])
             out.write(f"{stack} {samples[node]}\n".encode("utf-8", "replace"))
+
+
+def _printable(text: str) -> str:
+    """The text with control characters spelt out: names come from strangers, and the output may go
+    to a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char
+        if char.isprintable() or _is_surrogate(char)
+        else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def _is_surrogate(char: str) -> bool:
+    """Half a character, which no encoding can write: it becomes a question mark."""
+    return "\ud800" <= char <= "\udfff"

@@ -8,6 +8,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from . import shm
+from .agent_text import decode_text
 from .contexts import CUT_OFF, NO_FRAMES, UNKNOWN
 from .event_rows import EventRows
 from .lock_records import LockRecords, UnknownTypeError
@@ -248,12 +249,12 @@ class Slot:
             memory, at
         )
         at += shm.CODE.size
-        name = bytes(memory[at : at + name_len]).decode(errors="replace")
+        name = decode_text(bytes(memory[at : at + name_len]))
         if kind == shm.REC_NATIVE:
             process.codes.add_native(code, name)
             return
         at += name_len
-        file = bytes(memory[at : at + file_len]).decode(errors="replace")
+        file = decode_text(bytes(memory[at : at + file_len]))
         at += file_len
         table = bytes(memory[at : at + table_len])
         process.codes.add(code, name, file, first_line, table_kind, table)
@@ -261,7 +262,7 @@ class Slot:
     def _thread(self, at: int) -> None:
         _, _, _, _, address, _, name_len, low, high = shm.CODE.unpack_from(self.process.memory, at)
         at += shm.CODE.size
-        name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
+        name = decode_text(bytes(self.process.memory[at : at + name_len]))
         if address & shm.VIRTUAL:  # told with each event, and never changed
             self.process.threads.virtual_is(address, name)
         else:
@@ -271,7 +272,7 @@ class Slot:
         process = self.process
         _, _, _, _, time_, duration, name_len, _ = shm.MARK.unpack_from(process.memory, at)
         at += shm.MARK.size
-        name = bytes(process.memory[at : at + name_len]).decode(errors="replace")
+        name = decode_text(bytes(process.memory[at : at + name_len]))
         process.writer.append("marks", time_ - process.origin, -1, name, duration)
 
     def _note(self, at: int, type_: int) -> None:
@@ -283,7 +284,7 @@ class Slot:
             process.spans.end(span, now)
             return
         at += shm.NOTE.size
-        text = bytes(process.memory[at : at + length]).decode(errors="replace")
+        text = decode_text(bytes(process.memory[at : at + length]))
         if type_ == shm.NOTE_BEGIN:
             process.spans.begin(span, parent, self.time, interpreter, now, text)
         elif type_ == shm.NOTE_MARK:
@@ -293,7 +294,7 @@ class Slot:
     def _type(self, at: int) -> None:
         _, _, _, _, type_, _, name_len, _, _ = shm.CODE.unpack_from(self.process.memory, at)
         at += shm.CODE.size
-        name = bytes(self.process.memory[at : at + name_len]).decode(errors="replace")
+        name = decode_text(bytes(self.process.memory[at : at + name_len]))
         self.process.types[type_] = name
 
     def _object(self, at: int, flags: int) -> None:

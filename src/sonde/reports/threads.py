@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sonde.model.thieves import THIEVES
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import line
-from sonde.views.words import count, duration
+from sonde.views.words import brief, count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,8 +33,8 @@ def render(result: Threads, out: Console, *, top: int | None = None) -> None:
         waited = sum(row.wait_ns.values())
         line(
             out,
-            f"{row.process:>9}{row.tid:>9}{duration(row.wall_ns):>10}{duration(row.cpu_ns):>10}"
-            f"{duration(waited) if waited else '':>10}  ",
+            f"{row.process:>9} {row.tid:>8} {brief(row.wall_ns):>9} {brief(row.cpu_ns):>9}"
+            f" {brief(waited) if waited else '':>9}  ",
             shortened(name, out.width - _NUMBERS),
         )
     left = len(result.rows) - len(shown)
@@ -53,14 +53,14 @@ def _used(rows: list[ThreadRow], out: Console) -> None:
         taken = row.taken_ns or {}
         figures = [
             f"{row.tid}",
-            duration(row.corrected_cpu_ns if row.corrected_cpu_ns is not None else row.cpu_ns),
-            *(duration(ns) if (ns := taken.get(thief, 0)) else "" for thief in THIEVES),
+            brief(row.corrected_cpu_ns if row.corrected_cpu_ns is not None else row.cpu_ns),
+            *(brief(ns) if (ns := taken.get(thief, 0)) else "" for thief in THIEVES),
             *(
                 "" if number is None else f"{number:,}"
                 for number in (row.voluntary_switches, row.involuntary_switches, row.page_faults)
             ),
         ]
-        line(out, "".join(f"{figure:>10}" for figure in figures))
+        line(out, "".join(f" {figure:>9}" for figure in figures))
     line(
         out,
         (

@@ -191,8 +191,8 @@ class _Aggregates:
         self.sums: list[Ints] = [np.zeros((4, 0), dtype=np.int64) for _ in by]
         """Of each row: time, time for signals, count, longest."""
         self.histograms: list[Ints] = [np.zeros((2, 0), dtype=np.int64) for _ in by]
-        """Buckets that are not empty, ascending: row and bucket in one number, and the count. Of ten
-        thousand locks most rows have one."""
+        """Buckets that are not empty, ascending: row and bucket in one number, and the count. Of
+        ten thousand locks most rows have one."""
 
     def add(self, block: Blames) -> None:
         # Rows come by wait, so counting the changes numbers the waits of the block.
