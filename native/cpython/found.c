@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "found.h"
 
+#include "../core/clock.h"
 #include "../core/guard.h"
 #include "../core/session.h"
 #include "../core/waiters.h"
@@ -139,7 +140,7 @@ static sonde_thread *borrow_notes(void)
     return notes;
 }
 
-static void find_of(sonde_listed *listed)
+static void find_of(sonde_listed *listed, uint64_t since)
 {
     find_job job = {.state = listed->state, .event = {.tid = listed->tid}};
     if (!asleep_on(listed->tid, &job.word, &job.sp))
@@ -168,7 +169,7 @@ static void find_of(sonde_listed *listed)
                                   .type = SONDE_LOCK_FOUND,
                                   .flags = job.event.flags};
         sonde_write_lock(job.thread, job.depth, &event);
-        sonde_lock_tell_holder_as(job.thread, job.kind, job.lock);
+        sonde_lock_tell_holder_as(job.thread, job.kind, job.lock, since);
     }
     sonde_notes_leave();
 }
@@ -185,9 +186,10 @@ void sonde_find_waits(void)
     sonde_listed listed[MOST_THREADS];
     int saved = errno;
     uint32_t self = (uint32_t)syscall(SYS_gettid);
+    uint64_t since = sonde_now(); // one scan serves them all
     int n = sonde_threads_here.list(listed, MOST_THREADS);
     for (int i = 0; i < n; i++)
         if (listed[i].tid != self)
-            find_of(&listed[i]);
+            find_of(&listed[i], since);
     errno = saved;
 }

@@ -70,7 +70,7 @@ static void tell_long_wait(gil_t *gil)
     // Who was asked to let go and has not for so long is in C code, and its frames stand still. Any
     // other holder runs while we would read them, and tells itself when it lets go.
     if (gil->switch_number == wait_.switches)
-        sonde_lock_tell_holder(SONDE_KIND_GIL, lock);
+        sonde_lock_tell_holder(SONDE_KIND_GIL, lock, wait_.since);
 }
 
 int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)

@@ -164,20 +164,25 @@ static const uint32_t look_after_ms[] = {1000, 2, 7, 29, 113, 3000, 20, 12000, 5
 
 // Two that wait for each other since the same moment would find each other looking, time and again:
 // each has a pace of its own, up to an eighth slower.
-static long slice_ns(size_t round)
+static uint64_t own_pace(uint64_t ns)
 {
-    uint64_t ns = (uint64_t)look_after_ms[round] * 1000000u;
     uint32_t own = (uint32_t)((uint64_t)pthread_self() >> 12) * 0x9e3779b9u >> 22; // of 1024
-    return (long)(ns + ns / 8 * own / 1024);
+    return ns + ns / 8 * own / 1024;
 }
 
-bool sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock)
+// With a thousand waiters not each of them may look when it wants to: who has to ask again later
+// sleeps at least this long.
+#define ASK_AGAIN_NS 5000000u
+
+enum sonde_owner_answer sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock,
+                                                  uint64_t since)
 {
     sonde_event seen = {0};
-    uint32_t depth = 0;
-    uint32_t holder = sonde_find_owner(as, lock, kind, &depth, &seen);
-    if (!holder)
-        return false;
+    uint32_t holder = 0, depth = 0;
+    enum sonde_owner_answer answer =
+        sonde_find_owner(as, lock, kind, since, &holder, &depth, &seen);
+    if (answer != SONDE_OWNER_FOUND)
+        return answer;
     sonde_lock_event event = {.time = sonde_now(),
                               .lock = lock,
                               .sequence = sonde_lock_sequence(lock),
@@ -187,30 +192,31 @@ bool sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock)
                               .holder = holder,
                               .type = SONDE_LOCK_HELD};
     sonde_write_lock(as, depth, &event);
-    return true;
+    return SONDE_OWNER_FOUND;
 }
 
-bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock)
+enum sonde_owner_answer sonde_lock_tell_holder(uint32_t kind, uint64_t lock, uint64_t since)
 {
     int saved = errno;
+    enum sonde_owner_answer answer = SONDE_OWNER_UNKNOWN;
     sonde_thread *thread = sonde_enter();
-    bool found = thread && (sonde_what() & SONDE_WHAT_LOCKS) &&
-                 sonde_lock_tell_holder_as(thread, kind, lock);
+    if (thread && (sonde_what() & SONDE_WHAT_LOCKS))
+        answer = sonde_lock_tell_holder_as(thread, kind, lock, since);
     if (thread)
         sonde_leave(thread);
     errno = saved;
-    return found;
+    return answer;
 }
 
 // Who gives up learns nothing from a release any more, so it looks as well. That costs the more the
 // more threads there are: for any time spent on it, a hundred times as long nobody looks.
-static void tell_holder_at_times(subject about)
+static void tell_holder_at_times(subject about, uint64_t since)
 {
     static _Atomic uint64_t next;
     uint64_t began = sonde_now();
     if (began < atomic_load_explicit(&next, memory_order_relaxed))
         return;
-    sonde_lock_tell_holder(about.kind, about.lock);
+    sonde_lock_tell_holder(about.kind, about.lock, since);
     atomic_store_explicit(&next, began + 100 * (sonde_now() - began), memory_order_relaxed);
 }
 
@@ -220,22 +226,33 @@ static bool before(const struct timespec *a, const struct timespec *b)
 }
 
 // Waits until `until`, for ever if that is NULL, looking around now and then.
-static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, subject about)
+static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, subject about,
+                     uint64_t since)
 {
-    for (size_t i = 0; i < sizeof look_after_ms / sizeof *look_after_ms; i++) {
+    size_t round = 0, rounds = sizeof look_after_ms / sizeof *look_after_ms;
+    uint64_t pause = look_after_ms[0] * (uint64_t)1000000u;
+    while (round < rounds) {
         struct timespec slice;
         if (clock_gettime(clock, &slice) != 0)
             break;
-        slice.tv_nsec += slice_ns(i);
-        slice.tv_sec += slice.tv_nsec / 1000000000;
-        slice.tv_nsec %= 1000000000;
+        uint64_t ns = (uint64_t)slice.tv_nsec + own_pace(pause);
+        slice.tv_sec += (time_t)(ns / 1000000000u);
+        slice.tv_nsec = (long)(ns % 1000000000u);
         if (until && before(until, &slice))
             break;
         int result = sem_clockwait(sem, clock, &slice);
         if (result == 0 || errno != ETIMEDOUT)
             return result;
-        if (sonde_lock_tell_holder(about.kind, about.lock))
+        uint64_t asked = sonde_now();
+        enum sonde_owner_answer answer = sonde_lock_tell_holder(about.kind, about.lock, since);
+        if (answer == SONDE_OWNER_FOUND)
             break;
+        if (answer == SONDE_OWNER_LATER) {
+            pause = sonde_owner_pause() + ASK_AGAIN_NS;
+        } else if (++round < rounds) {
+            since = asked; // what was seen until then did not help
+            pause = look_after_ms[round] * (uint64_t)1000000u;
+        }
     }
     return until ? sem_clockwait(sem, clock, until) : sem_wait(sem);
 }
@@ -258,7 +275,7 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
         int result = long_call;                                                                    \
         int error = errno;                                                                         \
         if (result != 0 && error == ETIMEDOUT)                                                     \
-            tell_holder_at_times(about);                                                           \
+            tell_holder_at_times(about, wait.since);                                                           \
         if (entry)                                                                                 \
             sonde_wait_end(sem);                                                                   \
         wait_ends(&wait, result == 0);                                                             \
@@ -268,17 +285,17 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
 
 static int on_sem_wait(sem_t *sem)
 {
-    WAIT(sem, sem_wait(sem), wait_long(sem, CLOCK_MONOTONIC, NULL, about));
+    WAIT(sem, sem_wait(sem), wait_long(sem, CLOCK_MONOTONIC, NULL, about, wait.since));
 }
 
 static int on_sem_timedwait(sem_t *sem, const struct timespec *until)
 {
-    WAIT(sem, sem_timedwait(sem, until), wait_long(sem, CLOCK_REALTIME, until, about));
+    WAIT(sem, sem_timedwait(sem, until), wait_long(sem, CLOCK_REALTIME, until, about, wait.since));
 }
 
 static int on_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
 {
-    WAIT(sem, sem_clockwait(sem, clock, until), wait_long(sem, clock, until, about));
+    WAIT(sem, sem_clockwait(sem, clock, until), wait_long(sem, clock, until, about, wait.since));
 }
 
 // Apart from the hook, which would else save registers for it on every call.
@@ -399,4 +416,8 @@ void sonde_locks_stop(void)
     sonde_got_unhook();
 }
 
-void sonde_locks_forked(void) { sonde_waiters_forked(); }
+void sonde_locks_forked(void)
+{
+    sonde_waiters_forked();
+    sonde_owner_forked();
+}

@@ -6,6 +6,7 @@
 #define SONDE_LOCKS_H
 
 #include "../core/session.h"
+#include "owner.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,10 +36,11 @@ bool sonde_lock_prepare(sonde_lock_draft *draft, uint8_t type, uint32_t kind, ui
 void sonde_lock_commit(const sonde_lock_draft *draft, uint64_t sequence, uint64_t time);
 void sonde_lock_drop(const sonde_lock_draft *draft); // it did not happen
 
-// Tells who holds the lock right now, if that can be found out. Was it?
-bool sonde_lock_tell_holder(uint32_t kind, uint64_t lock);
+// Tells who holds the lock, as was seen at some moment after `since`, if that can be found out.
+enum sonde_owner_answer sonde_lock_tell_holder(uint32_t kind, uint64_t lock, uint64_t since);
 // The same into the ring of `as`, which the caller has entered.
-bool sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock);
+enum sonde_owner_answer sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock,
+                                                  uint64_t since);
 // A whole wait at its end.
 void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
                             uint64_t time);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "owner.h"
 
+#include "../core/clock.h"
 #include "../core/guard.h"
 #include "frames.h"
 #include "gil.h"
@@ -12,55 +13,124 @@
 #include "internal/pycore_gil.h"
 #endif
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MOST_THREADS 512
+#define MAX_THREADS SONDE_MOST_SLOTS
+#define MAX_HELD 4096
+#define MAX_CANDIDATES 4
 #define MOST_FRAMES 4096
-
-// Both locks of the _thread module have their native part right after the object's head: a pointer
-// to a semaphore up to 3.13, the mutex itself from 3.14.
-static bool is_lock_object(PyObject *object, uint64_t lock, uint32_t kind)
-{
-    const char *name = Py_TYPE(object)->tp_name;
-    if (strcmp(name, "_thread.lock") != 0 && strcmp(name, "_thread.RLock") != 0)
-        return false;
-    const void *native = object + 1;
-    if (kind == SONDE_KIND_PARKED)
-        return (uint64_t)(uintptr_t)native == lock;
-    return *(const uint64_t *)native == lock;
-}
+#define MAX_HOPS 65536
+// A scan of all threads may take this part of one core, 1 %, however many threads want one.
+#define SCAN_SHARE 100
 
 static bool looks_like_object(PyObject *object)
 {
     return object && may_be_address(object) && Py_TYPE(object) && may_be_address(Py_TYPE(object));
 }
 
-// Does leaving this frame release the lock? Up to 3.13 a `with` keeps the bound __exit__, from 3.14
-// __exit__ and the object it is for.
-static bool is_kept(PyObject *value, uint64_t lock, uint32_t kind)
+static bool is_lock_object(PyObject *object)
+{
+    if (!looks_like_object(object))
+        return false;
+    const char *name = Py_TYPE(object)->tp_name;
+    return strcmp(name, "_thread.lock") == 0 || strcmp(name, "_thread.RLock") == 0;
+}
+
+// Both locks of the _thread module have their native part right after the object's head: a pointer
+// to a semaphore up to 3.13, the mutex itself from 3.14.
+static uint64_t native_of(PyObject *object, uint32_t kind)
+{
+    const void *native = object + 1;
+    return kind == SONDE_KIND_PARKED ? (uint64_t)(uintptr_t)native : *(const uint64_t *)native;
+}
+
+// The lock that is released when its frame is left, or NULL. Up to 3.13 a `with` keeps the bound
+// __exit__, from 3.14 __exit__ and the object it is for.
+static PyObject *kept_lock(PyObject *value)
 {
     if (!looks_like_object(value))
-        return false;
-#if PY_VERSION_HEX >= 0x030E0000
-    return is_lock_object(value, lock, kind);
-#else
+        return NULL;
+#if PY_VERSION_HEX < 0x030E0000
     if (Py_TYPE(value) != &PyCFunction_Type)
-        return false;
+        return NULL;
     PyCFunctionObject *method = (PyCFunctionObject *)value;
-    return strcmp(method->m_ml->ml_name, "__exit__") == 0 && looks_like_object(method->m_self) &&
-           is_lock_object(method->m_self, lock, kind);
+    if (strcmp(method->m_ml->ml_name, "__exit__") != 0)
+        return NULL;
+    value = method->m_self;
 #endif
+    return is_lock_object(value) ? value : NULL;
 }
+
+// ---- one scan of all threads, shared by everybody who looks for a holder
+//
+// A scan costs the more the more threads there are, and so does the number of threads that look.
+// So one scan finds what all threads hold, and serves all who have waited since before it.
+
+typedef struct {
+    PyObject *object;
+    uint64_t native; // the word that a semaphore lock has in the object
+    uint32_t tid;
+    PyThreadState *state;
+} held_lock;
+
+// Threads of one program stand at the same few places.
+#define SITES_BITS 8
+typedef struct {
+    const PyCodeObject *code;
+    Py_ssize_t index;
+    int depth, operands;
+} scan_site;
+
+static struct {
+    _Atomic bool taken; // by who scans or reads; nobody waits for it
+    uint64_t began;     // the last scan
+    _Atomic uint64_t next;
+    uint32_t count;
+    held_lock held[MAX_HELD];
+    sonde_listed listed[MAX_THREADS];
+    scan_site sites[1u << SITES_BITS];
+} scan;
+
+_Atomic uint64_t sonde_owner_scans, sonde_owner_walks;
 
 typedef struct {
     sonde_thread *thread;
     PyThreadState *state;
-    uint64_t lock;
+    uint64_t lock; // 0: all that it holds go into `scan`
     uint32_t kind;
+    uint32_t tid;
     bool holds;
 } search;
+
+static void site_of(const search *s, const PyCodeObject *code, Py_ssize_t index, scan_site *out)
+{
+    uint64_t hash = ((uint64_t)(uintptr_t)code + (uint64_t)index) * 0x9e3779b97f4a7c15u;
+    scan_site *known = &scan.sites[hash >> (64 - SITES_BITS)];
+    if (!s->lock && known->code == code && known->index == index) {
+        *out = *known;
+        return;
+    }
+    *out = (scan_site){code, index, sonde_stack_depth(s->thread, code, index),
+                       sonde_operands(code, index)};
+    if (!s->lock)
+        *known = *out;
+}
+
+// Returns whether the search is over.
+static bool note_held(search *s, PyObject *object)
+{
+    if (s->lock) {
+        s->holds = native_of(object, s->kind) == s->lock;
+        return s->holds;
+    }
+    if (scan.count < MAX_HELD)
+        scan.held[scan.count++] =
+            (held_lock){object, native_of(object, SONDE_KIND_SEMAPHORE), s->tid, s->state};
+    return scan.count == MAX_HELD;
+}
 
 static void search_body(void *arg)
 {
@@ -76,25 +146,81 @@ static void search_body(void *arg)
             continue;
         if (!frame_decode(f, &code, &index))
             return;
-        int depth = sonde_stack_depth(s->thread, code, index);
+        scan_site site;
+        site_of(s, code, index, &site);
         // What the innermost frame is just calling is not held yet: it may be the very wait for it.
-        int kept = top ? sonde_operands(code, index) : 0;
+        int kept = top ? site.operands : 0;
+        PyObject *called = NULL;
 #if PY_VERSION_HEX >= 0x030E0000
         // From 3.14 a `with` puts its way out on the stack before it calls __enter__: while the
         // call is of this very lock, the two values below it are of the same statement.
-        if (kept >= 2 && depth - kept >= 2) {
-            PyObject *self = frame_value(f, code->co_nlocalsplus + depth - kept + 1);
-            if (looks_like_object(self) && is_lock_object(self, s->lock, s->kind))
-                kept += 2;
-        }
+        if (kept >= 2 && site.depth - kept >= 2)
+            called = frame_value(f, code->co_nlocalsplus + site.depth - kept + 1);
 #endif
-        for (int i = 0; i < depth - kept; i++)
-            if (is_kept(frame_value(f, code->co_nlocalsplus + i), s->lock, s->kind)) {
-                s->holds = true;
+        for (int i = 0; i < site.depth - kept; i++) {
+            PyObject *object = kept_lock(frame_value(f, code->co_nlocalsplus + i));
+            if (!object || (object == called && i >= site.depth - kept - 2))
+                continue;
+            if (note_held(s, object))
                 return;
-            }
+        }
         top = false;
     }
+}
+
+static void scan_threads(sonde_thread *thread, uint64_t now)
+{
+    uint64_t cpu = sonde_thread_cpu();
+    scan.began = now;
+    scan.count = 0;
+    memset(scan.sites, 0, sizeof scan.sites);
+    int n = sonde_threads_here.list(scan.listed, MAX_THREADS);
+    for (int i = 0; i < n; i++) {
+        search s = {thread, scan.listed[i].state, 0, 0, scan.listed[i].tid, false};
+        sonde_guard_run(search_body, &s);
+    }
+    atomic_fetch_add_explicit(&sonde_owner_scans, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sonde_owner_walks, n > 0 ? (uint64_t)n : 0, memory_order_relaxed);
+    atomic_store(&scan.next, sonde_now() + SCAN_SHARE * (sonde_thread_cpu() - cpu));
+}
+
+// Who may hold the lock by a scan that began after `since`; -1 if there is none and none may be
+// made yet.
+static int candidates_of(sonde_thread *thread, uint64_t lock, uint32_t kind, uint64_t since,
+                         held_lock *out)
+{
+    if (atomic_exchange(&scan.taken, true))
+        return -1;
+    int n = 0;
+    if (scan.began <= since) {
+        uint64_t now = sonde_now();
+        if (now < atomic_load(&scan.next))
+            n = -1;
+        else
+            scan_threads(thread, now);
+    }
+    for (uint32_t i = 0; n >= 0 && n < MAX_CANDIDATES && i < scan.count; i++) {
+        const held_lock *held = &scan.held[i];
+        uint64_t native =
+            kind == SONDE_KIND_PARKED ? (uint64_t)(uintptr_t)(held->object + 1) : held->native;
+        if (native == lock)
+            out[n++] = *held;
+    }
+    atomic_store(&scan.taken, false);
+    return n;
+}
+
+uint64_t sonde_owner_pause(void)
+{
+    uint64_t now = sonde_now(), next = atomic_load(&scan.next);
+    return next > now ? next - now : 0;
+}
+
+void sonde_owner_forked(void)
+{
+    atomic_store(&scan.taken, false); // whoever had it is not here
+    scan.began = scan.count = 0;
+    atomic_store(&scan.next, 0);
 }
 
 typedef struct {
@@ -113,54 +239,79 @@ static void walk_body(void *arg)
         job->event->flags |= SONDE_UNDECODABLE;
 }
 
-// The GIL itself tells who has it. The caller knows that this thread is in C code.
-static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_state *gil,
-                                const sonde_listed *listed, int n, uint32_t *depth,
-                                sonde_event *event)
+typedef struct {
+    const PyThreadState *state;
+    uint32_t tid; // 0: no thread has it
+} state_job;
+
+static void find_state(void *arg)
 {
-    const PyThreadState *holder = sonde_gil_holder(gil);
-    for (int i = 0; i < n; i++) {
-        if (listed[i].state != holder)
-            continue;
-        walk_job job = {thread, listed[i].state, event, 0};
-        event->tid = listed[i].tid; // what is walked is not the caller's own
-        if (!sonde_guard_run(walk_body, &job) || (event->flags & SONDE_UNDECODABLE))
-            return 0;
-        *depth = job.depth;
-        return listed[i].tid;
-    }
-    return 0;
+    state_job *job = arg;
+    int hops = 0; // a list that changes meanwhile may lead in a circle
+    for (PyInterpreterState *i = _PyRuntime.interpreters.head; i && hops < MAX_HOPS; i = i->next)
+        for (PyThreadState *t = i->threads.head; t && hops < MAX_HOPS; t = t->next, hops++)
+            if (t == job->state) {
+                job->tid = (uint32_t)t->native_thread_id;
+                return;
+            }
 }
 
-uint32_t sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind, uint32_t *depth,
-                          sonde_event *event)
+// The GIL itself tells who has it. The caller knows that this thread is in C code.
+static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_state *gil,
+                                uint32_t *depth, sonde_event *event)
+{
+    state_job found = {sonde_gil_holder(gil), 0};
+    if (!sonde_guard_run(find_state, &found) || !found.tid)
+        return 0;
+    walk_job job = {thread, (PyThreadState *)found.state, event, 0};
+    event->tid = found.tid; // what is walked is not the caller's own
+    if (!sonde_guard_run(walk_body, &job) || (event->flags & SONDE_UNDECODABLE))
+        return 0;
+    *depth = job.depth;
+    return found.tid;
+}
+
+static bool holds_still(sonde_thread *thread, const held_lock *held, uint64_t lock, uint32_t kind,
+                        uint32_t *depth, sonde_event *event)
+{
+    // The one who looks may be the holder itself: then it waits for ever.
+    bool own = held->tid == (uint32_t)syscall(SYS_gettid);
+    uint64_t cpu = own ? 0 : sonde_threads_here.cpu(held->tid);
+    if (!own && !cpu)
+        return false;
+    // It may be long ago that its state was listed, and the memory may be another thread's now.
+    state_job job = {held->state, 0};
+    if (!sonde_guard_run(find_state, &job) || job.tid != held->tid)
+        return false;
+    search s = {thread, held->state, lock, kind, held->tid, false};
+    if (!sonde_guard_run(search_body, &s) || !s.holds)
+        return false;
+    walk_job walk = {thread, held->state, event, 0};
+    *event = (sonde_event){.tid = held->tid}; // what is walked is not the caller's own
+    if (!sonde_guard_run(walk_body, &walk) || (event->flags & SONDE_UNDECODABLE))
+        return false;
+    *depth = walk.depth;
+    // Had it run meanwhile, what we read may be of two moments.
+    return own || sonde_threads_here.cpu(held->tid) == cpu;
+}
+
+enum sonde_owner_answer sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind,
+                                         uint64_t since, uint32_t *tid, uint32_t *depth,
+                                         sonde_event *event)
 {
     if (!sonde_guard_works_here()) // other threads may run while we read them
-        return 0;
-    sonde_listed listed[MOST_THREADS];
-    uint32_t self = (uint32_t)syscall(SYS_gettid);
-    int n = sonde_threads_here.list(listed, MOST_THREADS);
-    if (kind == SONDE_KIND_GIL)
-        return find_gil_holder(thread, (const struct _gil_runtime_state *)(uintptr_t)lock, listed,
-                               n, depth, event);
-    for (int i = 0; i < n; i++) {
-        // The one who looks may be the holder itself: then it waits for ever.
-        bool own = listed[i].tid == self;
-        uint64_t cpu = own ? 0 : sonde_threads_here.cpu(listed[i].tid);
-        if (!own && !cpu)
-            continue;
-        search s = {thread, listed[i].state, lock, kind, false};
-        if (!sonde_guard_run(search_body, &s) || !s.holds)
-            continue;
-        walk_job job = {thread, listed[i].state, event, 0};
-        event->tid = listed[i].tid; // what is walked is not the caller's own
-        if (!sonde_guard_run(walk_body, &job) || (event->flags & SONDE_UNDECODABLE))
-            continue;
-        // Had it run meanwhile, what we read may be of two moments.
-        if (!own && sonde_threads_here.cpu(listed[i].tid) != cpu)
-            continue;
-        *depth = job.depth;
-        return listed[i].tid;
+        return SONDE_OWNER_UNKNOWN;
+    if (kind == SONDE_KIND_GIL) {
+        *tid = find_gil_holder(thread, (const struct _gil_runtime_state *)(uintptr_t)lock, depth,
+                               event);
+        return *tid ? SONDE_OWNER_FOUND : SONDE_OWNER_UNKNOWN;
     }
-    return 0;
+    held_lock candidates[MAX_CANDIDATES];
+    int n = candidates_of(thread, lock, kind, since, candidates);
+    for (int i = 0; i < n; i++)
+        if (holds_still(thread, &candidates[i], lock, kind, depth, event)) {
+            *tid = candidates[i].tid;
+            return SONDE_OWNER_FOUND;
+        }
+    return n < 0 ? SONDE_OWNER_LATER : SONDE_OWNER_UNKNOWN;
 }

@@ -8,10 +8,26 @@
 
 #include "../core/session.h"
 
-// Looks through the frames of all threads that stand still for the holder of `lock`. If there is
-// one, its stack lies in sonde_stack(thread), *depth frames deep, and its thread id is returned;
-// else 0.
-uint32_t sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind, uint32_t *depth,
-                          sonde_event *event);
+enum sonde_owner_answer {
+    SONDE_OWNER_UNKNOWN, // nobody was found
+    SONDE_OWNER_FOUND,
+    SONDE_OWNER_LATER, // ask again after sonde_owner_pause()
+};
+
+// Looks through the frames of all threads that stand still for the holder of `lock`, as they were
+// at some moment after `since`. If there is one, its stack lies in sonde_stack(thread), *depth
+// frames deep, and its thread id in *tid. All who ask share one scan of the threads; how often one
+// is made is bounded by what it costs.
+enum sonde_owner_answer sonde_find_owner(sonde_thread *thread, uint64_t lock, uint32_t kind,
+                                         uint64_t since, uint32_t *tid, uint32_t *depth,
+                                         sonde_event *event);
+
+// Nanoseconds until the next scan may be made.
+uint64_t sonde_owner_pause(void);
+
+// How many scans were made, and how many threads they walked.
+extern _Atomic uint64_t sonde_owner_scans, sonde_owner_walks;
+
+void sonde_owner_forked(void);
 
 #endif
