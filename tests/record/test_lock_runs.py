@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rings import ORIGIN, RING, Ring
 from sonde.record import shm
 from sonde.record.contexts import Contexts
 from sonde.record.lock_records import LockRecords
@@ -22,54 +23,9 @@ from sonde.recording.schema import TABLES
 from sonde.recording.tables import Recording
 from sonde.recording.writer import Writer
 
-RING = 1 << 16
-ORIGIN = 10**12
 CODES = 4
 LOCKS = [(0x7F0000001000 + 64 * i, kind) for i, kind in enumerate((1, 2, 2, 3, 2))]
 CLASS = 7
-
-
-class Ring:
-    """What a thread's agent would write."""
-
-    def __init__(self, process: TargetProcess, index: int, tid: int) -> None:
-        self._memory = process.memory
-        self._base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
-        self._at = process.agent.rings_at + index * RING
-        self._head = 0
-        facts = (shm.SLOT_USED, tid, ORIGIN, 1, ORIGIN)
-        shm.SLOT_FACTS.pack_into(self._memory, self._base, *facts)
-
-    def write(self, kind: int, state: int, flags: int, body: bytes) -> None:
-        size = 8 + (len(body) + 7) // 8 * 8
-        left = RING - self._head % RING
-        if left < size:
-            self._put(left.to_bytes(4, "little") + bytes(4), left)
-        head = size.to_bytes(4, "little") + kind.to_bytes(2, "little") + bytes((state, flags))
-        self._put(head + body, size)
-
-    def _put(self, data: bytes, size: int) -> None:
-        at = self._at + self._head % RING
-        self._memory[at : at + len(data)] = data
-        self._head += size
-        shm.WORD.pack_into(self._memory, self._base + shm.HEAD_AT, self._head)
-
-    def name(self, number: int) -> None:
-        name = f"function {number}".encode()
-        head = shm.CODE.pack(0, 0, 0, 0, number, 0, len(name), 0, 0)
-        self.write(shm.REC_NATIVE, 0, 0, head[8:] + name)
-
-    def class_(self, number: int, name: str) -> None:
-        head = shm.CODE.pack(0, 0, 0, 0, number, 0, len(name), 0, 0)
-        self.write(shm.REC_TYPE, 0, 0, head[8:] + name.encode())
-
-    def begin_span(self, number: int, at: int) -> None:
-        head = shm.NOTE.pack(0, 0, 0, 0, at, number, 0, 0, 4)
-        self.write(shm.REC_NOTE, shm.NOTE_BEGIN, 0, head[8:] + b"span")
-
-    def end_span(self, number: int, at: int) -> None:
-        head = shm.NOTE.pack(0, 0, 0, 0, at, number, 0, 0, 0)
-        self.write(shm.REC_NOTE, shm.NOTE_END, 0, head[8:])
 
 
 class Agent:

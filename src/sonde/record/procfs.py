@@ -7,11 +7,16 @@ import time
 
 
 def threads_of(pid: int) -> set[int]:
-    """The ids of those that live."""
+    """The ids of those that live; where threads end meanwhile, a few that live may be missing."""
     try:
         return {int(name) for name in os.listdir(f"/proc/{pid}/task")}
     except OSError:
         return set()
+
+
+def has_thread(pid: int, tid: int) -> bool:
+    """Whether this thread lives; unlike a listing of all, the answer is always right."""
+    return os.path.exists(f"/proc/{pid}/task/{tid}")
 
 
 def name_of(pid: int, tid: int) -> str:

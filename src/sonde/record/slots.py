@@ -58,7 +58,13 @@ class Slot:
         """What this thread's records weigh; known to the process, because others may see it too."""
         if self._time is None:
             birth = shm.SLOT_FACTS.unpack_from(self.process.memory, self.base)[4]
-            self._time = self.process.threads.time_of(self.tid, self.claimed, birth or self.claimed)
+            threads = self.process.threads
+            self._time = threads.claimed(self.tid, self.claimed, birth or self.claimed)
+        return self._time
+
+    @property
+    def known_time(self) -> ThreadTime | None:
+        """The same, if any of its records was about the thread."""
         return self._time
 
     def renew(self, carried: Callable[[int], int]) -> None:

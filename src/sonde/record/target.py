@@ -217,7 +217,7 @@ class TargetProcess:
         for index, slot in list(self._slots.items()):
             if slot.tid == shm.NOTES_TID:
                 continue
-            gone = slot.tid not in alive
+            gone = slot.tid not in alive and not procfs.has_thread(self.pid, slot.tid)
             if not gone and newest[slot.tid] != slot.claimed:
                 # A thread has two where a reader feeds one for it and it tells of locks in the
                 # other; it is another thread's that had the same id if it is older than the thread.
@@ -226,7 +226,7 @@ class TargetProcess:
                 slot.end()
                 if self.metrics is not None:
                     self.metrics.ended(slot.tid, told=self._counts_threads())
-                self.threads.ended(slot.tid)
+                self.threads.ended(slot.tid, slot.known_time)
                 slot.locks.keep_wait()
                 self.open_locks.forget(slot.tid)
                 del self._slots[index]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sonde.recording.schema import VIRTUAL_TID
 
-from .procfs import birth_of, born_ticks, cpu_of, name_of, threads_of
+from .procfs import birth_of, born_ticks, cpu_of, has_thread, name_of, threads_of
 from .thread_states import AGENT
 from .weights import WAITING, Place, ThreadTime
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 # A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
 # one not seen for longer had ended.
 LOOK_NS = 100_000_000
+
+# Other threads may mention one that has ended: their rings are read later than its own. So many
+# are remembered.
+MAX_ENDED = 4096
 
 # Threads that were gone before anybody could ask when they were born.
 _UNKNOWN = 1 << 63
@@ -40,6 +44,8 @@ class Threads:
     def __init__(self, process: TargetProcess) -> None:
         self._process = process
         self._times: dict[int, ThreadTime] = {}
+        self._ended: dict[int, ThreadTime] = {}
+        """The last thread that had an id and has ended, oldest first."""
         self._open_waits: dict[int, OpenWait] = {}
         self._virtual_rows: dict[int, int] = {}
 
@@ -47,13 +53,47 @@ class Threads:
         return len(self._times)
 
     def time_of(self, tid: int, seen: int, born: int = 0) -> ThreadTime:
-        """Of a thread that was seen then; when it was born is asked for only if nobody knows."""
+        """Of a thread that was seen then; when it was born is asked for only if nobody knows.
+
+        A thread is its id and the moment it was started, so each has one place here, whatever was
+        lost of its records and in which order they are read.
+        """
         time_ = self._times.get(tid)
         if time_ is None:
-            start, cpu = self._baseline_of(tid)
-            start = start or born or birth_of(self._process.pid, tid) or seen
-            time_ = self._times[tid] = ThreadTime(self._process, tid, start, cpu)
+            time_ = self._revived(tid, seen) or self._add(tid, seen, born)
         return time_
+
+    def claimed(self, tid: int, at: int, born: int) -> ThreadTime:
+        """Of a thread that took a slot then; another one may have had its id before."""
+        pid, known = self._process.pid, self._times.get(tid)
+        if known is not None and not known.number & _UNKNOWN:
+            number = born_ticks(pid, tid)
+            if number not in (0, known.number) and at >= birth_of(pid, tid):
+                self.ended(tid, known)
+        past = self._ended.get(tid)
+        if past is not None and at > past.last_time and not has_thread(pid, tid):
+            return self._add(tid, at, born)  # it has ended, too
+        return self.time_of(tid, at, born)
+
+    def _add(self, tid: int, seen: int, born: int) -> ThreadTime:
+        start, cpu = self._baseline_of(tid)
+        start = start or born or birth_of(self._process.pid, tid) or seen
+        number = self._number_of(tid)
+        time_ = self._times[tid] = ThreadTime(self._process, tid, start, cpu, number)
+        return time_
+
+    def _revived(self, tid: int, seen: int) -> ThreadTime | None:
+        """A thread that counts as ended, if it was the one with this id at that time."""
+        time_ = self._ended.get(tid)
+        if time_ is None:
+            return None
+        number = born_ticks(self._process.pid, tid)
+        if number and number == time_.number:  # it lives after all
+            self._times[tid] = self._ended.pop(tid)
+            time_.goes_on()
+            return time_
+        is_later = number and seen >= birth_of(self._process.pid, tid)
+        return time_ if seen <= time_.ended_at and not is_later else None
 
     def _baseline_of(self, tid: int) -> tuple[int, int]:
         """When a thread's life in this recording began and its CPU time at that moment."""
@@ -71,7 +111,7 @@ class Threads:
         time_ = self.time_of(tid, seen)
         return next(iter(time_.rows.values())) if time_.rows else time_.row(0)
 
-    def number_of(self, tid: int) -> int:
+    def _number_of(self, tid: int) -> int:
         """Tells a thread from all others that ever had its id, in every part of a session."""
         return born_ticks(self._process.pid, tid) or _UNKNOWN | next(_unknown)
 
@@ -140,18 +180,25 @@ class Threads:
             time_.last_time = now
             time_.last_cpu += cpu
 
-    def ended(self, tid: int) -> None:
-        """A thread is over, and all it told has been heard."""
-        time_ = self._times.pop(tid, None)
-        if time_ is not None:
-            time_.write_end(time_.last_time)
+    def ended(self, tid: int, whose: ThreadTime | None = None) -> None:
+        """A thread is over, and all it told has been heard; `whose` if its id may be another's."""
+        time_ = self._times.get(tid)
+        if time_ is None or (whose is not None and whose is not time_):
+            return
+        del self._times[tid]
+        time_.write_end(time_.last_time)
+        time_.ended_at = time.monotonic_ns()
+        self._ended.pop(tid, None)
+        self._ended[tid] = time_
+        if len(self._ended) > MAX_ENDED:
+            del self._ended[next(iter(self._ended))]
 
     def end_part(self, now: int) -> None:
         """Those that live go on in the next."""
         pid = self._process.pid
         alive = threads_of(pid)
         for tid, time_ in self._times.items():
-            if tid in alive:
+            if tid in alive or has_thread(pid, tid):
                 time_.write_end(now, max(time_.last_cpu, cpu_of(pid, tid)))
             else:
                 time_.write_end(time_.last_time)
@@ -162,6 +209,7 @@ class Threads:
         for tid, wait in self._open_waits.items():
             place = wait.place._replace(context=carried(wait.place.context))
             self._open_waits[tid] = wait._replace(place=place)
+        self._ended.clear()
         for time_ in self._times.values():
             time_.renew(carried)
 
@@ -175,7 +223,11 @@ class Threads:
                 # It was in this wait when last seen, and told of no end: it is in it still.
                 time_.waited(now, wait.cpu, wait.place, WAITING)
                 time_.write_end(now)
-            elif tid in alive or (polls_waits and now - time_.last_time < LOOK_NS):
+            elif (
+                tid in alive
+                or (not ended and has_thread(pid, tid))
+                or (polls_waits and now - time_.last_time < LOOK_NS)
+            ):
                 time_.finish_wait(now, time_.last_cpu)
                 time_.last_cpu = max(time_.last_cpu, cpu_of(pid, tid))
                 time_.write_end(now)

@@ -32,18 +32,21 @@ class Place(NamedTuple):
 
 
 class ThreadTime:
-    def __init__(self, process: TargetProcess, tid: int, born: int, cpu: int) -> None:
+    def __init__(self, process: TargetProcess, tid: int, born: int, cpu: int, number: int) -> None:
         self._process = process
         self.tid = tid
+        self.number = number
+        """Tells it from all others that ever had its id."""
+        self.ended_at = 0
+        """When it was seen to be gone."""
         self.rows: dict[int, int] = {}
         """Its rows in the table of threads, by interpreter."""
         self.thread_object = self._seen_at = 0
         self.born = born
         self.last_time = born
         self.last_cpu = cpu
-        self._cpu_born = self._cpu_given = self._cpu_told = cpu
+        self._cpu_born = self._cpu_given = self._cpu_told = self._cpu_untold = cpu
         self._turned_at, self._turned_cpu = born, cpu
-        self._number = 0
         self._off_done = 0
         self._left_out = 0
         """Of the time since the part began, what counts for no wait."""
@@ -145,12 +148,17 @@ class ThreadTime:
             self.is_thread(*self._unnamed)
         cpu = self.last_cpu if cpu is None else cpu
         used = max(cpu - self._cpu_told, 0)
+        self._cpu_untold = self._cpu_told
         self._cpu_told += used
         name = process.names.told.get(self.tid)
         for row in self.rows.values():
             process.writer.update("threads", row, end_ns=end - process.origin, cpu_ns=used)
             if name:
                 process.writer.update("threads", row, name=name)
+
+    def goes_on(self) -> None:
+        """It had not ended: what its rows say of its end will be written again."""
+        self._cpu_told = self._cpu_untold
 
     def renew(self, carried: Callable[[int], int]) -> None:
         """It lives on in a new part, where it has other rows."""
@@ -169,9 +177,8 @@ class ThreadTime:
         process = self._process
         start = max(self.born - process.origin, 0)
         name = process.names.of(self.tid, self.thread_object, self._seen_at)
-        self._number = self._number or process.threads.number_of(self.tid)
         row = process.writer.append(
-            "threads", process.row, self.tid, name, interpreter, start, -1, -1, self._number
+            "threads", process.row, self.tid, name, interpreter, start, -1, -1, self.number
         )
         self.rows[interpreter] = row
         return row
