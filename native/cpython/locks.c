@@ -275,7 +275,7 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
         int result = long_call;                                                                    \
         int error = errno;                                                                         \
         if (result != 0 && error == ETIMEDOUT)                                                     \
-            tell_holder_at_times(about, wait.since);                                                           \
+            tell_holder_at_times(about, wait.since);                                               \
         if (entry)                                                                                 \
             sonde_wait_end(sem);                                                                   \
         wait_ends(&wait, result == 0);                                                             \

@@ -94,7 +94,14 @@ static struct {
     scan_site sites[1u << SITES_BITS];
 } scan;
 
-_Atomic uint64_t sonde_owner_scans, sonde_owner_walks;
+static _Atomic uint64_t scans, walks;
+
+// For tests: how many scans were made, and how many threads they walked.
+__attribute__((visibility("default"))) void sonde_agent_scans(uint64_t counts[2])
+{
+    counts[0] = atomic_load(&scans);
+    counts[1] = atomic_load(&walks);
+}
 
 typedef struct {
     sonde_thread *thread;
@@ -179,8 +186,8 @@ static void scan_threads(sonde_thread *thread, uint64_t now)
         search s = {thread, scan.listed[i].state, 0, 0, scan.listed[i].tid, false};
         sonde_guard_run(search_body, &s);
     }
-    atomic_fetch_add_explicit(&sonde_owner_scans, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&sonde_owner_walks, n > 0 ? (uint64_t)n : 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&scans, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&walks, n > 0 ? (uint64_t)n : 0, memory_order_relaxed);
     atomic_store(&scan.next, sonde_now() + SCAN_SHARE * (sonde_thread_cpu() - cpu));
 }
 

@@ -25,9 +25,6 @@ enum sonde_owner_answer sonde_find_owner(sonde_thread *thread, uint64_t lock, ui
 // Nanoseconds until the next scan may be made.
 uint64_t sonde_owner_pause(void);
 
-// How many scans were made, and how many threads they walked.
-extern _Atomic uint64_t sonde_owner_scans, sonde_owner_walks;
-
 void sonde_owner_forked(void);
 
 #endif

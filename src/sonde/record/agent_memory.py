@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from . import shm, unwalked, windows
+from .slot_scan import SlotScan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,7 @@ class AgentMemory:
         self.fd = os.memfd_create("sonde", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, self.size)
         self.view = memoryview(mmap.mmap(self.fd, self.size))
+        self._scan = SlotScan(self.view, slots)
         shm.HEADER.pack_into(
             self.view, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0, 0
         )
@@ -54,16 +56,21 @@ class AgentMemory:
 
     # ---- slots, one for each thread that has something to tell
 
-    def claimed(self) -> Iterator[tuple[int, int, int]]:
-        """Of each that is in use: its index, its thread as that knows itself, since when."""
-        for index in range(self._slots()):
+    def pending(self) -> Iterator[tuple[int, int, int]]:
+        """Of each that has records, or whose thread is not known yet: its index, its thread as that
+        knows itself, since when."""
+        for index in self._scan.pending(self._slots()):
             base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
-            state, tid, claimed, _, _ = shm.SLOT_FACTS.unpack_from(self.view, base)
-            if state == shm.SLOT_USED and tid:
-                yield index, tid, claimed
+            _, tid, claimed, _, _ = shm.SLOT_FACTS.unpack_from(self.view, base)
+            yield index, tid, claimed
+
+    def knows(self, index: int, claimed: int) -> None:
+        """The thread that has it since then is known."""
+        self._scan.knows(index, claimed)
 
     def free(self, index: int) -> None:
         """Another thread may have it; last of all it is said so."""
+        self._scan.knows(index, 0)
         base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
         shm.SLOT_FACTS.pack_into(self.view, base, shm.SLOT_USED, 0, 0, 0, 0)
         self.view[base : base + 4] = shm.SLOT_FREE.to_bytes(4, "little")
@@ -96,22 +103,15 @@ class AgentMemory:
 
     def counts(self, runtime: str) -> dict[str, int]:
         header = shm.HEADER.unpack_from(self.view, 0)
-        total = [0] * 8
-        lock_events = lock_events_lost = 0
-        calls = calls_lost = opened = missed = frames = visited = 0
-        for index in range(self._slots()):
-            base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
-            for i, n in enumerate(shm.SLOT_COUNTS.unpack_from(self.view, base + shm.HEAD_AT)):
-                total[i] += n
-            told, unwritten = shm.SLOT_LOCK_COUNTS.unpack_from(self.view, base + shm.LOCK_COUNTS_AT)
-            lock_events += told
-            lock_events_lost += unwritten
-            counted = shm.SLOT_CALL_COUNTS.unpack_from(self.view, base + shm.CALL_COUNTS_AT)
-            calls, calls_lost = calls + counted[0], calls_lost + counted[1]
-            opened, missed = opened + counted[2], missed + counted[3]
-            stood, seen = shm.SLOT_FRAMES.unpack_from(self.view, base + shm.FRAMES_AT)
-            frames, visited = frames + stood, visited + seen
-        _, taken, lost, undecodable, truncated, agent_ns, waits, duplicate = total
+        words = self._scan.total(self._slots())
+        at = shm.HEAD_AT // 8
+        _, taken, lost, undecodable, truncated, agent_ns, waits, duplicate = words[at : at + 8]
+        at = shm.LOCK_COUNTS_AT // 8
+        lock_events, lock_events_lost = words[at : at + 2]
+        at = shm.CALL_COUNTS_AT // 8
+        calls, calls_lost, opened, missed = words[at : at + 4]
+        at = shm.FRAMES_AT // 8
+        frames, visited = words[at : at + 2]
         return {
             "taken": taken,
             "lost": lost,

@@ -73,7 +73,7 @@ class Slot:
         self.line.thread = -1
         self._window.renew(carried)
 
-    def _learn_name(self) -> None:
+    def learn_name(self) -> None:
         """After the records, because one of them may be the name itself."""
         if self._time is not None and not self._time.thread_object:
             self._time.is_thread(self.thread_object(), self.claimed)
@@ -153,7 +153,7 @@ class Slot:
                 self._undecodable(at, kind, state)
             self.stalled_since = 0
             tail += size
-        self._learn_name()
+        self.learn_name()
         self.tail = tail
         shm.WORD.pack_into(memory, self.base + shm.TAIL_AT, tail)
         return complete

@@ -87,6 +87,8 @@ class TargetProcess:
         self.memory = self.agent.view  # all that decoding a record needs of it
         self.lock_runs = LockRuns(lock_rows, self.memory, ring_size)
         self._slots: dict[int, Slot] = {}
+        self._slots_of: dict[int, list[Slot]] = {}
+        """The same by thread, which may have two."""
         self.row = self._process_row()
 
     # ---- what is captured
@@ -175,14 +177,12 @@ class TargetProcess:
 
     def keep_wait(self, tid: int) -> None:
         """What a run left open of this thread's is kept in mind here."""
-        for slot in self._slots.values():
-            if slot.tid == tid:
-                slot.locks.keep_wait()
+        for slot in self._slots_of.get(tid, ()):
+            slot.locks.keep_wait()
 
     def wait_changes(self, tid: int) -> None:
-        for slot in self._slots.values():
-            if slot.tid == tid:
-                slot.locks.wait_changes()
+        for slot in self._slots_of.get(tid, ()):
+            slot.locks.wait_changes()
 
     def _keep_waits(self) -> None:
         for slot in self._slots.values():
@@ -193,15 +193,29 @@ class TargetProcess:
     def drain(self) -> float:
         """Takes what the rings hold; returns how full the fullest one was."""
         fullest = 0
-        for index, tid, claimed in self.agent.claimed():
-            slot = self._slots.get(index)
-            if slot is None or slot.claimed != claimed:
-                slot = self._slots[index] = Slot(self, index, self.tids.ours(tid), claimed)
+        pending = [self._slot(*facts) for facts in self.agent.pending()]
+        for slot in pending:
             fullest = max(fullest, slot.backlog())
-        waiting = [slot for slot in self._slots.values() if not slot.drain()]
+        waiting = [slot for slot in pending if not slot.drain()]
         for slot in waiting:  # the ring it waited for may have come after it
             slot.drain()
         return fullest / self.agent.ring_size
+
+    def _slot(self, index: int, tid: int, claimed: int) -> Slot:
+        slot = self._slots.get(index)
+        if slot is None or slot.claimed != claimed:
+            if slot is not None:
+                self._drop(index)
+            slot = self._slots[index] = Slot(self, index, self.tids.ours(tid), claimed)
+            self._slots_of.setdefault(slot.tid, []).append(slot)
+            self.agent.knows(index, claimed)
+        return slot
+
+    def _drop(self, index: int) -> None:
+        slot = self._slots.pop(index)
+        others = [other for other in self._slots_of.pop(slot.tid) if other is not slot]
+        if others:
+            self._slots_of[slot.tid] = others
 
     def settle(self) -> None:
         """Nothing is kept back any more that a later record might tell more about."""
@@ -229,8 +243,10 @@ class TargetProcess:
                 self.threads.ended(slot.tid, slot.known_time)
                 slot.locks.keep_wait()
                 self.open_locks.forget(slot.tid)
-                del self._slots[index]
+                self._drop(index)
                 self.agent.free(index)
+            else:
+                slot.learn_name()  # it may have come since, in another ring
 
     # ---- parts
 
@@ -284,6 +300,7 @@ class TargetProcess:
 
     def close(self) -> None:
         self._slots.clear()
+        self._slots_of.clear()
         self.agent.close()
 
     # ---- what it says about itself
