@@ -1,4 +1,4 @@
-// The two variables by which sonde finds its way into a program and on into what that executes.
+// The variables by which sonde finds its way into a program and on into what that executes.
 #ifndef SONDE_ENVIRONMENT_H
 #define SONDE_ENVIRONMENT_H
 
@@ -10,6 +10,7 @@ typedef struct {
     char socket[128];                                // of the session; empty: there is none
     void (*before_exec)(void), (*exec_failed)(void); // the agent's, once it is there
     bool follow;                                     // programs the target executes are entered too
+    bool has_runtime;                                // this program is one to record
 } sonde_environment_t;
 
 extern sonde_environment_t sonde_environment;
@@ -19,5 +20,7 @@ extern sonde_environment_t sonde_environment;
 bool sonde_environment_read(void *inside);
 // Takes our variables out, leaving a preload list of the user's own as it was.
 void sonde_environment_remove(void);
+// Do programs that this one executes get the variables?
+bool sonde_environment_is_passed_on(void);
 
 #endif

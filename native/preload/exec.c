@@ -21,6 +21,7 @@ extern char **environ;
 
 static const char preload_is[] = "LD_PRELOAD=";
 static const char socket_is[] = "SONDE_SOCKET=";
+static char no_children[] = "SONDE_NO_CHILDREN=1";
 
 static bool starts(const char *text, const char *with)
 {
@@ -40,8 +41,6 @@ static int failed(int result)
         sonde_environment.exec_failed();
     return result;
 }
-
-static bool wanted(void) { return sonde_environment.socket[0] && sonde_environment.follow; }
 
 static size_t count(char *const list[])
 {
@@ -67,37 +66,46 @@ static bool begins_with_ours(const char *list)
            (list[n] == 0 || list[n] == ':' || list[n] == ' ');
 }
 
-// `out` has room for the entries of env and three more, `preload` for preload_room(env) bytes.
+// `out` has room for the entries of env and four more, `preload` for preload_room(env) bytes. The
+// user's list keeps its place among the variables, even if it is empty.
 static void with_session(char *const env[], char **out, char *preload, char *socket)
 {
     size_t n = 0;
     const char *users = NULL;
     for (size_t i = 0; env && env[i]; i++) {
-        if (starts(env[i], preload_is))
+        if (starts(env[i], preload_is)) {
+            if (!users)
+                out[n++] = preload;
             users = env[i] + sizeof preload_is - 1;
-        else if (!starts(env[i], socket_is))
+        } else if (!starts(env[i], socket_is) && strcmp(env[i], no_children) != 0) {
             out[n++] = env[i];
+        }
     }
     strcpy(preload, preload_is);
-    strcat(preload, sonde_environment.library);
     if (users && begins_with_ours(users)) {
-        strcpy(preload + sizeof preload_is - 1, users);
-    } else if (users && *users) {
-        strcat(preload, ":");
         strcat(preload, users);
+    } else {
+        strcat(preload, sonde_environment.library);
+        if (users) {
+            strcat(preload, ":");
+            strcat(preload, users);
+        }
     }
     strcpy(socket, socket_is);
     strcat(socket, sonde_environment.socket);
-    out[n++] = preload;
+    if (!users)
+        out[n++] = preload;
     out[n++] = socket;
+    if (!sonde_environment.follow)
+        out[n++] = no_children;
     out[n] = NULL;
 }
 
 // Declares `env` anew with the session in it. A macro because the memory must be the caller's.
 #define ADD_SESSION(env)                                                                           \
     char **with_env = (char **)(env);                                                              \
-    if (wanted()) {                                                                                \
-        with_env = alloca((count(env) + 3) * sizeof *with_env);                                    \
+    if (sonde_environment_is_passed_on()) {                                                        \
+        with_env = alloca((count(env) + 4) * sizeof *with_env);                                    \
         with_session(env, with_env, alloca(preload_room(env)),                                     \
                      alloca(sizeof socket_is + sizeof sonde_environment.socket));                  \
     }

@@ -2,14 +2,16 @@
 // until a Python interpreter or a JVM is up and then loads the agent for it.
 //
 // It knows no headers of theirs and no version: one library for every runtime and for the shells
-// and env(1)s before it. SONDE_SOCKET and our LD_PRELOAD entry are taken out of the environment
-// before the runtime copies it, and put back only for programs the target executes.
+// and env(1)s before it. SONDE_SOCKET and our LD_PRELOAD entry are removed from the environment
+// before main(), and put back only for programs that the target executes.
 #define _GNU_SOURCE
 #include "environment.h"
 #include "java.h"
 #include "mask.h"
+#include "python.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,17 +21,21 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int (*agent_start)(const char *, unsigned);
 static void (*agent_audited)(const char *, void *);
 static int (*agent_signal_action)(int, const struct sigaction *, struct sigaction *);
 static bool tried, started;
 
+static bool agent_path(char *path, size_t size, const char *runtime)
+{
+    int n = snprintf(path, size, "%.*s/libsonde-%s.so", sonde_environment.folder_len,
+                     sonde_environment.library, runtime);
+    return n >= 0 && n < (int)size;
+}
+
 static void *load_agent(const char *runtime)
 {
     char path[4096];
-    int n = snprintf(path, sizeof path, "%.*s/libsonde-%s.so", sonde_environment.folder_len,
-                     sonde_environment.library, runtime);
-    if (n < 0 || n >= (int)sizeof path)
+    if (!agent_path(path, sizeof path, runtime))
         return NULL;
     // Not promoted to global scope: the target's own symbol look-ups must not find ours.
     void *agent = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -41,44 +47,43 @@ static void *load_agent(const char *runtime)
     return agent;
 }
 
-static void load_cpython_agent(void)
+static bool has_agent(const char *runtime)
 {
-    const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version"); // 3.11+
-    if (!version)
-        return;
-    // The same version without the GIL has other structures, and no agent yet.
-    const char *(*told)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
-    if (!told || strstr(told(), "free-threading"))
-        return;
-    char runtime[64];
-    snprintf(runtime, sizeof runtime, "cpython-%lu.%lu", *version >> 24 & 0xff,
-             *version >> 16 & 0xff);
-    void *agent = load_agent(runtime);
-    if (!agent)
-        return;
-    *(void **)&agent_start = dlsym(agent, "sonde_agent_start");
-    *(void **)&agent_audited = dlsym(agent, "sonde_agent_audited");
+    char path[4096];
+    return agent_path(path, sizeof path, runtime) && access(path, R_OK) == 0;
 }
 
-// The first audit event after initialisation is the earliest moment at which the interpreter is
-// whole and no line of the program has run. Audit hooks cannot be taken out again; without a
-// session this one returns at once.
-static int on_audit(const char *event, void *args, void *unused)
+// The agent needs the interpreter's symbols. Where a program keeps them to itself (RTLD_LOCAL) they
+// become global; nothing that was bound until then changes.
+static void *load_cpython_agent(const char *runtime, void *library)
 {
-    (void)unused;
-    if (!tried) {
-        int (*initialized)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsInitialized");
-        if (!initialized || !initialized())
-            return 0;
-        tried = true;
-        load_cpython_agent();
-        started = agent_start && agent_start(sonde_environment.socket, 0) == 0;
-        if (started)
-            sonde_mask_begin();
-    } else if (started) {
+    struct link_map *map;
+    if (!dlsym(RTLD_DEFAULT, "Py_Version") && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0)
+        dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+    return load_agent(runtime);
+}
+
+static void on_python(const char *runtime, void *library)
+{
+    if (tried) // initialised once more
+        return;
+    tried = true;
+    void *agent = load_cpython_agent(runtime, library);
+    if (!agent)
+        return;
+    int (*start)(const char *, unsigned) =
+        (int (*)(const char *, unsigned))dlsym(agent, "sonde_agent_start");
+    *(void **)&agent_audited = dlsym(agent, "sonde_agent_audited");
+    sonde_environment.has_runtime = true;
+    started = start && start(sonde_environment.socket, 0) == 0;
+    if (started)
+        sonde_mask_begin();
+}
+
+static void on_audit(const char *event, void *args)
+{
+    if (started)
         agent_audited(event, args);
-    }
-    return 0;
 }
 
 static void on_java(void *vm, void *env)
@@ -95,18 +100,12 @@ static void on_java(void *vm, void *env)
 
 __attribute__((constructor)) static void enter(void)
 {
+    static const sonde_python_ops python = {has_agent, on_python, on_audit};
     if (!sonde_environment_read((void *)enter))
         return;
-    int (*add_hook)(int (*)(const char *, void *, void *), void *) =
-        (int (*)(int (*)(const char *, void *, void *), void *))dlsym(RTLD_DEFAULT,
-                                                                      "PySys_AddAuditHook");
-    if (add_hook) {
-        sonde_environment_remove();
-        add_hook(on_audit, NULL);
-    } else if (sonde_java_expect(on_java)) {
-        sonde_environment_remove();
-    }
-    // No runtime in this program: the variables stay for the one it may execute.
+    sonde_environment_remove();
+    sonde_environment.has_runtime = sonde_java_expect(on_java);
+    sonde_python_expect(&python);
 }
 
 // The target's own view of the signals the agent has a hand on: what it sets and asks for is kept

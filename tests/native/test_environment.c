@@ -4,6 +4,7 @@
 // The preload library's own sources: their exec functions then stand before libc's here too.
 #include "preload/environment.c"
 #include "preload/exec.c"
+#include "preload/shell.c"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ typedef struct {
 
 static changed change(char *const env[])
 {
-    changed to = {malloc((count(env) + 3) * sizeof(char *)), malloc(preload_room(env)),
+    changed to = {malloc((count(env) + 4) * sizeof(char *)), malloc(preload_room(env)),
                   malloc(sizeof socket_is + sizeof sonde_environment.socket)};
     with_session(env, to.list, to.preload, to.socket);
     return to;
@@ -78,7 +79,7 @@ static void adds_the_session(void)
 {
     in_session(true);
     expect_preload("C=3", "libm.so.6");
-    expect_preload("LD_PRELOAD=", "libm.so.6");
+    expect_preload("LD_PRELOAD=", "libm.so.6:"); // an empty list stays one
     expect_preload("LD_PRELOAD=/the/users.so", "libm.so.6:/the/users.so");
     expect_preload("LD_PRELOAD=/a.so:/b.so /c.so", "libm.so.6:/a.so:/b.so /c.so");
     // Through a program without an interpreter in it, where the variables stayed.
@@ -132,10 +133,8 @@ static void keeps_a_huge_environment(void)
     changed to = change(env);
     CHECK_EQUAL(count(to.list), N + 1);
     CHECK_EQUAL(strlen(value(to.list, "LD_PRELOAD")), strlen(ours) + 1 + length - 11);
-    int k = 0;
     for (int i = 0; i < N; i++)
-        if (i != N / 2)
-            CHECK(to.list[k++] == env[i]);
+        CHECK(to.list[i] == (i == N / 2 ? to.preload : env[i]));
     drop(&to);
     for (int i = 0; i < N; i++)
         free(env[i]);
@@ -165,6 +164,7 @@ static void takes_out_only_what_is_ours(void)
     expect_removed("libm.so.6", NULL);
     expect_removed("libm.so.6:/the/users.so", "/the/users.so");
     expect_removed("libm.so.6:/a.so:/b.so", "/a.so:/b.so");
+    expect_removed("libm.so.6:", "");
     expect_removed("/the/users.so", "/the/users.so");
     expect_removed("libm.so.66:/b.so", "libm.so.66:/b.so");
     expect_removed("", "");
@@ -213,14 +213,25 @@ enum how {
     EXECLE,
     SPAWN,
     SPAWNP,
+    SYSTEM,
+    POPEN,
     HOWS
 };
-static const char *const named[HOWS] = {"execve",  "execv",       "execvpe",     "execvp",
-                                        "fexecve", "execveat",    "execl",       "execlp",
-                                        "execle",  "posix_spawn", "posix_spawnp"};
+static const char *const named[HOWS] = {
+    "execve", "execv",  "execvpe",     "execvp",       "fexecve", "execveat", "execl",
+    "execlp", "execle", "posix_spawn", "posix_spawnp", "system",  "popen"};
 static const bool with_env_given[HOWS] = {true,  false, true, false, true, true,
                                           false, false, true, true,  true};
 #define PROGRAM "/usr/bin/env"
+
+static int copied(FILE *from)
+{
+    char text[4096];
+    size_t n;
+    while ((n = fread(text, 1, sizeof text, from)) > 0)
+        CHECK(write(1, text, n) == (ssize_t)n);
+    return pclose(from);
+}
 
 static void execute(enum how how, char *const env[])
 {
@@ -263,6 +274,10 @@ static void execute(enum how how, char *const env[])
     case SPAWNP:
         CHECK(posix_spawnp(&pid, "env", NULL, NULL, argv, env) == 0);
         break;
+    case SYSTEM:
+        _exit(system("/usr/bin/env -0"));
+    case POPEN:
+        _exit(copied(popen("/usr/bin/env -0", "r")));
     case HOWS:
         break;
     }
@@ -320,12 +335,18 @@ static void follows_every_kind_of_exec(void)
         // Not to be followed, or no session: as if we were not there.
         for (int i = 0; i < 2; i++) {
             in_session(false);
+            sonde_environment.has_runtime = true;
             if (i)
                 sonde_environment.socket[0] = 0;
             list = environment_of(how, env);
             CHECK(is(value(list, "LD_PRELOAD"), "libdl.so.2"));
             CHECK(!value(list, "SONDE_SOCKET"));
         }
+        // Before the first runtime everything is followed, and learns that it ends there.
+        in_session(false);
+        list = environment_of(how, env);
+        CHECK(is(value(list, "SONDE_SOCKET"), socket_path));
+        CHECK(is(value(list, "SONDE_NO_CHILDREN"), "1"));
         if (with_env_given[how]) {
             in_session(true);
             list = environment_of(how, NULL);
@@ -335,6 +356,58 @@ static void follows_every_kind_of_exec(void)
         }
     }
     unsetenv("LD_PRELOAD");
+}
+
+// The shell that system() and popen() start runs the same command, under the same name.
+static size_t output_of(const char *command, char *text, size_t size)
+{
+    FILE *f = popen(command, "r");
+    CHECK(f);
+    size_t n = fread(text, 1, size, f);
+    pclose(f);
+    return n;
+}
+
+static void expect_the_same(const char *command)
+{
+    static char without[4096], with[4096];
+    in_session(false);
+    sonde_environment.has_runtime = true;
+    size_t n = output_of(command, without, sizeof without);
+    int status = system(command);
+    in_session(true);
+    CHECK_EQUAL(output_of(command, with, sizeof with), n);
+    CHECK(!memcmp(with, without, n));
+    CHECK_EQUAL(system(command), status);
+}
+
+static void changes_nothing_in_a_command(void)
+{
+    char *path = strdup(getenv("PATH"));
+    const char *paths[] = {path, "/nowhere:/usr/bin", "/nowhere", ""};
+    for (int i = 0; i < 4; i++) {
+        setenv("PATH", paths[i], 1);
+        expect_the_same("echo \"$0: $#\" 'it'\\''s' \"a  b\" \\\\; exit 3");
+        expect_the_same("");
+        expect_the_same("# nothing");
+        expect_the_same("echo 1\necho 2");
+        expect_the_same("nothing-of-that-name 2>&1");
+        expect_the_same("kill -9 $$");
+        CHECK(system(NULL) != 0);
+    }
+    setenv("PATH", path, 1);
+    free(path);
+    expect_the_same("cat /proc/$$/cmdline; :");
+    // Nearly as long as the kernel allows, and longer with what is added.
+    enum { N = (128 << 10) - 10 };
+    char *command = malloc(N + 1);
+    memset(command, ' ', N);
+    memcpy(command, "echo long", 9);
+    command[N] = 0;
+    expect_the_same(command);
+    memset(command + 9, '\'', 60000);
+    expect_the_same(command);
+    free(command);
 }
 
 static void fail_to_execute(void)
@@ -410,6 +483,7 @@ int main(void)
     RUN(takes_out_only_what_is_ours);
     RUN(reads_what_there_is);
     RUN(follows_every_kind_of_exec);
+    RUN(changes_nothing_in_a_command);
     RUN(tells_of_execs_and_of_failed_ones);
     RUN(needs_little_stack);
     return 0;

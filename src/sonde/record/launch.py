@@ -109,7 +109,7 @@ class Launch:
             environment = dict(os.environ)
             if int(word[0]) != _NO_AGENT:
                 users = environment.get("LD_PRELOAD")
-                environment["LD_PRELOAD"] = f"{preload}:{users}" if users else preload
+                environment["LD_PRELOAD"] = preload if users is None else f"{preload}:{users}"
                 environment["SONDE_SOCKET"] = word[1:]
                 if word[0] == "0":
                     environment["SONDE_NO_CHILDREN"] = "1"
