@@ -17,7 +17,7 @@ CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-calm demo pictures bench evaluate wheel clean
+.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-calm demo pictures bench evaluate suites wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,6 +105,11 @@ bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other prof
 
 evaluate: build page $(VENV)/bench-ready ## docs/evaluation.md anew, all of it (hours; goes on where it was broken off)
 	$(BIN)/python benchmarks/run.py --whole $(EVALUATE)
+
+# SUITES="cpython gevent" PYTHON_VERSIONS="3.12 3.15" WHAT="cpu,locks attached" MODULES="*test_signal"
+suites: build jars ## others' test suites with and without sonde, case by case (hours; docs/suites.md)
+	$(BIN)/python -m suites $(if $(SUITES),--suites $(SUITES)) $(if $(PYTHON_VERSIONS),--pythons $(PYTHON_VERSIONS)) \
+		$(if $(WHAT),--what $(WHAT)) $(if $(MODULES),--modules $(foreach m,$(MODULES),'$(m)')) $(SUITES_OPTIONS)
 
 $(VENV)/bench-ready: $(VENV)/ready
 	$(PYTHON) scripts/dev.py fleet bench

@@ -1,0 +1,175 @@
+"""The suites of packages that switch stacks, run event loops or are compiled.
+
+Each gets a virtual environment per interpreter in a cache that clones share
+($SONDE_SUITES, else $XDG_CACHE_HOME/sonde/suites), made once. Tests that the installed package
+lacks are taken from its source distribution.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suites.subjects import Missing, Prepared, Suite
+
+PYTEST = ("pytest", "pytest-timeout")
+
+
+@dataclass(frozen=True)
+class Package:
+    name: str
+    requires: Sequence[str] = ()
+    tests: str = ""
+    """The folder with the tests: of the source distribution, or of the installed package."""
+    installed: bool = False
+    """The tests are part of the installed package."""
+    files: Sequence[str] = ("test_*.py",)
+    driver: str = "pytest_cases.py"
+    options: Sequence[str] = ()
+    without: Sequence[str] = ()
+
+
+PACKAGES = [
+    Package("greenlet", ("objgraph", "psutil"), "greenlet/tests", installed=True),
+    Package(
+        "gevent",
+        ("dnspython", "psutil", "objgraph"),
+        "gevent/tests",
+        installed=True,
+        files=("test__*.py",),
+        driver="unittest_cases.py",
+    ),
+    Package("uvloop", ("aiohttp", "psutil", "pyOpenSSL"), "tests"),
+    Package(
+        "trio",
+        ("trustme", "astor", "async_generator", "pyOpenSSL"),
+        "trio",
+        installed=True,
+        files=("_tests/test_*.py", "_core/_tests/test_*.py"),
+        options=("-p", "trio._tests.pytest_plugin"),
+        without=("*test_exports*",),
+    ),
+    Package(
+        "anyio",
+        ("trio", "trustme", "hypothesis", "psutil", "blockbuster", "pytest-mock", "exceptiongroup"),
+        "tests",
+    ),
+    Package(
+        "cffi",
+        ("setuptools", "pycparser"),
+        "testing/cffi0",
+        files=("test_function.py", "test_ffi_backend.py", "test_parsing.py", "test_ownlib.py"),
+    ),
+    Package("pyzmq", ("tornado", "pytest-asyncio", "cython"), "tests"),
+    Package(
+        "numpy",
+        ("hypothesis",),
+        "numpy",
+        installed=True,
+        files=(
+            "_core/tests/test_multithreading.py",
+            "_core/tests/test_errstate.py",
+            "_core/tests/test_mem_policy.py",
+            "_core/tests/test_ufunc.py",
+            "random/tests/test_generator_mt19937_regressions.py",
+            "random/tests/test_direct.py",
+            "linalg/tests/test_linalg.py",
+            "fft/tests/test_pocketfft.py",
+        ),
+    ),
+    # Compiled by Cython, and by mypyc.
+    Package("frozenlist", (), "tests"),
+    Package("charset-normalizer", (), "tests"),
+]
+
+
+def cache_folder() -> Path:
+    if chosen := os.environ.get("SONDE_SUITES"):
+        return Path(chosen).resolve()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "sonde" / "suites"
+
+
+def command(*words: str | Path) -> str:
+    done = subprocess.run(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        last = done.stdout.strip().splitlines()[-3:]
+        raise Missing(f"{Path(words[0]).name} {words[1]} failed: {' '.join(last)}")
+    return done.stdout
+
+
+def install(package: Package, python: str, home: Path) -> None:
+    command(python, "-m", "venv", home)
+    pip = home / "bin" / "pip"
+    command(
+        pip, "install", "-q", "--only-binary", ":all:", package.name, *PYTEST, *package.requires
+    )
+    if package.installed:
+        return
+    installed = command(pip, "show", package.name)
+    version = next(w.split()[1] for w in installed.splitlines() if w.startswith("Version:"))
+    with tempfile.TemporaryDirectory(dir=home) as scratch:
+        exact = f"{package.name}=={version}"
+        # Only the package itself as source: what it needs to describe itself comes built.
+        command(
+            pip, "download", "-q", "--no-deps", "--no-binary", package.name, "-d", scratch, exact
+        )
+        [archive] = Path(scratch).glob("*.tar.gz")
+        with tarfile.open(archive) as files:
+            files.extractall(Path(scratch) / "source", filter="data")
+        [tree] = (Path(scratch) / "source").iterdir()
+        # Without the package's own folder, which would be imported instead of the installed one.
+        (home / "source").mkdir()
+        for name in (package.tests.split("/")[0], "pyproject.toml", "pytest.ini", "conftest.py"):
+            if (tree / name).exists():
+                shutil.move(tree / name, home / "source" / name)
+
+
+def prepare(package: Package, version: str, python: str) -> Prepared:
+    home = cache_folder() / f"{package.name}-{version}"
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with (home.parent / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (home / "ready").exists():
+            shutil.rmtree(home, ignore_errors=True)
+            install(package, python, home)
+            (home / "ready").touch()
+    base = (
+        home / "lib" / f"python{version}" / "site-packages"
+        if package.installed
+        else home / "source"
+    )
+    tests = base / package.tests
+    files = [found for pattern in package.files for found in sorted(tests.glob(pattern))]
+    if not files:
+        raise Missing(f"no tests in {tests}")
+    inner = home / "bin" / "python"
+    if package.driver == "unittest_cases.py":
+        names = [".".join(file.relative_to(base).with_suffix("").parts) for file in files]
+        return Prepared(str(inner), names, package.driver, without=package.without)
+    return Prepared(
+        str(inner),
+        [str(file.relative_to(base)) for file in files],
+        package.driver,
+        folder=base,
+        options=package.options,
+        without=package.without,
+    )
+
+
+SUITES = [Suite(package.name, functools.partial(prepare, package)) for package in PACKAGES]

@@ -1,0 +1,39 @@
+"""What a suite is: a name, its modules, and how an interpreter runs one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+DRIVERS = Path(__file__).resolve().parent / "drivers"
+
+
+class Missing(Exception):
+    """A suite or an interpreter is not available here; the text says why."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A suite that is ready to run on one interpreter."""
+
+    python: str
+    """The interpreter, or that of a virtual environment with the suite's packages."""
+    modules: Sequence[str]
+    driver: str = "unittest_cases.py"
+    cpython: bool = False
+    folder: Path | None = None
+    """Where pytest runs; else a new empty folder."""
+    path: Sequence[str] = ()
+    """Folders to put before sys.path."""
+    options: Sequence[str] = ()
+    """For pytest."""
+    without: Sequence[str] = ()
+    """Patterns of cases that never run, because they harm the machine or need what it lacks."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    prepare: Callable[[str, str], Prepared] = field(repr=False)
+    """From the version and the path of an interpreter. Raises Missing."""
