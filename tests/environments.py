@@ -85,7 +85,18 @@ def greenlets(python: Interpreter) -> str:
     return _packages(f"greenlet-{python.version}", GREENLETS, "--python", python.path)
 
 
-def _packages(name: str, wanted: Sequence[str], *options: str) -> str:
+def wheels(kind: str, wanted: Sequence[str], python: Interpreter) -> str:
+    """A folder with packages for one interpreter; a test without their wheels is skipped."""
+    return _packages(
+        f"{kind}-{python.version}",
+        wanted,
+        "--python",
+        python.path,
+        install=("--only-binary=:all:",),
+    )
+
+
+def _packages(name: str, wanted: Sequence[str], *options: str, install: Sequence[str] = ()) -> str:
     folder = pythons.cache_folder().parent / "test-environments"
     folder.mkdir(parents=True, exist_ok=True)
     home = folder / name
@@ -93,8 +104,9 @@ def _packages(name: str, wanted: Sequence[str], *options: str) -> str:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (home / "ready").exists():
             shutil.rmtree(home, ignore_errors=True)
+            pip = [sys.executable, "-m", "pip", *options, "install", "-q", *install]
             done = subprocess.run(
-                [sys.executable, "-m", "pip", *options, "install", "-q", "--target", home, *wanted],
+                [*pip, "--target", home, *wanted],
                 capture_output=True,
                 text=True,
                 check=False,

@@ -1,0 +1,240 @@
+"""Real programs, run alone and under sonde, and what a recording of one must show."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from launching import PATIENCE_S, SONDE, clean_environment
+from sonde.recording.reader import read
+from sonde.recording.tables import RUNNING, WAITING, Recording
+from truth.stacks import Stacks
+
+APPS = Path(__file__).resolve().parent / "apps"
+Keep = Callable[[str], Path]
+
+WAITS = ("--what", "cpu,waits,locks")
+CALLS = ("--what", "cpu,calls")
+MODES: dict[str, tuple[str, ...]] = {"default": (), "waits": WAITS, "calls": CALLS}
+
+MARK = "TEST_PROGRAM_MARK"
+# Stacks that cannot be decoded, and samples that are lost: at most this share of a recording.
+LOST_LIMIT = 0.01
+
+
+class Program:
+    """A command, run alone or by `sonde run`; the `with` statement ends it.
+
+    Its output goes to files: nobody need read it while the program runs.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str | os.PathLike[str]],
+        folder: Path,
+        options: Sequence[str] | None = None,
+        path: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: int | None = subprocess.DEVNULL,
+    ) -> None:
+        """`options`: those of `sonde run`, which records into `path`; None: run it alone."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.path = folder, path
+        self.mark = uuid.uuid4().hex
+        words = [os.fspath(word) for word in command]
+        if options is not None:
+            assert path is not None
+            words = [*SONDE, "run", "-o", str(path), *options, "--", *words]
+        with open(folder / "out", "w") as out, open(folder / "err", "w") as err:
+            self.process = subprocess.Popen(
+                words,
+                cwd=folder,
+                stdin=stdin,
+                stdout=out,
+                stderr=err,
+                text=True,
+                env=clean_environment(
+                    **{"PYTHONDONTWRITEBYTECODE": "1", MARK: self.mark, **(env or {})}
+                ),
+            )
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        for pid in self.leftovers():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    @property
+    def out(self) -> str:
+        return (self.folder / "out").read_text()
+
+    @property
+    def err(self) -> str:
+        """What it wrote, without the lines of sonde."""
+        lines = (self.folder / "err").read_text().splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith("sonde: "))
+
+    @property
+    def recording(self) -> Recording:
+        assert self.path is not None
+        return read(self.path)
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def wait(self) -> int:
+        """Its exit code; it leaves no process behind."""
+        try:
+            code = self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it does not end: {self.out}{self.err}") from None
+        end = time.monotonic() + 5
+        while (left := self.leftovers()) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not left, {pid: _command_line(pid) for pid in left}
+        return code
+
+    def leftovers(self) -> list[int]:
+        """Processes that the command has started, by a variable in their environment."""
+        mark, found = f"{MARK}={self.mark}".encode(), []
+        for name in os.listdir("/proc"):
+            if name.isdigit() and int(name) != self.process.pid:
+                with contextlib.suppress(OSError):
+                    if mark in Path(f"/proc/{name}/environ").read_bytes():
+                        found.append(int(name))
+        return found
+
+
+def _command_line(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return "it is gone"
+
+
+def alone(command: Sequence[str | os.PathLike[str]], folder: Path, **others: Any) -> Program:
+    """A command that ends by itself, until it has."""
+    with Program(command, folder, **others) as program:
+        program.wait()
+    return program
+
+
+def check_same(found: dict[str, Any], plain: dict[str, Any]) -> None:
+    """One fact after the other: a difference is easier to read so."""
+    assert found.keys() == plain.keys()
+    for name, value in plain.items():
+        assert found[name] == value, name
+
+
+# ---- what a process holds
+
+
+def descriptors(pid: int) -> list[str]:
+    """What its descriptors are, without sockets and pipes' numbers."""
+    found = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(f"/proc/{pid}/fd/{name}").split(":[")[0])
+    return sorted(found)
+
+
+def thread_names(pid: int) -> list[str]:
+    found = []
+    for name in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError):
+            found.append(Path(f"/proc/{pid}/task/{name}/comm").read_text().strip())
+    return sorted(found)
+
+
+# ---- what a recording shows
+
+
+def seconds_in(
+    recording: Recording, *names: str, state: int = RUNNING, pid: int | None = None
+) -> float:
+    """Time in any of these functions and what they call; no name: in all that was sampled."""
+    samples = recording.samples
+    chosen = samples.state == state
+    if pid is not None:
+        pids = np.array([recording.processes[p].pid for p in recording.threads.process])
+        chosen &= pids[samples.thread] == pid
+    if names:
+        found = Stacks(recording).below(lambda frame: frame.code.name.split(".")[-1] in names)
+        chosen &= found[samples.context]
+    return float(samples.weight[chosen].sum()) / 1e9
+
+
+def share_in(recording: Recording, *names: str, pid: int | None = None) -> float:
+    """Of the CPU time of a recording, or of one process in it."""
+    return seconds_in(recording, *names, pid=pid) / max(seconds_in(recording, pid=pid), 1e-9)
+
+
+def waited_in(recording: Recording, *names: str) -> float:
+    return seconds_in(recording, *names, state=WAITING)
+
+
+def contended(recording: Recording, made_of: str) -> int:
+    """Events of locks of one kind that somebody had to wait for."""
+    kinds = np.array([kind == made_of for kind in recording.locks.made_of], dtype=bool)
+    return int(np.count_nonzero(kinds[recording.lock_events.lock])) if len(kinds) else 0
+
+
+def check_quality(recording: Recording) -> None:
+    """Nothing missing beyond the stated limit, and nothing that could not be followed."""
+    quality = recording.quality
+    assert recording.warnings == []
+    assert not quality.get("not_entered"), quality["not_entered"]
+    assert quality["taken"] > 0
+    assert quality["lost"] <= LOST_LIMIT * quality["taken"], quality
+    assert quality["undecodable"] <= LOST_LIMIT * quality["taken"] + 1, quality
+    assert not quality["events_lost"], quality
+    assert not quality["truncated"], quality
+
+
+@contextlib.contextmanager
+def attached_to(path: Path, *arguments: str) -> Iterator[None]:
+    """`sonde attach` while the block runs; it begins when something was recorded."""
+    process = subprocess.Popen(
+        [*SONDE, "attach", *arguments, "-o", str(path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    )
+    try:
+        end = time.monotonic() + PATIENCE_S
+        while not (path.exists() and path.stat().st_size > 512):
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < end, "nothing is recorded"
+            time.sleep(0.05)
+        yield
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+        assert "Traceback" not in err, err
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
