@@ -127,11 +127,11 @@ def recorder_of(process: subprocess.Popen[str]) -> int:
     raise AssertionError("sonde attach has no recorder")
 
 
-def has_agent(pid: int) -> bool:
-    """Whether a thread of the process is the agent's."""
+def has_agent(pid: int, thread: str = "sonde-") -> bool:
+    """Whether a thread of the process is the agent's, one whose name starts like this."""
     for task in os.listdir(f"/proc/{pid}/task"):
         try:
-            if Path(f"/proc/{pid}/task/{task}/comm").read_text().startswith("sonde-"):
+            if Path(f"/proc/{pid}/task/{task}/comm").read_text().startswith(thread):
                 return True
         except OSError:
             continue

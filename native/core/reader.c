@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "guard.h"
 #include "own_thread.h"
+#include "trap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,8 @@
 // where they do not.
 #define WATCH_NS 100000000u
 #define POLL_NS 5000000u
+// How often to look at the program's signal handlers, which it may change unseen.
+#define ACTIONS_NS 100000000u
 // How soon a sampler sees that a pause is over.
 #define PAUSED_NS 5000000u
 // A thread may be moved to another core while we move to its old one; read across cores, it may
@@ -233,7 +236,7 @@ static void *body(void *unused)
 {
     (void)unused;
     sonde_leave_me_out();
-    uint64_t next = sonde_now(), next_list = 0, next_look = 0;
+    uint64_t next = sonde_now(), next_list = 0, next_look = 0, next_actions = 0;
     while (!atomic_load(&stopping)) {
         next += sampler == SONDE_SAMPLER_NONE ? (polls ? POLL_NS : WATCH_NS)
                 : sonde_what()                ? sonde_period()
@@ -245,6 +248,10 @@ static void *body(void *unused)
         if (atomic_load(&stopping))
             break;
         now = sonde_now();
+        if (now >= next_actions) {
+            sonde_trap_refresh();
+            next_actions = now + ACTIONS_NS;
+        }
         uint32_t only = 0;
         if (sampler == SONDE_SAMPLER_SAFEPOINT) {
             if (sonde_what() & SONDE_WHAT_CPU)

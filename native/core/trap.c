@@ -6,6 +6,7 @@
 #include "guard.h"
 #include "hot.h"
 #include "kernel_events.h"
+#include "restart.h"
 #include "windows.h"
 
 #include <errno.h>
@@ -267,13 +268,9 @@ SONDE_HOT static void heard(sonde_thread *thread, const ucontext_t *context,
     sonde_events_left(thread);
 }
 
-SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
+SONDE_HOT __attribute__((noinline)) static void sample(const siginfo_t *info,
+                                                       const ucontext_t *context)
 {
-    if (info->si_code != TRAP_PERF) {
-        sonde_act(&user, sig, info, context);
-        return;
-    }
-    int saved = errno;
     uint64_t now = sonde_now(), tsc = __rdtsc();
     perf_info perf;
     memcpy(&perf, (char *)&info->si_addr + sizeof(void *), sizeof perf);
@@ -306,23 +303,64 @@ SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
         }
         sonde_leave(thread);
     }
+}
+
+// Small, so that what the kernel has left below is still there for sonde_restart_check.
+SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    if (info->si_code != TRAP_PERF) {
+        sonde_restart_as(context, &user);
+        errno = saved;
+        sonde_act(&user, sig, info, context);
+        return;
+    }
+    sonde_restart_check(context, (uintptr_t)on_trap);
+    sample(info, context);
     errno = saved;
+}
+
+static void install(uint64_t blocked)
+{
+    struct sigaction ours;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = on_trap;
+    // RESTART so that no system call of the target ends early, but see restart.h; ONSTACK because
+    // coroutine libraries run on small stacks and give the thread an alternate one.
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    memcpy(&ours.sa_mask, &blocked, sizeof blocked);
+    sonde_sigaction(SIGTRAP, &ours, NULL);
 }
 
 void sonde_trap_install(sonde_walk_self *walk)
 {
     walk_self = walk;
-    struct sigaction ours, now;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = on_trap;
-    // RESTART so that no system call of the target ends early; ONSTACK because coroutine libraries
-    // run on small stacks and give the thread an alternate one.
-    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    sigemptyset(&ours.sa_mask);
-    if (sonde_sigaction(SIGTRAP, NULL, &now) != 0 || now.sa_sigaction == on_trap)
+    struct sigaction now;
+    if (sonde_sigaction(SIGTRAP, NULL, &now) != 0)
         return;
+    if (now.sa_sigaction == on_trap) {
+        sonde_trap_refresh();
+        return;
+    }
     user = now;
-    sonde_sigaction(SIGTRAP, &ours, NULL);
+    sonde_restart_prepare();
+    install(sonde_restart_mask());
+}
+
+void sonde_trap_refresh(void)
+{
+    static _Atomic bool refreshing;
+    struct sigaction now;
+    uint64_t has, wanted;
+    if (atomic_exchange(&refreshing, true))
+        return;
+    if (sonde_sigaction(SIGTRAP, NULL, &now) == 0 && now.sa_sigaction == on_trap) {
+        memcpy(&has, &now.sa_mask, sizeof has);
+        wanted = sonde_restart_mask();
+        if (has != wanted)
+            install(wanted);
+    }
+    atomic_store(&refreshing, false);
 }
 
 void sonde_trap_user_action(const struct sigaction *set, struct sigaction *get)

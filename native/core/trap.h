@@ -51,6 +51,10 @@ uint32_t sonde_trap_walk(sonde_thread *thread, const ucontext_t *context, sonde_
 // would otherwise kill the target. Signals that are not perf's go to the previous handler.
 void sonde_trap_install(sonde_walk_self *walk);
 
+// The target's handlers may have changed: sees to it that those which interrupt system calls still
+// do (restart.h). Some 10 us.
+void sonde_trap_refresh(void);
+
 // What the target believes SIGTRAP to be; for the preload library, which answers sigaction with it.
 struct sigaction;
 void sonde_trap_user_action(const struct sigaction *set, struct sigaction *get);

@@ -17,6 +17,7 @@
 #include "forks.h"
 #include "locks.h"
 #include "safepoint.h"
+#include "signal_actions.h"
 #include "threads.h"
 #include "walk.h"
 
@@ -40,10 +41,12 @@ static int begin(uint32_t reason)
     error = sonde_reader_start(&arm, &sonde_threads_here);
     if (!error && (sonde.config.what & SONDE_WHAT_LOCKS))
         error = sonde_locks_start();
-    if (error)
+    if (error) {
         sonde_part();
-    else
+    } else {
         sonde_forks_watch();
+        sonde_signal_actions_watch();
+    }
     return error;
 }
 

@@ -1,0 +1,46 @@
+"""Signals interrupt blocked system calls, or let them go on, as they do without sonde."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attaching import Target, attach, has_agent, until
+from launching import PATIENCE_S, TARGETS, Interpreter, run_command
+
+Keep = Callable[[str], Path]
+
+PROGRAM = TARGETS / "interrupts.py"
+TURNS = 9
+WHAT = ("cpu,waits", "cpu,waits,locks")
+
+
+def check(told: dict[str, Any]) -> None:
+    counts = dict(told["interrupted"])
+    assert counts.pop("read") == 2 * TURNS
+    assert set(counts.values()) == {TURNS}, counts
+    assert (told["restarted"], told["ran"], told["early"]) == (TURNS, TURNS, 0)
+
+
+@pytest.mark.parametrize("what", WHAT)
+def test_in_a_program_that_is_run(python: Interpreter, keep: Keep, what: str) -> None:
+    command = [python.path, PROGRAM, str(TURNS)]
+    run = run_command(keep("interrupts"), command, "--what", what, "--rate", "5000")
+    assert run.code == 0, run.out + run.err
+    check(run.told)
+    assert run.recording.quality["waits"] > 10 * TURNS
+
+
+@pytest.mark.parametrize("what", WHAT)
+def test_in_a_program_that_is_attached_to(python: Interpreter, keep: Keep, what: str) -> None:
+    with Target(python, PROGRAM, str(TURNS)) as target:
+        by = attach(target.pid, keep("interrupts"), "--what", what, "--rate", "5000")
+        until(lambda: has_agent(target.pid, "sonde-reader"), "its waits are recorded", by)
+        code, out, err = target.end("go\n")
+        by.communicate(timeout=PATIENCE_S)
+    assert (code, err) == (0, ""), out
+    check(json.loads(out.strip().splitlines()[-1]))
