@@ -1,11 +1,26 @@
 // Threads of the agent's own, in the target.
+//
+// The C library ends a process when its last thread ends, and counts ours like any other. So they
+// look whether the program has a thread left, and end the process as the C library would have.
 #ifndef SONDE_OWN_THREAD_H
 #define SONDE_OWN_THREAD_H
 
 #include <pthread.h>
 
-// Begins one that no signal of the target goes to. 0 or an errno.
+// Begins one that no signal of the target goes to. `wake` makes it call sonde_exit_if_last soon. 0
+// or an errno.
 int sonde_own_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
-                     const char *name);
+                     const char *name, void (*wake)(void));
+
+// To be called by each of them now and then, as often as it likes. Does not return if the program
+// has no thread left.
+void sonde_exit_if_last(void);
+
+// The calling thread, which is one of the program's, wakes ours when it ends as the last one:
+// otherwise it takes until they next look.
+void sonde_own_threads_follow(void);
+
+// In a forked child: our threads are not there.
+void sonde_own_threads_forked(void);
 
 #endif

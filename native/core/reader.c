@@ -47,6 +47,7 @@ typedef struct {
 
 static pthread_t thread;
 static bool running;
+enum { RUNS, STOPS, LOOKS }; // LOOKS: whether the program has a thread left
 static _Atomic uint32_t stopping;
 static uint32_t sampler; // of SONDE_SAMPLER_*; NONE: only watch those that wait
 static bool polls;
@@ -220,8 +221,23 @@ static void see_waiting(watched *w, uint64_t now)
 static void wait_until(uint64_t time)
 {
     struct timespec until = {(time_t)(time / 1000000000u), (long)(time % 1000000000u)};
-    syscall(SYS_futex, &stopping, FUTEX_WAIT_BITSET_PRIVATE, 0, &until, NULL,
+    syscall(SYS_futex, &stopping, FUTEX_WAIT_BITSET_PRIVATE, RUNS, &until, NULL,
             FUTEX_BITSET_MATCH_ANY);
+}
+
+static void wake(void)
+{
+    uint32_t runs = RUNS;
+    if (atomic_compare_exchange_strong(&stopping, &runs, LOOKS))
+        syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static bool is_stopped(void)
+{
+    uint32_t looks = LOOKS;
+    atomic_compare_exchange_strong(&stopping, &looks, RUNS);
+    sonde_exit_if_last();
+    return atomic_load(&stopping) == STOPS;
 }
 
 // Is this thread read by us, or does it sample itself?
@@ -237,7 +253,7 @@ static void *body(void *unused)
     (void)unused;
     sonde_leave_me_out();
     uint64_t next = sonde_now(), next_list = 0, next_look = 0, next_actions = 0;
-    while (!atomic_load(&stopping)) {
+    while (!is_stopped()) {
         next += sampler == SONDE_SAMPLER_NONE ? (polls ? POLL_NS : WATCH_NS)
                 : sonde_what()                ? sonde_period()
                                               : PAUSED_NS;
@@ -245,7 +261,7 @@ static void *body(void *unused)
         if (next < now)
             next = now;
         wait_until(next);
-        if (atomic_load(&stopping))
+        if (is_stopped())
             break;
         now = sonde_now();
         if (now >= next_actions) {
@@ -265,7 +281,7 @@ static void *body(void *unused)
             refresh();
             next_list = now + LIST_NS;
         }
-        for (int i = 0; i < known && !atomic_load(&stopping); i++) {
+        for (int i = 0; i < known && atomic_load(&stopping) == RUNS; i++) {
             watched *w = &table[i];
             uint64_t cpu = ops->cpu(w->tid);
             bool ran = cpu != w->cpu;
@@ -308,8 +324,8 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
         listed = (sonde_listed *)(table + MOST_THREADS);
     }
     known = 0;
-    atomic_store(&stopping, 0);
-    int error = sonde_own_thread(&thread, NULL, body, "sonde-reader");
+    atomic_store(&stopping, RUNS);
+    int error = sonde_own_thread(&thread, NULL, body, "sonde-reader", wake);
     running = !error;
     return error;
 }
@@ -318,7 +334,7 @@ void sonde_reader_stop(void)
 {
     if (!running)
         return;
-    atomic_store(&stopping, 1);
+    atomic_store(&stopping, STOPS);
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1);
     pthread_join(thread, NULL);
     running = false;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "steer.h"
 
+#include "clock.h"
 #include "handshake.h"
 #include "own_thread.h"
 #include "session.h"
@@ -19,6 +20,8 @@
 #define HIGH_DESCRIPTOR 200
 // A forked child gets its runtime in order first.
 #define FORK_SETTLES_MS 100
+// How often to look whether the program has a thread left.
+#define LOOK_MS 200
 
 static char socket_path[108];
 static const sonde_steer_ops *ops;
@@ -72,6 +75,10 @@ static void obey(void)
 {
     sonde_word message;
     while (is_open()) {
+        sonde_exit_if_last();
+        struct pollfd word = {.fd = link_.socket, .events = POLLIN};
+        if (poll(&word, 1, LOOK_MS) <= 0)
+            continue;
         ssize_t n = recv(link_.socket, &message, sizeof message, 0);
         if (n < 0 && errno == EINTR)
             continue;
@@ -82,21 +89,39 @@ static void obey(void)
     }
 }
 
+// The program's last thread ends: nothing that the recorder says matters any more.
+static void wake(void)
+{
+    if (is_open())
+        shutdown(link_.socket, SHUT_RDWR);
+}
+
+static void let_settle(void)
+{
+    uint64_t now = sonde_now(), until = now + FORK_SETTLES_MS * 1000000u;
+    struct pollfd end = {.fd = link_.socket, .events = 0};
+    if (poll(&end, 1, FORK_SETTLES_MS) > 0)
+        sonde_exit_if_last();
+    if ((now = sonde_now()) < until) {
+        struct timespec rest = {0, (long)(until - now)};
+        nanosleep(&rest, NULL);
+    }
+}
+
 static void *body(void *unused)
 {
     (void)unused;
     sonde_leave_me_out();
-    if (in_child) {
-        struct timespec settles = {0, FORK_SETTLES_MS * 1000000};
-        nanosleep(&settles, NULL);
-    }
+    if (in_child)
+        let_settle();
     int error = in_child ? 0 : open_link(); // a child was given its own when it was forked
     if (!error && !in_child && (error = ops->start(socket_path)))
         tell(SONDE_WORD_FAILED, (uint32_t)error);
-    if (!error)
+    if (!error) {
         obey();
-    if (!error)
+        sonde_exit_if_last(); // before the GIL: nobody may be there to release it
         ops->stop();
+    }
     close_link();
     atomic_store(&under_way, false);
     return NULL;
@@ -112,7 +137,7 @@ static int create(void)
     if (error)
         return error;
     pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_own_thread(&thread, &attributes, body, "sonde-steer");
+    error = sonde_own_thread(&thread, &attributes, body, "sonde-steer", wake);
     pthread_attr_destroy(&attributes);
     to_join = !error;
     return error;

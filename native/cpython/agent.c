@@ -5,6 +5,7 @@
 #include "../core/got.h"
 #include "../core/guard.h"
 #include "../core/join.h"
+#include "../core/own_thread.h"
 #include "../core/reader.h"
 #include "../core/session.h"
 #include "../core/spans.h"
@@ -53,6 +54,7 @@ static int begin(uint32_t reason)
 static void forked_child(void)
 {
     sonde_got_forked();
+    sonde_own_threads_forked();
     if (!atomic_load(&sonde.generation)) { // its parent's agent may be on its way in or out
         sonde_steer_forked();
         return;
@@ -64,6 +66,7 @@ static void forked_child(void)
     sonde_safepoint_forked();
     sonde_locks_forked();
     int saved = errno;
+    sonde_own_threads_follow();
     bool steered = sonde_steer_forked();
     bool followed = follow && begin(SONDE_FORKED) == 0;
     sonde_calls_forked(followed);
@@ -89,6 +92,8 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
     if (!follows_forks)
         follows_forks =
             pthread_atfork(sonde_got_before_fork, sonde_got_after_fork, forked_child) == 0;
+    if (reason != SONDE_ATTACH) // there it is one of our own
+        sonde_own_threads_follow();
     sonde_watch_code();
     sonde_awaited_prepare();
     // The recorder arms every thread before it answers, which takes 20 ms where there are 500. A

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "../core/got.h"
 #include "../core/join.h"
+#include "../core/own_thread.h"
 #include "../core/session.h"
 #include "../core/steer.h"
 #include "events.h"
@@ -28,6 +29,7 @@ static bool watches_forks;
 static void forked_child(void)
 {
     sonde_got_forked();
+    sonde_own_threads_forked();
     if (!atomic_load(&sonde.generation))
         return;
     int saved = errno;

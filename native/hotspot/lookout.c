@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "../core/clock.h"
+#include "../core/own_thread.h"
 #include "../core/waiters.h"
 #include "locks.h"
 #include "methods.h"
@@ -12,7 +13,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -272,12 +272,15 @@ static _Atomic uint32_t stopping;
 static _Alignas(4096) char stack[1 << 20];
 #define LOOK_NS 250000000
 
+static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
+
 static void *body(void *unused)
 {
     (void)unused;
     sonde_leave_me_out();
     struct timespec pause = {0, LOOK_NS};
     while (!atomic_load(&stopping)) {
+        sonde_exit_if_last();
         syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
         if (atomic_load(&stopping) || !anything_due(sonde_now()))
             continue;
@@ -312,19 +315,9 @@ int sonde_lookout_start(JNIEnv *env)
     if (error)
         return error;
     pthread_attr_setstack(&attributes, stack, sizeof stack);
-    sigset_t all, before;
-    sigfillset(&all); // but for faults, by which the VM itself works
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    sigdelset(&all, SIGFPE);
-    sigdelset(&all, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, &attributes, body, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    error = sonde_own_thread(&thread, &attributes, body, "sonde-lookout", wake);
     pthread_attr_destroy(&attributes);
     running = !error;
-    if (running)
-        pthread_setname_np(thread, "sonde-lookout");
     return error;
 }
 

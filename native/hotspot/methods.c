@@ -3,13 +3,13 @@
 
 #include "../core/clock.h"
 #include "../core/hot.h"
+#include "../core/own_thread.h"
 #include "describe.h"
 #include "natives.h"
 #include "vm.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -115,11 +115,18 @@ static void sleep_for(uint64_t ns)
     syscall(SYS_futex, &asleep, FUTEX_WAIT_PRIVATE, 1, &time, NULL, 0);
 }
 
+static void wake(void)
+{
+    atomic_store(&asleep, 0);
+    syscall(SYS_futex, &asleep, FUTEX_WAKE_PRIVATE, 1);
+}
+
 static void *body(void *unused)
 {
     (void)unused;
     sonde_leave_me_out();
     while (!atomic_load(&stopping)) {
+        sonde_exit_if_last();
         if (next()) {
             // Attached only as long as there is something to describe: System.exit waits 300 ms for
             // a thread that is attached and in native code, and thread dumps show it.
@@ -156,20 +163,9 @@ int sonde_methods_start(void)
     if (error)
         return error;
     pthread_attr_setstack(&attributes, stack, sizeof stack);
-    // The target's signals are not for it; faults, by which the VM itself works, are.
-    sigset_t all, before;
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    sigdelset(&all, SIGFPE);
-    sigdelset(&all, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, &attributes, body, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    error = sonde_own_thread(&thread, &attributes, body, "sonde-names", wake);
     pthread_attr_destroy(&attributes);
     running = !error;
-    if (!error)
-        pthread_setname_np(thread, "sonde-names");
     return error;
 }
 
@@ -178,8 +174,7 @@ void sonde_methods_stop(void)
     if (!running)
         return;
     atomic_store(&stopping, true);
-    atomic_store(&asleep, 0);
-    syscall(SYS_futex, &asleep, FUTEX_WAKE_PRIVATE, 1);
+    wake();
     pthread_join(thread, NULL);
     running = false;
 }
