@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 8u
+#define SONDE_PROTOCOL 9u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
@@ -77,15 +77,21 @@ typedef struct {
     _Atomic uint32_t stride, samples;
     _Atomic uint64_t window_ns;
     _Atomic uint64_t event_periods[SONDE_MOST_EVENTS]; // of the kernel events, by number
+    // The agent's again: windows of calls that were not opened, by SONDE_WITHHELD_*.
+    _Alignas(64) _Atomic uint64_t withheld[4];
 } sonde_header;
+
+enum {                            // why a window was not opened
+    SONDE_WITHHELD_TRACED = 0,    // the program uses sys.settrace or sys.setprofile
+    SONDE_WITHHELD_MONITORED = 1, // the program has a sys.monitoring tool
+    SONDE_WITHHELD_NO_TOOL = 2,   // every tool id of sys.monitoring is in use
+    SONDE_WITHHELD_EVALUATED = 3, // the program evaluates its frames itself (PEP 523)
+};
 
 enum {                       // whether calls are counted, sonde_header.calls
     SONDE_CALLS_UNASKED = 0, // or not by this agent
     SONDE_CALLS_COUNTED = 1,
-    SONDE_CALLS_NO_TOOL = 2,   // every tool id of sys.monitoring is taken
-    SONDE_CALLS_EVALUATED = 3, // the program evaluates its frames itself (PEP 523)
-    SONDE_CALLS_PROFILED = 4,  // the program traces or profiles itself (3.11)
-    SONDE_CALLS_COMPILED = 5,  // the interpreter compiles at run time
+    SONDE_CALLS_COMPILED = 5, // the interpreter compiles at run time
     SONDE_CALLS_FAILED = 6,
 };
 

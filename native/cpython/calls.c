@@ -8,7 +8,10 @@
 #include "callee.h"
 #include "describe.h"
 #include "evaluator.h"
+#include "pending_calls.h"
 #include "seen_calls.h"
+#include "tool_hooks.h"
+#include "tools.h"
 #include "walk.h"
 
 #include <string.h>
@@ -25,6 +28,12 @@ static PyInterpreterState *_Atomic home; // whose calls are counted, NULL: nobod
 // events of sys.monitoring: another thread that meets them ends the window, because its owner has
 // lost the GIL.
 static _Atomic(sonde_thread *) owner;
+
+// The program calls a function that may turn one of its tools on: until that has returned no window
+// may open.
+static _Atomic uint32_t tools_changing;
+
+static bool cost_is_known;
 
 static void refuse(uint32_t why) { atomic_store(&sonde.header->calls, why); }
 
@@ -217,7 +226,9 @@ SONDE_HOT void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call
             sonde_window_cut(thread);
     } else {
         account(&thread->window, call);
-        if (!sonde_window_counts(&thread->window)) {
+        if (sonde_tool_active(state) >= 0) { // C code has turned it on
+            sonde_window_cut(thread);
+        } else if (!sonde_window_counts(&thread->window)) {
             sonde_window_spent(&thread->window, call->tsc);
             goes_on = true;
         } else {
@@ -236,7 +247,7 @@ SONDE_HOT void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call
 
 // ---- the beginning of one
 
-SONDE_HOT static bool may_begin(sonde_seeing *how)
+SONDE_HOT static bool may_begin(const PyThreadState *state, sonde_seeing *how)
 {
     sonde_thread *thread = sonde_enter();
     if (!thread) {
@@ -246,18 +257,53 @@ SONDE_HOT static bool may_begin(sonde_seeing *how)
     *how = thread->window.all ? SONDE_SEE_ALL : SONDE_SEE_FRAMES;
     bool ours = atomic_load(&owner) == thread && thread->window.open &&
                 (sonde_what() & SONDE_WHAT_CALLS) && !is_finalizing();
+    int active = ours ? sonde_tool_active(state) : -1;
+    if (active >= 0) {
+        sonde_window_withheld(active);
+        ours = false;
+    }
     if (!ours)
         cut_owners(thread);
     sonde_leave(thread);
     return ours;
 }
 
+// The evaluator may be another one by now: then it stays.
+static void give_up_window(int why)
+{
+    sonde_thread *thread = sonde_enter();
+    if (!thread) {
+        atomic_store(&owner, NULL);
+        return;
+    }
+    if (why >= 0)
+        sonde_window_withheld(why);
+    cut_owners(thread);
+    sonde_leave(thread);
+}
+
+static void know_cost(void)
+{
+    if (!cost_is_known)
+        sonde_call_cost_measure();
+    cost_is_known = true;
+}
+
 SONDE_HOT static void begin_window(PyThreadState *state)
 {
     uint64_t tsc = __rdtsc();
     sonde_seeing how;
-    if (!may_begin(&how))
+    if (!may_begin(state, &how))
         return;
+    if (!cost_is_known) { // a tool was active when the session began
+        know_cost();
+        give_up_window(-1);
+        return;
+    }
+    if (sonde_evaluator_of(state->interp)) {
+        give_up_window(SONDE_WITHHELD_EVALUATED);
+        return;
+    }
     bool begun = sonde_seen_calls_begin(state, how);
     memset(&passed, 0, sizeof passed);
     windows_begun++;
@@ -267,7 +313,7 @@ SONDE_HOT static void begin_window(PyThreadState *state)
     sonde_window_begins(&thread->window, tsc);
     sonde_window_spent(&thread->window, tsc);
     if (!begun) {
-        refuse(CALLS_ARE_MONITORED ? SONDE_CALLS_FAILED : SONDE_CALLS_PROFILED);
+        refuse(SONDE_CALLS_FAILED);
         cut_owners(thread);
     } else if (!CALLS_ARE_MONITORED && how == SONDE_SEE_ALL) {
         atomic_store(&owner, NULL);
@@ -307,6 +353,11 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
         sonde_window_cut(thread);
         atomic_store(&owner, NULL);
     }
+    int active = sonde_tool_active(state);
+    if (!window->open && (active >= 0 || atomic_load(&tools_changing))) {
+        sonde_window_withheld(active >= 0 ? active : SONDE_WITHHELD_TRACED);
+        return;
+    }
     sonde_thread *nobody = NULL;
     if (window->open || !atomic_compare_exchange_strong(&owner, &nobody, thread)) {
         thread->slot->missed++;
@@ -314,7 +365,7 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
     }
     sonde_evaluator evaluator = sonde_evaluator_of(here);
     if (evaluator && evaluator != on_first_frame && !sonde_seen_calls_by(evaluator)) {
-        refuse(SONDE_CALLS_EVALUATED);
+        sonde_window_withheld(SONDE_WITHHELD_EVALUATED);
         atomic_store(&owner, NULL);
         return;
     }
@@ -327,11 +378,17 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
 void sonde_calls_start(void)
 {
     PyInterpreterState *here = PyInterpreterState_Get();
-    uint32_t prepared = sonde_told_calls_prepare();
+    bool hooked = sonde_tool_hooks_set();
+    uint32_t prepared = hooked ? sonde_told_calls_prepare() : (uint32_t)SONDE_CALLS_FAILED;
     refuse(prepared);
-    if (prepared != SONDE_CALLS_COUNTED)
+    if (prepared != SONDE_CALLS_COUNTED) {
+        sonde_tool_hooks_remove();
         return;
-    sonde_call_cost_measure();
+    }
+    cost_is_known = false;
+    atomic_store(&tools_changing, 0);
+    if (sonde_tool_active(PyThreadState_Get()) < 0 && !sonde_evaluator_of(here))
+        know_cost();
     atomic_store(&owner, NULL);
     home = here;
     sonde_windows_by(open_window);
@@ -353,9 +410,45 @@ void sonde_calls_stop(void)
     leave_evaluator(here);
     sonde_seen_calls_end(PyThreadState_Get(), SONDE_SEE_FRAMES);
     sonde_seen_calls_end(PyThreadState_Get(), SONDE_SEE_ALL);
+    sonde_pending_show(PyThreadState_Get());
+    sonde_pending_clear();
+    sonde_tool_hooks_remove();
     sonde_told_calls_forget();
     atomic_store(&owner, NULL);
     home = NULL;
+}
+
+// ---- the program's own tools
+
+bool sonde_tool_changes(PyThreadState *state)
+{
+    if (state->interp != home)
+        return false;
+    atomic_fetch_add(&tools_changing, 1);
+    leave_evaluator(state->interp);
+    sonde_thread *thread = sonde_enter();
+    if (!thread) {
+        atomic_store(&owner, NULL);
+    } else {
+        bool open = thread->window.open;
+        cut_owners(thread);
+        if (open && thread->window.open)
+            sonde_window_cut(thread);
+        sonde_leave(thread);
+    }
+    sonde_seen_calls_end(state, SONDE_SEE_FRAMES);
+    sonde_seen_calls_end(state, SONDE_SEE_ALL);
+    sonde_pending_show(state);
+    return true;
+}
+
+void sonde_tool_changed(PyThreadState *state)
+{
+    if (state->interp != home) // the session is over
+        return;
+    sonde_pending_hide(state);
+    if (atomic_load(&tools_changing))
+        atomic_fetch_sub(&tools_changing, 1);
 }
 
 // In a child that nobody records: at the first call that comes.

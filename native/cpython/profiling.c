@@ -3,6 +3,7 @@
 #include "../core/shm.h"
 #include "callee.h"
 #include "frames.h"
+#include "pending_calls.h"
 
 #include <x86intrin.h>
 
@@ -20,10 +21,20 @@ static const PyCodeObject *begins(PyFrameObject *object)
     return first ? code : NULL;
 }
 
+static void note_call(PyThreadState *state, const frame_t *frame, bool reported)
+{
+    PyCodeObject *code;
+    Py_ssize_t index;
+    if (frame_decode(frame, &code, &index))
+        sonde_pending_begins(state, frame, index, reported);
+}
+
 static int on_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *arg)
 {
     (void)unused;
     sonde_seen_call call = {.tsc = __rdtsc()};
+    if (what == PyTrace_C_CALL)
+        note_call(PyThreadState_Get(), frame->f_frame, true);
     if (what == PyTrace_CALL) {
         call.begins = begins(frame);
         if (call.begins)
@@ -54,8 +65,52 @@ void sonde_told_calls_end(PyThreadState *state)
         return;
     state->c_profilefunc = NULL;
     state->cframe->use_tracing = state->c_tracefunc ? 255 : 0;
+    sonde_pending_count(state->interp);
 }
 
 bool sonde_told_calls_go_on(const PyThreadState *state) { return state->c_profilefunc == on_event; }
+
+// ---- between the interpreter and the program's own profiling function
+
+static struct {
+    PyThreadState *state; // NULL: nobody's
+    Py_tracefunc function;
+} hidden;
+
+static int on_event_of_program(PyObject *object, PyFrameObject *frame, int what, PyObject *arg)
+{
+    PyThreadState *state = PyThreadState_Get();
+    Py_tracefunc function = hidden.function;
+    PyCodeObject *code;
+    Py_ssize_t index;
+    if (what == PyTrace_C_CALL) {
+        note_call(state, frame->f_frame, false);
+    } else if ((what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION) &&
+               frame_decode(frame->f_frame, &code, &index) &&
+               sonde_pending_returns(state, frame->f_frame, index)) {
+        note_call(state, frame->f_frame, false);
+        return 0;
+    }
+    if (!sonde_pending_count(state->interp))
+        sonde_pending_show(state);
+    return function(object, frame, what, arg);
+}
+
+void sonde_pending_hide(PyThreadState *state)
+{
+    if (!state->c_profilefunc || hidden.state || !sonde_pending_count(state->interp))
+        return;
+    hidden.state = state;
+    hidden.function = state->c_profilefunc;
+    state->c_profilefunc = on_event_of_program;
+}
+
+void sonde_pending_show(PyThreadState *state)
+{
+    if (hidden.state == state && state->c_profilefunc == on_event_of_program)
+        state->c_profilefunc = hidden.function;
+    if (hidden.state == state)
+        hidden.state = NULL;
+}
 
 #endif

@@ -36,6 +36,10 @@ bool sonde_told_calls_begin(PyThreadState *state, sonde_seeing how);
 void sonde_told_calls_end(PyThreadState *state);
 // Is the window of this thread, once begun, still served? May be asked in a signal handler.
 bool sonde_told_calls_go_on(const PyThreadState *state);
+// The program's tools do not get the returns of pending_calls.h, until there are none left; or get
+// them again.
+void sonde_pending_hide(PyThreadState *state);
+void sonde_pending_show(PyThreadState *state);
 
 typedef struct {
     const PyCodeObject *begins; // NULL: C is called,

@@ -99,10 +99,22 @@ class AgentMemory:
 
     def why_no_calls(self) -> str:
         """Why calls are not counted, if so."""
-        return windows.REFUSALS.get(shm.CALLS.unpack_from(self.view, shm.CALLS_AT)[0], "")
+        why = windows.REFUSALS.get(shm.CALLS.unpack_from(self.view, shm.CALLS_AT)[0], "")
+        withheld = shm.WITHHELD.unpack_from(self.view, shm.WITHHELD_AT)
+        if why or not any(withheld) or self._windows_opened():
+            return why
+        return windows.why_withheld(withheld)
+
+    def _windows_opened(self) -> bool:
+        slots = (shm.HEADER_SIZE + index * shm.SLOT_SIZE for index in range(self._slots()))
+        return any(
+            shm.SLOT_CALL_COUNTS.unpack_from(self.view, base + shm.CALL_COUNTS_AT)[2]
+            for base in slots
+        )
 
     def counts(self, runtime: str) -> dict[str, int]:
         header = shm.HEADER.unpack_from(self.view, 0)
+        withheld = shm.WITHHELD.unpack_from(self.view, shm.WITHHELD_AT)
         words = self._scan.total(self._slots())
         at = shm.HEAD_AT // 8
         _, taken, lost, undecodable, truncated, agent_ns, waits, duplicate = words[at : at + 8]
@@ -121,7 +133,7 @@ class AgentMemory:
             "events_lost": lost + header[6] + lock_events_lost + header[12] + calls_lost,
             "lock_events": lock_events,
             "lock_events_lost": lock_events_lost,
-            **windows.counts(calls, calls_lost, opened, missed),
+            **windows.counts(calls, calls_lost, opened, missed, withheld),
             "waits": waits,
             "duplicate_signals": duplicate,
             "late_signals": header[7],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 MAGIC = 0x45444E53
-PROTOCOL = 8
+PROTOCOL = 9
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -76,8 +76,7 @@ ENDLESS_AT = 200
 # and whether calls are counted
 CALLS = struct.Struct("<I")
 CALLS_AT = 208
-CALLS_UNASKED, CALLS_COUNTED, CALLS_NO_TOOL, CALLS_EVALUATED, CALLS_PROFILED = 0, 1, 2, 3, 4
-CALLS_COMPILED, CALLS_FAILED = 5, 6
+CALLS_UNASKED, CALLS_COUNTED, CALLS_COMPILED, CALLS_FAILED = 0, 1, 5, 6
 # and of walks that were made twice: how many there were, and how many came out otherwise
 WALKS = struct.Struct("<QQ")
 WALKS_AT = 216
@@ -89,6 +88,9 @@ CALL_ORDERS = struct.Struct("<II Q")
 CALL_ORDERS_AT = 272
 # and the periods of the kernel events, by number
 EVENT_PERIODS_AT = 288
+# header, the agent's again: windows of calls that were not opened, by reason
+WITHHELD = struct.Struct("<4Q")
+WITHHELD_AT = 448
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
 # slot, the producer's line from its head on

@@ -267,12 +267,33 @@ def _over_budget(budget: dict[str, Any]) -> Iterator[Problem]:
     )
 
 
+# By the ends of the names of their counts.
+WITHHELD = {
+    "tracing": "while the program used sys.settrace or sys.setprofile",
+    "monitoring": "while a tool of the program used sys.monitoring",
+    "no_tool_id": "while every tool id of sys.monitoring was in use",
+    "evaluator": "while the program evaluated its frames itself (PEP 523)",
+}
+
+
 def _of_calls(counters: dict[str, Any]) -> Iterator[Problem]:
     if why := counters.get("why_no_calls"):
         yield Problem(
             "calls were not counted everywhere", str(why), 0.0, "read the view calls with that"
         )
     windows, missed = counters.get("windows") or 0, counters.get("windows_missed") or 0
+    withheld = counters.get("windows_withheld") or 0
+    if withheld > MISSED_TOLERATED * (windows + withheld):
+        yield Problem(
+            f"sonde did not open {count(withheld, 'window')} of calls, and opened {windows:,}",
+            "; ".join(
+                f"{counters[key]:,} {why}"
+                for reason, why in WITHHELD.items()
+                if counters.get(key := f"windows_withheld_{reason}")
+            ),
+            0.0,
+            "calls during that time are missing from the view calls; turn the tool off to count them",
+        )
     if missed > MISSED_TOLERATED * (windows + missed):
         yield Problem(
             f"{count(missed, 'tick')} found no Python function being called",
