@@ -68,20 +68,19 @@ static int receive(const sonde_link *link, void *data, size_t size, int *passed)
 
 static uint32_t own_tid(void) { return (uint32_t)syscall(SYS_gettid); }
 
-static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t tid,
-                     uint32_t reason, uint32_t runtime, uint32_t version_hex)
+static int address_of(const char *path, struct sockaddr_un *address)
 {
-    memset(link, 0, sizeof *link);
-    link->socket = link->memfd = -1;
-    link->patience_ms = reason == SONDE_START || reason == SONDE_API ? START_MS : ANSWER_MS;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path)
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address->sun_path)
         return ENAMETOOLONG;
-    strcpy(address.sun_path, path);
-    link->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (link->socket < 0)
-        return errno;
-    sonde_hello hello = {
+    strcpy(address->sun_path, path);
+    return 0;
+}
+
+static sonde_hello hello_of(uint32_t pid, uint32_t tid, uint32_t reason, uint32_t runtime,
+                            uint32_t version_hex)
+{
+    return (sonde_hello){
         .magic = SONDE_MAGIC,
         .protocol = SONDE_PROTOCOL,
         .pid = pid,
@@ -91,6 +90,22 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
         .version_hex = version_hex,
         .runtime = runtime,
     };
+}
+
+static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t tid,
+                     uint32_t reason, uint32_t runtime, uint32_t version_hex)
+{
+    memset(link, 0, sizeof *link);
+    link->socket = link->memfd = -1;
+    link->patience_ms = reason == SONDE_START || reason == SONDE_API ? START_MS : ANSWER_MS;
+    struct sockaddr_un address;
+    int wrong = address_of(path, &address);
+    if (wrong)
+        return wrong;
+    link->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (link->socket < 0)
+        return errno;
+    sonde_hello hello = hello_of(pid, tid, reason, runtime, version_hex);
     // Where more connections wait than the recorder let in, connect waits for it too.
     struct timeval most = {link->patience_ms / 1000, link->patience_ms % 1000 * 1000};
     setsockopt(link->socket, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
@@ -140,6 +155,39 @@ int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm)
     if (!error)
         error = receive(link, arm, sizeof *arm, NULL);
     return !error && arm->magic != SONDE_MAGIC ? EPROTO : error;
+}
+
+int sonde_link_hand_over(const char *path, uint32_t reason, uint32_t runtime, uint32_t version_hex,
+                         const int *fds, int count)
+{
+    struct sockaddr_un address;
+    int error = address_of(path, &address);
+    if (error)
+        return error;
+    int to = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (to < 0)
+        return errno;
+    sonde_hello hello = hello_of((uint32_t)getpid(), own_tid(), reason, runtime, version_hex);
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(SONDE_MAX_HANDED_OVER * sizeof(int))];
+    } control = {0};
+    struct iovec part = {&hello, sizeof hello};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    memcpy(CMSG_DATA(rights), fds, (size_t)count * sizeof(int));
+    if (connect(to, (struct sockaddr *)&address, sizeof address) != 0)
+        error = errno;
+    else if (sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof hello)
+        error = errno;
+    close(to);
+    return error;
 }
 
 void sonde_link_close(sonde_link *link)

@@ -26,5 +26,10 @@ int sonde_link_tell(const char *path, uint32_t reason);
 // the thread that will hold it, which is not to be sampled.
 int sonde_link_steer(sonde_link *link, const char *path, bool by_itself);
 void sonde_link_close(sonde_link *link);
+// Sends a hello with these descriptors, and waits for nothing: EAGAIN if as many connections wait
+// for the recorder as may.
+int sonde_link_hand_over(const char *path, uint32_t reason, uint32_t runtime, uint32_t version_hex,
+                         const int *fds, int count);
+#define SONDE_MAX_HANDED_OVER 4
 
 #endif

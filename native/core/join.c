@@ -3,6 +3,7 @@
 
 #include "guard.h"
 #include "handshake.h"
+#include "self_arm.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,6 +14,39 @@
 
 static char socket_path[108];
 static pid_t session_pid;
+static sonde_arm armed; // how the recorder answered last
+
+static void install(const sonde_runtime_facts *facts)
+{
+    sonde_guard_install();
+    sonde_events_install(facts->find_data);
+    sonde_trap_install(facts->walk);
+}
+
+int sonde_join_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm)
+{
+    sonde_orders orders = sonde_parent_orders();
+    int error;
+    if (orders.what & SONDE_WHAT_NO_MORE) {
+        sonde_parent_forget(true); // nothing is missed: the recording is over
+        return ESRCH;
+    }
+    if (sonde_can_self_arm(&sonde.config, &orders, &armed)) {
+        session_pid = getpid();
+        install(facts);
+        sonde_config config = sonde.config;
+        sonde_self_hello hello = {path, SONDE_FORKED_ARMED, facts->runtime, facts->version_hex};
+        *arm = armed;
+        error = sonde_self_arm(&config, &orders, arm, &hello);
+        // Without the permission the recorder may have it.
+        if (error == EACCES || error == EPERM)
+            error = sonde_join(path, SONDE_FORKED, facts, arm);
+    } else {
+        error = sonde_join(path, SONDE_FORKED, facts, arm);
+    }
+    sonde_parent_forget(!error);
+    return error;
+}
 
 int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *facts, sonde_arm *arm)
 {
@@ -26,9 +60,7 @@ int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *fac
                                 facts->version_hex);
     if (error)
         return error;
-    sonde_guard_install();
-    sonde_events_install(facts->find_data);
-    sonde_trap_install(facts->walk);
+    install(facts);
     error = sonde_session_start(&link.config, link.memfd);
     *arm = (sonde_arm){0};
     int answered = sonde_link_ready(&link, (uint32_t)error, arm);
@@ -36,6 +68,7 @@ int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *fac
     if (!error)
         error = answered;
     sonde.exact_cpu = arm->exact_cpu;
+    armed = *arm;
     if (error)
         sonde_part();
     return error;

@@ -18,6 +18,10 @@ typedef struct {
 // recorder has armed every thread when it answers with `arm`. 0 or an errno: then nothing is begun.
 int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *facts, sonde_arm *arm);
 
+// The same for a forked child of a process in a session: without waiting for the recorder where it
+// can, and with the hooks of its parent. The parent's memory is given up.
+int sonde_join_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm);
+
 // Ends what sonde_join began; who asks has taken out his own hooks.
 void sonde_part(void);
 

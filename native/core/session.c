@@ -19,6 +19,10 @@ sonde_session sonde;
 static uint32_t last_generation;
 
 static sonde_mark marks[SONDE_MOST_SLOTS];
+static _Atomic uint32_t marks_used; // those at and above this index were never set
+
+static bool forked; // since the last session
+static sonde_header *parent_header;
 
 static _Thread_local struct {
     sonde_thread *thread;
@@ -51,25 +55,28 @@ static tables_t *tables(void)
     return (tables_t *)((at + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
 }
 
-static bool tables_used; // by this session, or by that of the parent we were forked from
+// A child gets empty tables: the kernel need not copy them, nor the parent after each fork what it
+// writes there.
+#ifndef MADV_WIPEONFORK // Linux 4.14
+#define MADV_WIPEONFORK 18
+#endif
 
 static void prepare_tables(void)
 {
     sonde.seen = &tables()->seen;
     sonde.sites = tables()->sites;
-    if (tables_used) { // what the parent knew of call sites holds for its child
-        sonde_seen_clear(sonde.seen);
+    if (forked) {
+        madvise(tables(), TABLES_SIZE, MADV_DONTNEED);
         return;
     }
     madvise(tables(), TABLES_SIZE, MADV_HUGEPAGE);
+    madvise(tables(), TABLES_SIZE, MADV_WIPEONFORK);
     memset(tables(), 0, sizeof(tables_t)); // not left to the first handler
-    tables_used = true;
 }
 
 static void give_tables_back(void)
 {
     madvise(tables(), TABLES_SIZE, MADV_DONTNEED);
-    tables_used = false;
 }
 
 static uint64_t cost_of_cpu_clock(void)
@@ -145,8 +152,11 @@ int sonde_session_start(const sonde_config *config, int memfd)
     size_t wanted = config->nslots * sizeof(sonde_thread);
     if (sonde.threads && sonde.threads_mapped != wanted) // a forked child has its parent's
         forget_threads();
-    if (!sonde.threads && !(sonde.threads = reserve(wanted)))
-        return ENOMEM;
+    if (!sonde.threads) {
+        if (!(sonde.threads = reserve(wanted)))
+            return ENOMEM;
+        madvise(sonde.threads, wanted, MADV_WIPEONFORK);
+    }
     sonde.threads_mapped = wanted;
     void *at =
         mmap(NULL, config->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd, 0);
@@ -155,19 +165,23 @@ int sonde_session_start(const sonde_config *config, int memfd)
         forget_threads();
         return error;
     }
-    // A forked child must never write into its parent's rings.
-    madvise(at, config->size, MADV_DONTFORK);
+    // A forked child must never write into its parent's rings. It needs the header, to learn what
+    // is ordered now and to be counted if it cannot join.
+    madvise((uint8_t *)at + SONDE_HEADER_SIZE, config->size - SONDE_HEADER_SIZE, MADV_DONTFORK);
     sonde.mapped = config->size;
     sonde.header = at;
     sonde.slots = (sonde_slot *)((uint8_t *)at + SONDE_HEADER_SIZE);
     sonde.rings = (uint8_t *)at + rings_at;
     sonde.config = *config;
-    prepare_slots();
+    if (!forked) // most children of a program that forks often are over in a moment
+        prepare_slots();
     // The orders are the recorder's; one that has given none yet means what it configured.
     uint64_t no_period = 0;
     if (atomic_compare_exchange_strong(&sonde.header->period_ns, &no_period, config->period_ns))
         atomic_store(&sonde.header->what, config->what);
-    sonde.cpu_read_ns = cost_of_cpu_clock();
+    if (!forked || !sonde.cpu_read_ns)
+        sonde.cpu_read_ns = cost_of_cpu_clock();
+    forked = false;
     atomic_store(&sonde.notes_taken, 0);
     sonde.notes = sonde_claim(SONDE_NOTES_TID);
     sonde.notes_mark = sonde.notes->mark;
@@ -201,11 +215,42 @@ void sonde_session_forked(void)
 {
     atomic_store(&sonde.generation, 0);
     atomic_store(&sonde.claiming, 0);
+    parent_header = sonde.header;
     sonde.header = NULL;
     mine.generation = 0;
-    memset(marks, 0, sizeof marks);
+    memset(marks, 0, atomic_exchange(&marks_used, 0) * sizeof *marks);
     if (sonde.threads) // private pages: clean ones of our own instead of copies of the parent's
         madvise(sonde.threads, sonde.threads_mapped, MADV_DONTNEED);
+    forked = true;
+}
+
+sonde_orders sonde_parent_orders(void)
+{
+    sonde_orders orders = {0};
+    if (!parent_header)
+        return orders;
+    orders.what = atomic_load(&parent_header->what);
+    orders.period_ns = atomic_load(&parent_header->period_ns);
+    for (uint32_t i = 0; i < SONDE_MOST_EVENTS; i++)
+        orders.has_events |= atomic_load(&parent_header->event_periods[i]) != 0;
+    return orders;
+}
+
+void sonde_parent_forget(bool joined)
+{
+    if (!parent_header)
+        return;
+    if (!joined)
+        atomic_fetch_add(&parent_header->unjoined_children, 1);
+    munmap(parent_header, SONDE_HEADER_SIZE);
+    parent_header = NULL;
+}
+
+static void raise_to(_Atomic uint32_t *at, uint32_t value)
+{
+    uint32_t used = atomic_load(at);
+    while (used < value && !atomic_compare_exchange_weak(at, &used, value))
+        ;
 }
 
 sonde_thread *sonde_claim(uint32_t tid)
@@ -219,6 +264,7 @@ sonde_thread *sonde_claim(uint32_t tid)
             continue;
         if (!atomic_compare_exchange_strong(&slot->state, &expected, SONDE_SLOT_USED))
             continue;
+        raise_to(&marks_used, i + 1);
         sonde_thread *thread = &sonde.threads[i];
         thread->mark = &marks[i];
         thread->slot = slot;
@@ -246,9 +292,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         slot->claimed_ns = sonde_now();
         // last: the recorder, which zeroes it when it frees a slot, waits for it
         atomic_store_explicit(&slot->tid, tid, memory_order_release);
-        uint32_t used = atomic_load(&header->slots_used);
-        while (used < i + 1 && !atomic_compare_exchange_weak(&header->slots_used, &used, i + 1))
-            ;
+        raise_to(&header->slots_used, i + 1);
         return thread;
     }
     atomic_fetch_add(&header->no_slot, 1);

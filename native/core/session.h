@@ -133,6 +133,16 @@ int sonde_session_start(const sonde_config *config, int memfd);
 void sonde_session_stop(void);
 // In a forked child: drops what belongs to the parent without touching its memory.
 void sonde_session_forked(void);
+// What the parent's recorder had ordered at the fork. Valid after sonde_session_forked().
+typedef struct {
+    uint32_t what;
+    uint64_t period_ns;
+    bool has_events; // of the kernel
+} sonde_orders;
+sonde_orders sonde_parent_orders(void);
+// Unmaps what a forked child still has of its parent's memory, the header. `joined`: the child is
+// in the session; if not, it is counted there.
+void sonde_parent_forget(bool joined);
 
 // What is to be captured at this moment, and how often; only while there is a session.
 static inline uint32_t sonde_what(void)

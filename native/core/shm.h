@@ -79,6 +79,11 @@ typedef struct {
     _Atomic uint64_t event_periods[SONDE_MOST_EVENTS]; // of the kernel events, by number
     // The agent's again: windows of calls that were not opened, by SONDE_WITHHELD_*.
     _Alignas(64) _Atomic uint64_t withheld[4];
+    // Of a process that armed itself: when, and its CPU time then.
+    uint64_t armed_ns;
+    uint64_t armed_cpu_ns;
+    // Forked children that could not join the session; written by them.
+    _Atomic uint64_t unjoined_children;
 } sonde_header;
 
 enum {                            // why a window was not opened
@@ -363,6 +368,10 @@ enum sonde_reason {
     SONDE_STEER = 7,
     SONDE_PAUSE = 8, // the program itself wants it; these two are answered with sonde_arm at once
     SONDE_RESUME = 9,
+    // Not answered: the process made its memory and opened its events itself, and sends the
+    // descriptors along: the memory, then the events.
+    SONDE_FORKED_ARMED = 10,
+    SONDE_START_ARMED = 11,
 };
 
 enum {                     // sonde_word.word
@@ -404,7 +413,9 @@ typedef struct {
 #define SONDE_SIG_MEASURE_SHIFT 6
 #define SONDE_SIG_MEASURE 7u
 #define SONDE_SIG_KIND 3u
+#define SONDE_SIG_NUMBER_SHIFT 9
 #define SONDE_SIG_ROUND_SHIFT 40
+#define SONDE_SIG_FIRST_ROUND 1u // of a process that arms itself; the recorder begins with 2
 
 // Signals do not queue: of many events inside one system call a thread hears once. Where the kernel
 // keeps a count per thread that it gives for little, the weight is the difference in that.

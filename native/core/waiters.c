@@ -1,7 +1,9 @@
+#define _GNU_SOURCE
 #include "waiters.h"
 
+#include "zero.h"
+
 #include <stddef.h>
-#include <string.h>
 
 #define PLACES_BITS 12
 #define PLACES (1u << PLACES_BITS)
@@ -119,7 +121,7 @@ uint64_t sonde_lock_sequence(uint64_t lock)
 
 void sonde_waiters_forked(void)
 {
-    memset((void *)words, 0, sizeof words);
+    sonde_zero((void *)words, sizeof words);
     atomic_store(&sonde_waiting, 0);
-    memset((void *)sequences, 0, sizeof sequences);
+    sonde_zero((void *)sequences, sizeof sequences);
 }

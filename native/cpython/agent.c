@@ -36,15 +36,18 @@ static int begin(uint32_t reason)
     sonde_runtime_facts facts = {SONDE_CPYTHON, (uint32_t)Py_Version, sonde_cpython_walk,
                                  sonde_cpython_data};
     sonde_arm arm;
-    int error = sonde_join(socket_path, reason, &facts, &arm);
+    bool forked = reason == SONDE_FORKED;
+    int error = forked ? sonde_join_forked(socket_path, &facts, &arm)
+                       : sonde_join(socket_path, reason, &facts, &arm);
     if (error)
         return error;
     error = sonde_reader_start(&arm, &sonde_threads_here);
-    if (!error && (sonde.config.what & SONDE_WHAT_LOCKS))
+    // A child has its parent's hooks.
+    if (!error && !forked && (sonde.config.what & SONDE_WHAT_LOCKS))
         error = sonde_locks_start();
     if (error) {
         sonde_part();
-    } else {
+    } else if (!forked) {
         sonde_forks_watch();
         sonde_signal_actions_watch();
     }
@@ -69,6 +72,7 @@ static void forked_child(void)
     sonde_own_threads_follow();
     bool steered = sonde_steer_forked();
     bool followed = follow && begin(SONDE_FORKED) == 0;
+    sonde_parent_forget(true); // if nobody did
     sonde_calls_forked(followed);
     if (!followed) {
         sonde_locks_stop();

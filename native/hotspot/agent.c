@@ -34,6 +34,7 @@ static void forked_child(void)
         return;
     int saved = errno;
     sonde_session_forked();
+    sonde_parent_forget(true);
     sonde_methods_forked();
     sonde_locks_forked();
     sonde_steer_forked();

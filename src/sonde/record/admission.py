@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import shm
+from . import self_armed, shm
+from .agent_memory import AgentMemory
 from .conduct import Conduct
 from .contexts import Contexts
 from .lock_runs import LockRows
 from .metrics import Metrics
 from .online import Online
 from .remote import RemoteReader
+from .self_armed import SelfArmed
 from .steering import Steering
 from .target import TargetProcess
 from .thresholds import Thresholds
@@ -24,9 +26,14 @@ from .tids import ThreadIds
 
 if TYPE_CHECKING:
     from .parts import Parts
+    from .procfs import About
     from .roster import Roster
 
 ANSWER_S = 1.0
+# Connections that are looked at before rings are drained again.
+AT_ONCE = 64
+# Descriptors that come with a hello.
+MAX_DESCRIPTORS = 4
 # Runtimes whose threads can only walk their own stacks.
 PERF_ONLY = frozenset({"hotspot"})
 # No execve takes longer to replace the old program.
@@ -60,6 +67,9 @@ class Admission:
             self._contexts.online = Online(self._contexts, config["online"])
         self.thresholds = Thresholds(config["mode"]["dump_when"], self._contexts)
         self._executing: dict[int, int] = {}
+        self._listeners: list[socket.socket] = []
+        self._came: list[SelfArmed] = []
+        """Processes that armed themselves and were not taken in yet, oldest first."""
         self._remote: RemoteReader | None = None
         self._steering = Steering()
         self.conduct = Conduct(config, parts.writer, roster, self._steering)
@@ -84,19 +94,34 @@ class Admission:
 
     def listen(self, listener: socket.socket) -> None:
         """One more place where agents introduce themselves."""
+        listener.setblocking(False)
+        self._listeners.append(listener)
         self._selector.register(listener, selectors.EVENT_READ, ("agent", listener))
 
-    def accept(self, listener: socket.socket) -> None:
-        connection, _ = listener.accept()
-        stays = False
-        try:
-            stays = self._admit(connection)
-        except struct.error:
-            pass  # it is no agent
-        except OSError as error:  # it died, or a target that lives goes on unprofiled
-            self.trouble = f"recording it failed: {_words(error.errno)}"
-        if not stays:
-            connection.close()
+    def accept(self, listener: socket.socket, most: int = AT_ONCE) -> bool:
+        """Those that wait; false if there may be more."""
+        for _ in range(most):
+            try:
+                connection, _ = listener.accept()
+            except BlockingIOError:
+                return True
+            stays = False
+            try:
+                stays = self._admit(connection)
+            except struct.error:
+                pass  # it is no agent
+            except OSError as error:  # it died, or a target that lives goes on unprofiled
+                self.trouble = f"recording it failed: {_words(error.errno)}"
+            if not stays:
+                connection.close()
+        return False
+
+    def take_in_waiting(self) -> None:
+        """Everybody who has introduced itself or is about to, as the recording ends."""
+        for listener in self._listeners:
+            while not self.accept(listener):
+                pass
+        self.take_in_armed(time.monotonic_ns() + self_armed.WAIT_NS)
 
     def end(self) -> None:
         """Nobody is sampled any more; agents that were put into a process leave it."""
@@ -119,8 +144,16 @@ class Admission:
     def _admit(self, connection: socket.socket) -> bool:
         """An agent introduces itself; true if its connection is to stay."""
         connection.settimeout(ANSWER_S)
-        magic, protocol, told_pid, told_tid, _, reason, version_hex, runtime = shm.HELLO.unpack(
-            connection.recv(shm.HELLO.size)
+        message, fds, _, _ = socket.recv_fds(connection, shm.HELLO.size, MAX_DESCRIPTORS)
+        try:
+            return self._admit_hello(connection, message, fds)
+        finally:
+            for fd in fds:  # those that nobody took
+                os.close(fd)
+
+    def _admit_hello(self, connection: socket.socket, message: bytes, fds: list[int]) -> bool:
+        magic, protocol, told_pid, told_tid, ppid, reason, version_hex, runtime = shm.HELLO.unpack(
+            message
         )
         if magic != shm.MAGIC or protocol != shm.PROTOCOL or runtime >= len(shm.RUNTIMES):
             return False
@@ -132,6 +165,14 @@ class Admission:
             if pid != os.getpid():
                 return False
             pid = told_pid
+        version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
+        if reason in (shm.REASON_FORKED_ARMED, shm.REASON_START_ARMED) and fds:
+            came = SelfArmed(
+                pid, told_tid, ppid, reason, shm.RUNTIMES[runtime], version, fds[0], fds[1:]
+            )
+            fds.clear()
+            self._came.append(came)
+            return False
         if reason == shm.REASON_STEER:
             self._steering.add(pid, ThreadIds(pid).ours(told_tid), connection)
             self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
@@ -149,7 +190,6 @@ class Admission:
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
         # One that comes after we gave up waiting for it finds itself read from outside already.
         elif reason != shm.REASON_ATTACH or self._remote is None:
-            version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
             self._take_in(connection, pid, reason, shm.RUNTIMES[runtime], version)
         return False
 
@@ -157,20 +197,9 @@ class Admission:
         self, connection: socket.socket, pid: int, reason: int, runtime: str, version: str
     ) -> None:
         """A process to be recorded: give it memory, arm its threads."""
-        for old in self._roster.of(pid):
-            self._roster.drop(old, "replaced by exec" if reason == shm.REASON_START else None)
-        if self.origin is None:
-            self.origin = time.monotonic_ns()
-            self._parts.started(self.origin)
-            self._writer.target({"runtime": runtime})
+        self._make_room(pid, runtime, reason == shm.REASON_START)
         slots, ring_size = self._config["slots"], self._config["ring_size"]
-        target = TargetProcess(
-            pid, runtime, version, self._writer, self._contexts, self._lock_rows, self.origin,
-            slots, ring_size,
-        )  # fmt: skip
-        target.open_locks.notable_ns = self.thresholds.notable_ns
-        target.open_locks.told = self.thresholds.waited
-        self._roster.add(target)
+        target = self._new_target(pid, runtime, version, AgentMemory(slots, ring_size))
         conduct = self.conduct
         conduct.order(target)
         target.agent.order_calls(**self._config["calls"])
@@ -218,6 +247,81 @@ class Admission:
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
         self._tell({"admitted": pid})
 
+    def _make_room(self, pid: int, runtime: str, replaced: bool, began: int | None = None) -> None:
+        """For a process that is new to us, whatever had its number before."""
+        for old in self._roster.of(pid):
+            self._roster.drop(old, "replaced by exec" if replaced else None)
+        if self.origin is None:
+            self.origin = time.monotonic_ns() if began is None else began
+            self._parts.started(self.origin)
+            self._writer.target({"runtime": runtime})
+
+    def _new_target(
+        self,
+        pid: int,
+        runtime: str,
+        version: str,
+        memory: AgentMemory,
+        about: About | None = None,
+    ) -> TargetProcess:
+        assert self.origin is not None
+        target = TargetProcess(
+            pid, runtime, version, self._writer, self._contexts, self._lock_rows, self.origin,
+            memory, about,
+        )  # fmt: skip
+        target.open_locks.notable_ns = self.thresholds.notable_ns
+        target.open_locks.told = self.thresholds.waited
+        self._roster.add(target)
+        return target
+
+    # ---- processes that armed themselves
+
+    @property
+    def next_armed(self) -> int | None:
+        """When the next of them is to be taken in."""
+        return self._came[0].since + self_armed.WAIT_NS if self._came else None
+
+    def take_in_armed(self, now: int, pid: int | None = None) -> None:
+        """Those that came a moment ago; or at once the one with that number."""
+        while self._came and (pid is not None or self._came[0].since + self_armed.WAIT_NS <= now):
+            if pid is not None and all(came.pid != pid for came in self._came):
+                return
+            came = self._came.pop(0)
+            try:
+                self._take_in_self_armed(came)
+            except OSError as error:
+                self.trouble = f"recording it failed: {_words(error.errno)}"
+
+    def _take_in_self_armed(self, came: SelfArmed) -> None:
+        slots, ring_size = self._config["slots"], self._config["ring_size"]
+        if not came.fits(slots, ring_size):
+            came.close()
+            return
+        forked = came.reason == shm.REASON_FORKED_ARMED
+        over, exit_ = self_armed.ended(came.pid)
+        if over and forked and self.origin is not None and not came.has_data():
+            self_armed.write_ended(came, exit_, self._roster, self._writer, self.origin)
+            came.close()
+            return
+        self._make_room(came.pid, came.runtime, not forked, came.armed_ns())
+        about = self_armed.about_child(came, self._roster) if forked else None
+        if over and about is None:
+            about = came.ppid, "", self._config["argv"]
+        memory = AgentMemory(slots, ring_size, came.memory)
+        target = self._new_target(came.pid, came.runtime, came.version, memory, about)
+        conduct = self.conduct
+        conduct.adopt(target, came.events, target.tids.ours(came.tid))
+        assert target.armed is not None
+        target.cpu.begin(memory.self_armed()[1])
+        target.metrics = Metrics(target) if "threads" in conduct.what else None
+        target.polls_waits = "waits" in conduct.what and not target.armed.wait_signals
+        self._roster.tally.armed(target.armed)
+        if not over:
+            self._roster.watch(came.pid)
+        if not self._roster.watches(came.pid):
+            self._roster.drop(target, exit_)
+        self._tell({"admitted": came.pid})
+
     def step_metrics(self) -> None:
         for target in self._roster:
             if target.metrics is None and "threads" in self.conduct.what:
@@ -229,6 +333,7 @@ class Admission:
     # ---- a program replaces itself
 
     def _around_exec(self, pid: int, reason: int) -> None:
+        self.take_in_armed(0, pid)
         for target in self._roster.of(pid):
             if target.armed is None:
                 continue

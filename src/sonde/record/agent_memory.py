@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import struct
 from typing import TYPE_CHECKING
 
 from . import shm, unwalked, windows
@@ -19,10 +20,17 @@ _READER_MODE, _READER_NS, _SLOTS_USED = 5, 10, 11
 
 
 class AgentMemory:
-    def __init__(self, slots: int, ring_size: int) -> None:
+    def __init__(self, slots: int, ring_size: int, made: int | None = None) -> None:
+        """`made`: the descriptor of memory that the agent made; it is closed with the rest."""
         self.ring_size = ring_size
         self.size = shm.size_of(slots, ring_size)
         self.rings_at = self.size - slots * ring_size
+        if made is not None:
+            self.fd = made
+            self.view = memoryview(mmap.mmap(made, self.size))
+            # We rely on these two; the others are the agent's own business.
+            self.view[8:16] = struct.pack("<II", slots, ring_size)
+            return
         self.fd = os.memfd_create("sonde", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, self.size)
         self.view = memoryview(mmap.mmap(self.fd, self.size))
@@ -92,6 +100,16 @@ class AgentMemory:
         used: int = shm.HEADER.unpack_from(self.view, 0)[_READER_NS]
         return used
 
+    def self_armed(self) -> tuple[int, int]:
+        """When the process armed itself, and its CPU time then."""
+        since, cpu = shm.SELF_ARMED.unpack_from(self.view, shm.SELF_ARMED_AT)
+        return since, cpu
+
+    def ordered(self) -> tuple[int, int]:
+        """What the agent captures now, and its period."""
+        what, _, period = shm.ORDERS.unpack_from(self.view, shm.ORDERS_AT)
+        return what, period
+
     def endless(self) -> int:
         """Kernel events that nothing but their own signals causes, bits by number."""
         bits: int = shm.ENDLESS.unpack_from(self.view, shm.ENDLESS_AT)[0]
@@ -140,6 +158,7 @@ class AgentMemory:
             "frames": frames,
             "frames_visited": visited,
             **self._checked(),
+            **self._unjoined(),
             "unnamed_code": header[8],
             "faults": header[9],
             **self._unwalked(runtime),
@@ -149,6 +168,11 @@ class AgentMemory:
         """Walks that were made twice, if that was asked for."""
         checked, wrong = shm.WALKS.unpack_from(self.view, shm.WALKS_AT)
         return {"walks_checked": checked, "walks_wrong": wrong} if checked else {}
+
+    def _unjoined(self) -> dict[str, int]:
+        """Forked children that could not join the session, if there were any."""
+        count = shm.WORD.unpack_from(self.view, shm.UNJOINED_AT)[0]
+        return {"unjoined_processes": count} if count else {}
 
     def _unwalked(self, runtime: str) -> dict[str, int]:
         """Stacks that the runtime itself could not walk, by reason; they are undecodable."""

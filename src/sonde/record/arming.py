@@ -73,7 +73,8 @@ class Arming:
         """How many of each kernel event there were, by its number."""
         self._first = 0 if wanted == "auto" else SAMPLERS.index(wanted)
         self._wanted = wanted
-        self._number = self._round = 0
+        # Round 1 is that of processes which arm themselves (native/core/self_arm.c).
+        self._number, self._round = 0, 1
 
     def captures(self, what: Container[str], events: dict[int, KernelEvent] | None = None) -> None:
         """What is opened from now on is for."""
@@ -102,6 +103,14 @@ class Arming:
             armed.why_not_better = _joined(reasons)
             return armed
         return self._unsignalled(pid, SAMPLERS[max(self._first, 2)], _joined(reasons))
+
+    def adopt(
+        self, sampler: str, events: list[int], baseline: dict[int, tuple[int, int]]
+    ) -> Armed:
+        """A process that opened its events itself, as one that we armed."""
+        return Armed(
+            sampler, None, self._waits, events, counted=self.counted, baseline=baseline
+        )
 
     def read_remotely(self, pid: int, why: str) -> Armed:
         return self._unsignalled(pid, "remote", why)

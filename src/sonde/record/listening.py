@@ -9,6 +9,10 @@ from typing import Any
 
 from . import sessions
 
+# Connections that may wait for the recorder; the kernel has a limit of its own (somaxconn). Forked
+# children do not wait for it: whoever finds no room is not recorded.
+BACKLOG = 4096
+
 
 def listen(place: dict[str, Any] | None) -> tuple[str, str, socket.socket]:
     """The session's folder, the path that agents are told, and the socket that listens there."""
@@ -20,7 +24,7 @@ def listen(place: dict[str, Any] | None) -> tuple[str, str, socket.socket]:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     path = os.path.join(seen, "agent")
     listener.bind(path)
-    listener.listen(64)
+    listener.listen(BACKLOG)
     if "uid" in place:  # root's own, else
         os.chown(seen, place["uid"], place["gid"])
         os.chown(path, place["uid"], place["gid"])

@@ -25,9 +25,12 @@ class ProcessCpu:
         self._unsampled = self._sampled_before = 0
         self._unsampled_before = 0
 
-    def begin(self) -> None:
-        """What the process used until now, to be entered, is nobody's to be sampled."""
-        self._before = process_cpu(self._pid)
+    def begin(self, before: int | None = None) -> None:
+        """What the process used until now, to be entered, is nobody's to be sampled.
+
+        `before`: what it had used when it armed itself.
+        """
+        self._before = process_cpu(self._pid) if before is None else before
 
     def turn(self, *, counted: bool) -> None:
         """Something else is captured from now on; `counted`: until now CPU time was."""

@@ -6,6 +6,10 @@ import os
 import time
 
 
+About = tuple[int, str, list[str]]
+"""Of a process: its parent, its program, and that one's arguments."""
+
+
 def threads_of(pid: int) -> set[int]:
     """The ids of those that live; where threads end meanwhile, a few that live may be missing."""
     try:
@@ -64,8 +68,7 @@ def birth_of(pid: int, tid: int) -> int:
     return max(time.monotonic_ns() - age, 1)
 
 
-def about(pid: int) -> tuple[int, str, list[str]]:
-    """Of a process: its parent, its program, and that one's arguments."""
+def about(pid: int) -> About:
     argv = _read(f"/proc/{pid}/cmdline").split("\0")[:-1]
     try:
         executable = os.readlink(f"/proc/{pid}/exe")

@@ -95,9 +95,12 @@ class Recorder:
         next_sweep = next_count = next_step = next_flush
         try:
             while not self._stopping:
-                left = (next_flush - time.monotonic_ns()) / 1e9
+                wake = min(next_flush, self._admission.next_armed or next_flush)
+                left = (wake - time.monotonic_ns()) / 1e9
                 for key, _ in self._selector.select(max(min(self._pace.sleep, left), 0.0)):
                     self._handle(key.data)
+                self._admission.take_in_armed(time.monotonic_ns())
+                self._roster.announce_changes()
                 fullest = max((target.drain() for target in self._roster), default=0.0)
                 self._pace.drained(fullest)
                 now = time.monotonic_ns()
@@ -335,6 +338,7 @@ class Recorder:
     # ---- the end
 
     def _finish(self) -> None:
+        self._admission.take_in_waiting()
         self._conduct.end_pause(self._book.origin)
         self._admission.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.

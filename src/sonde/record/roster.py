@@ -13,6 +13,7 @@ from .tally import Tally
 if TYPE_CHECKING:
     from sonde.recording.writer import Writer
 
+    from .procfs import About
     from .target import TargetProcess
 
 
@@ -27,7 +28,8 @@ class Roster:
         self._targets: list[TargetProcess] = []
         self._pidfds: dict[int, int] = {}
         self.tally = Tally(config["rate"])
-        self._pids: set[int] = set()
+        self._pids: dict[int, About] = {}
+        self._changed = False
 
     @property
     def many(self) -> int:
@@ -42,13 +44,22 @@ class Roster:
 
     def add(self, target: TargetProcess) -> None:
         self._targets.append(target)
-        self._pids.add(target.pid)
-        self.announce()
+        self._pids[target.pid] = target.about
+        self._changed = True
+
+    def add_ended(self, pid: int, about: About) -> None:
+        """One that was over before we looked at it, and has nothing to be drained."""
+        self._pids[pid] = about
+        self.tally.short_processes += 1
+
+    def about(self, pid: int) -> About | None:
+        """Of a process that was ever recorded."""
+        return self._pids.get(pid)
 
     def drop(self, target: TargetProcess, exit_: str | None) -> None:
         """A process that is over: its last records, then its memory goes."""
         self._targets.remove(target)
-        self.announce()
+        self._changed = True
         target.finish(ended=True, exit_=exit_)
         self.tally.add(target)
         target.close()
@@ -91,6 +102,12 @@ class Roster:
         """What the session says about itself, in this part or as a whole."""
         return self.tally.facts(self._targets, more, whole=whole)
 
+    def announce_changes(self) -> None:
+        """Once for all that came and went since the last time."""
+        if self._changed:
+            self.announce()
+
     def announce(self) -> None:
+        self._changed = False
         pids = [target.pid for target in self._targets]
         sessions.announce(self._folder, self._writer.path, pids, self._what)

@@ -58,6 +58,7 @@ REASON_START, REASON_FORKED, REASON_API = 0, 1, 2
 REASON_EXEC, REASON_EXEC_FAILED, REASON_REMOTE = 3, 4, 5
 REASON_ATTACH, REASON_STEER = 6, 7
 REASON_PAUSE, REASON_RESUME = 8, 9
+REASON_FORKED_ARMED, REASON_START_ARMED = 10, 11
 
 # by number
 RUNTIMES = ("cpython", "hotspot")
@@ -91,6 +92,10 @@ EVENT_PERIODS_AT = 288
 # header, the agent's again: windows of calls that were not opened, by reason
 WITHHELD = struct.Struct("<4Q")
 WITHHELD_AT = 448
+# and of a process that armed itself: armed_ns armed_cpu_ns; then forked children that did not join
+SELF_ARMED = struct.Struct("<QQ")
+SELF_ARMED_AT = 480
+UNJOINED_AT = 496
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
 # slot, the producer's line from its head on

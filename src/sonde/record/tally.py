@@ -34,6 +34,8 @@ class Tally:
         self.why_not_better: str | None = None
         self.not_entered: dict[str, str] = {}
         """Processes that belong to the session and are not in the recording, and why."""
+        self.short_processes = 0
+        """Forked children that were over before the recorder looked at them, without a sample."""
         self.why_no_calls = ""
         self.without_objects = False
         """Objects were asked for of a runtime whose agent does not see them."""
@@ -76,6 +78,8 @@ class Tally:
             why_no_calls = target.agent.why_no_calls() or why_no_calls
         usage = resource.getrusage(resource.RUSAGE_SELF)
         total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
+        if self.short_processes:
+            total["short_processes"] = self.short_processes
         total["steal_ns"] = cpus.together().steal_ns - self._steal
         sampled = total.get("cpu_sampled_ns", 0)
         total["asked"] = self._asked + self._rate * (sampled - self._asked_until)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from .arming import Armed
     from .metrics import Metrics
+    from .procfs import About
 
 
 _images: dict[int, int] = {}
@@ -44,8 +45,8 @@ class TargetProcess:
         contexts: Contexts,
         lock_rows: LockRows,
         origin: int,
-        slots: int,
-        ring_size: int,
+        agent: AgentMemory,
+        about: About | None = None,
     ) -> None:
         self.pid = pid
         self.runtime = runtime
@@ -74,7 +75,7 @@ class TargetProcess:
         """Of each kernel event, by its number."""
         self.ended = False
         self.garbled = self.undescribed = 0
-        self.started = time.monotonic_ns()
+        self.started = agent.self_armed()[0] or time.monotonic_ns()
         self.seam = 0
         """When the part being written followed another one; 0 in the first."""
         self.open_locks = OpenLocks(self)
@@ -82,10 +83,10 @@ class TargetProcess:
         # A process that executes another program is another one to us.
         image = _images[pid] = _images.get(pid, -1) + 1
         self._number = procfs.born_ticks(pid, pid) << 20 | image & 0xFFFFF
-        self._about = procfs.about(pid)
-        self.agent = AgentMemory(slots, ring_size)
+        self.about = about or procfs.about(pid)
+        self.agent = agent
         self.memory = self.agent.view  # all that decoding a record needs of it
-        self.lock_runs = LockRuns(lock_rows, self.memory, ring_size)
+        self.lock_runs = LockRuns(lock_rows, self.memory, agent.ring_size)
         self._slots: dict[int, Slot] = {}
         self._slots_of: dict[int, list[Slot]] = {}
         """The same by thread, which may have two."""
@@ -316,7 +317,7 @@ class TargetProcess:
         }
 
     def _process_row(self) -> int:
-        ppid, executable, argv = self._about
+        ppid, executable, argv = self.about
         start = max(self.started - self.origin, 0)
         return self.writer.append(
             "processes", self.pid, ppid, self.runtime, self._version, executable, argv, start, -1,
