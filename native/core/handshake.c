@@ -14,7 +14,8 @@
 // noticed at once; this is for one that is stopped or gets no processor, and on a machine that busy
 // whoever starts a program or a session had better wait a little than go unrecorded.
 #define ANSWER_MS 2000
-#define START_MS 10000
+#define START_MS 5000
+#define API_MS 10000
 
 static int wait_readable(const sonde_link *link)
 {
@@ -95,9 +96,13 @@ static sonde_hello hello_of(uint32_t pid, uint32_t tid, uint32_t reason, uint32_
 static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t tid,
                      uint32_t reason, uint32_t runtime, uint32_t version_hex)
 {
+    int asked = link->patience_ms;
     memset(link, 0, sizeof *link);
     link->socket = link->memfd = -1;
-    link->patience_ms = reason == SONDE_START || reason == SONDE_API ? START_MS : ANSWER_MS;
+    link->patience_ms = asked                   ? asked
+                        : reason == SONDE_API   ? API_MS
+                        : reason == SONDE_START ? START_MS
+                                                : ANSWER_MS;
     struct sockaddr_un address;
     int wrong = address_of(path, &address);
     if (wrong)
@@ -130,7 +135,7 @@ int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t r
 
 int sonde_link_tell(const char *path, uint32_t reason)
 {
-    sonde_link link;
+    sonde_link link = {0};
     sonde_arm answer;
     int error = introduce(&link, path, (uint32_t)getpid(), own_tid(), reason, 0, 0);
     if (!error)

@@ -10,7 +10,7 @@
 typedef struct {
     int socket;
     int memfd;
-    int patience_ms; // with the recorder
+    int patience_ms; // with the recorder; set before sonde_link_open(), 0: as the reason has it
     sonde_config config;
 } sonde_link;
 
@@ -31,5 +31,7 @@ void sonde_link_close(sonde_link *link);
 int sonde_link_hand_over(const char *path, uint32_t reason, uint32_t runtime, uint32_t version_hex,
                          const int *fds, int count);
 #define SONDE_MAX_HANDED_OVER 4
+// For a program that can join without an answer, too.
+#define SONDE_SOON_MS 1000
 
 #endif

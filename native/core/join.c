@@ -6,6 +6,7 @@
 #include "self_arm.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +16,9 @@
 static char socket_path[108];
 static pid_t session_pid;
 static sonde_arm armed; // how the recorder answered last
+
+static int join_answered(const char *path, uint32_t reason, const sonde_runtime_facts *facts,
+                         sonde_arm *arm, bool soon);
 
 static void install(const sonde_runtime_facts *facts)
 {
@@ -48,7 +52,61 @@ int sonde_join_forked(const char *path, const sonde_runtime_facts *facts, sonde_
     return error;
 }
 
+// What the launcher wrote beside the socket for a program whose recorder is late
+// (src/sonde/record/late_start.py).
+typedef struct {
+    sonde_config config;
+    sonde_arm arm;
+} late_config;
+
+static bool read_late_config(const char *path, late_config *late)
+{
+    char name[sizeof socket_path + sizeof "config"];
+    const char *end = strrchr(path, '/');
+    size_t folder = end ? (size_t)(end + 1 - path) : 0;
+    memcpy(name, path, folder);
+    strcpy(name + folder, "config");
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool whole = read(fd, late, sizeof *late) == (ssize_t)sizeof *late;
+    close(fd);
+    return whole && late->config.magic == SONDE_MAGIC && late->arm.magic == SONDE_MAGIC;
+}
+
+static bool can_start_late(const late_config *late)
+{
+    sonde_orders orders = {.what = late->config.what, .period_ns = late->config.period_ns};
+    return sonde_can_self_arm(&late->config, &orders, &late->arm);
+}
+
+// The recorder is there and does not answer: it gets no processor, or was stopped.
+static int join_late(const char *path, const late_config *late, const sonde_runtime_facts *facts,
+                     sonde_arm *arm)
+{
+    sonde_orders orders = {.what = late->config.what, .period_ns = late->config.period_ns};
+    sonde_self_hello hello = {path, SONDE_START_ARMED, facts->runtime, facts->version_hex};
+    install(facts);
+    *arm = armed = late->arm;
+    int error = sonde_self_arm(&late->config, &orders, arm, &hello);
+    if (error)
+        sonde_guard_remove();
+    return error;
+}
+
 int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *facts, sonde_arm *arm)
+{
+    // A JVM has threads by now, and a process arms only one that then starts the others.
+    late_config late;
+    bool may_be_late = reason == SONDE_START && facts->runtime == SONDE_CPYTHON &&
+                       strlen(path) < sizeof socket_path && read_late_config(path, &late) &&
+                       can_start_late(&late);
+    int error = join_answered(path, reason, facts, arm, may_be_late);
+    return error == ETIMEDOUT && may_be_late ? join_late(path, &late, facts, arm) : error;
+}
+
+static int join_answered(const char *path, uint32_t reason, const sonde_runtime_facts *facts,
+                         sonde_arm *arm, bool soon)
 {
     sonde_link link;
     if (strlen(path) >= sizeof socket_path)
@@ -56,6 +114,7 @@ int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *fac
     if (path != socket_path)
         strcpy(socket_path, path);
     session_pid = getpid();
+    link.patience_ms = soon ? SONDE_SOON_MS : 0;
     int error = sonde_link_open(&link, path, (uint32_t)session_pid, reason, facts->runtime,
                                 facts->version_hex);
     if (error)

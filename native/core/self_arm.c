@@ -69,8 +69,8 @@ bool sonde_can_self_arm(const sonde_config *config, const sonde_orders *orders,
 static int open_events(const sonde_orders *orders, const sonde_arm *arm, int *events, int *count)
 {
     if (orders->what & SONDE_WHAT_CPU) {
-        int fd = open_event(PERF_COUNT_SW_TASK_CLOCK, orders->period_ns, SONDE_SIG_CPU,
-                            arm->exact_cpu);
+        int fd =
+            open_event(PERF_COUNT_SW_TASK_CLOCK, orders->period_ns, SONDE_SIG_CPU, arm->exact_cpu);
         if (fd < 0)
             return errno;
         events[(*count)++] = fd;
@@ -116,11 +116,13 @@ int sonde_self_arm(const sonde_config *config, const sonde_orders *orders, const
         sonde.exact_cpu = arm->exact_cpu;
         header->armed_ns = sonde_now();
         header->armed_cpu_ns = sonde_thread_cpu();
+        if (hello->reason == SONDE_FORKED_ARMED)
+            sonde.armed_tid = (uint32_t)syscall(SYS_gettid);
         error = open_events(orders, arm, fds + 1, &events);
     }
     if (!error)
-        error = sonde_link_hand_over(hello->path, hello->reason, hello->runtime,
-                                     hello->version_hex, fds, 1 + events);
+        error = sonde_link_hand_over(hello->path, hello->reason, hello->runtime, hello->version_hex,
+                                     fds, 1 + events);
     for (int i = 0; i <= events; i++)
         close(fds[i]);
     if (error && started)

@@ -74,10 +74,7 @@ static void prepare_tables(void)
     memset(tables(), 0, sizeof(tables_t)); // not left to the first handler
 }
 
-static void give_tables_back(void)
-{
-    madvise(tables(), TABLES_SIZE, MADV_DONTNEED);
-}
+static void give_tables_back(void) { madvise(tables(), TABLES_SIZE, MADV_DONTNEED); }
 
 static uint64_t cost_of_cpu_clock(void)
 {
@@ -173,6 +170,7 @@ int sonde_session_start(const sonde_config *config, int memfd)
     sonde.slots = (sonde_slot *)((uint8_t *)at + SONDE_HEADER_SIZE);
     sonde.rings = (uint8_t *)at + rings_at;
     sonde.config = *config;
+    sonde.armed_tid = 0;
     if (!forked) // most children of a program that forks often are over in a moment
         prepare_slots();
     // The orders are the recorder's; one that has given none yet means what it configured.
@@ -288,7 +286,8 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->deaths = UINT64_MAX;
         thread->named = false;
         slot->thread_object = 0;
-        slot->birth_ns = 0;
+        // Asking /proc for it would make the kernel walk its entries when the process is reaped.
+        slot->birth_ns = tid == sonde.armed_tid ? header->armed_ns : 0;
         slot->claimed_ns = sonde_now();
         // last: the recorder, which zeroes it when it frees a slot, waits for it
         atomic_store_explicit(&slot->tid, tid, memory_order_release);

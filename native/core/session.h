@@ -120,6 +120,7 @@ typedef struct {
     _Atomic uint64_t *sites; // SONDE_SITES words for the runtime's own use, see there
     bool exact_cpu;          // every sample carries the CPU clock
     uint64_t cpu_read_ns;    // what reading it costs
+    uint32_t armed_tid;      // of a forked child that armed itself: its first thread
     sonde_thread *notes;
     sonde_mark *notes_mark;
     _Atomic uint32_t notes_taken;

@@ -1,6 +1,8 @@
+#define _GNU_SOURCE
 #include "spans.h"
 
 #include "hot.h"
+#include "zero.h"
 
 #include <sched.h>
 #include <stddef.h>
@@ -140,9 +142,7 @@ void sonde_spans_forget(void)
 {
     atomic_flag_clear(&changing); // in a forked child nobody else is there to let it go
     lock();
-    for (uint32_t i = 0; i < PLACES; i++)
-        if (atomic_load_explicit(&places[i].frame, memory_order_relaxed))
-            atomic_store(&places[i].frame, 0);
+    sonde_zero((void *)places, sizeof places);
     atomic_store(&sonde_spans_open, 0);
     unlock();
 }

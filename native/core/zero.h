@@ -1,5 +1,5 @@
-// Clearing a large static table in a forked child: whole pages are given back instead of copied from
-// the parent and overwritten.
+// Clearing a large static table in a forked child: whole pages are given back instead of copied
+// from the parent and overwritten.
 #ifndef SONDE_ZERO_H
 #define SONDE_ZERO_H
 

@@ -356,7 +356,7 @@ EXPORT int sonde_remote_start(const char *path, uint32_t pid, uint64_t runtime_a
     if (!read_word(runtime, &probe))
         return errno;
     sonde_guard_install();
-    sonde_link link;
+    sonde_link link = {0};
     int error = sonde_link_open(&link, path, pid, SONDE_REMOTE, SONDE_CPYTHON, version_hex);
     if (error)
         return error;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import socket
 import struct
@@ -188,6 +189,8 @@ class Admission:
                 else:
                     self.conduct.resume(self.origin)
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
+        elif _is_closed(connection):
+            pass  # it has given up waiting for us, and comes again, or not
         # One that comes after we gave up waiting for it finds itself read from outside already.
         elif reason != shm.REASON_ATTACH or self._remote is None:
             self._take_in(connection, pid, reason, shm.RUNTIMES[runtime], version)
@@ -409,6 +412,12 @@ class Admission:
         for target in self._roster.of(pid):
             self._roster.drop(target, exit_)
         self._tell({"left": pid})
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(connection, select.POLLHUP)
+    return bool(poll.poll(0))
 
 
 def _words(errno: int | None) -> str:

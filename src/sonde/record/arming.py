@@ -104,13 +104,9 @@ class Arming:
             return armed
         return self._unsignalled(pid, SAMPLERS[max(self._first, 2)], _joined(reasons))
 
-    def adopt(
-        self, sampler: str, events: list[int], baseline: dict[int, tuple[int, int]]
-    ) -> Armed:
+    def adopt(self, sampler: str, events: list[int], baseline: dict[int, tuple[int, int]]) -> Armed:
         """A process that opened its events itself, as one that we armed."""
-        return Armed(
-            sampler, None, self._waits, events, counted=self.counted, baseline=baseline
-        )
+        return Armed(sampler, None, self._waits, events, counted=self.counted, baseline=baseline)
 
     def read_remotely(self, pid: int, why: str) -> Armed:
         return self._unsignalled(pid, "remote", why)

@@ -38,7 +38,7 @@ _BITS = {
 _NO_END = "the signals that tell of it cause it themselves; it was not recorded any longer"
 
 
-def _bits(what: Iterable[str]) -> int:
+def bits_of(what: Iterable[str]) -> int:
     """Kernel events have none: the agent tells what its threads are signalled."""
     return sum(_BITS.get(kind, 0) for kind in what)
 
@@ -46,7 +46,7 @@ def _bits(what: Iterable[str]) -> int:
 STACKS = ("whole", "chained", "checked")
 """What a sample tells: all calls, or a function and its caller, at which depth; checked ones are
 whole, and walked twice to see whether what a walk left out was right."""
-_STACKS = {"chained": shm.WHAT_CHAINED, "checked": shm.WHAT_CHECKED}
+STACK_BITS = {"chained": shm.WHAT_CHAINED, "checked": shm.WHAT_CHECKED}
 
 
 class Conduct:
@@ -57,7 +57,7 @@ class Conduct:
         self._roster = roster
         self._steering = steering
         self.rate: int = config["rate"]
-        self._stacks = _STACKS.get(config.get("stacks", "whole"), 0)
+        self._stacks = STACK_BITS.get(config.get("stacks", "whole"), 0)
         if config.get("online"):
             self._stacks |= shm.WHAT_ACTIVATIONS
         self._began_with = frozenset(config["what"])
@@ -91,11 +91,11 @@ class Conduct:
 
     def hooks(self) -> int:
         """What an agent that comes now is to prepare for: it cannot be asked to later."""
-        return _bits(self.what | self._began_with) | self._stacks
+        return bits_of(self.what | self._began_with) | self._stacks
 
     def order(self, target: TargetProcess) -> None:
         """Tells one agent what is captured now."""
-        bits = 0 if self.paused else _bits(self.what) | self._stacks
+        bits = 0 if self.paused else bits_of(self.what) | self._stacks
         target.agent.order(bits, self.period)
         target.set_event_periods(self._periods)
         target.captures(None if self.paused else self.what)
@@ -128,7 +128,7 @@ class Conduct:
         """Samples a process again whose events were closed."""
         if self.paused or target.armed is None or target.armed.events:
             return
-        target.agent.order(_bits(self.what) | self._stacks, self.period)
+        target.agent.order(bits_of(self.what) | self._stacks, self.period)
         why = target.armed.why_not_better or ""
         try:
             if target.armed.sampler == "remote":

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from sonde.errors import SondeError, UsageError
 from sonde.model.partial_tree import DEFAULT_MEMORY
 
 from . import kernel_events
+from .listening import Listening
 from .modes import Mode
 from .stores import memory_files, rescue
 
@@ -31,7 +33,8 @@ RING_SIZE = 256 << 10
 
 RECORDER = "sonde.record.recorder"
 
-START_S = 10.0
+# On a machine that is busy enough an interpreter takes this long to come up.
+START_S = 60.0
 FINISH_S = 30.0
 
 
@@ -149,7 +152,22 @@ class RecorderKilledError(SondeError):
 class RecorderHandle:
     """A recorder process started by us."""
 
-    def __init__(self, options: Options) -> None:
+    socket_path: str
+    path: str
+    session: str
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        patience: float | None = None,
+        listening: Listening | None = None,
+    ) -> None:
+        """Waits until it is ready; a SondeError says why it cannot be.
+
+        With `patience` not longer than that: then `ready` is false, and `listening`, where agents
+        introduce themselves, must be ours.
+        """
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         config = {
             "path": os.path.abspath(options.path),
@@ -172,6 +190,7 @@ class RecorderHandle:
             "slots": SLOTS,
             "ring_size": RING_SIZE,
             "sonde": _version(),
+            "listening": listening.to_config() if listening else None,
         }
         self._socket = ours
         self._done: dict[str, Any] | None = None
@@ -180,7 +199,7 @@ class RecorderHandle:
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _program(), str(its.fileno()), json.dumps(config)],
-            pass_fds=[its.fileno(), *self._memory],
+            pass_fds=[its.fileno(), *self._memory, *([listening.fileno()] if listening else [])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=None,
@@ -188,10 +207,13 @@ class RecorderHandle:
             start_new_session=True,  # Ctrl-C is for the target
         )
         its.close()
-        answer = self._hear(START_S)
-        self.socket_path: str = answer["ready"]
-        self.path: str = answer["path"]
-        self.session: str = answer["session"]
+        self._listening = listening
+        self.ready = False
+        if listening:
+            listening.close()  # a recorder that dies is to be noticed at once
+            self.socket_path = listening.path
+        if patience is None or select.select([ours], [], [], patience)[0]:
+            self._hear(START_S)
 
     @property
     def pid(self) -> int:
@@ -243,7 +265,10 @@ class RecorderHandle:
             message = self._socket.recv(1 << 20)
         except TimeoutError:
             self._process.kill()
-            raise SondeError(f"the recorder gave no answer in {timeout:.0f} s") from None
+            self._process.wait()
+            self._remove_folder()
+            late = "" if self.ready else "; the program ran unrecorded"
+            raise SondeError(f"the recorder gave no answer in {timeout:.0f} s{late}") from None
         except OSError:
             message = b""
         if not message:
@@ -252,6 +277,11 @@ class RecorderHandle:
         if "error" in answer:
             self._end()
             raise SondeError(answer["error"])
+        if "ready" in answer:
+            self.ready = True
+            self.socket_path = answer["ready"]
+            self.path = answer["path"]
+            self.session = answer["session"]
         if "done" in answer:
             self._done = answer
         return answer
@@ -263,8 +293,14 @@ class RecorderHandle:
                 self._hear(FINISH_S)
         return self._done is not None
 
+    def _remove_folder(self) -> None:
+        """Who is killed leaves the socket's folder behind."""
+        if self._listening:
+            shutil.rmtree(self._listening.folder, ignore_errors=True)
+
     def _gone(self) -> SondeError:
         code = self._process.wait()
+        self._remove_folder()
         if reason := self._left_behind():
             return SondeError(reason)
         kept = self._kept()

@@ -15,8 +15,9 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import agents, exits
+from . import agents, exits, late_start
 from .handle import Options, RecorderHandle, outliving
+from .listening import listen
 
 # Passed on when somebody sends them to us; the terminal's own go to the target anyway.
 _FORWARDED = (
@@ -32,6 +33,10 @@ _FORWARDED = (
 _SENT_BY_A_PROCESS = 0  # si_code SI_USER; the terminal's signals have SI_KERNEL
 
 NOT_EXECUTABLE = 126
+
+# How long a program waits for the recorder to be ready, or to say why it cannot record. One that
+# is later than that finds it running.
+READY_S = 3.0
 
 # What the waiting child is told first: 0 or 1, whether children are followed, or this.
 _NO_AGENT = 2
@@ -71,8 +76,8 @@ class Launch:
         if shutil.which(self._command[0]) is None:
             raise SondeError(_why_not(self._command[0]))
         preload = str(agents.preload())
-        # The target waits in a child of ours until the recorder is up: the recording is named after
-        # its pid, and where no recorder can be had, nothing is run.
+        # The target waits in a child of ours until the recorder is up, but not for long: the
+        # recording is named after its pid, and where no recorder can be had, nothing is run.
         go_read, go_write = os.pipe()
         fail_read, fail_write = os.pipe()
         self.pid = os.fork()
@@ -81,13 +86,15 @@ class Launch:
         os.close(go_read)
         os.close(fail_write)
         try:
-            self._recorder = RecorderHandle(outliving(make_options(self.pid)))
+            options = outliving(make_options(self.pid))
+            listening = listen()
+            late_start.write_config(listening.folder, options)
+            self._recorder = RecorderHandle(options, patience=READY_S, listening=listening)
             self._recorder.say({"root": self.pid})
         except BaseException:
             os.close(go_write)  # the child sees the end of the pipe and goes quietly
             os.waitpid(self.pid, 0)
             raise
-        options = make_options(self.pid)
         how = _NO_AGENT if options.sampler == "remote" else int(options.children)
         message = f"{how}{self._recorder.socket_path}".encode()
         os.write(go_write, message)

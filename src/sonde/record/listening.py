@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
+from dataclasses import dataclass
 from typing import Any
 
 from . import sessions
@@ -14,8 +15,32 @@ from . import sessions
 BACKLOG = 4096
 
 
-def listen(place: dict[str, Any] | None) -> tuple[str, str, socket.socket]:
-    """The session's folder, the path that agents are told, and the socket that listens there."""
+@dataclass(frozen=True)
+class Listening:
+    """Where agents introduce themselves."""
+
+    folder: str
+    path: str
+    """That agents are told."""
+    listener: socket.socket
+
+    def fileno(self) -> int:
+        return self.listener.fileno()
+
+    def close(self) -> None:
+        self.listener.close()
+
+    def to_config(self) -> dict[str, Any]:
+        return {"folder": self.folder, "path": self.path, "fd": self.fileno()}
+
+    @classmethod
+    def inherited(cls, config: dict[str, Any]) -> Listening:
+        """Made by whoever started us."""
+        return cls(config["folder"], config["path"], socket.socket(fileno=config["fd"]))
+
+
+def listen(place: dict[str, Any] | None = None) -> Listening:
+    """Makes the session's folder and the socket in it."""
     place = place or {}
     # A target may have another view of the file system than we: there it is, from here.
     root: str = place.get("root", "")
@@ -28,4 +53,4 @@ def listen(place: dict[str, Any] | None) -> tuple[str, str, socket.socket]:
     if "uid" in place:  # root's own, else
         os.chown(seen, place["uid"], place["gid"])
         os.chown(path, place["uid"], place["gid"])
-    return seen, path.removeprefix(root), listener
+    return Listening(seen, path.removeprefix(root), listener)

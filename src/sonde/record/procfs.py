@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-
 About = tuple[int, str, list[str]]
 """Of a process: its parent, its program, and that one's arguments."""
 

@@ -31,7 +31,7 @@ from .admission import Admission
 from .bookkeeping import Bookkeeping
 from .budget import Budget, Cost, interrupt_ns
 from .control import Control
-from .listening import listen
+from .listening import Listening, listen
 from .metrics import STEP_NS
 from .pace import Pace
 from .parts import Parts
@@ -67,7 +67,9 @@ class Recorder:
         self._pace = Pace(config, frugal=self._budget is not None)
         self._bounded = self._budget is not None or config["mode"]["name"] == "wrap"
         self._running_since: int | None = None
-        self._folder, self.path, listener = listen(config.get("place"))
+        given = config.get("listening")
+        listening = Listening.inherited(given) if given else listen(config.get("place"))
+        self._folder, self.path = listening.folder, listening.path
         self._folders = [self._folder]
         self._selector = selectors.DefaultSelector()
         self._starter = Starter(control, self._selector, attached=config.get("attached", False))
@@ -75,7 +77,7 @@ class Recorder:
         self._home = sessions.make_home() if config.get("place") else self._folder
         self._roster = Roster(self._selector, self._home, self._writer, config)
         self._admission = Admission(
-            config, self._parts, self._roster, self._selector, listener, self.path,
+            config, self._parts, self._roster, self._selector, listening.listener, self.path,
             self._starter.tell,
         )  # fmt: skip
         self._conduct = self._admission.conduct
@@ -311,12 +313,12 @@ class Recorder:
     def _listen(self, place: dict[str, Any]) -> str:
         """One more place for agents to find us; empty if the process that it is for is gone."""
         try:
-            folder, path, listener = listen(place)
+            listening = listen(place)
         except OSError:
             return ""
-        self._folders.append(folder)
-        self._admission.listen(listener)
-        return path
+        self._folders.append(listening.folder)
+        self._admission.listen(listening.listener)
+        return listening.path
 
     def _answer_dump(self, path: str | None) -> None:
         try:

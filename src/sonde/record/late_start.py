@@ -1,0 +1,44 @@
+"""What a program that starts needs to join the session while the recorder is late.
+
+The agent asks the recorder first. If that does not answer soon, it reads this file beside the
+socket, arms itself (native/core/self_arm.c) and goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from . import perf, shm
+from .conduct import STACK_BITS, bits_of
+from .handle import RING_SIZE, SLOTS, online_memory
+
+if TYPE_CHECKING:
+    from .handle import Options
+
+FILE = "config"
+_SELF_ARMED = {"cpu", "waits", "locks", "threads"}
+
+
+def write_config(folder: str, options: Options) -> None:
+    """Writes it, if a program may arm itself with these options."""
+    if options.sampler not in ("auto", "perf") or not _SELF_ARMED.issuperset(options.what):
+        return
+    if perf.kernel_version() < perf.SIGTRAP_SAFE_FROM:
+        return
+    stacks = STACK_BITS.get(options.stacks, 0)
+    if online_memory(options):
+        stacks |= shm.WHAT_ACTIVATIONS
+    config = shm.CONFIG.pack(
+        shm.MAGIC,
+        shm.PROTOCOL,
+        shm.size_of(SLOTS, RING_SIZE),
+        1_000_000_000 // options.rate,
+        SLOTS,
+        RING_SIZE,
+        bits_of({*options.what, "cpu"}) | stacks,
+        int(options.children),
+    )
+    arm = shm.ARM.pack(shm.MAGIC, shm.SAMPLER_PERF, int("waits" in options.what), 0)
+    with open(os.path.join(folder, FILE), "wb") as f:
+        f.write(config + arm)
