@@ -171,9 +171,10 @@ bool sonde_steer_forked(void)
         return false;
     close_link();
     to_join = false;
-    atomic_store(&under_way, false);
     return true;
 }
+
+void sonde_steer_not_in_child(void) { atomic_store(&under_way, false); }
 
 bool sonde_steer_under_way(void) { return atomic_load(&under_way); }
 

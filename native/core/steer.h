@@ -20,6 +20,8 @@ int sonde_steer(const char *path, const sonde_steer_ops *ops);
 // In a forked child, which has no such thread: closes what belongs to the parent's. True if there
 // was one.
 bool sonde_steer_forked(void);
+// It counts as on its way in, so that nobody attaches to it meanwhile, until one of these two.
+void sonde_steer_not_in_child(void);
 // Gives that child a thread of its own, for the session that it has begun at `path`.
 void sonde_steer_child(const char *path);
 // Whether there is such a thread: then it is the one that ends the session.

@@ -59,7 +59,8 @@ static void forked_child(void)
     sonde_got_forked();
     sonde_own_threads_forked();
     if (!atomic_load(&sonde.generation)) { // its parent's agent may be on its way in or out
-        sonde_steer_forked();
+        if (sonde_steer_forked())
+            sonde_steer_not_in_child();
         return;
     }
     sonde_spans_forget();
@@ -78,6 +79,8 @@ static void forked_child(void)
         sonde_locks_stop();
         sonde_guard_remove();
         sonde_unwatch_code();
+        if (steered)
+            sonde_steer_not_in_child();
     } else if (steered) {
         sonde_steer_child(socket_path);
     }

@@ -37,7 +37,8 @@ static void forked_child(void)
     sonde_parent_forget(true);
     sonde_methods_forked();
     sonde_locks_forked();
-    sonde_steer_forked();
+    if (sonde_steer_forked())
+        sonde_steer_not_in_child();
     errno = saved;
 }
 
