@@ -1,13 +1,16 @@
 // A program that loads an interpreter late, as PyInstaller's bootloader, vim and plugins do.
 //
-//     embeds LIBRARY global|local CYCLES CODE
+//     embeds LIBRARY global|local|bootloader CYCLES CODE
 //
-// Runs CODE in an interpreter that is initialised and finalised CYCLES times.
+// Runs CODE in an interpreter that is initialised and finalised CYCLES times. A bootloader first
+// executes itself in a child, with another LD_LIBRARY_PATH, and ends with the child's exit code.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void *library;
 
@@ -21,10 +24,27 @@ static void *find(const char *name)
     return found;
 }
 
+static int boot(char **argv)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        setenv("LD_LIBRARY_PATH", "/unpacked", 1);
+        argv[2] = "global";
+        execvp(argv[0], argv);
+        _exit(7);
+    }
+    if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+        return 7;
+    return WEXITSTATUS(status);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 5)
         return 8;
+    if (!strcmp(argv[2], "bootloader"))
+        return boot(argv);
     library = dlopen(argv[1], RTLD_NOW | (strcmp(argv[2], "global") ? RTLD_LOCAL : RTLD_GLOBAL));
     if (!library) {
         fprintf(stderr, "%s\n", dlerror());
