@@ -16,6 +16,7 @@
 typedef struct {
     void **at;
     void *original, *hook;
+    bool stays;
     bool protected; // the page is read-only since the loader was done (full RELRO)
 } slot_t;
 
@@ -112,7 +113,7 @@ static void hook_table(const object_t *o, const Elf64_Rela *table, size_t size, 
             void **at = (void **)(o->base + table[i].r_offset);
             if (is_hooked(at) || known == MOST_SLOTS)
                 continue;
-            slot_t slot = {at, *at, r->hooks[h].hook,
+            slot_t slot = {at, *at, r->hooks[h].hook, false,
                            (uintptr_t)at >= o->relro_start && (uintptr_t)at < o->relro_end};
             if (write_slot(&slot, slot.original, slot.hook))
                 slots[known++] = slot;
@@ -193,11 +194,28 @@ int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hook
     return hooked;
 }
 
-void sonde_got_unhook(void)
+static void unhook(const void *only)
+{
+    take(-1);
+    size_t left = 0;
+    for (size_t i = 0; i < known; i++) {
+        if (only ? slots[i].hook == only : !slots[i].stays)
+            write_slot(&slots[i], slots[i].hook, slots[i].original);
+        else
+            slots[left++] = slots[i];
+    }
+    known = left;
+    atomic_store(&taken, false);
+}
+
+void sonde_got_keep(const void *hook)
 {
     take(-1);
     for (size_t i = 0; i < known; i++)
-        write_slot(&slots[i], slots[i].hook, slots[i].original);
-    known = 0;
+        slots[i].stays |= slots[i].hook == hook;
     atomic_store(&taken, false);
 }
+
+void sonde_got_unhook(void) { unhook(NULL); }
+
+void sonde_got_unhook_one(const void *hook) { unhook(hook); }

@@ -21,6 +21,9 @@ int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hook
 // Puts back what was there, except where somebody else has changed a slot since. Calls that are in
 // a hook stay in it, so hooks must work on their own afterwards.
 void sonde_got_unhook(void);
+// Leaves this hook in its slots until sonde_got_unhook_one().
+void sonde_got_keep(const void *hook);
+void sonde_got_unhook_one(const void *hook);
 
 // Before a fork, and after it in the parent and in the child. While slots are looked for the
 // loader's list of objects is locked, and a child that is forked in that moment finds it locked for

@@ -167,6 +167,8 @@ static void *run(void *body)
     return NULL;
 }
 
+_Atomic unsigned sonde_threads_starting;
+
 int sonde_own_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                      const char *name, void (*wake)(void))
 {
@@ -180,6 +182,7 @@ int sonde_own_thread(pthread_t *thread, const pthread_attr_t *attributes, void *
     add_waker(wake);
     owner = getpid();
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    atomic_fetch_add(&sonde_threads_starting, 1);
     if (atomic_fetch_add(&created, 1) == 0)
         mask_of_program = before;
     int error = pthread_create(thread, attributes, run, (void *)body);
@@ -188,5 +191,6 @@ int sonde_own_thread(pthread_t *thread, const pthread_attr_t *attributes, void *
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!error)
         pthread_setname_np(*thread, name);
+    atomic_fetch_sub(&sonde_threads_starting, 1);
     return error;
 }

@@ -6,6 +6,12 @@
 #define SONDE_OWN_THREAD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+
+// The names of all of them begin with this.
+#define SONDE_THREAD_PREFIX "sonde-"
+// Threads that are being made, which may be there without their name.
+extern _Atomic unsigned sonde_threads_starting;
 
 // Begins one that no signal of the target goes to. `wake` makes it call sonde_exit_if_last soon. 0
 // or an errno.

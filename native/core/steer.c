@@ -123,6 +123,8 @@ static void *body(void *unused)
         ops->stop();
     }
     close_link();
+    if (ops->left)
+        ops->left();
     atomic_store(&under_way, false);
     return NULL;
 }

@@ -10,6 +10,7 @@ typedef struct {
     int (*start)(const char *path); // begins the session at that socket; 0 or an errno
     void (*stop)(void);
     void (*tell_names)(void); // of threads that nobody has named yet
+    void (*left)(void);       // the last thing that the thread does; NULL: nothing
 } sonde_steer_ops;
 
 // Starts the thread, for the recorder that listens at `path`. Called in a thread of the target that

@@ -41,6 +41,8 @@ static int begin(uint32_t reason)
                        : sonde_join(socket_path, reason, &facts, &arm);
     if (error)
         return error;
+    if (!forked) // before the reader's thread is there
+        sonde_forks_watch();
     error = sonde_reader_start(&arm, &sonde_threads_here);
     // A child has its parent's hooks.
     if (!error && !forked && (sonde.config.what & SONDE_WHAT_LOCKS))
@@ -48,7 +50,6 @@ static int begin(uint32_t reason)
     if (error) {
         sonde_part();
     } else if (!forked) {
-        sonde_forks_watch();
         sonde_signal_actions_watch();
     }
     return error;
@@ -97,8 +98,7 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         return ENAMETOOLONG;
     strcpy(socket_path, path);
     if (!follows_forks)
-        follows_forks =
-            pthread_atfork(sonde_got_before_fork, sonde_got_after_fork, forked_child) == 0;
+        follows_forks = pthread_atfork(sonde_forks_before, sonde_got_after_fork, forked_child) == 0;
     if (reason != SONDE_ATTACH) // there it is one of our own
         sonde_own_threads_follow();
     sonde_watch_code();
@@ -125,6 +125,7 @@ EXPORT void sonde_agent_stop(void)
     sonde_reader_stop();
     sonde_part();
     sonde_locks_stop();
+    sonde_forks_leave();
     sonde_spans_forget();
     sonde_unwatch_code();
 }

@@ -3,7 +3,14 @@
 #ifndef SONDE_FORKS_H
 #define SONDE_FORKS_H
 
-// To be called when threads of ours may be there; sonde_got_unhook takes the hook out.
+// To be called before threads of ours are made.
 void sonde_forks_watch(void);
+// By a thread of ours that is about to end, as the last thing.
+void sonde_forks_thread_ends(void);
+// When the others have ended: takes the hook out, unless a fork may be under way that needs it.
+// Then the hook takes itself out.
+void sonde_forks_leave(void);
+// Before a fork, also when no session is under way.
+void sonde_forks_before(void);
 
 #endif

@@ -4,8 +4,10 @@
 #include "../core/session.h"
 #include "agent.h"
 #include "execs.h"
+#include "forks.h"
 #include "inside.h"
 
+#include <errno.h>
 #include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -88,10 +90,17 @@ static void tell_new_names(void)
     PyGILState_Release(gil);
 }
 
-static const sonde_steer_ops ops = {start, stop, tell_new_names};
+static const sonde_steer_ops ops = {start, stop, tell_new_names, sonde_forks_thread_ends};
 
 // Called with or without the GIL. 0 or an errno.
-EXPORT int sonde_agent_attach(const char *path) { return sonde_steer(path, &ops); }
+EXPORT int sonde_agent_attach(const char *path)
+{
+    // Before the thread is there: the program may fork at any time.
+    int saved = errno;
+    sonde_forks_watch();
+    errno = saved;
+    return sonde_steer(path, &ops);
+}
 
 #if PY_VERSION_HEX >= 0x030E0000
 // Loaded by a script that the interpreter itself runs for us (remote debugging, 3.14): as an

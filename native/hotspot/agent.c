@@ -125,7 +125,7 @@ static void tell_names(void)
     sonde_vm_detach();
 }
 
-static const sonde_steer_ops ops = {start, end, tell_names};
+static const sonde_steer_ops ops = {start, end, tell_names, NULL};
 
 // In a thread that was made to call it. 0 or an errno.
 EXPORT int sonde_agent_attach(const char *path) { return sonde_steer(path, &ops); }

@@ -134,7 +134,7 @@ static void talk(recorder *r, int *opened, int *armed, sonde_link *link, sonde_a
 static void expect(recorder r, int wanted_open, int wanted_ready)
 {
     int opened, armed;
-    sonde_link link;
+    sonde_link link = {0};
     sonde_arm arm;
     talk(&r, &opened, &armed, &link, &arm);
     CHECK_EQUAL(opened, wanted_open);
@@ -148,7 +148,7 @@ static void talks(void)
 {
     recorder r = good_recorder();
     int opened, armed;
-    sonde_link link;
+    sonde_link link = {0};
     sonde_arm arm;
     talk(&r, &opened, &armed, &link, &arm);
     CHECK_EQUAL(opened, 0);
@@ -171,7 +171,7 @@ static void talks(void)
 
 static void has_nobody_to_talk_to(void)
 {
-    sonde_link link;
+    sonde_link link = {0};
     int before = descriptors();
     unlink(path);
     CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_START, SONDE_CPYTHON, 0), ENOENT);
@@ -227,7 +227,7 @@ static void is_hung_up_on(void)
     r = good_recorder();
     r.hangs_up = true;
     int opened, armed;
-    sonde_link link;
+    sonde_link link = {0};
     sonde_arm arm;
     talk(&r, &opened, &armed, &link, &arm);
     CHECK_EQUAL(opened, 0);
@@ -237,7 +237,7 @@ static void is_hung_up_on(void)
 static void does_not_wait_for_ever(void)
 {
     int fd = listener(0); // nobody accepts
-    sonde_link link;
+    sonde_link link = {0};
     int before = descriptors();
     CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_FORKED, SONDE_CPYTHON, 0), ETIMEDOUT);
     // That one still stands in the queue; from some length on connect itself would wait.

@@ -255,11 +255,30 @@ static void leaves_the_parents_session_alone(void)
     drop_memory(&m);
 }
 
-// In a forked child the memory is not even there.
+// In a forked child the memory is not even there, but for the header.
 static void touch_the_parents_rings(void)
 {
     signal(SIGSEGV, SIG_DFL);
     atomic_fetch_add(&sonde.header->no_slot, 1);
+    atomic_fetch_add(&sonde.slots[0].head, 1);
+}
+
+static void be_counted(void)
+{
+    sonde_session_forked();
+    CHECK_EQUAL(sonde_parent_orders().period_ns, 1000);
+    sonde_parent_forget(false);
+    sonde_parent_forget(false); // nothing is left to count in
+}
+
+static void counts_children_that_do_not_join(void)
+{
+    memory m = begin_session(4, 4096);
+    atomic_store(&m.header->period_ns, 1000);
+    CHECK_EQUAL(exit_code_of(be_counted), 0);
+    CHECK_EQUAL(atomic_load(&m.header->unjoined_children), 1);
+    sonde_session_stop();
+    drop_memory(&m);
 }
 
 static void keeps_rings_out_of_children(void)
@@ -305,6 +324,7 @@ int main(void)
     RUN(stops_while_threads_write);
     RUN(leaves_the_parents_session_alone);
     RUN(keeps_rings_out_of_children);
+    RUN(counts_children_that_do_not_join);
     RUN(knows_what_it_ran_until_something_dies);
     return 0;
 }
