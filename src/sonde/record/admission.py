@@ -175,7 +175,10 @@ class Admission:
             self._came.append(came)
             return False
         if reason == shm.REASON_STEER:
-            self._steering.add(pid, ThreadIds(pid).ours(told_tid), connection)
+            # A forked child has no such thread yet. Looking into /proc for it would make the kernel
+            # walk what it remembers of that folder when the child is reaped.
+            tid = ThreadIds(pid).ours(told_tid) if told_tid else 0
+            self._steering.add(pid, tid, connection)
             self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
             self._tell({"steered": pid})
             return True

@@ -251,6 +251,13 @@ def _problems(
             0.0,
             "what they did is not in the recording",
         )
+    if unjoined := counters.get("unjoined_processes") or 0:
+        yield Problem(
+            f"{count(unjoined, 'forked child', 'forked children')} could not join the recording",
+            "too many connections or descriptors waited for the recorder, or it was gone",
+            0.0,
+            "leave the recorder more CPU time; what these processes did is not in the recording",
+        )
     for warning in recording.warnings:
         yield Problem("the recording is not whole", warning, 0.0, "what it holds can be relied on")
 
