@@ -22,6 +22,7 @@
 #define ENDING_STEP_NS 200000
 #define MAX_THREADS 4
 
+_Atomic unsigned sonde_threads_starting;
 static _Atomic uint32_t created; // from before they are there
 static _Atomic uint32_t alive;   // from when they are, until they have nothing left to do
 static _Atomic(void (*)(void)) wakers[MAX_THREADS];
@@ -138,6 +139,7 @@ void sonde_own_threads_forked(void)
 {
     atomic_store(&created, 0);
     atomic_store(&alive, 0);
+    atomic_store(&sonde_threads_starting, 0);
     atomic_store(&ending, false);
     atomic_store(&exits, false);
     for (int i = 0; i < MAX_THREADS; i++)
@@ -166,8 +168,6 @@ static void *run(void *body)
     atomic_fetch_sub(&created, 1);
     return NULL;
 }
-
-_Atomic unsigned sonde_threads_starting;
 
 int sonde_own_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                      const char *name, void (*wake)(void))
