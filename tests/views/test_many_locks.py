@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sonde.model import wait_chains
+from sonde.model import contention, wait_chains
 from sonde.recording.tables import (
     ENTER,
     ENTERED,
@@ -131,7 +131,7 @@ def test_memory_of_every_view_is_at_most_ten_times_the_tables(view: str) -> None
 
 
 def test_parts_of_waits_looked_at_grow_with_the_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = wait_chains.blames_at
+    real = contention.blames_at
     looked_at: list[int] = []
 
     def counted(found: Any, contention: Any, place: Any) -> Any:

@@ -261,7 +261,8 @@ class _Aggregates:
             families: dict[int, list[LocksRow]] = {}
             # As lists, all at once: asking NumPy row by row takes longer than everything else.
             sums = self.sums[level].T.tolist()
-            histograms = _histograms(*self.histograms[level], len(sums))
+            codes, counts = self.histograms[level]
+            histograms = _row_histograms(codes, counts, len(sums))
             told: dict[int, Any] = {}
             for (above, value), number in self.numbers[level].items():
                 wait_ns, signals, count, longest = sums[number]
@@ -326,7 +327,7 @@ def _distinct(codes: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(there), place[codes]
 
 
-def _histograms(codes: Ints, counts: Ints, size: int) -> list[list[tuple[int, int]]]:
+def _row_histograms(codes: Ints, counts: Ints, size: int) -> list[list[tuple[int, int]]]:
     """Of each row the buckets that are not empty: what no wait in it exceeds, and how many."""
     pairs = list(zip((1 << codes % LONGEST).tolist(), counts.tolist(), strict=True))
     ends = np.cumsum(np.bincount(codes // LONGEST, minlength=size)).tolist()
