@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -267,3 +268,27 @@ class TestSources:
 )
 def test_modules_are_what_readers_call_them(name: str, file: str, module: str) -> None:
     assert module_of(Function(name, file, 1, "cpython")) == module
+
+
+def test_samples_beyond_the_limit_are_merged_and_sums_stay(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def totals(columns: list[list[int]]) -> dict[tuple[int, ...], int]:
+        thread, _, context, weight, state, _ = columns
+        found: dict[tuple[int, ...], int] = {}
+        numbers = list(accumulate(zigzagged(thread)))
+        for at, stack, ns, how in zip(numbers, context, zigzagged(weight), state, strict=True):
+            found[at, stack, how] = found.get((at, stack, how), 0) + ns
+        return found
+
+    whole = columns_of(Bundle(recording, sources=False).samples)
+    monkeypatch.setattr("sonde.web.bundle.MAX_SAMPLES", 5)
+    few = Bundle(recording, sources=False)
+    merged = columns_of(few.samples)
+    assert len(merged[0]) < len(whole[0])
+    assert totals(merged) == totals(whole)
+    told = json.loads(inflated(few.meta))
+    assert told["counts"]["samples"] == len(merged[0])
+    problem = told["quality"]["problems"][0]
+    assert problem["title"] == "times are coarser here than in the recording"
+    assert f"shows {len(whole[0]):,} samples merged into {len(merged[0]):,}" in problem["detail"]

@@ -32,6 +32,8 @@ from sonde.views.spans import spans
 from sonde.views.summary import summary
 from sonde.views.taken import by_step, corrected_cpu, is_counted, starts
 from sonde.views.threads import lives
+from sonde.views.words import duration
+from sonde.web.coarse import MAX_SAMPLES, CoarseSamples, merged
 from sonde.web.columns import changes, deflated, part, signed, unsigned
 
 if TYPE_CHECKING:
@@ -43,6 +45,9 @@ PARTS = ("meta", "contexts", "samples", "waits", "spans", "calls", "sources")
 
 SOURCE_SUFFIXES = (".py", ".pyw", ".pyi", ".pyx")
 INSTALLED = ("site-packages", "dist-packages")
+
+STATES = 3
+"""Of samples: running, waiting, preempted."""
 
 HEAVIEST = 1 << 40
 """What the heaviest of the counted calls weighs on the page, where numbers are whole."""
@@ -69,14 +74,16 @@ class Bundle:
             "target": recording.target,
             "duration": duration_ns(recording),
             "summary": summary(recording).to_json(),
-            "quality": quality(recording).to_json(),
+            "quality": self._quality(),
             "warnings": recording.warnings,
             "kinds": KINDS,
             "aspects": ASPECTS,
             "undecided": everything.undecided,
             "hasSources": self.sources,
             "counts": {
-                "samples": len(recording.samples),
+                "samples": len(recording.samples)
+                if self._coarse is None
+                else len(self._coarse.row),
                 "contentions": len(everything),
                 "spans": len(recording.spans),
                 "calls": len(recording.calls),
@@ -191,9 +198,14 @@ class Bundle:
     def samples(self) -> bytes:
         """By thread: within one, times and contexts change little from sample to sample."""
         samples = self.recording.samples
-        order = np.argsort(samples.thread, kind="stable")
+        coarse = self._coarse
+        if coarse is None:
+            order = np.argsort(samples.thread, kind="stable")
+            weight = samples.weight[order]
+        else:
+            order, weight = coarse.row, coarse.weight
         thread = samples.thread[order].astype(np.int64)
-        time, weight = samples.time[order], samples.weight[order]
+        time = samples.time[order]
         before = np.roll(time, 1)
         before[np.flatnonzero(np.diff(thread, prepend=NOBODY))] = 0
         return part(
@@ -205,6 +217,36 @@ class Bundle:
             unsigned(samples.state[order]),
             self._paths_of(samples.span[order]),
         )
+
+    @cached_property
+    def _coarse(self) -> CoarseSamples | None:
+        """The samples that stand for all of them, if a browser could not hold these."""
+        samples = self.recording.samples
+        if len(samples) <= MAX_SAMPLES:
+            return None
+        what = (self._node(samples.context) + 1) * STATES + samples.state
+        what = what * (len(self.recording.spans) + 1) + samples.span + 1
+        return merged(
+            samples.thread.astype(np.int64), samples.time, what, samples.weight, MAX_SAMPLES
+        )
+
+    def _quality(self) -> dict[str, Any]:
+        """What is to be known of the figures, with what the web UI itself leaves out."""
+        told: dict[str, Any] = quality(self.recording).to_json()
+        coarse = self._coarse
+        if coarse is not None:
+            told["problems"] = [
+                {
+                    "title": "times are coarser here than in the recording",
+                    "detail": f"the web UI shows {len(self.recording.samples):,} samples merged "
+                    f"into {len(coarse.row):,}: those of one thread with the same stack within "
+                    f"{duration(coarse.bucket_ns)} are one; sums are exact",
+                    "share": 0.0,
+                    "advice": "sonde report and sonde export read every sample",
+                },
+                *told["problems"],
+            ]
+        return told
 
     @cached_property
     def _span_rows(self) -> list[dict[str, Any]]:
