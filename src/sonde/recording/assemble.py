@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sonde.recording.declared import Declared, read_declaration
 from sonde.recording.decode import Damaged, Decompressor, TableDecoder, decode_json
+from sonde.recording.decode_numbers import NumberBlocks
 from sonde.recording.facts import Facts, check_facts
 from sonde.recording.format import FACTS, MAX_ROWS, ROWS, SCHEMA, UPDATES, RecordingError
 from sonde.recording.links import (
@@ -34,6 +35,8 @@ _BUDGET_A_BYTE = 512
 # Parsed JSON takes this many times its text at worst (a list of empty lists).
 _JSON_WEIGHT = 32
 _MAX_FIRST_ROW = 2**48
+_BLOCKS_AT_A_TIME = 2048
+"""Blocks of numbers decoded together: what is needed besides the columns stays small."""
 
 _DTYPES: dict[str, Any] = {
     "u8": np.uint8,
@@ -53,6 +56,9 @@ class _RowsBlock(NamedTuple):
     first: int
     rows: int
     raw: bytes
+
+
+_DECODED = _RowsBlock(0, 0, b"")
 
 
 class BlockReader:
@@ -152,6 +158,9 @@ class BlockReader:
         declared = next(
             (entry for entry in self.declared if entry is not None and entry.table is table), None
         )
+        self.rows[table.name] = []  # the columns take their place
+        if declared is not None and _only_integers([*declared.columns, *table.columns]):
+            return self._decode_numbers(table, declared.columns, blocks)
         while True:
             present = {column.name for column in declared.columns} if declared else set()
             decoder = TableDecoder(declared.columns if declared else [], present)
@@ -176,6 +185,52 @@ class BlockReader:
                 return columns, [(block.first, block.rows) for block in read]
             self.damaged += len(bad)
             blocks = [block for number, block in enumerate(read) if number not in bad]
+
+    def _decode_numbers(
+        self, table: Table, declared: list[Column], blocks: list[_RowsBlock]
+    ) -> tuple[Columns, list[tuple[int, int]]]:
+        """The same for tables without text, many blocks at a time."""
+        place = {column.name: number for number, column in enumerate(declared)}
+        pieces: dict[str, list[Any]] = {column.name: [] for column in table.columns}
+        ranges: list[tuple[int, int]] = []
+        for start in range(0, len(blocks), _BLOCKS_AT_A_TIME):
+            some = blocks[start : start + _BLOCKS_AT_A_TIME]
+            found = NumberBlocks([b.raw for b in some], [b.rows for b in some], len(declared))
+            good = found.good.copy()
+            found.keep(good)
+            rows = int(found.rows.sum())
+            fits = np.ones(len(found.rows), dtype=bool)
+            columns: Columns = {}
+            for column in table.columns:
+                raw = found.decode(place[column.name]) if column.name in place else None
+                columns[column.name], wrong = _bounded(column, raw, rows)
+                fits[np.searchsorted(np.cumsum(found.rows), wrong, side="right")] = False
+            if not fits.all():
+                kept = np.repeat(fits, found.rows)
+                columns = {name: values[kept] for name, values in columns.items()}
+                good[np.flatnonzero(good)[~fits]] = False
+            self.damaged += int((~good).sum())
+            for name, values in columns.items():
+                pieces[name].append(values)
+            ranges += [
+                (block.first, block.rows)
+                for block, whole in zip(some, good.tolist(), strict=True)
+                if whole
+            ]
+            # The last reference: what is decoded is not needed any more.
+            blocks[start : start + _BLOCKS_AT_A_TIME] = [_DECODED] * len(some)
+        return {name: _joined(values) for name, values in pieces.items()}, ranges
+
+
+def _only_integers(columns: list[Column]) -> bool:
+    return all(column.type in INTEGERS for column in columns)
+
+
+def _joined(pieces: list[Any]) -> Any:
+    """One column of its pieces, which are forgotten."""
+    joined = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    pieces.clear()
+    return joined
 
 
 def apply_updates(updates: list[Any], tables: dict[str, Columns], maps: dict[str, RowMap]) -> None:
@@ -206,18 +261,24 @@ def _column(
         return (decoder.texts(column.name) if present else [column.default] * rows), _NONE
     if column.type == FLOAT:
         return (decoder.floats(column.name) if present else np.full(rows, column.default)), _NONE
+    return _bounded(column, decoder.integers(column.name) if present and rows else None, rows)
+
+
+def _bounded(
+    column: Column, raw: NDArray[np.uint64] | None, rows: int
+) -> tuple[Any, NDArray[np.int64]]:
+    """Values of a column of integers, and the places of those out of bounds; None: not there."""
     dtype = _DTYPES[column.type]
     if not rows:
         return np.zeros(0, dtype), _NONE
-    if not present:
+    if raw is None:
         return np.full(rows, column.default, dtype), _NONE
-    raw = decoder.integers(column.name)
     low, high = column.bounds
     values: Any = raw.view(np.int64) if INTEGERS[column.type][0] < 0 else raw
     wrong = _NONE
     if values.min() < low or values.max() > high:
         wrong = np.flatnonzero((values < low) | (values > high))
-    return values.astype(dtype), wrong
+    return values.astype(dtype, copy=False), wrong
 
 
 def _fits(column: Column, value: Any) -> bool:
@@ -239,6 +300,8 @@ def _fits(column: Column, value: Any) -> bool:
 def assemble(blocks: Blocks, size: int, path: str) -> Recording:
     reader = BlockReader(blocks, size, path)
     reader.collect()
+    # Their rows are decompressed, and of a long recording they are many.
+    blocks.found.clear()
     tables: dict[str, Columns] = {}
     maps: dict[str, RowMap] = {}
     for table in TABLES:

@@ -52,6 +52,11 @@ class RowMap:
         self._kept = np.where(kept, np.cumsum(kept) - 1, -1)
         self.length = int(kept.sum())
 
+    @property
+    def keeps_all(self) -> bool:
+        """No row is missing: numbers below `length` stay as they are."""
+        return self.missing == 0 and self._kept is None
+
     def __call__(self, rows: Rows) -> Rows:
         """The rows' places in the opened table; -1 for those that are not in it."""
         if not len(self._first):
@@ -108,9 +113,14 @@ def translate(table: Table, columns: Columns, maps: dict[str, RowMap]) -> dict[s
         if not len(values):
             missing[column.name] = 0
             continue
+        signed = INTEGERS[column.type][0] < 0
+        own = maps[column.refers]
+        if own.keeps_all and values.min() >= -int(signed) and values.max() < own.length:
+            missing[column.name] = 0
+            continue
         rows = maps[column.refers](values.astype(np.int64))
         gone = rows < 0
-        if INTEGERS[column.type][0] < 0:
+        if signed:
             missing[column.name] = int((gone & (values != -1)).sum())
         else:
             missing[column.name] = int(gone.sum())

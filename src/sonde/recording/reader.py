@@ -43,9 +43,9 @@ def _bytes(name: str) -> bytes:
     try:
         with open(descriptor, "rb", closefd=False) as file:
             # The head first: a disk image given by mistake is not read to its end.
-            data = file.read(FILE_HEAD_SIZE)
-            check_file_head(data, name)
-            return data + file.read()
+            check_file_head(file.read(FILE_HEAD_SIZE), name)
+            file.seek(0)
+            return file.read()
     except OSError as error:
         raise RecordingError(f"cannot read {name}: {error.strerror}") from None
     except MemoryError:

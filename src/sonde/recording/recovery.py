@@ -51,7 +51,7 @@ def find_blocks(data: bytes, nonce: int, offset: int = FILE_HEAD_SIZE) -> Blocks
     # Where another part begins, looked for only where blocks end: inside one it is text.
     part = -1
     while offset < len(data):
-        head = unpack_block_head(nonce, view, offset)
+        head = unpack_block_head(nonce, data, offset)
         end = offset + BLOCK_HEAD_SIZE + head.stored_size if head is not None else 0
         whole = head is not None and end <= len(data)
         if head is not None and whole:
