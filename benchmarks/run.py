@@ -6,8 +6,8 @@
     benchmarks/run.py --only overhead   one part: overhead overhead-rare ticks peers accuracy
                                         locks contended counting open disk recorder page attach top
                                         cycles hotspot hotspot-locks
-                                        continuous fleet slower calls chained partial walks; and
-                                        long ones: calls-versions calls-table agreement truth
+                                        continuous fleet slower calls chained partial walks scale;
+                                        and long ones: calls-versions calls-table agreement truth
                                         intervals
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
     benchmarks/run.py --whole           `make evaluate`: every part, written into the page. What is
@@ -52,6 +52,7 @@ import page
 import partial
 import programs
 import recorder
+import scale
 import slower
 import source_state
 import ticks
@@ -88,6 +89,7 @@ PARTS = (
     "chained",
     "partial",
     "walks",
+    "scale",
 )
 # Long ones, and only when asked for.
 APART = ("truth", "intervals", "agreement", "calls-versions", "calls-table")
@@ -274,6 +276,9 @@ class Bench:
         seconds = 1.0 if self.quick else 6.0
         walks.report(section, envs, names, seconds, self.scratch)
         walks.report_java(section, 3 * seconds, self.scratch)
+
+    def scale(self, section: Section) -> None:
+        scale.report(section, self.scratch, self.quick)
 
 
 def options() -> argparse.Namespace:
