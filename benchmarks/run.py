@@ -6,7 +6,8 @@
     benchmarks/run.py --only overhead   one part: overhead overhead-rare ticks peers accuracy
                                         locks contended counting open disk recorder page attach top
                                         cycles hotspot hotspot-locks
-                                        continuous fleet slower calls chained partial walks scale;
+                                        continuous fleet slower calls chained partial walks scale
+                                        threads;
                                         and long ones: calls-versions calls-table agreement truth
                                         intervals
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
@@ -55,6 +56,7 @@ import recorder
 import scale
 import slower
 import source_state
+import threads
 import ticks
 import top
 import truths
@@ -90,6 +92,7 @@ PARTS = (
     "partial",
     "walks",
     "scale",
+    "threads",
 )
 # Long ones, and only when asked for.
 APART = ("truth", "intervals", "agreement", "calls-versions", "calls-table")
@@ -279,6 +282,10 @@ class Bench:
 
     def scale(self, section: Section) -> None:
         scale.report(section, self.scratch, self.quick)
+
+    def threads(self, section: Section) -> None:
+        plan = threads.QUICK if self.quick else threads.Plan()
+        threads.report(section, self.main, plan, self.scratch)
 
 
 def options() -> argparse.Namespace:
