@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.record.pace import FRUGAL, LONGEST, LONGEST_IF_RARE, SHORTEST, Pace
+from sonde.record.pace import FRUGAL, LONGEST, LONGEST_IF_RARE, LONGEST_REST, SHORTEST, Pace
 
 
 def config(*what: str, rate: int = 1000) -> dict[str, Any]:
@@ -46,3 +46,21 @@ def test_full_rings_shorten_it_and_empty_ones_bring_it_back() -> None:
     for _ in range(10):
         pace.drained(0.0)
     assert pace.sleep == LONGEST
+
+
+def test_with_few_processors_it_rests_as_long_as_it_works() -> None:
+    pace = Pace(config("cpu"), frugal=False, cpus=2)
+    for _ in range(10):
+        pace.drained(1.0, 0.04)
+    assert pace.sleep == pace.rest == 0.04
+    pace.drained(1.0, 0.001)
+    assert (pace.sleep, pace.rest) == (SHORTEST, 0.001)
+    pace.drained(0.0, 10.0)
+    assert pace.sleep == pace.rest == LONGEST_REST
+
+
+def test_with_many_it_does_not() -> None:
+    pace = Pace(config("cpu"), frugal=False, cpus=8)
+    for _ in range(10):
+        pace.drained(1.0, 0.04)
+    assert pace.sleep == SHORTEST

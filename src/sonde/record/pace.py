@@ -1,11 +1,13 @@
 """How long a recorder sleeps between two drains.
 
 Short enough that no ring fills up, else as long as it may be: each time it wakes up it takes the
-processor from somebody.
+processor from somebody. Where there are few processors it sleeps at least as long as it works: what
+it cannot drain then is lost and counted, and the target goes on.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,10 +25,15 @@ SAMPLES_ASLEEP = 100
 CALLS_ASLEEP = 300
 # A quarter-full ring after one sleep is the sign to sleep less.
 BUSY = 0.25
+# With no more processors than this, a recorder that works without a break takes from the target.
+FEW_CPUS = 2
+LONGEST_REST = 1.0
 
 
 class Pace:
-    def __init__(self, config: dict[str, Any], *, frugal: bool) -> None:
+    def __init__(self, config: dict[str, Any], *, frugal: bool, cpus: int | None = None) -> None:
+        cpus = len(os.sched_getaffinity(0)) if cpus is None else cpus
+        self._rests = cpus <= FEW_CPUS
         self._frugal = frugal
         self._calls = config["calls"]
         self.captures(config["what"], config["rate"])
@@ -46,12 +53,16 @@ class Pace:
         self._longest = max(SHORTEST, min(most, SAMPLES_ASLEEP / rate))
         if any(map(is_event, self._what)):
             self._longest = SHORTEST  # nobody knows how many will come, and they come in bursts
-        self.sleep = self._longest
+        self._wanted = self.sleep = self._longest
         """In seconds."""
+        self.rest = 0.0
+        """The part of it that nothing but a message cuts short."""
 
-    def drained(self, fullest: float) -> None:
-        """So full was the fullest ring after the last sleep."""
+    def drained(self, fullest: float, worked: float = 0.0) -> None:
+        """So full was the fullest ring after the last sleep; it took so long to drain them all."""
         if fullest > BUSY:
-            self.sleep = max(self.sleep / 2, SHORTEST)
+            self._wanted = max(self._wanted / 2, SHORTEST)
         elif fullest < BUSY / 4:
-            self.sleep = min(self.sleep * 1.5, self._longest)
+            self._wanted = min(self._wanted * 1.5, self._longest)
+        self.rest = min(worked, LONGEST_REST) if self._rests else 0.0
+        self.sleep = max(self._wanted, self.rest)

@@ -99,12 +99,14 @@ class Recorder:
             while not self._stopping:
                 wake = min(next_flush, self._admission.next_armed or next_flush)
                 left = (wake - time.monotonic_ns()) / 1e9
-                for key, _ in self._selector.select(max(min(self._pace.sleep, left), 0.0)):
+                asleep = max(min(self._pace.sleep, left), self._pace.rest)
+                for key, _ in self._selector.select(asleep):
                     self._handle(key.data)
                 self._admission.take_in_armed(time.monotonic_ns())
                 self._roster.announce_changes()
+                began = time.thread_time()
                 fullest = max((target.drain() for target in self._roster), default=0.0)
-                self._pace.drained(fullest)
+                self._pace.drained(fullest, time.thread_time() - began)
                 now = time.monotonic_ns()
                 for target in self._roster:
                     self._conduct.close_endless(target)
