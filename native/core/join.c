@@ -172,6 +172,5 @@ EXPORT int sonde_agent_signal_action(int sig, const struct sigaction *set, struc
 {
     if (sig != SIGTRAP)
         return sonde_guard_user_action(sig, set, get);
-    sonde_trap_user_action(set, get);
-    return 1;
+    return sonde_trap_user_action(set, get);
 }

@@ -363,11 +363,14 @@ void sonde_trap_refresh(void)
     atomic_store(&refreshing, false);
 }
 
-void sonde_trap_user_action(const struct sigaction *set, struct sigaction *get)
+bool sonde_trap_user_action(const struct sigaction *set, struct sigaction *get)
 {
-    struct sigaction had = user;
+    struct sigaction now, had = user;
+    if (sonde_sigaction(SIGTRAP, NULL, &now) != 0 || now.sa_sigaction != on_trap)
+        return false;
     if (set)
         user = *set;
     if (get)
         *get = had;
+    return true;
 }

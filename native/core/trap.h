@@ -55,8 +55,9 @@ void sonde_trap_install(sonde_walk_self *walk);
 // do (restart.h). Some 10 us.
 void sonde_trap_refresh(void);
 
-// What the target believes SIGTRAP to be; for the preload library, which answers sigaction with it.
+// What the target believes SIGTRAP to be; for those who answer its calls of sigaction with it.
+// False where our handler is not in place.
 struct sigaction;
-void sonde_trap_user_action(const struct sigaction *set, struct sigaction *get);
+bool sonde_trap_user_action(const struct sigaction *set, struct sigaction *get);
 
 #endif

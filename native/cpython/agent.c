@@ -37,20 +37,24 @@ static int begin(uint32_t reason)
                                  sonde_cpython_data};
     sonde_arm arm;
     bool forked = reason == SONDE_FORKED;
+    if (!forked) // a child has its parent's hooks
+        sonde_signal_actions_watch(); // before a tick can come
     int error = forked ? sonde_join_forked(socket_path, &facts, &arm)
                        : sonde_join(socket_path, reason, &facts, &arm);
-    if (error)
+    if (error) {
+        if (!forked)
+            sonde_got_unhook();
         return error;
+    }
     if (!forked) // before the reader's thread is there
         sonde_forks_watch();
     error = sonde_reader_start(&arm, &sonde_threads_here);
-    // A child has its parent's hooks.
     if (!error && !forked && (sonde.config.what & SONDE_WHAT_LOCKS))
         error = sonde_locks_start();
     if (error) {
         sonde_part();
-    } else if (!forked) {
-        sonde_signal_actions_watch();
+        if (!forked)
+            sonde_got_unhook();
     }
     return error;
 }

@@ -2,6 +2,7 @@
 #include "signal_actions.h"
 
 #include "../core/got.h"
+#include "../core/join.h"
 #include "../core/trap.h"
 
 #include <errno.h>
@@ -17,6 +18,9 @@ static void refresh(void)
 
 static int on_sigaction(int sig, const struct sigaction *set, struct sigaction *get)
 {
+    // A handler over ours would get our ticks, and without any the next one would kill the process.
+    if (sig == SIGTRAP && sonde_agent_signal_action(sig, set, get))
+        return 0;
     int result = sigaction(sig, set, get);
     // A handler that is taken away can wait until the reader looks: each subprocess does so thrice.
     if (result == 0 && set && set->sa_handler != SIG_DFL && set->sa_handler != SIG_IGN)
