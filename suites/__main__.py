@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import signal
 import sys
 import time
 from collections import Counter
@@ -192,6 +193,9 @@ def show(difference: Difference) -> None:
 
 def main() -> int:
     asked = parse()
+    # A shell starts a background command with SIGINT ignored, and tests would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     run = Run(asked)
     here = pythons.found()
     for version in asked.pythons or list(here):
@@ -204,6 +208,7 @@ def main() -> int:
                 prepared = suite.prepare(version, here[version])
             except Missing as reason:
                 run.missing.append(f"{suite.name} {version}: {reason}")
+                print(f"not run: {run.missing[-1]}", flush=True)
                 continue
             for module in prepared.modules:
                 patterns = asked.modules or ["*"]

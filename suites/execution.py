@@ -84,6 +84,7 @@ def run_once(
             "path": list(prepared.path),
             "folder": str(prepared.folder or scratch),
             "options": list(prepared.options),
+            "files": list(prepared.files.get(module, ())),
             "only": sorted(only),
             "without": sorted(without),
             "never": list(prepared.without),

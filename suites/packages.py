@@ -117,7 +117,15 @@ def install(package: Package, python: str, home: Path) -> None:
     command(python, "-m", "venv", home)
     pip = home / "bin" / "pip"
     command(
-        pip, "install", "-q", "--only-binary", ":all:", package.name, *PYTEST, *package.requires
+        pip,
+        "install",
+        "-q",
+        "--prefer-binary",
+        "--only-binary",
+        package.name,
+        package.name,
+        *PYTEST,
+        *package.requires,
     )
     if package.installed:
         return
@@ -162,12 +170,18 @@ def prepare(package: Package, version: str, python: str) -> Prepared:
     if package.driver == "unittest_cases.py":
         names = [".".join(file.relative_to(base).with_suffix("").parts) for file in files]
         return Prepared(str(inner), names, package.driver, without=package.without)
+    # One process for a whole folder: most of these files take less time than pytest's start.
+    folders: dict[str, list[str]] = {}
+    for file in files:
+        place = file.relative_to(base)
+        folders.setdefault(str(place.parent), []).append(str(place))
     return Prepared(
         str(inner),
-        [str(file.relative_to(base)) for file in files],
+        list(folders),
         package.driver,
         folder=base,
         options=package.options,
+        files=folders,
         without=package.without,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,8 @@ class Prepared:
     """Folders to put before sys.path."""
     options: Sequence[str] = ()
     """For pytest."""
+    files: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """For pytest: the files of each module."""
     without: Sequence[str] = ()
     """Patterns of cases that never run, because they harm the machine or need what it lacks."""
 

@@ -75,7 +75,7 @@ def main() -> None:
         "-p",
         "no:randomly",
     ]
-    pytest.main([*options, *wanted["options"], wanted["module"]], plugins=[plugin])
+    pytest.main([*options, *wanted["options"], *wanted["files"]], plugins=[plugin])
     log.finish()
 
 
