@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "scripts")]
 
 import pythons  # noqa: E402
-from suites import comparison, cpython, known, modes, packages  # noqa: E402
+from suites import comparison, cpython, java, known, modes, packages  # noqa: E402
 from suites.comparison import Difference  # noqa: E402
 from suites.execution import Limits, run_module  # noqa: E402
 from suites.outcomes import Outcome  # noqa: E402
@@ -30,7 +30,7 @@ BUILD = ROOT / "build" / "suites"
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="suites", description=(__doc__ or "").splitlines()[0])
     add = parser.add_argument
-    names = [suite.name for suite in SUITES]
+    names = [*(suite.name for suite in SUITES), "java"]
     add("--suites", nargs="*", metavar="NAME", help=f"of {', '.join(names)} [default: all]")
     add("--pythons", nargs="*", metavar="VERSION", help="such as 3.12 [default: all found]")
     add("--what", nargs="*", metavar="MODE", help=f"[default: {' '.join(modes.MODES)}]")
@@ -135,6 +135,34 @@ class Run:
             entry.occurred = True
             difference.known = entry.reason
 
+    def java(self) -> None:
+        for case in java.compare(self.asked.what, self.asked.times):
+            print(
+                f"java {case.version} {case.case} {case.mode}: {'/'.join(case.recorded)}",
+                flush=True,
+            )
+            entry = known.find(self.known, "java", case.version, case.mode, case.case)
+            if entry:
+                entry.met = True
+                entry.occurred |= case.verdict in ("difference", "once")
+                case.known = entry.reason if entry.occurred else ""
+            if case.verdict != "equal":
+                self.differences.append(case)
+                show(case)
+            self.rows.append(
+                {
+                    "suite": "java",
+                    "version": case.version,
+                    "module": case.case,
+                    "mode": case.mode,
+                    "outcomes": Counter(case.recorded),
+                    "different": int(case.verdict == "difference" and not case.known),
+                    "known": int(bool(case.known)),
+                    "flaky": int(case.verdict in ("flaky", "once")),
+                }
+            )
+            self.write()
+
     def write(self) -> None:
         self.result.parent.mkdir(parents=True, exist_ok=True)
         answer = {
@@ -196,6 +224,7 @@ def main() -> int:
     # A shell starts a background command with SIGINT ignored, and tests would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     run = Run(asked)
     here = pythons.found()
     for version in asked.pythons or list(here):
@@ -218,6 +247,11 @@ def main() -> int:
                     print(suite.name, version, module)
                 else:
                     run.module(suite, version, prepared, module)
+    if not asked.list and (not asked.suites or "java" in asked.suites):
+        try:
+            run.java()
+        except Missing as reason:
+            run.missing.append(f"java: {reason}")
     return 0 if asked.list else run.finish()
 
 

@@ -27,7 +27,7 @@ class Difference:
     """What the case said when it came to something else."""
     verdict: str = ""
     """difference: with sonde twice or more what it never is without. once: seen a single time.
-    flaky: without sonde too."""
+    flaky: without sonde too. equal: always the same."""
     known: str = ""
     """The reason, if it is a known difference."""
 
@@ -76,5 +76,5 @@ def is_expected(kind: str, plain: list[str]) -> bool:
 def verdict(difference: Difference) -> str:
     other = [kind for kind in difference.recorded if not is_expected(kind, difference.plain)]
     if not other:
-        return "flaky"
+        return "flaky" if len({*difference.plain, *difference.recorded}) > 1 else "equal"
     return "difference" if len(other) > 1 else "once"

@@ -101,8 +101,11 @@ def run_once(
                 env=modes.environment(scratch),
                 start_new_session=True,
             )
-            with modes.attaching(mode, process.pid, own / "recording.sonde"):
-                ending = watch(process, log, limits, end)
+            try:
+                with modes.attaching(mode, process.pid, own / "recording.sonde"):
+                    ending = watch(process, log, limits, end)
+            finally:
+                stop(process)
         progress = read_log(log)
         text = (own / "output").read_text(errors="replace")
         if ending.kind in ("crash", "timeout"):
@@ -125,15 +128,13 @@ def watch(process: subprocess.Popen[bytes], log: Path, limits: Limits, end: floa
             stop(process)
             return Outcome("late") if now > end else Outcome("timeout", f"{limits.case_s:g} s")
         time.sleep(POLL_S)
-    # Children that a test left behind may keep files and processors.
-    stop(process)
     if code == 0:
         return Outcome("passed")
     return Outcome("crash", f"ended by signal {-code}" if code < 0 else f"exit code {code}")
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends the session that a run began: the process and what it started."""
+    """Ends the session that a run began: the process, and children that its tests left behind."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
