@@ -37,7 +37,7 @@ static int begin(uint32_t reason)
                                  sonde_cpython_data};
     sonde_arm arm;
     bool forked = reason == SONDE_FORKED;
-    if (!forked) // a child has its parent's hooks
+    if (!forked)                      // a child has its parent's hooks
         sonde_signal_actions_watch(); // before a tick can come
     int error = forked ? sonde_join_forked(socket_path, &facts, &arm)
                        : sonde_join(socket_path, reason, &facts, &arm);

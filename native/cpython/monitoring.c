@@ -247,9 +247,9 @@ static bool knows_layout(PyInterpreterState *interpreter, PyObject *monitoring)
     if (!borrow_tool(interpreter))
         return true; // nobody can tell; no window opens before an id is free
     PyObject *known = PyObject_CallMethod(monitoring, "get_tool", "i", sonde_borrowed_tool);
-    bool knows = known == name && set_to(wanted[SONDE_SEE_FRAMES]) &&
-                 interpreter->monitors.tools[PY_MONITORING_EVENT_PY_START] ==
-                     1 << sonde_borrowed_tool;
+    bool knows =
+        known == name && set_to(wanted[SONDE_SEE_FRAMES]) &&
+        interpreter->monitors.tools[PY_MONITORING_EVENT_PY_START] == 1 << sonde_borrowed_tool;
     if (known == name)
         set_to(none);
     give_tool_back(interpreter);

@@ -1,7 +1,7 @@
 // Calls that began while a window showed all calls and have not returned yet.
 //
-// The interpreter decides when a call begins whether it will report the return of the C function. If
-// it did so for us, and the program's own tool is turned on before the call returns, that tool
+// The interpreter decides when a call begins whether it will report the return of the C function.
+// If it did so for us, and the program's own tool is turned on before the call returns, that tool
 // would get the return of a call that began before it: these returns are kept from it.
 //
 // All with the GIL held.

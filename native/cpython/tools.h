@@ -1,6 +1,6 @@
-// The tools by which a program observes itself: sys.setprofile, sys.settrace, sys.monitoring, another
-// evaluator of frames. What a window switches would change the events they get, so no window opens
-// while one of them is active, and a window ends before one becomes active.
+// The tools by which a program observes itself: sys.setprofile, sys.settrace, sys.monitoring,
+// another evaluator of frames. What a window switches would change the events they get, so no
+// window opens while one of them is active, and a window ends before one becomes active.
 #ifndef SONDE_TOOLS_H
 #define SONDE_TOOLS_H
 
