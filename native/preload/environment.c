@@ -3,6 +3,7 @@
 #include "environment.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,4 +67,33 @@ bool sonde_environment_is_passed_on(void)
 {
     return sonde_environment.socket[0] &&
            (sonde_environment.follow || !sonde_environment.has_runtime);
+}
+
+// A note of the executable, which is the first object.
+static int look_for_go(struct dl_phdr_info *info, size_t size, void *found)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+        while (p->p_type == PT_NOTE && end - at > (long)sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+            const char *name = at + sizeof *note;
+            size_t length = ((size_t)note->n_namesz + 3) / 4 * 4;
+            size_t room = length + ((size_t)note->n_descsz + 3) / 4 * 4;
+            if (room > (size_t)(end - name))
+                break;
+            if (note->n_namesz >= 3 && !strncmp(name, "Go", 3))
+                *(bool *)found = true;
+            at = name + room;
+        }
+    }
+    return 1;
+}
+
+bool sonde_environment_is_bypassed(void)
+{
+    bool found = false;
+    dl_iterate_phdr(look_for_go, &found);
+    return found;
 }

@@ -20,6 +20,8 @@ extern sonde_environment_t sonde_environment;
 bool sonde_environment_read(void *inside);
 // Takes our variables out, leaving a preload list of the user's own as it was.
 void sonde_environment_remove(void);
+// Is this a Go program? They execute others by system calls of their own, past our exec functions.
+bool sonde_environment_is_bypassed(void);
 // Do programs that this one executes get the variables?
 bool sonde_environment_is_passed_on(void);
 

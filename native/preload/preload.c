@@ -103,7 +103,8 @@ __attribute__((constructor)) static void enter(void)
     static const sonde_python_ops python = {has_agent, on_python, on_audit};
     if (!sonde_environment_read((void *)enter))
         return;
-    sonde_environment_remove();
+    if (!sonde_environment_is_bypassed())
+        sonde_environment_remove();
     sonde_environment.has_runtime = sonde_java_expect(on_java);
     sonde_python_expect(&python);
 }

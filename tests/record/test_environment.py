@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -117,13 +116,23 @@ def test_children_of_system_and_popen(
     assert sorted(process.pid for process in run.recording.processes) == pids
 
 
-def test_children_of_a_static_program(python: Interpreter, keep: Keep, tmp_path: Path) -> None:
-    """It cannot load our library: it sees the variables, and passes them on."""
-    program = compiled(
-        tmp_path,
-        "#include <unistd.h>\nint main(int n, char **a) { return execv(a[1], a + 1); }\n",
-        "-static",
-    )
-    run = must_run(keep("static"), [program, python.path, "-c", WORK])
-    pids: list[Any] = [process.pid for process in run.recording.processes]
-    assert pids == [int(run.out)]
+EXECUTES = """
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int n, char **a) { return syscall(SYS_execve, a[1], a + 1, environ); }
+"""
+GO = """
+__asm__(".section .note.go.buildid,\\"a\\",@note\\n"
+        ".long 4, 4, 4\\n.ascii \\"Go\\\\0\\\\0\\"\\n.long 1\\n.text");
+"""
+
+
+@pytest.mark.parametrize("kind", ["static", "go"])
+def test_children_of_programs_that_cannot_be_entered(
+    python: Interpreter, keep: Keep, tmp_path: Path, kind: str
+) -> None:
+    """They see the variables, and pass them on."""
+    options = ("-D_GNU_SOURCE", *(["-static"] if kind == "static" else []))
+    program = compiled(tmp_path, EXECUTES + (GO if kind == "go" else ""), *options)
+    run = must_run(keep(kind), [program, python.path, "-c", WORK])
+    assert [process.pid for process in run.recording.processes] == [int(run.out)]
