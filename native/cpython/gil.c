@@ -68,13 +68,9 @@ static void tell_long_wait(gil_t *gil)
     if (!wait_.told)
         return;
     // Who was asked to let go and has not for so long is in C code, and its frames stand still. Any
-    // other holder runs while we would read them, and tells itself when it lets go. One record
-    // serves all who wait.
-    static _Atomic uint64_t known_hold;
-    uint64_t hold = lock << 16 ^ gil->switch_number;
-    if (gil->switch_number == wait_.switches && atomic_load(&known_hold) != hold &&
-        sonde_lock_tell_holder(SONDE_KIND_GIL, lock, wait_.since) == SONDE_OWNER_FOUND)
-        atomic_store(&known_hold, hold);
+    // other holder runs while we would read them, and tells itself when it lets go.
+    if (gil->switch_number == wait_.switches)
+        sonde_lock_tell_holder(SONDE_KIND_GIL, lock, wait_.since);
 }
 
 int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
