@@ -31,7 +31,8 @@ def prepare_cpython() -> None:
     """What CPython's regrtest does before it imports a test module."""
     from test import support  # type: ignore[import-not-found, unused-ignore]
 
-    support.use_resources = ["subprocess"]
+    # walltime: test_eintr asks for it.
+    support.use_resources = ["subprocess", "walltime"]
     support.verbose = 0
 
 
