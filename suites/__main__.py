@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import os
 import signal
 import sys
 import time
@@ -57,7 +58,7 @@ class Run:
         self.rows: list[dict[str, Any]] = []
         self.differences: list[Difference] = []
         self.missing: list[str] = []
-        name = time.strftime("%Y%m%d-%H%M%S")
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         self.result = BUILD / f"result-{name}.json"
         self.logs = BUILD / f"logs-{name}"
 
