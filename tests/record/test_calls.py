@@ -137,8 +137,7 @@ def test_a_tool_id_of_its_own_or_none(
     if python.minor < 12:
         assert len(second.calls) > 0
         return
-    assert told["during"].count("sonde") == 1
-    assert not any(told["during"][number] for number in (0, 1, 5))  # debuggers and the like
+    assert not any(told["during"])  # a window borrows an id, and ends before anybody sees it
     assert len(second.calls) == 0
     assert "every tool id" in second.quality["why_no_calls"] == told["second"]["why_no_calls"]
     report = sonde("report", f"{path}.2", "calls")

@@ -299,8 +299,7 @@ def _of_calls(counters: dict[str, Any]) -> Iterator[Problem]:
                 if counters.get(key := f"windows_withheld_{reason}")
             ),
             0.0,
-            "calls during that time are missing from the view calls; "
-            "turn the tool off to count them",
+            "the view calls has no calls of that time; turn the tool off to count them",
         )
     if missed > MISSED_TOLERATED * (windows + missed):
         yield Problem(

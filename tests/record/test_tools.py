@@ -1,0 +1,88 @@
+"""A program that observes itself gets the same events with sonde as without."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attaching import Target, attached
+from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run, sonde
+
+Keep = Callable[[str], Path]
+Sequences = dict[str, set[str]]
+
+OBSERVED = TARGETS / "observed.py"
+CALLS = ("--what", "calls", "--ticks", "2000")
+
+
+def sequences(output: str) -> Sequences:
+    """Which sequences of events each tool got."""
+    told: dict[str, dict[str, int]] = json.loads(output.strip().splitlines()[-1])
+    return {tool: set(counts) for tool, counts in told.items()}
+
+
+@pytest.fixture(scope="session")
+def alone(python: Interpreter) -> Sequences:
+    done = subprocess.run(
+        [python.path, OBSERVED, "0.5"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    return sequences(done.stdout)
+
+
+def test_events_are_those_of_a_run_without_sonde(
+    python: Interpreter, keep: Keep, alone: Sequences
+) -> None:
+    run = must_run(keep("observed"), [python.path, OBSERVED, "2"], *CALLS)
+    assert sequences(run.out) == alone
+    quality = run.recording.quality
+    assert quality["windows"] > 30
+    assert quality["windows_withheld"] > 30
+    assert quality["windows_withheld_tracing"] > 0
+    reasons = [quality.get(f"windows_withheld_{name}", 0) for name in ("tracing", "monitoring")]
+    assert sum(reasons) == quality["windows_withheld"]
+    assert (reasons[1] > 0) == (python.minor >= 12)
+
+
+def test_a_session_may_begin_while_a_tool_is_active(
+    python: Interpreter, keep: Keep, alone: Sequences
+) -> None:
+    with Target(python, OBSERVED, "0") as target:
+        for name in ("first", "second"):
+            run = attached(target.pid, keep(f"observed-{name}"), *CALLS, "--for", "0.7")
+            assert run.recording.quality["windows_withheld"] > 0
+        code, out, _ = target.end()
+    assert code == 0
+    assert sequences(out) == alone
+
+
+ALWAYS = """
+import sys, time
+def leaf(): return 1
+def work():
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end:
+        for _ in range(100): leaf()
+sys.setprofile(lambda *event: None)
+work()
+"""
+
+
+def test_quality_says_that_windows_were_withheld(any_python: Interpreter, keep: Keep) -> None:
+    path = keep("withheld")
+    run = must_run(path, [any_python.path, "-c", ALWAYS], *CALLS)
+    assert run.recording.quality["windows_withheld_tracing"] > 0
+    shown: dict[str, Any] = json.loads(sonde("report", path, "quality", "--json").stdout)
+    assert "windows_withheld_tracing" in json.dumps(shown)
+    text = " ".join(sonde("report", path, "quality").stdout.split())
+    assert "while the program used sys.settrace or sys.setprofile" in text
