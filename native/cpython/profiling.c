@@ -98,6 +98,11 @@ static int on_event_of_program(PyObject *object, PyFrameObject *frame, int what,
 
 void sonde_pending_hide(PyThreadState *state)
 {
+    PyThreadState *alive = PyInterpreterState_ThreadHead(state->interp);
+    while (alive && alive != hidden.state)
+        alive = PyThreadState_Next(alive);
+    if (!alive) // that thread has ended
+        hidden.state = NULL;
     if (!state->c_profilefunc || hidden.state || !sonde_pending_count(state->interp))
         return;
     hidden.state = state;
