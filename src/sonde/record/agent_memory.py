@@ -28,6 +28,7 @@ class AgentMemory:
         if made is not None:
             self.fd = made
             self.view = memoryview(mmap.mmap(made, self.size))
+            self._scan = SlotScan(self.view, slots)
             # We rely on these two; the others are the agent's own business.
             self.view[8:16] = struct.pack("<II", slots, ring_size)
             return
