@@ -175,7 +175,9 @@ typedef struct {
     uint64_t restart, interrupt;
 } wishes;
 
-// The system call itself: the C library does not answer for the signals that it uses itself.
+// The C library's own signals, which restart calls; every program with threads has the second.
+#define INTERNAL (BIT(32) | BIT(33))
+
 static wishes wishes_of(uint64_t signals)
 {
     wishes found = {0, 0};
@@ -186,7 +188,7 @@ static wishes wishes_of(uint64_t signals)
             uintptr_t restorer;
             uint64_t mask;
         } action;
-        if (!(signals & ~SYNCHRONOUS & BIT(i)) ||
+        if (!(signals & ~(SYNCHRONOUS | INTERNAL) & BIT(i)) ||
             syscall(SYS_rt_sigaction, i, NULL, &action, sizeof action.mask) != 0)
             continue;
         if (action.handler != (uintptr_t)SIG_DFL && action.handler != (uintptr_t)SIG_IGN)
