@@ -31,8 +31,9 @@ SHARE = 0.01
 # So long a program is expected to come up, or a shell to execute one; later it is looked at less.
 YOUNG_S = 1.0
 SELDOM_S = 1.0
-# A fork of a process that has an agent introduces itself, before it runs a line.
-INTRODUCES_S = 0.2
+# A fork of a process that has an agent introduces itself, before it runs a line. On a busy machine
+# that takes a while, and nobody may stop it meanwhile.
+INTRODUCES_S = 2.0
 # A process tells when it was born to 10 ms.
 BIRTH_S = 0.02
 
