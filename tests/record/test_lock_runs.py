@@ -12,6 +12,7 @@ import pytest
 
 from rings import ORIGIN, RING, Ring
 from sonde.record import shm
+from sonde.record.agent_memory import AgentMemory
 from sonde.record.contexts import Contexts
 from sonde.record.lock_records import LockRecords
 from sonde.record.lock_runs import LockRows, LockRuns
@@ -142,7 +143,14 @@ def recorded(path: Path, tids: list[int], seed: int, notable: int | None = None)
     writer = Writer(path, {"started": 1.0})
     contexts = Contexts(writer)
     process = TargetProcess(
-        os.getpid(), "cpython", "3.12.0", writer, contexts, LockRows(writer), ORIGIN, 8, RING
+        os.getpid(),
+        "cpython",
+        "3.12.0",
+        writer,
+        contexts,
+        LockRows(writer),
+        ORIGIN,
+        AgentMemory(8, RING),
     )
     process.open_locks.notable_ns, process.open_locks.told = notable, told.append
     header = list(shm.HEADER.unpack_from(process.memory, 0))
@@ -229,8 +237,8 @@ def test_the_same_as_one_by_one(
 def test_events_that_repeat_are_taken_natively(tmp_path: Path, singly: list[int]) -> None:
     writer = Writer(tmp_path / "events.sonde", {"started": 1.0})
     process = TargetProcess(
-        os.getpid(), "cpython", "3.12.0", writer, Contexts(writer), LockRows(writer), ORIGIN, 8,
-        RING,
+        os.getpid(), "cpython", "3.12.0", writer, Contexts(writer), LockRows(writer), ORIGIN,
+        AgentMemory(8, RING),
     )  # fmt: skip
     header = list(shm.HEADER.unpack_from(process.memory, 0))
     header[11] = 1

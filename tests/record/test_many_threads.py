@@ -12,6 +12,7 @@ from attaching import Target, attached
 from launching import TARGETS, Interpreter, must_run
 from rings import ORIGIN, RING, Ring
 from sonde.record import shm
+from sonde.record.agent_memory import AgentMemory
 from sonde.record.contexts import Contexts
 from sonde.record.lock_runs import LockRows
 from sonde.record.slots import Slot
@@ -49,8 +50,8 @@ def test_a_drain_looks_only_at_threads_that_wrote(
     slots = 1000
     writer = Writer(tmp_path / "many.sonde", {"started": 1.0})
     process = TargetProcess(
-        os.getpid(), "cpython", "3.12.0", writer, Contexts(writer), LockRows(writer), ORIGIN, slots,
-        RING,
+        os.getpid(), "cpython", "3.12.0", writer, Contexts(writer), LockRows(writer), ORIGIN,
+        AgentMemory(slots, RING),
     )  # fmt: skip
     header = list(shm.HEADER.unpack_from(process.memory, 0))
     header[11] = slots

@@ -103,6 +103,10 @@ def test_a_full_disk(any_python: Interpreter, small_disk: Path) -> None:
     recording = read(path)
     assert len(recording.samples) > 1000
     assert recording.warnings
+    # The recording itself says what it lost, as the command does.
+    assert f"{recording.quality['lost']:,} lost" in run.err
+    assert recording.quality["lost"] > 1000
+    assert recording.quality["taken"] < 1.1 * len(recording.samples)
 
 
 def test_a_program_without_python_says_so(keep: Callable[[str], Path], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from launching import Interpreter, sonde
 from rings import ORIGIN, RING, Ring
 from sonde.record import handle, procfs, shm, threads
+from sonde.record.agent_memory import AgentMemory
 from sonde.record.contexts import Contexts
 from sonde.record.lock_runs import LockRows
 from sonde.record.target import TargetProcess
@@ -63,7 +64,7 @@ class Program:
         self._writer = Writer(path, {"started": 1.0})
         self.process = TargetProcess(
             os.getpid(), "cpython", "3.12.0", self._writer, Contexts(self._writer),
-            LockRows(self._writer), ORIGIN, 8, RING,
+            LockRows(self._writer), ORIGIN, AgentMemory(8, RING),
         )  # fmt: skip
         header = list(shm.HEADER.unpack_from(self.process.memory, 0))
         header[11] = 8

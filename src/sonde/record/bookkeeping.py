@@ -83,7 +83,7 @@ class Bookkeeping:
         self.write_quality()
         self.flush()
         self._parts.begin(now)
-        self._roster.tally.begin_part()
+        self._roster.tally.begin_part(self._writer.unwritten.get("samples", 0))
         self._admission.renew(now)
         self._roster.announce()
         # Cut off before its next count, it would take its rows for all that was counted.

@@ -348,7 +348,8 @@ class Recorder:
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
         if self._parts.refused is not None and self._admission.origin is not None:
-            self._book.next_part()  # there may be room again, if only for the last words
+            self._parts.writer.sink.spend_reserve()
+            self._book.next_part()  # what was lost is said at least
         for target in self._roster:
             target.finish(ended=False, exit_=None)
         self._book.write_quality()

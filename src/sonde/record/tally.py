@@ -121,8 +121,12 @@ class Tally:
         """What was last told stands in a file."""
         self._written = self._counted
 
-    def begin_part(self) -> None:
-        self._before = self._written
+    def begin_part(self, unwritten: int) -> None:
+        """`unwritten`: samples of the session that no file holds."""
+        self._before = dict(self._written)
+        if "taken" in self._counted:
+            # Of a part that ended before its first count the reader counts the samples in it.
+            self._before.setdefault("taken", self._counted["taken"] - unwritten)
         self._rates.clear()
 
 

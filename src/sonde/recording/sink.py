@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import functools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sonde.errors import SondeError
 
@@ -20,6 +21,26 @@ _MAY_PASS = frozenset(
 )
 
 _CHUNK = 1 << 20
+
+# Room that stays free behind what is written: a recording whose disk is full still says at its end
+# what it lost.
+RESERVE = 32 << 10
+_KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
+
+
+@functools.cache
+def _fallocate() -> Callable[[int, int, int], int]:
+    """Sets blocks aside behind the end of a file: 0 or an errno."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+
+    def allocate(file: int, at: int, size: int) -> int:
+        failed = libc.fallocate(file, _KEEP_SIZE, at, size)
+        return ctypes.get_errno() if failed else 0
+
+    return allocate
 
 
 class WriteError(SondeError):
@@ -37,11 +58,13 @@ class FileSink:
         self.path = os.fspath(path)
         self.size = 0
         self._append = append
+        self._reserve = RESERVE
         self._file = self._open()
 
     def write(self, data: bytes) -> None:
         written = 0
         try:
+            self._make_room(len(data))
             while written < len(data):
                 written += os.write(self._file, data[written:] if written else data)
         except OSError as error:
@@ -53,9 +76,25 @@ class FileSink:
             ) from None
         self.size += len(data)
 
+    def _make_room(self, size: int) -> None:
+        """Raises an OSError if the file system has no room for so many bytes and the reserve."""
+        if not self._reserve:
+            return
+        number = _fallocate()(self._file, self.size, size + self._reserve)
+        if number in (errno.ENOSPC, errno.EDQUOT):
+            raise OSError(number, os.strerror(number))
+        if number:
+            self._reserve = 0  # a pipe, a device, or a file system that cannot
+
+    def spend_reserve(self) -> None:
+        """From now on writes may use the room that was kept free."""
+        self._reserve = 0
+
     def cut_back(self, size: int) -> None:
         """Removes what came after; the reader would leave it out anyway."""
         with contextlib.suppress(OSError):
+            if os.fstat(self._file).st_size == size == self.size:
+                return  # truncating would give the reserve back
             os.ftruncate(self._file, size)
             # Only a device has no end; there is nothing to go back to either.
             os.lseek(self._file, size, os.SEEK_SET)
@@ -63,6 +102,9 @@ class FileSink:
 
     def close(self) -> None:
         if self._file >= 0:
+            with contextlib.suppress(OSError):
+                if stat.S_ISREG(os.fstat(self._file).st_mode):
+                    os.ftruncate(self._file, self.size)  # gives the reserve back
             os.close(self._file)
             self._file = -1
 
@@ -116,7 +158,7 @@ class MemorySink(FileSink):
 
     def __init__(self, file: int | None = None) -> None:
         self.path = ""
-        self.size = 0
+        self.size = self._reserve = 0
         self.file = self._file = os.memfd_create("sonde") if file is None else file
         self._closed = False
         self.empty()
@@ -128,6 +170,7 @@ class MemorySink(FileSink):
         sink.path = ""
         sink.file = sink._file = file
         sink.size = os.fstat(file).st_size
+        sink._reserve = 0
         sink._closed = True
         return sink
 
