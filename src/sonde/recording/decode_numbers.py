@@ -35,7 +35,8 @@ class NumberBlocks:
     """Decompressed blocks behind one another; every one has the same columns."""
 
     def __init__(self, blocks: list[bytes], rows: list[int], columns: int) -> None:
-        self.data = np.frombuffer(b"".join(blocks), dtype=np.uint8)
+        # One byte more: there is one to look at behind the last block, and where all are empty.
+        self.data = np.frombuffer(b"".join([*blocks, b"\0"]), dtype=np.uint8)
         self.rows = np.array(rows, dtype=np.int64)
         sizes = np.array([len(block) for block in blocks], dtype=np.int64)
         self._ends = np.cumsum(sizes)
