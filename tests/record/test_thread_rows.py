@@ -207,23 +207,34 @@ def test_two_that_have_ended_and_had_one_id(program: Program, seen: bool) -> Non
     assert end <= start
 
 
+# The recorder, which the same process has started, stands still meanwhile.
 MANY = """
-import json, threading, time
+import json, os, pathlib, signal, threading, time
 
 lock, ids = threading.Lock(), set()
 
+def is_recorder(process):
+    try:
+        parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return False
+    return parent == os.getppid() and process.name != str(os.getpid())
+
 def work():
     ids.add(threading.get_native_id())
-    for _ in range(20):
+    for _ in range(60):
         with lock:
             sum(range(2000))
         time.sleep(0.001)
 
+(recorder,) = filter(is_recorder, pathlib.Path("/proc").glob("[0-9]*"))
+os.kill(int(recorder.name), signal.SIGSTOP)
 threads = [threading.Thread(target=work) for _ in range(80)]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
+os.kill(int(recorder.name), signal.SIGCONT)
 print(json.dumps(len(ids)))
 """
 
