@@ -297,6 +297,8 @@ class Admission:
                 self._take_in_self_armed(came)
             except OSError as error:
                 self.trouble = f"recording it failed: {_words(error.errno)}"
+            finally:
+                came.forget_process()
 
     def _take_in_self_armed(self, came: SelfArmed) -> None:
         slots, ring_size = self._config["slots"], self._config["ring_size"]
@@ -304,7 +306,7 @@ class Admission:
             came.close()
             return
         forked = came.reason == shm.REASON_FORKED_ARMED
-        over, exit_ = self_armed.ended(came.pid)
+        over, exit_ = came.ended()
         if over and forked and self.origin is not None and not came.has_data():
             self_armed.write_ended(came, exit_, self._roster, self._writer, self.origin)
             came.close()
@@ -325,7 +327,7 @@ class Admission:
         if not over:
             self._roster.watch(came.pid)
         if not self._roster.watches(came.pid):
-            self._roster.drop(target, exit_)
+            self._roster.drop(target, came.ended()[1])
         self._tell({"admitted": came.pid})
 
     def step_metrics(self) -> None:

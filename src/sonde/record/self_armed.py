@@ -40,8 +40,32 @@ class SelfArmed:
     memory: int
     events: list[int]
     since: int = field(default_factory=time.monotonic_ns)
+    _pidfd: int = field(init=False)
+    """Opened at once: after its parent has looked at it only this tells how it ended."""
+
+    def __post_init__(self) -> None:
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
+        except OSError:
+            self._pidfd = -1
+
+    def ended(self) -> tuple[bool, str | None]:
+        """Whether the process is over, and how it ended, if the kernel tells."""
+        if self._pidfd < 0:
+            return True, None
+        ready = select.poll()  # select() takes no descriptor above 1,023
+        ready.register(self._pidfd, select.POLLIN)
+        if not ready.poll(0):
+            return False, None
+        return True, exits.of(self.pid, self._pidfd)
+
+    def forget_process(self) -> None:
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
 
     def close(self) -> None:
+        """Nobody takes what it sent."""
         for fd in (self.memory, *self.events):
             os.close(fd)
 
@@ -62,20 +86,6 @@ class SelfArmed:
         with mmap.mmap(self.memory, shm.HEADER_SIZE) as view:
             since: int = shm.SELF_ARMED.unpack_from(view, shm.SELF_ARMED_AT)[0]
             return since
-
-
-def ended(pid: int) -> tuple[bool, str | None]:
-    """Whether a process is over, and how it ended, if the kernel tells."""
-    try:
-        fd = os.pidfd_open(pid)
-    except OSError:
-        return True, None
-    try:
-        if not select.select([fd], [], [], 0)[0]:
-            return False, None
-        return True, exits.of(pid, fd)
-    finally:
-        os.close(fd)
 
 
 def write_ended(
