@@ -160,7 +160,7 @@ SONDE_FOREIGN static void look(void *arg)
     if (!job->nested)
         return;
     job->blocked = frame->mask;
-    frame->registers[REG_RIP] = 0; // it stands for one delivery
+    frame->registers[REG_RIP] = 0; // one frame proves one delivery
 }
 
 // ---- what the program's handlers ask for

@@ -45,7 +45,7 @@ static bool is_ours(const char *task)
     return n >= (ssize_t)prefix && memcmp(name, SONDE_THREAD_PREFIX, prefix) == 0;
 }
 
-// How many threads the process has, and how many of them are ours. False if it cannot be told.
+// How many threads the process has, and how many of them are ours. False if /proc does not say.
 static bool count_threads(unsigned long *all, unsigned long *ours)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -87,14 +87,14 @@ static bool read_stat(FILE *file, stat_line *line)
 // The file with the number of threads without ours.
 static FILE *without(FILE *file, const stat_line *line, unsigned long ours)
 {
-    FILE *told = fmemopen(NULL, sizeof line->text, "w+");
-    if (!told)
+    FILE *adjusted = fmemopen(NULL, sizeof line->text, "w+");
+    if (!adjusted)
         return file;
-    fprintf(told, "%.*s%lu%s", (int)(line->before - line->text), line->text, line->threads - ours,
-            line->after);
-    rewind(told);
+    fprintf(adjusted, "%.*s%lu%s", (int)(line->before - line->text), line->text,
+            line->threads - ours, line->after);
+    rewind(adjusted);
     fclose(file);
-    return told;
+    return adjusted;
 }
 
 static FILE *on_fopen(const char *path, const char *mode)

@@ -1,4 +1,4 @@
-// Which slots hold something new: of thousands of threads few have told anything since the last
+// Which slots hold something new: of thousands of threads few have written anything since the last
 // look.
 #include "../core/shm.h"
 
