@@ -35,15 +35,19 @@ class Difference:
         return asdict(self)
 
 
-def differing(plain: Mapping[str, Outcome], recorded: Mapping[str, Outcome]) -> list[str]:
-    """The cases that came to something else. Those that one run did not reach are left out."""
+def comparable(plain: Mapping[str, Outcome], recorded: Mapping[str, Outcome]) -> list[str]:
+    """The cases of both runs; those that a run which was cut off did not reach are left out."""
     whole = PROCESS in plain and PROCESS in recorded
     cases = [*plain, *(case for case in recorded if case not in plain)]
+    return [case for case in cases if whole or (case in plain and case in recorded)]
+
+
+def differing(plain: Mapping[str, Outcome], recorded: Mapping[str, Outcome]) -> list[str]:
+    """The cases whose outcomes are not the same."""
     return [
         case
-        for case in cases
-        if (whole or (case in plain and case in recorded))
-        and plain.get(case, ABSENT).kind != recorded.get(case, ABSENT).kind
+        for case in comparable(plain, recorded)
+        if plain.get(case, ABSENT).kind != recorded.get(case, ABSENT).kind
     ]
 
 

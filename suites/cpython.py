@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pythons
-from suites.subjects import Missing, Prepared, Suite
+from suites.subjects import Prepared, Suite
 
 # Quick and likely ones first: a run that is broken off has seen them.
 MODULES = Path(__file__).with_name("cpython.txt").read_text().split()
@@ -33,7 +33,7 @@ def folder(python: str) -> Path:
         check=False,
     )
     if answer.returncode != 0:
-        raise Missing("the interpreter has no package 'test'")
+        raise pythons.Unavailable("the interpreter has no package 'test'")
     return Path(answer.stdout.strip())
 
 
@@ -41,7 +41,7 @@ def fetch(version: str, into: Path) -> None:
     """Debian's package of tests, into an interpreter of the cache."""
     cache = pythons.cache_folder()
     if cache not in into.parents:
-        raise Missing(f"no tests in {into}; install the tests of python{version}")
+        raise pythons.Unavailable(f"no tests in {into}; install the tests of python{version}")
     with pythons.alone(cache):
         if (into / "test_threading.py").exists():
             return
@@ -59,24 +59,35 @@ def fetch(version: str, into: Path) -> None:
                     tests = Path(scratch) / "usr" / "lib" / f"python{version}" / "test"
                     shutil.copytree(tests, into, dirs_exist_ok=True, symlinks=True)
                 return
-        except pythons.Unavailable as reason:
-            raise Missing(str(reason)) from None
         finally:
             shutil.rmtree(cache / "apt", ignore_errors=True)
-    raise Missing(f"Debian has no tests of {version}")
+    raise pythons.Unavailable(f"Debian has no tests of {version}")
+
+
+def modules_of(place: Path, name: str) -> list[str]:
+    """A test module, or those of a package and its subpackages."""
+    if (place / f"{name}.py").exists():
+        return [f"test.{name}"]
+    return [
+        ".".join(("test", *file.relative_to(place).with_suffix("").parts))
+        for file in sorted((place / name).rglob("test_*.py"))
+        # A folder without __init__ is left over, or data of other tests.
+        if (file.parent / "__init__.py").exists()
+    ]
 
 
 def prepare(version: str, python: str) -> Prepared:
     place = folder(python)
     if not (place / "test_threading.py").exists():
         fetch(version, place)
-    modules = []
-    for name in MODULES:
-        found = place / f"test_{name}"
-        # A folder without __init__ is left over, or data of other tests.
-        if (found / "__init__.py").exists() or found.with_suffix(".py").exists():
-            modules.append(f"test.test_{name}")
-    return Prepared(python=python, modules=modules, cpython=True, without=WITHOUT)
+    modules = [module for name in MODULES for module in modules_of(place, f"test_{name}")]
+    return Prepared(
+        python=python,
+        modules=modules,
+        cpython=True,
+        without=WITHOUT,
+        installed=place / "test_threading.py",
+    )
 
 
 SUITE = Suite("cpython", prepare)

@@ -35,13 +35,15 @@ def run_module(
     limits: Limits,
     only: Collection[str] = (),
     logs: Path | None = None,
+    recordings: modes.Recordings | None = None,
 ) -> dict[str, Outcome]:
-    """The outcome of each case."""
+    """The outcome of each case. Adds to `recordings` what sonde recorded."""
+    recordings = recordings or modes.Recordings()
     outcomes: dict[str, Outcome] = {}
     end = time.monotonic() + limits.module_s
     for _ in range(MAX_RESTARTS):
         progress, ending, output = run_once(
-            prepared, module, mode, limits, only, outcomes.keys(), end
+            prepared, module, mode, limits, only, outcomes.keys(), end, recordings
         )
         if logs:
             logs.parent.mkdir(parents=True, exist_ok=True)
@@ -69,6 +71,7 @@ def run_once(
     only: Collection[str],
     without: Collection[str],
     end: float,
+    recordings: modes.Recordings,
 ) -> tuple[Progress, Outcome, str]:
     """What the log says, how the process ended, and what it printed."""
     # A short path: tests put sockets into it, and their names have at most 107 characters.
@@ -88,6 +91,7 @@ def run_once(
             "only": sorted(only),
             "without": sorted(without),
             "never": list(prepared.without),
+            "gate": str(own / "gate") if modes.is_attached(mode) else "",
         }
         (own / "specification.json").write_text(json.dumps(specification))
         words = [prepared.python, str(DRIVERS / prepared.driver), str(own / "specification.json")]
@@ -102,10 +106,12 @@ def run_once(
                 start_new_session=True,
             )
             try:
-                with modes.attaching(mode, process.pid, own / "recording.sonde"):
+                with modes.attaching(mode, process, own, recordings):
                     ending = watch(process, log, limits, end)
             finally:
                 stop(process)
+        if ending.kind in ("passed", "crash"):
+            recordings.note_run(mode, own / "recording.sonde")
         progress = read_log(log)
         text = (own / "output").read_text(errors="replace")
         if ending.kind in ("crash", "timeout"):

@@ -13,10 +13,11 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pythons
 from suites import modes
 from suites.comparison import Difference, verdict
+from suites.modes import Recordings
 from suites.outcomes import Outcome
-from suites.subjects import Missing
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "tests" / "targets" / "java_programs"
@@ -35,7 +36,7 @@ def class_path(library: str, program: str, into: Path) -> str:
 
     found = jars.jars(library)
     if not found:
-        raise Missing(f"{library} is not on this machine; `make jars` fetches it")
+        raise pythons.Unavailable(f"{library} is not on this machine; `make jars` fetches it")
     return str(joined(compiled(SOURCES / f"{program}.java", into / library, found), *found))
 
 
@@ -50,17 +51,18 @@ def start(mode: str, words: Sequence[str], scratch: Path) -> subprocess.Popen[by
     )
 
 
-def run_program(mode: str, words: Sequence[str]) -> Outcome:
+def run_program(mode: str, words: Sequence[str], recordings: Recordings) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="suite-") as name:
         scratch = Path(name)
         process = start(mode, words, scratch)
         try:
-            with modes.attaching(mode, process.pid, scratch / "attached.sonde"):
+            with modes.attaching(mode, process, scratch, recordings):
                 out, _ = process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
             return Outcome("timeout")
+        recordings.note_run(mode, scratch / "recording.sonde")
     if process.returncode != 0:
         return Outcome("crash", f"exit code {process.returncode}: {out[-2000:]!r}")
     if out != b"right\n":
@@ -68,7 +70,7 @@ def run_program(mode: str, words: Sequence[str]) -> Outcome:
     return Outcome("passed")
 
 
-def run_server(mode: str, words: Sequence[str]) -> Outcome:
+def run_server(mode: str, words: Sequence[str], recordings: Recordings) -> Outcome:
     from serving import Load
 
     with tempfile.TemporaryDirectory(prefix="suite-") as name:
@@ -78,7 +80,7 @@ def run_server(mode: str, words: Sequence[str]) -> Outcome:
         port = int(process.stdout.readline() or b"0")
         load = Load(port, new_every=20)
         try:
-            with modes.attaching(mode, process.pid, scratch / "attached.sonde"):
+            with modes.attaching(mode, process, scratch, recordings):
                 time.sleep(SECONDS)
         finally:
             load.end()
@@ -88,6 +90,7 @@ def run_server(mode: str, words: Sequence[str]) -> Outcome:
             process.kill()
             process.communicate()
             return Outcome("timeout")
+        recordings.note_run(mode, scratch / "recording.sonde")
     if process.returncode != 0 or out != b"over\n":
         return Outcome("crash", f"exit code {process.returncode}: {out[-2000:]!r}")
     if load.failed or not load.answered:
@@ -95,8 +98,10 @@ def run_server(mode: str, words: Sequence[str]) -> Outcome:
     return Outcome("passed")
 
 
-def compare(asked_modes: Sequence[str] | None, times: int) -> Iterator[Difference]:
-    """Each program on each JDK in each mode, several times. Raises Missing without jars."""
+def compare(
+    asked_modes: Sequence[str] | None, times: int
+) -> Iterator[tuple[Difference, Recordings]]:
+    """Each program on each JDK in each mode, several times. Raises Unavailable without jars."""
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
     from java import all_jdks
 
@@ -115,11 +120,12 @@ def compare(asked_modes: Sequence[str] | None, times: int) -> Iterator[Differenc
             for case, run, words in cases:
                 for mode in asked_modes or MODES:
                     difference = Difference("java", version, mode, "java", case)
+                    recordings = Recordings()
                     for _ in range(times):
-                        difference.plain.append(run(modes.PLAIN, words).kind)
-                        outcome = run(mode, words)
+                        difference.plain.append(run(modes.PLAIN, words, recordings).kind)
+                        outcome = run(mode, words, recordings)
                         difference.recorded.append(outcome.kind)
                         if outcome.kind != "passed":
                             difference.why = outcome.why
                     difference.verdict = verdict(difference)
-                    yield difference
+                    yield difference, recordings

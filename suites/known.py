@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from suites.comparison import Difference
 
 FILE = Path(__file__).with_name("known.toml")
 
@@ -20,8 +23,9 @@ class Known:
     """All if empty."""
     versions: tuple[str, ...] = ()
     met: bool = field(default=False, compare=False)
-    """A case of it ran in this run."""
+    """A case of it was compared in this run."""
     occurred: bool = field(default=False, compare=False)
+    """A case of it differed."""
 
     def applies(self, suite: str, version: str, mode: str, case: str) -> bool:
         return (
@@ -36,19 +40,43 @@ class Known:
         return self.met and not self.occurred
 
 
-def load(path: Path = FILE) -> list[Known]:
-    entries = tomllib.loads(path.read_text()).get("difference", [])
-    return [
-        Known(
-            suite=entry["suite"],
-            cases=entry["cases"],
-            reason=entry["reason"],
-            modes=tuple(entry.get("modes", ())),
-            versions=tuple(entry.get("versions", ())),
-        )
-        for entry in entries
-    ]
+class KnownDifferences:
+    """The entries of a file, and which of them this run has seen."""
 
+    def __init__(self, path: Path = FILE) -> None:
+        self.entries = [
+            Known(
+                suite=entry["suite"],
+                cases=entry["cases"],
+                reason=entry["reason"],
+                modes=tuple(entry.get("modes", ())),
+                versions=tuple(entry.get("versions", ())),
+            )
+            for entry in tomllib.loads(path.read_text()).get("difference", [])
+        ]
 
-def find(entries: list[Known], suite: str, version: str, mode: str, case: str) -> Known | None:
-    return next((e for e in entries if e.applies(suite, version, mode, case)), None)
+    def note(
+        self,
+        suite: str,
+        version: str,
+        mode: str,
+        compared: Collection[str],
+        differences: Collection[Difference],
+    ) -> None:
+        """Takes the compared cases of a module, and marks those differences that are known.
+
+        A flaky case says nothing about an entry: neither that it holds nor that it is stale.
+        """
+        by_case = {difference.case: difference for difference in differences}
+        for case in compared:
+            entry = next((e for e in self.entries if e.applies(suite, version, mode, case)), None)
+            difference = by_case.get(case)
+            if not entry or (difference and difference.verdict == "flaky"):
+                continue
+            entry.met = True
+            if difference and difference.verdict in ("difference", "once"):
+                entry.occurred = True
+                difference.known = entry.reason
+
+    def stale(self) -> list[Known]:
+        return [entry for entry in self.entries if entry.stale]

@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# A case that never ran because the time of its module was over. It is compared with nothing.
-NOT_RUN = "not run"
 # The pseudo case that stands for the process itself: how it ended after all cases had run.
 PROCESS = "(process)"
 

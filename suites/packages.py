@@ -7,18 +7,16 @@ lacks are taken from its source distribution.
 
 from __future__ import annotations
 
-import fcntl
 import functools
-import os
 import shutil
-import subprocess
 import tarfile
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suites.subjects import Missing, Prepared, Suite
+import pythons
+from suites.subjects import Prepared, Suite
 
 PYTEST = ("pytest", "pytest-timeout")
 
@@ -91,52 +89,19 @@ PACKAGES = [
 ]
 
 
-def cache_folder() -> Path:
-    if chosen := os.environ.get("SONDE_SUITES"):
-        return Path(chosen).resolve()
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "sonde" / "suites"
-
-
-def command(*words: str | Path) -> str:
-    done = subprocess.run(
-        words,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        last = done.stdout.strip().splitlines()[-3:]
-        raise Missing(f"{Path(words[0]).name} {words[1]} failed: {' '.join(last)}")
-    return done.stdout
-
-
 def install(package: Package, python: str, home: Path) -> None:
-    command(python, "-m", "venv", home)
+    pythons.run([python, "-m", "venv", home])
     pip = home / "bin" / "pip"
-    command(
-        pip,
-        "install",
-        "-q",
-        "--prefer-binary",
-        "--only-binary",
-        package.name,
-        package.name,
-        *PYTEST,
-        *package.requires,
-    )
+    options = ["-q", "--prefer-binary", "--only-binary", package.name]
+    pythons.run([pip, "install", *options, package.name, *PYTEST, *package.requires])
     if package.installed:
         return
-    installed = command(pip, "show", package.name)
+    installed = pythons.run([pip, "show", package.name])
     version = next(w.split()[1] for w in installed.splitlines() if w.startswith("Version:"))
     with tempfile.TemporaryDirectory(dir=home) as scratch:
-        exact = f"{package.name}=={version}"
         # Only the package itself as source: what it needs to describe itself comes built.
-        command(
-            pip, "download", "-q", "--no-deps", "--no-binary", package.name, "-d", scratch, exact
-        )
+        options = ["-q", "--no-deps", "--no-binary", package.name, "-d", scratch]
+        pythons.run([pip, "download", *options, f"{package.name}=={version}"])
         [archive] = Path(scratch).glob("*.tar.gz")
         with tarfile.open(archive) as files:
             files.extractall(Path(scratch) / "source", filter="data")
@@ -149,10 +114,8 @@ def install(package: Package, python: str, home: Path) -> None:
 
 
 def prepare(package: Package, version: str, python: str) -> Prepared:
-    home = cache_folder() / f"{package.name}-{version}"
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with (home.parent / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    home = pythons.cache_folder("suites") / f"{package.name}-{version}"
+    with pythons.alone(home.parent):
         if not (home / "ready").exists():
             shutil.rmtree(home, ignore_errors=True)
             install(package, python, home)
@@ -165,11 +128,13 @@ def prepare(package: Package, version: str, python: str) -> Prepared:
     tests = base / package.tests
     files = [found for pattern in package.files for found in sorted(tests.glob(pattern))]
     if not files:
-        raise Missing(f"no tests in {tests}")
+        raise pythons.Unavailable(f"no tests in {tests}")
     inner = home / "bin" / "python"
     if package.driver == "unittest_cases.py":
         names = [".".join(file.relative_to(base).with_suffix("").parts) for file in files]
-        return Prepared(str(inner), names, package.driver, without=package.without)
+        return Prepared(
+            str(inner), names, package.driver, without=package.without, installed=home / "ready"
+        )
     # One process for a whole folder: most of these files take less time than pytest's start.
     folders: dict[str, list[str]] = {}
     for file in files:
@@ -183,6 +148,7 @@ def prepare(package: Package, version: str, python: str) -> Prepared:
         options=package.options,
         files=folders,
         without=package.without,
+        installed=home / "ready",
     )
 
 

@@ -9,10 +9,6 @@ from pathlib import Path
 DRIVERS = Path(__file__).resolve().parent / "drivers"
 
 
-class Missing(Exception):
-    """A suite or an interpreter is not available here; the text says why."""
-
-
 @dataclass(frozen=True)
 class Prepared:
     """A suite that is ready to run on one interpreter."""
@@ -32,10 +28,12 @@ class Prepared:
     """For pytest: the files of each module."""
     without: Sequence[str] = ()
     """Patterns of cases that never run, because they harm the machine or need what it lacks."""
+    installed: Path | None = None
+    """A file that is written anew when the tests are installed anew."""
 
 
 @dataclass(frozen=True)
 class Suite:
     name: str
     prepare: Callable[[str, str], Prepared] = field(repr=False)
-    """From the version and the path of an interpreter. Raises Missing."""
+    """From the version and the path of an interpreter. Raises pythons.Unavailable."""

@@ -8,6 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import time
+
+
+def wait_for(path: str) -> None:
+    """Until the runner creates a file, if it names one: the first attach is under way then."""
+    while path and not os.path.exists(path):
+        time.sleep(0.01)
 
 
 class CasesLog:

@@ -54,7 +54,7 @@ class Plugin:
 
 
 def main() -> None:
-    from cases_log import CasesLog
+    from cases_log import CasesLog, wait_for
 
     with open(sys.argv[1], encoding="utf-8") as file:
         wanted = json.load(file)
@@ -62,6 +62,7 @@ def main() -> None:
     del sys.argv[1:]
     sys.path.pop(0)
     sys.path[:0] = wanted["path"]
+    wait_for(wanted["gate"])
 
     import pytest
 

@@ -38,7 +38,7 @@ def prepare_cpython() -> None:
 
 def main() -> None:
     # Spawned children of a test import this file again, and then need no log.
-    from cases_log import CasesLog
+    from cases_log import CasesLog, wait_for
 
     with open(sys.argv[1], encoding="utf-8") as file:
         wanted = json.load(file)
@@ -46,6 +46,7 @@ def main() -> None:
     del sys.argv[1:]
     sys.path.pop(0)
     sys.path[:0] = wanted["path"]
+    wait_for(wanted["gate"])
 
     class Result(unittest.TestResult):
         def __init__(self) -> None:
