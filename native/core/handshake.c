@@ -2,6 +2,7 @@
 #include "handshake.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +17,8 @@
 #define ANSWER_MS 2000
 #define START_MS 5000
 #define API_MS 10000
+// Above those that programs expect to get next.
+#define HIGH_DESCRIPTOR 200
 
 static int wait_readable(const sonde_link *link)
 {
@@ -93,6 +96,18 @@ static sonde_hello hello_of(uint32_t pid, uint32_t tid, uint32_t reason, uint32_
     };
 }
 
+// Before it connects, which may take long: meanwhile the program would get another number than it
+// expects, or close the socket with one that it believes to be its own.
+static int new_socket(int flags)
+{
+    int low = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
+    int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+    if (high < 0)
+        return low; // the limit of descriptors is lower than that
+    close(low);
+    return high;
+}
+
 static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t tid,
                      uint32_t reason, uint32_t runtime, uint32_t version_hex)
 {
@@ -107,7 +122,7 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
     int wrong = address_of(path, &address);
     if (wrong)
         return wrong;
-    link->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    link->socket = new_socket(0);
     if (link->socket < 0)
         return errno;
     sonde_hello hello = hello_of(pid, tid, reason, runtime, version_hex);
@@ -169,7 +184,7 @@ int sonde_link_hand_over(const char *path, uint32_t reason, uint32_t runtime, ui
     int error = address_of(path, &address);
     if (error)
         return error;
-    int to = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int to = new_socket(SOCK_NONBLOCK);
     if (to < 0)
         return errno;
     sonde_hello hello = hello_of((uint32_t)getpid(), own_tid(), reason, runtime, version_hex);

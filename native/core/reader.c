@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "guard.h"
 #include "own_thread.h"
+#include "processor.h"
 #include "trap.h"
 
 #include <errno.h>
@@ -185,6 +186,8 @@ static void sample_running(watched *w, uint64_t now)
         }
         look_job job = {to, w->state, {.time = now, .state = SONDE_RUNNING}, 0, across, false};
         if (look(w, &job)) {
+            // On one core with us it has not run since; across cores nobody knows any more.
+            job.event.processor = across ? 0 : sonde_processor();
             sonde_write_stack(to, job.depth, &job.event);
             return;
         }

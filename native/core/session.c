@@ -285,6 +285,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->walked = (sonde_walked){0};
         thread->deaths = UINT64_MAX;
         thread->named = false;
+        thread->unnamed_walks = 0;
         slot->thread_object = 0;
         // Asking /proc for it would make the kernel walk its entries when the process is reaped.
         slot->birth_ns = tid == sonde.armed_tid ? header->armed_ns : 0;

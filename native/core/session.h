@@ -70,7 +70,8 @@ typedef struct {
 
 typedef struct { // what the agent itself knows of a slot, while the session lasts
     _Alignas(4096) sonde_mark *mark;
-    bool named; // its slot's thread_object is known
+    bool named;             // its slot's thread_object is known
+    uint32_t unnamed_walks; // whole walks that did not show it
     sonde_ring ring;
     sonde_slot *slot;
     // sig_data of the perf event that this thread listens to, by kind; of events by number, too
@@ -104,6 +105,8 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t told[SONDE_MAX_DEPTH];     // what was written last, outermost first
     int16_t scratch[SONDE_SCRATCH];     // room for working out a call site
     uint64_t unmarked[SONDE_MAX_DEPTH]; // for the runtime's own use: where marks are to be set
+    uint64_t blocked[SONDE_MAX_DEPTH];  // likewise: the stack of the last wait, innermost first
+    uint32_t blocked_depth;
 } sonde_thread;
 
 typedef struct {
@@ -182,7 +185,8 @@ static inline uint64_t *sonde_stack(sonde_thread *thread) { return thread->fresh
 typedef struct {
     uint64_t time, cpu;
     uint32_t interpreter;
-    uint32_t tid; // set: the stack is that of another thread, which waits
+    uint32_t tid;       // set: the stack is that of another thread, which waits
+    uint32_t processor; // on which the thread runs, + 1; 0: unknown
     uint32_t span;
     uint64_t thread_object;
     uint8_t state, flags;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 9u
+#define SONDE_PROTOCOL 10u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
@@ -47,18 +47,19 @@ enum { // who takes the samples, sonde_arm.sampler
     SONDE_SAMPLER_READER = 2,     // a reader thread that moves to the sampled thread's core
     SONDE_SAMPLER_CROSS_CORE = 3, // a reader thread on any core
     SONDE_SAMPLER_SAFEPOINT = 4,  // threads sample themselves where the runtime lets them be asked
+    SONDE_SAMPLER_CPU_TIMER = 5,  // SIGTRAP of timers on CPU clocks, each thread samples itself
 };
 
 typedef struct {
     uint32_t magic, protocol;
     uint32_t nslots, ring_size;
     _Atomic uint32_t active;        // agent: 1 while hooks are in place
-    _Atomic uint32_t reader_mode;   // agent: the reader sampler really in use, 0 if none
+    _Atomic uint32_t reader_mode;   // agent: the sampler without perf really in use, 0 if none
     _Atomic uint64_t no_slot;       // events lost because every slot was taken
     _Atomic uint64_t async;         // signals that came late because the thread had SIGTRAP blocked
     _Atomic uint64_t unnamed;       // code objects that found no place in the table of seen ones
     _Atomic uint64_t faults;        // walks ended by the memory guard
-    _Atomic uint64_t reader_cpu_ns; // CPU time of the reader thread
+    _Atomic uint64_t reader_cpu_ns; // CPU time of the threads that serve it
     _Atomic uint32_t slots_used;    // slots at and above this index were never claimed
     _Atomic uint32_t notes_lost;    // marks and spans that found no room
     _Atomic uint64_t unwalked[SONDE_UNWALKED]; // stacks that could not be walked, by the runtime's
@@ -192,7 +193,10 @@ typedef struct {
     uint64_t time, cpu;
     uint32_t keep, count;
     uint32_t interpreter;
-    uint32_t tid;           // only in SONDE_REC_OPEN_WAIT: whose stack it is
+    union {
+        uint32_t tid;       // in SONDE_REC_OPEN_WAIT: whose stack it is
+        uint32_t processor; // in SONDE_REC_SAMPLE: on which the thread ran, + 1; 0: unknown
+    };
     uint64_t thread_object; // likewise: as sonde_slot.thread_object
     uint32_t span;          // the innermost one it lies in; 0: none
     // How many of the outermost frames are the very activations that this slot's previous sample

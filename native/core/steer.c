@@ -7,7 +7,6 @@
 #include "session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -16,8 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-// Out of the way of programs that count on the next free descriptor.
-#define HIGH_DESCRIPTOR 200
 // A forked child gets its runtime in order first.
 #define FORK_SETTLES_MS 100
 // How often to look whether the program has a thread left.
@@ -55,11 +52,6 @@ static int open_link(void)
     int error = sonde_link_steer(&link_, socket_path, !in_child);
     if (error)
         return error;
-    int high = fcntl(link_.socket, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
-    if (high >= 0) {
-        close(link_.socket);
-        link_.socket = high;
-    }
     return fstat(link_.socket, &ours) ? errno : 0;
 }
 

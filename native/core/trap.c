@@ -6,6 +6,7 @@
 #include "guard.h"
 #include "hot.h"
 #include "kernel_events.h"
+#include "processor.h"
 #include "restart.h"
 #include "windows.h"
 
@@ -30,6 +31,8 @@ typedef struct {
     uint32_t type, flags;
 } perf_info;
 #define PERF_ASYNC 1u // 5.18: SIGTRAP was blocked when the event fired, the moment has passed
+
+const char sonde_timer_tick;
 
 static sonde_walk_self *walk_self;
 static struct sigaction user;
@@ -187,6 +190,7 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
                                   bool stale)
 {
     sonde_event event = {.time = now,
+                         .processor = sonde_processor(),
                          .state = SONDE_RUNNING,
                          .chained =
                              sonde_what() & SONDE_WHAT_CHAINED && thread->handled % WHOLE_EVERY,
@@ -305,18 +309,40 @@ SONDE_HOT __attribute__((noinline)) static void sample(const siginfo_t *info,
     }
 }
 
+static bool is_timer_tick(const siginfo_t *info)
+{
+    return info->si_code == SI_TIMER && info->si_value.sival_ptr == &sonde_timer_tick;
+}
+
+SONDE_HOT __attribute__((noinline)) static void sample_by_timer(const ucontext_t *context)
+{
+    uint64_t now = sonde_now(), tsc = __rdtsc();
+    sonde_thread *thread = sonde_enter();
+    if (!thread)
+        return;
+    sonde_ring_expect(&thread->ring);
+    on_cpu_tick(thread, context, now, false);
+    rest(thread, tsc);
+    count_own_time(thread);
+    sonde_leave(thread);
+}
+
 // Small, so that what the kernel has left below is still there for sonde_restart_check.
 SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
 {
     int saved = errno;
-    if (info->si_code != TRAP_PERF) {
+    bool by_timer = is_timer_tick(info);
+    if (info->si_code != TRAP_PERF && !by_timer) {
         sonde_restart_as(context, &user);
         errno = saved;
         sonde_act(&user, sig, info, context);
         return;
     }
     sonde_restart_check(context, (uintptr_t)on_trap);
-    sample(info, context);
+    if (by_timer)
+        sample_by_timer(context);
+    else
+        sample(info, context);
     errno = saved;
 }
 

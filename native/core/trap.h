@@ -55,6 +55,10 @@ void sonde_trap_install(sonde_walk_self *walk);
 // do (restart.h). Some 10 us.
 void sonde_trap_refresh(void);
 
+// Its address is the value of the timers whose SIGTRAP is a tick of the thread's CPU clock, see
+// cpu_timers.h.
+extern const char sonde_timer_tick;
+
 // What the target believes SIGTRAP to be; for those who answer its calls of sigaction with it.
 // False where our handler is not in place.
 struct sigaction;

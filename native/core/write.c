@@ -45,11 +45,14 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
         .keep = change.keep,
         .count = change.count,
         .interpreter = event->interpreter,
-        .tid = event->tid,
         .thread_object = event->thread_object,
         .span = event->span,
         .same = event->flags & SONDE_ACTIVATIONS ? thread->same : 0,
     };
+    if (event->tid)
+        out->tid = event->tid;
+    else
+        out->processor = event->processor;
     memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
     sonde_ring_commit(&thread->ring, size);
     if (event->flags & SONDE_ACTIVATIONS)

@@ -1,9 +1,12 @@
+#define _GNU_SOURCE
 #include "call_cost.h"
 
 #include "seen_calls.h"
+#include "tools.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 sonde_call_cost sonde_cost_of;
@@ -27,6 +30,47 @@ typedef struct {
 // ---- one run
 
 static bool failed;
+static PyObject *raised_inside;
+
+// What a handler of the program's raised while functions of ours ran is the program's; that there
+// is no room for them is not.
+static void keep_exception(void)
+{
+    bool is_ours =
+        PyErr_ExceptionMatches(PyExc_RecursionError) || PyErr_ExceptionMatches(PyExc_MemoryError);
+    if (is_ours || raised_inside) {
+        PyErr_Clear();
+        return;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    raised_inside = PyErr_GetRaisedException();
+#else
+    PyObject *type, *traceback;
+    PyErr_Fetch(&type, &raised_inside, &traceback);
+    PyErr_NormalizeException(&type, &raised_inside, &traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+#endif
+}
+
+static int raise_again(void *exception)
+{
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+    return -1;
+}
+
+// As soon as the thread runs code of the program's again. Handlers of POSIX signals run in the main
+// thread only; others get classes (PyThreadState_SetAsyncExc).
+static void pass_exception_on(void)
+{
+    PyObject *exception = raised_inside;
+    raised_inside = NULL;
+    if (!exception || (gettid() == getpid() && Py_AddPendingCall(raise_again, exception) == 0))
+        return;
+    PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), (PyObject *)Py_TYPE(exception));
+    Py_DECREF(exception);
+}
 
 static uint64_t timed(PyObject *function)
 {
@@ -34,7 +78,10 @@ static uint64_t timed(PyObject *function)
     uint64_t tsc = __rdtsc();
     PyObject *result = PyObject_CallNoArgs(function);
     tsc = __rdtsc() - tsc;
-    failed |= !result;
+    if (!result) {
+        failed = true;
+        keep_exception();
+    }
     Py_XDECREF(result);
     return tsc - sonde_call_cost_measured;
 }
@@ -80,7 +127,8 @@ static cost cost_of(PyObject *function, uint64_t (*run)(PyObject *), sonde_seein
     Py_ssize_t size = Py_SIZE(PyFunction_GET_CODE(function));
     for (int round = 0; round < ROUNDS && !failed; round++) {
         double unseen = fastest_of(function, run, UNSEEN);
-        if (!sonde_seen_calls_begin(state, how)) {
+        // C code may have turned a tool on, of which nobody is told.
+        if (failed || sonde_tool_active(state) >= 0 || !sonde_seen_calls_begin(state, how)) {
             failed = true;
             break;
         }
@@ -126,8 +174,10 @@ static PyObject *functions(void)
     if (made && builtins && PyDict_SetItemString(made, "__builtins__", builtins) == 0)
         result = PyEval_EvalCode(code, made, made);
     Py_XDECREF(code);
-    if (!result)
+    if (!result) {
+        keep_exception();
         Py_CLEAR(made);
+    }
     Py_XDECREF(result);
     return made;
 }
@@ -137,9 +187,7 @@ static void measure(PyObject *made)
     PyObject *empty = PyDict_GetItemString(made, "empty"); // all borrowed
     PyObject *python = PyDict_GetItemString(made, "python");
     PyObject *native = PyDict_GetItemString(made, "native");
-    if (!empty || !python || !native)
-        return;
-    failed = false;
+    failed |= !empty || !python || !native;
     cost alone = cost_of(empty, timed_from_c, SONDE_SEE_ALL);
     cost both = cost_of(python, timed, SONDE_SEE_ALL);
     cost in_c = cost_of(native, timed, SONDE_SEE_ALL);
@@ -159,18 +207,20 @@ static void measure(PyObject *made)
                                       .in_c = (uint64_t)in_c.unseen};
 }
 
-void sonde_call_cost_measure(void)
+bool sonde_call_cost_measure(void)
 {
+    failed = false;
 #if PY_VERSION_HEX >= 0x030C0000
     PyObject *raised = PyErr_GetRaisedException();
 #else
     PyObject *type, *raised, *traceback;
     PyErr_Fetch(&type, &raised, &traceback);
 #endif
-    PyObject *made = functions();
     sonde_call_cost_measuring = SONDE_COST_SEEN;
+    PyObject *made = functions();
     if (made)
         measure(made);
+    bool known = made && !failed;
     sonde_call_cost_measuring = SONDE_COST_KNOWN;
     Py_XDECREF(made);
     PyErr_Clear();
@@ -179,4 +229,14 @@ void sonde_call_cost_measure(void)
 #else
     PyErr_Restore(type, raised, traceback);
 #endif
+    pass_exception_on();
+    return known;
+}
+
+void sonde_call_cost_abandon(void) { failed = true; }
+
+void sonde_call_cost_forked(void)
+{
+    failed = true;
+    sonde_call_cost_measuring = SONDE_COST_KNOWN;
 }

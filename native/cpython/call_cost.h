@@ -22,9 +22,13 @@ typedef struct {
 
 extern sonde_call_cost sonde_cost_of;
 
-// Calls functions of our own with and without being told. With the GIL held; nobody else is told of
-// calls meanwhile.
-void sonde_call_cost_measure(void);
+// Calls functions of our own with and without being told. With the GIL held, which other threads
+// get in between: false if one of them disturbed it.
+bool sonde_call_cost_measure(void);
+// Ends that, if it is going on, at its next step: from now on it switches nothing on.
+void sonde_call_cost_abandon(void);
+// In a forked child: the thread that measured may not be there.
+void sonde_call_cost_forked(void);
 
 // Is that going on? Then a call that is seen is none of the program's, and what was measured of it
 // goes here.

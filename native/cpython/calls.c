@@ -23,6 +23,9 @@
 #endif
 
 static PyInterpreterState *_Atomic home; // whose calls are counted, NULL: nobody's
+// Whose functions that change tools are hooked: also after the session, as long as there are calls
+// whose returns must be hidden.
+static PyInterpreterState *hooked;
 
 // Whose window is under way. The evaluator is one for all threads of an interpreter, and so are the
 // events of sys.monitoring: another thread that meets them ends the window, because its owner has
@@ -34,6 +37,8 @@ static _Atomic(sonde_thread *) owner;
 static _Atomic uint32_t tools_changing;
 
 static bool cost_is_known;
+static uint64_t next_measuring; // not before then
+#define MEASURING_AGAIN_NS 1000000000u
 
 static void refuse(uint32_t why) { atomic_store(&sonde.header->calls, why); }
 
@@ -284,9 +289,10 @@ static void give_up_window(int why)
 
 static void know_cost(void)
 {
-    if (!cost_is_known)
-        sonde_call_cost_measure();
-    cost_is_known = true;
+    if (cost_is_known || sonde_call_cost_measuring || sonde_now() < next_measuring)
+        return;
+    cost_is_known = sonde_call_cost_measure();
+    next_measuring = sonde_now() + MEASURING_AGAIN_NS;
 }
 
 SONDE_HOT static void begin_window(PyThreadState *state)
@@ -295,9 +301,9 @@ SONDE_HOT static void begin_window(PyThreadState *state)
     sonde_seeing how;
     if (!may_begin(state, &how))
         return;
-    if (!cost_is_known) { // a tool was active when the session began
+    if (!cost_is_known) { // a tool was active when the session began, or became so
         know_cost();
-        give_up_window(-1);
+        give_up_window(cost_is_known ? -1 : SONDE_WITHHELD_TRACED);
         return;
     }
     if (sonde_evaluator_of(state->interp)) {
@@ -327,6 +333,11 @@ SONDE_HOT static PyObject *on_first_frame(PyThreadState *state, frame_t *frame, 
         // Whoever took us for the program's own evaluator may have put us back in place.
         sonde_evaluate_no_more(state->interp, on_first_frame);
         begin_window(state);
+        // This frame is the window's first call. It is the one that a tick finds most often, for
+        // the program makes it after the longest time without any.
+        sonde_evaluator seeing = sonde_evaluator_of(state->interp);
+        if (seeing && sonde_seen_calls_by(seeing))
+            return seeing(state, frame, throws);
     }
     return _PyEval_EvalFrameDefault(state, frame, throws);
 }
@@ -337,7 +348,11 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
     PyThreadState *state = sonde_cpython_attached(context);
     PyInterpreterState *here = home;
     if (!state || state->interp != here)
-        return; // it makes no calls, or none that are seen
+        return;                      // it makes no calls, or none that are seen
+    if (sonde_call_cost_measuring) { // by this thread, or by one that has lost the GIL
+        thread->slot->missed++;
+        return;
+    }
     sonde_window *window = &thread->window;
     sonde_thread *who = atomic_load(&owner);
     if (window->open && who != thread && !sonde_told_calls_go_on(state)) {
@@ -375,23 +390,37 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
 
 // ---- sessions
 
+// Calls that began in a window and last may return into a tool that is turned on after the session.
+static void leave_tools(PyThreadState *state)
+{
+    if (sonde_pending_count(state->interp))
+        return;
+    sonde_pending_show(state);
+    sonde_tool_hooks_remove();
+    hooked = NULL;
+}
+
 void sonde_calls_start(void)
 {
+    PyThreadState *state = PyThreadState_Get();
     PyInterpreterState *here = PyInterpreterState_Get();
-    bool hooked = sonde_tool_hooks_set();
-    uint32_t prepared = hooked ? sonde_told_calls_prepare() : (uint32_t)SONDE_CALLS_FAILED;
+    hooked = here;
+    uint32_t prepared =
+        sonde_tool_hooks_set() ? sonde_told_calls_prepare() : (uint32_t)SONDE_CALLS_FAILED;
     refuse(prepared);
     if (prepared != SONDE_CALLS_COUNTED) {
-        sonde_tool_hooks_remove();
+        leave_tools(state);
         return;
     }
     cost_is_known = false;
+    next_measuring = 0;
     atomic_store(&tools_changing, 0);
-    if (sonde_tool_active(PyThreadState_Get()) < 0 && !sonde_evaluator_of(here))
-        know_cost();
     atomic_store(&owner, NULL);
-    home = here;
-    sonde_windows_by(open_window);
+    home = here; // before anything is switched on: other threads may get the GIL in between
+    if (sonde_tool_active(state) < 0 && !sonde_evaluator_of(here))
+        know_cost();
+    if (home == here) // still
+        sonde_windows_by(open_window);
 }
 
 static void leave_evaluator(PyInterpreterState *interpreter)
@@ -403,28 +432,26 @@ static void leave_evaluator(PyInterpreterState *interpreter)
 
 void sonde_calls_stop(void)
 {
+    PyThreadState *state = PyThreadState_Get();
     PyInterpreterState *here = PyInterpreterState_Get();
     if (here != home)
         return;
     sonde_windows_by(NULL);
+    sonde_call_cost_abandon();
     leave_evaluator(here);
-    sonde_seen_calls_end(PyThreadState_Get(), SONDE_SEE_FRAMES);
-    sonde_seen_calls_end(PyThreadState_Get(), SONDE_SEE_ALL);
-    sonde_pending_show(PyThreadState_Get());
-    sonde_pending_clear();
-    sonde_tool_hooks_remove();
+    sonde_seen_calls_end(state, SONDE_SEE_FRAMES);
+    sonde_seen_calls_end(state, SONDE_SEE_ALL);
     sonde_told_calls_forget();
     atomic_store(&owner, NULL);
     home = NULL;
+    leave_tools(state);
 }
 
 // ---- the program's own tools
 
-bool sonde_tool_changes(PyThreadState *state)
+static void end_counting(PyThreadState *state)
 {
-    if (state->interp != home)
-        return false;
-    atomic_fetch_add(&tools_changing, 1);
+    sonde_call_cost_abandon();
     leave_evaluator(state->interp);
     sonde_thread *thread = sonde_enter();
     if (!thread) {
@@ -438,16 +465,28 @@ bool sonde_tool_changes(PyThreadState *state)
     }
     sonde_seen_calls_end(state, SONDE_SEE_FRAMES);
     sonde_seen_calls_end(state, SONDE_SEE_ALL);
+}
+
+bool sonde_tool_changes(PyThreadState *state)
+{
+    if (state->interp != hooked)
+        return false;
+    if (state->interp == home) {
+        atomic_fetch_add(&tools_changing, 1);
+        end_counting(state);
+    }
     sonde_pending_show(state);
     return true;
 }
 
 void sonde_tool_changed(PyThreadState *state)
 {
-    if (state->interp != home) // the session is over
+    if (state->interp != hooked)
         return;
     sonde_pending_hide(state);
-    if (atomic_load(&tools_changing))
+    if (state->interp != home) // the session is over
+        leave_tools(state);
+    else if (atomic_load(&tools_changing))
         atomic_fetch_sub(&tools_changing, 1);
 }
 
@@ -468,6 +507,7 @@ void sonde_calls_forked(bool followed)
         return;
     // A window of the parent's that is under way here ends at its next call: no thread owns it.
     atomic_store(&owner, NULL);
+    sonde_call_cost_forked();
     leave_evaluator(here);
     if (followed) {
         refuse(SONDE_CALLS_COUNTED);

@@ -202,7 +202,7 @@ static bool make_filters(void)
 void sonde_pending_hide(PyThreadState *state)
 {
     PyInterpreterState *interpreter = state->interp;
-    if (hiding || !set_events || !sonde_pending_count(interpreter) || sonde_tool_active(state) < 0)
+    if (hiding || !sonde_pending_count(interpreter) || sonde_tool_active(state) < 0)
         return;
     hiding = true;
     for (int tool = 0; tool < FILTERED_TOOLS; tool++)
@@ -246,7 +246,10 @@ static bool knows_layout(PyInterpreterState *interpreter, PyObject *monitoring)
 {
     if (!borrow_tool(interpreter))
         return true; // nobody can tell; no window opens before an id is free
-    PyObject *known = PyObject_CallMethod(monitoring, "get_tool", "i", sonde_borrowed_tool);
+    // Its hook would take the call for the program's, which may be the end of all hooks.
+    PyObject *get_tool = sonde_unhooked(monitoring, "get_tool");
+    PyObject *known = get_tool ? PyObject_CallFunction(get_tool, "i", sonde_borrowed_tool) : NULL;
+    Py_XDECREF(get_tool);
     bool knows =
         known == name && set_to(wanted[SONDE_SEE_FRAMES]) &&
         interpreter->monitors.tools[PY_MONITORING_EVENT_PY_START] == 1 << sonde_borrowed_tool;

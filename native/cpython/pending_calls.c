@@ -68,5 +68,3 @@ int sonde_pending_count(PyInterpreterState *interpreter)
             pending[left++] = pending[i];
     return count = left;
 }
-
-void sonde_pending_clear(void) { count = 0; }

@@ -2,7 +2,8 @@
 //
 // The interpreter decides when a call begins whether it will report the return of the C function.
 // If it did so for us, and the program's own tool is turned on before the call returns, that tool
-// would get the return of a call that began before it: these returns are kept from it.
+// would get the return of a call that began before it: these returns are kept from it, after the
+// end of the session, too.
 //
 // All with the GIL held.
 #ifndef SONDE_PENDING_CALLS_H
@@ -17,6 +18,5 @@ void sonde_pending_begins(PyThreadState *state, const frame_t *frame, Py_ssize_t
 bool sonde_pending_returns(const PyThreadState *state, const frame_t *frame, Py_ssize_t index);
 // Forgets calls that have returned. How many are left?
 int sonde_pending_count(PyInterpreterState *interpreter);
-void sonde_pending_clear(void);
 
 #endif

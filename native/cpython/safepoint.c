@@ -3,6 +3,7 @@
 
 #include "../core/clock.h"
 #include "../core/guard.h"
+#include "../core/processor.h"
 #include "../core/stack.h"
 #include "../core/trap.h"
 #include "frames.h"
@@ -28,6 +29,7 @@ static void sample(sonde_thread *thread)
 {
     sonde_event event = {.time = sonde_now(),
                          .cpu = sonde_thread_cpu(),
+                         .processor = sonde_processor(),
                          .state = SONDE_RUNNING,
                          .chained = sonde_what() & SONDE_WHAT_CHAINED};
     uint32_t depth = sonde_trap_walk(thread, NULL, &event);

@@ -57,14 +57,22 @@ static void tell_name(sonde_thread *thread, PyObject *self)
 }
 #endif
 
-uint64_t sonde_thread_object(sonde_thread *thread, const frame_t *root, const PyCodeObject *code)
+static uint64_t bootstraps(sonde_thread *thread, const frame_t *frame, const PyCodeObject *code)
 {
     static const char name[] = "_bootstrap";
     if (code->co_argcount != 1 || !is_ascii(code->co_name, name, sizeof name - 1))
         return 1;
-    PyObject *self = frame_value(root, 0);
+    PyObject *self = frame_value(frame, 0);
     if (!self || ((uintptr_t)self & 7))
         return 1;
     tell_name(thread, self);
     return (uint64_t)(uintptr_t)self;
+}
+
+uint64_t sonde_thread_object(sonde_thread *thread, const sonde_outer *outer)
+{
+    uint64_t object = bootstraps(thread, outer->root, outer->root_code);
+    if (object == 1 && outer->called)
+        object = bootstraps(thread, outer->called, outer->called_code);
+    return object;
 }

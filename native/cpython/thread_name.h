@@ -1,4 +1,4 @@
-// Who a thread is: the threading.Thread at its outermost frame, and what that is called.
+// Who a thread is: the threading.Thread at its outermost frames, and what that is called.
 //
 // From 3.12 starting a thread is an audit event, where the name can be asked for under the
 // GIL. 3.11 has none: there the name is read from the object's attributes as they lie in memory.
@@ -8,8 +8,15 @@
 #include "../core/session.h"
 #include "frames.h"
 
-// The address of the threading.Thread whose _bootstrap the frame is; 1 if it is another function.
-// May write the name into the ring of `thread`, so only its producer calls this.
-uint64_t sonde_thread_object(sonde_thread *thread, const frame_t *root, const PyCodeObject *code);
+// A thread's outermost frame, and the one that it called.
+typedef struct {
+    const frame_t *root, *called;
+    PyCodeObject *root_code, *called_code;
+} sonde_outer;
+
+// The address of the threading.Thread whose _bootstrap is one of the two: debuggers start threads
+// through a function of their own. 1 if there is none. May write the name into the ring of
+// `thread`, so only its producer calls this.
+uint64_t sonde_thread_object(sonde_thread *thread, const sonde_outer *outer);
 
 #endif

@@ -12,6 +12,7 @@ static struct {
     PyMethodDef unhooked;
 } hooks[MAX_HOOKS];
 static int hook_count;
+static bool in_place;
 
 static PyObject *call(int which, PyObject *self, void *first, void *second, void *third)
 {
@@ -101,7 +102,10 @@ static bool hook_module(PyObject *module, const char *name)
 
 bool sonde_tool_hooks_set(void)
 {
+    if (in_place)
+        return true;
     hook_count = 0;
+    in_place = true;
     PyObject *modules = PyImport_GetModuleDict(); // borrowed
     if (!hook_module(modules ? PyDict_GetItemString(modules, "sys") : NULL, "sys"))
         return false;
@@ -117,6 +121,7 @@ void sonde_tool_hooks_remove(void)
     for (int i = 0; i < hook_count; i++)
         if (address_of(hooks[i].method) == by_number[i])
             set_address(hooks[i].method, hooks[i].real);
+    in_place = false;
 }
 
 PyObject *sonde_unhooked(PyObject *module, const char *name)

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-// All with the GIL held. False if a module is not what it should be.
+// All with the GIL held. False if a module is not what it should be; those that are in place stay.
 bool sonde_tool_hooks_set(void);
 void sonde_tool_hooks_remove(void);
 
@@ -17,7 +17,7 @@ void sonde_tool_hooks_remove(void);
 PyObject *sonde_unhooked(PyObject *module, const char *name);
 
 // Provided by calls.c: a hooked function is about to be called by the program, and has returned.
-// False if no calls are counted in this interpreter.
+// False if the hooks are not for this interpreter.
 bool sonde_tool_changes(PyThreadState *state);
 void sonde_tool_changed(PyThreadState *state);
 

@@ -17,6 +17,7 @@
 
 // More frames than any real stack has: a chain this long is a loop made of garbage.
 #define MAX_HOPS (1 << 20)
+#define MAX_UNNAMED_WALKS 64
 
 #if PY_VERSION_HEX < 0x030C0000
 // Up to 3.11 there is one current state per process: that of whoever holds the GIL. It is ours if
@@ -153,6 +154,18 @@ static bool may_end(const sonde_thread *thread, const sonde_event *event)
            (event->span || !atomic_load_explicit(&sonde_spans_open, memory_order_relaxed));
 }
 
+// Whose thread it is, as soon as that shows. What a debugger does in a thread before it calls
+// threading's function takes some samples; the main thread has none of that.
+static void name_thread(sonde_thread *thread, const sonde_outer *outer)
+{
+    uint64_t object = sonde_thread_object(thread, outer);
+    bool may_follow = object == 1 && thread->slot->tid != (uint32_t)getpid();
+    if (may_follow && thread->unnamed_walks++ < MAX_UNNAMED_WALKS)
+        return;
+    thread->slot->thread_object = object;
+    thread->named = true;
+}
+
 // Words `from` to `depth` of what was walked are to be the outermost `same` ones of the last stack.
 static void check(sonde_thread *thread, uint32_t from, uint32_t depth, uint32_t same)
 {
@@ -188,8 +201,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     // Was the frame above this one called by C code? Above the top frame there is nothing else.
     bool calls_c = !event->direct;
     bool whole = true; // does what was walked so far begin where C code entered the interpreter?
-    const frame_t *root = NULL;
-    PyCodeObject *code = NULL, *root_code = NULL;
+    sonde_outer outer = {0};
+    PyCodeObject *code = NULL;
     bool tells = traces && event->activations;
     sonde_awaited seen = SONDE_NOTHING_AWAITED;
     // Also where this walk is none of those: they would find the marks of others in their places.
@@ -233,8 +246,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
             activations_enter(&activations);
             continue;
         }
-        root = f;
-        root_code = code;
+        outer = (sonde_outer){f, outer.root, code, outer.root_code};
         if (depth + (chained ? 4 : 2) > SONDE_MAX_DEPTH) {
             event->flags |= SONDE_TRUNCATED;
             break;
@@ -304,8 +316,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     // A generator that yields is cut off from its caller some instructions before the caller is the
     // current frame again (seen on 3.11 and 3.12): its own frames alone are a stack that never was.
 #if PY_VERSION_HEX < 0x030C0000
-    whole = whole && (!root || root->owner != FRAME_OWNED_BY_GENERATOR || root->previous ||
-                      state->cframe->previous == &state->root_cframe);
+    whole = whole && (!outer.root || outer.root->owner != FRAME_OWNED_BY_GENERATOR ||
+                      outer.root->previous || state->cframe->previous == &state->root_cframe);
 #endif
     const uint8_t cut = SONDE_UNDECODABLE | SONDE_TRUNCATED;
     if (!whole && !(event->flags & cut))
@@ -314,13 +326,11 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         event->flags |= SONDE_ROOT;
     if (tells)
         sonde_awaited_end(&seen, thread, depth, event);
-    if (root && !(event->flags & cut)) {
+    if (outer.root && !(event->flags & cut)) {
         if (event->tid)
-            event->thread_object = sonde_thread_object(thread, root, root_code);
-        else if (!thread->named) {
-            thread->slot->thread_object = sonde_thread_object(thread, root, root_code);
-            thread->named = thread->slot->thread_object;
-        }
+            event->thread_object = sonde_thread_object(thread, &outer);
+        else if (!thread->named)
+            name_thread(thread, &outer);
     }
     if (traces && !(event->flags & cut)) {
         bool checked = met != SONDE_NOWHERE && (sonde_what() & SONDE_WHAT_CHECKED);

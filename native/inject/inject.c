@@ -19,6 +19,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #define RTLD_NOW_LOCAL 2u
+#define RTLD_NOW_NOLOAD_GLOBAL 0x106u
 
 // What lies where in the room on the target's stack.
 #define LIBRARY_AT 0u
@@ -91,6 +92,33 @@ static void ask_dlerror(injection *job)
     words[sizeof job->answer->words - 1] = 0;
 }
 
+// Has the target load what `name` says. Where a program keeps its interpreter's symbols to itself
+// (RTLD_LOCAL) that fails at first: they become global then, which changes nothing that is bound.
+static int load_named(injection *job, const char *name, size_t size, uint64_t *handle)
+{
+    const sonde_order *order = job->order;
+    uint64_t at = job->tracee.room + LIBRARY_AT, promoted = 0;
+    if (!sonde_tracee_write(&job->tracee, at, name, size))
+        return ENOMEM;
+    int failed = call(job, order->dlopen_at, at, RTLD_NOW_LOCAL, handle);
+    if (failed || *handle)
+        return failed;
+    ask_dlerror(job);
+    if (!order->runtime[0])
+        return 0;
+    if (!sonde_tracee_write(&job->tracee, at, order->runtime, sizeof order->runtime))
+        return ENOMEM;
+    failed = call(job, order->dlopen_at, at, RTLD_NOW_NOLOAD_GLOBAL, &promoted);
+    if (failed || !promoted)
+        return failed;
+    if (!sonde_tracee_write(&job->tracee, at, name, size))
+        return ENOMEM;
+    failed = call(job, order->dlopen_at, at, RTLD_NOW_LOCAL, handle);
+    if (!failed && !*handle)
+        ask_dlerror(job);
+    return failed;
+}
+
 // Loads the library; *function is where to call.
 static int32_t load(injection *job, uint64_t *function)
 {
@@ -115,12 +143,7 @@ static int32_t load(injection *job, uint64_t *function)
         error = copy_library(job, (int32_t)number);
         snprintf(name, sizeof name, "/proc/self/fd/%d", (int)number);
     }
-    if (!error && !sonde_tracee_write(&job->tracee, room + LIBRARY_AT, name, sizeof name))
-        return fail(job, ENOMEM);
-    int failed =
-        error ? 0 : call(job, order->dlopen_at, room + LIBRARY_AT, RTLD_NOW_LOCAL, &handle);
-    if (!failed && !error && !handle)
-        ask_dlerror(job);
+    int failed = error ? 0 : load_named(job, name, sizeof name, &handle);
     if (copied && !failed) {
         uint64_t ignored;
         failed = call(job, order->close_at, number, 0, &ignored);
@@ -223,6 +246,7 @@ EXPORT int sonde_inject(const sonde_order *order, sonde_answer *answer)
     if (order->pid <= 0 || order->pid == getpid() || !order->texts || !order->count ||
         !order->patience_ms || !is_text(order->function, sizeof order->function) ||
         !is_text(order->library, sizeof order->library) ||
+        !memchr(order->runtime, 0, sizeof order->runtime) ||
         !memchr(order->argument, 0, sizeof order->argument))
         return EINVAL;
     if (!order->function_at && (!order->dlopen_at || !order->dlsym_at || !order->dlerror_at ||

@@ -30,6 +30,7 @@ typedef struct {
     uint64_t memfd_create_at, close_at; // set: the target does not see our files
     uint64_t function_at;               // set: the library is there already
     char library[1024];
+    char runtime[1024]; // set: a library whose symbols ours may need, but a program may hide
     char function[64];
     char argument[256];
 } sonde_order;

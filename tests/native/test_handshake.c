@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 
 static char folder[] = "/tmp/sonde-handshake-XXXXXX", path[64];
 
@@ -234,6 +236,29 @@ static void is_hung_up_on(void)
     CHECK(armed == EPROTO || armed == EPIPE || armed == ECONNRESET); // by how fast it was
 }
 
+static void *wait_to_connect(void *link)
+{
+    CHECK_EQUAL(sonde_link_open(link, path, 1, SONDE_FORKED, SONDE_CPYTHON, 0), ETIMEDOUT);
+    return NULL;
+}
+
+static int next_descriptor(void)
+{
+    int fd = dup(0);
+    CHECK(fd >= 0);
+    close(fd);
+    return fd;
+}
+
+// While a thread waits to connect, the program gets the numbers that it gets without us.
+static void takes_no_low_number(void)
+{
+    int expected = next_descriptor(), high = 200;
+    while (fcntl(high, F_GETFD) < 0) // until it has its socket; main() limits the time
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    CHECK_EQUAL(next_descriptor(), expected);
+}
+
 static void does_not_wait_for_ever(void)
 {
     int fd = listener(0); // nobody accepts
@@ -249,7 +274,10 @@ static void does_not_wait_for_ever(void)
         if (connect(standing[i], (struct sockaddr *)&address, sizeof address) != 0)
             CHECK_EQUAL(errno, EAGAIN);
     }
-    CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_FORKED, SONDE_CPYTHON, 0), ETIMEDOUT);
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, wait_to_connect, &link) == 0);
+    takes_no_low_number();
+    pthread_join(thread, NULL);
     for (int i = 0; i < 4; i++)
         close(standing[i]);
     CHECK_EQUAL(descriptors(), before);

@@ -3,7 +3,12 @@
 #include "check.h"
 #include "own_thread.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 static _Atomic bool has_looked;
@@ -94,6 +99,30 @@ static void it_goes_on_itself(void)
     _exit(9);
 }
 
+// Ends the process at the next file that one of its threads opens.
+static void forbid_opening(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+}
+
+static void it_goes_on_and_opens_nothing(void)
+{
+    begin(look_often);
+    while (!has_looked)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    forbid_opening();
+    nanosleep(&(struct timespec){0, 350000000}, NULL); // several looks
+    _exit(9);
+}
+
 // ---- woken at the end of a thread
 
 static pthread_t seldom;
@@ -138,6 +167,7 @@ static void not_before(void)
 {
     CHECK_EQUAL(exit_code_of(another_goes_on), 9);
     CHECK_EQUAL(exit_code_of(it_goes_on_itself), 9);
+    CHECK_EQUAL(exit_code_of(it_goes_on_and_opens_nothing), 9);
 }
 
 int main(void)

@@ -224,6 +224,16 @@ bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer)
     (void)stack_pointer;
     return false;
 }
+
+void sonde_vm_leave_unwalkable(const void *java_thread) { (void)java_thread; }
+
+// No thread of this test waits for a monitor.
+uint32_t sonde_blocked_stack(sonde_thread *me, const void *record, uint32_t above,
+                             sonde_event *event)
+{
+    (void)me, (void)record, (void)above, (void)event;
+    return 0;
+}
 uint64_t sonde_vm_own_object(void) { return 1; }
 uint64_t sonde_native_at(sonde_thread *thread, uintptr_t pc)
 {

@@ -60,6 +60,7 @@ static sonde_event event_of(uint64_t number)
                          .cpu = number * 3,
                          .interpreter = (uint32_t)(number % 5),
                          .tid = number % 7 == 0 ? 1234 : 0,
+                         .processor = (uint32_t)(number % 3),
                          .thread_object = number * 11,
                          .state = (uint8_t)(number % 3),
                          .flags = number % 13 == 0 ? SONDE_TRUNCATED : 0};
@@ -73,7 +74,7 @@ static void expect_event(const sonde_rec_sample *got, const sonde_event *wanted)
     CHECK_EQUAL(got->time, wanted->time);
     CHECK_EQUAL(got->cpu, wanted->cpu);
     CHECK_EQUAL(got->interpreter, wanted->interpreter);
-    CHECK_EQUAL(got->tid, wanted->tid);
+    CHECK_EQUAL(got->tid, wanted->tid ? wanted->tid : wanted->processor);
     CHECK_EQUAL(got->thread_object, wanted->thread_object);
 }
 

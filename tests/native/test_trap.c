@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 
 #ifndef TRAP_PERF
@@ -124,6 +125,7 @@ static void samples(void)
         const sonde_rec_sample *sample = take(&m, (uint32_t)(slot - m.slots), &out);
         CHECK(sample && sample->rec.state == SONDE_RUNNING && sample->rec.flags == 0);
         CHECK_EQUAL(sample->interpreter, 3);
+        CHECK(sample->processor > 0 && sample->processor <= (uint32_t)get_nprocs_conf());
         CHECK(sample->time >= before && sample->time <= sonde_now());
         // Told by the other clock in between, so not to the nanosecond.
         CHECK(sample->cpu > 0 && sample->cpu <= sonde_thread_cpu() + m.config.period_ns);

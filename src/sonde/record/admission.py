@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import self_armed, shm
 from .agent_memory import AgentMemory
+from .arming import SAMPLERS_OF
 from .conduct import Conduct
 from .contexts import Contexts
 from .lock_runs import LockRows
@@ -35,8 +36,7 @@ ANSWER_S = 1.0
 AT_ONCE = 64
 # Descriptors that come with a hello.
 MAX_DESCRIPTORS = 4
-# Runtimes whose threads can only walk their own stacks.
-PERF_ONLY = frozenset({"hotspot"})
+_LANGUAGES = {"cpython": "Python", "hotspot": "Java"}
 # No execve takes longer to replace the old program.
 EXEC_NS = 1_000_000_000
 # A target without an agent after this long will not get one.
@@ -236,9 +236,12 @@ class Admission:
             self._roster.drop(target, None)
             return
         armed = target.armed
-        if runtime in PERF_ONLY and armed.code != shm.SAMPLER_PERF:
-            why = armed.why_not_better or f"--sampler {armed.sampler} was asked for"
-            self.trouble = f"Java threads are sampled by perf events only, and {why}"
+        if armed.sampler not in SAMPLERS_OF[runtime]:
+            language, names = _LANGUAGES[runtime], SAMPLERS_OF[runtime]
+            self.trouble = (
+                f"--sampler {armed.sampler} does not sample {language} threads; use auto, "
+                f"{', '.join(names[:-1])} or {names[-1]}"
+            )
             self._roster.drop(target, self.trouble)
             self._tell({"refused": self.trouble, "pid": pid})
             return
@@ -249,7 +252,7 @@ class Admission:
         self._roster.tally.armed(armed)
         if "calls" in conduct.what and (why := target.why_no_ticks(armed)):
             self._roster.tally.why_no_calls = why
-        exact = int(armed.sampler == "perf-user")
+        exact = int(armed.sampler in ("perf-user", "cpu-timer"))
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
         self._tell({"admitted": pid})
 

@@ -4,7 +4,8 @@ In order: `perf` (each thread samples itself on a perf signal), `perf-user` (the
 come only while the thread is outside the kernel), `reader` (a thread of the agent moves to the
 sampled thread's core), `cross-core` (the same without moving, which may tear), `remote` (the
 recorder reads the target's memory from outside). Only when asked for: `safepoint` (threads sample
-themselves where the interpreter lets them, which is biased).
+themselves where the interpreter lets them, which is biased). In a JVM, whose frames no other thread
+can read, `cpu-timer` follows `perf-user`: each thread samples itself on the signal of a timer.
 """
 
 from __future__ import annotations
@@ -18,8 +19,18 @@ from . import kernel_events, perf, shm
 from .kernel_events import KernelEvent
 from .procfs import cpu_of
 
-SAMPLERS = ("perf", "perf-user", "reader", "cross-core", "safepoint", "remote")
-_CODES = {"cross-core": shm.SAMPLER_CROSS_CORE, "safepoint": shm.SAMPLER_SAFEPOINT}
+SAMPLERS = ("perf", "perf-user", "cpu-timer", "reader", "cross-core", "safepoint", "remote")
+_BY_PERF = 2
+"""So many of them, the first ones."""
+SAMPLERS_OF = {
+    "cpython": tuple(sampler for sampler in SAMPLERS if sampler != "cpu-timer"),
+    "hotspot": ("perf", "perf-user", "cpu-timer"),
+}
+_CODES = {
+    "cpu-timer": shm.SAMPLER_CPU_TIMER,
+    "cross-core": shm.SAMPLER_CROSS_CORE,
+    "safepoint": shm.SAMPLER_SAFEPOINT,
+}
 
 
 @dataclass
@@ -81,13 +92,13 @@ class Arming:
         self._cpu, self._waits = "cpu" in what, "waits" in what
         self._events = events or {}
 
-    def arm(self, pid: int, but: Container[int] = ()) -> Armed:
+    def arm(self, pid: int, but: Container[int] = (), runtime: str = "cpython") -> Armed:
         """All threads of a process; `but` are the agent's own."""
         self._round += 1
         reasons: list[str] = []
         if self._first > 0:
             reasons.append(f"--sampler {self._wanted} was asked for")
-        for sampler in SAMPLERS[self._first : 2]:
+        for sampler in SAMPLERS[self._first : _BY_PERF]:
             if perf.kernel_version() < perf.SIGTRAP_SAFE_FROM:
                 reasons.append("kernels before 5.18 may kill a thread that blocks SIGTRAP")
                 break
@@ -102,7 +113,9 @@ class Arming:
                 continue
             armed.why_not_better = _joined(reasons)
             return armed
-        return self._unsignalled(pid, SAMPLERS[max(self._first, 2)], _joined(reasons))
+        wanted = SAMPLERS[self._first] if self._first >= _BY_PERF else None
+        sampler = wanted or SAMPLERS_OF[runtime][_BY_PERF]
+        return self._unsignalled(pid, sampler, _joined(reasons))
 
     def adopt(self, sampler: str, events: list[int], baseline: dict[int, tuple[int, int]]) -> Armed:
         """A process that opened its events itself, as one that we armed."""

@@ -379,9 +379,11 @@ class Attach:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
 
     def _note(self, pid: int, entry: Entry) -> None:
-        if pid == self._root and not self._inside and (entry.gone or entry.already):
+        if pid == self._root and not self._ever_inside and (entry.gone or entry.already):
             why = entry.why_not if entry.gone else f"process {pid} is being recorded already"
             raise SondeError(str(why))
+        if entry.gone and pid in self._ever_inside:
+            return  # a program that it executed was over before it could be entered
         self.refused[pid] = str(entry.why_not)
         if self._discovery is not None:
             self._discovery.give_up(pid)

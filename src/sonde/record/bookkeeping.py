@@ -125,6 +125,8 @@ class Bookkeeping:
             more["paused_ns"] = paused_ns
         facts = self._roster.facts(more, whole=whole)
         self._conduct.event_facts(facts)
+        if self._conduct.asks_chained:
+            facts["stacks_asked"] = "chained"
         if self._budget is not None:
             facts |= self._budget.facts()
         if (online := self._admission.online) is not None:

@@ -79,6 +79,10 @@ class Conduct:
         return 1_000_000_000 // self.rate
 
     @property
+    def asks_chained(self) -> bool:
+        return bool(self._stacks & shm.WHAT_CHAINED)
+
+    @property
     def paused(self) -> bool:
         return self._pause is not None
 
@@ -102,10 +106,14 @@ class Conduct:
 
     def arm(self, target: TargetProcess) -> Armed:
         """Samples a process that has just come, unless this is a pause."""
-        armed = self._arming.arm(target.pid, self._steering.threads_of(target.pid))
+        armed = self._arm(target)
         if self.paused:
             armed.close()
         return armed
+
+    def _arm(self, target: TargetProcess) -> Armed:
+        ours = self._steering.threads_of(target.pid)
+        return self._arming.arm(target.pid, ours, target.runtime)
 
     def adopt(self, target: TargetProcess, events: list[int], tid: int) -> None:
         """Goes on with a process that armed itself, by what was ordered when it did so."""
@@ -134,7 +142,7 @@ class Conduct:
             if target.armed.sampler == "remote":
                 target.armed = self._arming.read_remotely(target.pid, why)
             else:
-                target.armed = self._arming.arm(target.pid, self._steering.threads_of(target.pid))
+                target.armed = self._arm(target)
         except OSError:  # it is gone, as we are about to hear
             return
         target.set_event_periods(self._periods)
@@ -212,11 +220,20 @@ class Conduct:
                 "calls cannot be switched on: the session began without them; start it with "
                 "--what cpu,calls"
             )
+        if "objects" in wanted and not any(t.runtime == "hotspot" for t in self._roster):
+            raise SondeError(
+                "objects cannot be switched on: sonde records those of Java programs only"
+            )
+        if "objects" in wanted and "objects" not in self._began_with:
+            raise SondeError(
+                "objects cannot be switched on: the session began without them; start it with "
+                "--what +objects"
+            )
         samplers = {target.armed.sampler for target in self._roster if target.armed is not None}
         if "waits" in wanted - self._began_with and (worse := samplers - {"perf"}):
             raise SondeError(
                 "waits cannot be switched on: without perf signals (the sampler is "
-                f"{', '.join(sorted(worse))}) the session must begin with --what cpu,waits"
+                f"{', '.join(sorted(worse))}) the session must begin with --what +waits"
             )
         if "locks" in wanted and samplers == {"remote"}:
             raise SondeError("locks cannot be recorded: no agent is in the target")

@@ -167,7 +167,7 @@ def _what(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
     asked = order.get("list")
     if not isinstance(asked, list) or not all(isinstance(kind, str) for kind in asked):
         raise UsageError("what is a list of kinds, such as cpu,locks")
-    kinds = parse_what(asked, "what")
+    kinds = parse_what(asked, "what", session.status()["what"])
     session.set_what(kinds)
     return {"what": kinds}
 

@@ -54,6 +54,20 @@ def matcher(pattern: str) -> Matches:
     return re.compile(fnmatch.translate(f"*{pattern}*")).match  # type: ignore[return-value]
 
 
+def callers() -> set[int]:
+    """The processes that run this very command, such as `timeout 60 sonde attach --name app`.
+
+    Their command lines have the pattern in them, too.
+    """
+    found: set[int] = set()
+    pid = lineage.parent_of(os.getpid())
+    while pid > 1 and "--name" in (line := " ".join(argv_of(pid))):
+        if "attach" in line:
+            found.add(pid)
+        pid = lineage.parent_of(pid)
+    return found
+
+
 @dataclass
 class Candidate:
     """A process that belongs to the session and is not recorded yet."""
@@ -81,6 +95,7 @@ class Discovery:
         self._children = children
         self._descendants = descendants
         self._but = {os.getpid(), *but}
+        self._callers = callers() if matches is not None else set()
         self._seen: set[int] = set()
         self._last_pid = -1
         self._next_match = 0.0
@@ -192,7 +207,7 @@ class Discovery:
                 continue
             line = " ".join(argv_of(pid))
             # Recorders are told in their command line what they record.
-            if self._matches(line) and RECORDER not in line:
+            if self._matches(line) and RECORDER not in line and pid not in self._callers:
                 self.again(pid)
         if self._descendants and self._children and others & self.members:
             self._take_children(others - self.members)

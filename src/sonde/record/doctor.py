@@ -15,7 +15,7 @@ from .machine import Machine
 
 USE_ANOTHER = "run the program with CPython 3.11 or newer"
 BUILD_HERE = "build sonde on this machine, so that it fits this machine's C library"
-MEND_JAVA = "mend what is marked ✗ above; Java is sampled by perf only"
+MEND_JAVA = "mend what is marked ✗ above; Java needs perf events or CPU timers"
 MEND_ABOVE = "mend what is marked ✗ above; a statically linked Python cannot be entered"
 
 
@@ -95,6 +95,7 @@ class Diagnosis:
             "trouble": self.trouble,
             "sampler": self.machine.sampler,
             "why_not_better": self.machine.why_not_better,
+            "java_sampler": self.machine.java_sampler,
             "machine": self.machine.facts,
             "checks": [
                 {"name": c.name, "ok": c.ok, "found": c.found, "advice": c.advice}

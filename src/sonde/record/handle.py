@@ -94,21 +94,48 @@ def online_memory(options: Options) -> int:
     return DEFAULT_MEMORY if left_on else 0
 
 
-def parse_what(what: str | Iterable[str], option: str = "--what") -> list[str]:
-    """The list behind --what."""
+def parse_what(
+    what: str | Iterable[str],
+    option: str = "--what",
+    base: Iterable[str] = tuple(DEFAULT_WHAT.split(",")),
+) -> list[str]:
+    """The list behind --what. One of `+waits` and `-locks` changes `base` instead."""
     parts = what.split(",") if isinstance(what, str) else map(str, what)
-    kinds = [part.strip() for part in parts if part.strip()]
-    takes = f"{option} takes a list of: {', '.join(KINDS)}, {kernel_events.PREFIX}NAME[@PERIOD]"
+    entries = [part.strip() for part in parts if part.strip()]
+    takes = (
+        f"{option} takes a list of: {', '.join(KINDS)}, {kernel_events.PREFIX}NAME[@PERIOD]; "
+        "+KIND adds to the default, -KIND removes from it"
+    )
+    changes = [entry[0] in "+-" for entry in entries]
+    if any(changes) and not all(changes):
+        raise UsageError(f"{option} mixes kinds with +KIND or -KIND: use one or the other")
+    kinds = [
+        entry[1:].strip() if change else entry
+        for entry, change in zip(entries, changes, strict=True)
+    ]
     for kind in kinds:
         if kernel_events.is_event(kind):
             kernel_events.check(kernel_events.parse(kind))
         elif kind not in KINDS:
             raise UsageError(f"cannot record {kind!r}; {takes}")
+    if any(changes):
+        kinds = _changed(list(base), entries, kinds, option)
     if not kinds:
         raise UsageError(f"{option} is empty; {takes}")
     if sum(map(kernel_events.is_event, set(kinds))) > kernel_events.MOST:
         raise UsageError(f"{option} names more than {kernel_events.MOST} events")
     return kinds
+
+
+def _changed(base: list[str], entries: list[str], kinds: list[str], option: str) -> list[str]:
+    for entry, kind in zip(entries, kinds, strict=True):
+        if entry[0] == "+":
+            base += [kind] if kind not in base else []
+        elif kind in base:
+            base.remove(kind)
+        else:
+            raise UsageError(f"{option} {entry}: {kind} is not among {','.join(base) or 'nothing'}")
+    return base
 
 
 def check_rate(rate: int, option: str = "--rate") -> int:

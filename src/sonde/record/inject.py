@@ -54,6 +54,7 @@ class _Order(ctypes.Structure):
         ("close_at", ctypes.c_uint64),
         ("function_at", ctypes.c_uint64),
         ("library", ctypes.c_char * 1024),
+        ("runtime", ctypes.c_char * 1024),
         ("function", ctypes.c_char * 64),
         ("argument", ctypes.c_char * 256),
     )
@@ -107,6 +108,9 @@ def inject(
     patience = patience or Patience()
     order = _Order(pid=pid, patience_ms=ctypes.addressof(patience.left))
     order.library = os.fsencode(library)
+    carrier = os.fsencode(runtime.module.path)
+    if isinstance(runtime, Runtime) and len(carrier) < _Order.runtime.size:
+        order.runtime = carrier
     order.function = function.encode()
     order.argument = os.fsencode(argument)
     order.function_at = _where_it_is_already(pid, library, function)

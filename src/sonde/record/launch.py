@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import resource
 import select
@@ -13,13 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sonde.errors import SondeError
+from sonde.errors import CommandError, SondeError
 
 from . import agents, exits, late_start
+from .group_witness import GroupWitness
 from .handle import Options, RecorderHandle, outliving
 from .listening import listen
 
-# Passed on when somebody sends them to us; the terminal's own go to the target anyway.
+# Passed on when somebody sends them to us alone; those for our process group reach the target.
 _FORWARDED = (
     signal.SIGINT,
     signal.SIGQUIT,
@@ -30,9 +32,10 @@ _FORWARDED = (
     signal.SIGCONT,
     signal.SIGWINCH,
 )
-_SENT_BY_A_PROCESS = 0  # si_code SI_USER; the terminal's signals have SI_KERNEL
+# The terminal sends SIGHUP to the leader of the session alone, which we may be.
+_SENT_BY_THE_KERNEL = 128  # si_code SI_KERNEL
 
-NOT_EXECUTABLE = 126
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 # How long a program waits for the recorder to be ready, or to say why it cannot record. One that
 # is later than that finds it running.
@@ -57,24 +60,35 @@ def program_name(arguments: list[str]) -> str:
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in name) or "program"
 
 
-def _why_not(program: str) -> str:
+def _why_not(program: str) -> CommandError:
     """Why a program cannot be run; only one named by its path can be there all the same."""
     if os.path.isdir(program):
-        return f"{program} is a directory and cannot be run"
-    if os.path.isfile(program):
-        if os.sep not in program:
-            return f"there is no program {program!r} to run; a file here is run as ./{program}"
-        return f"{program} may not be executed; make it executable, or name what runs it before it"
-    return f"there is no program {program!r} to run"
+        return CommandError(f"{program} is a directory and cannot be run", NOT_EXECUTABLE)
+    if not os.path.isfile(program):
+        return CommandError(f"there is no program {program!r} to run", NOT_FOUND)
+    if os.sep not in program:
+        hint = f"a file here is run as ./{program}"
+        return CommandError(f"there is no program {program!r} to run; {hint}", NOT_FOUND)
+    hint = "make it executable, or name what runs it before it"
+    return CommandError(f"{program} may not be executed; {hint}", NOT_EXECUTABLE)
+
+
+def check_command(arguments: list[str]) -> None:
+    """Raises CommandError where there is nothing to run, before anything is recorded."""
+    first = arguments[0]
+    if first.endswith(".py") and not os.path.exists(first):
+        raise CommandError(f"there is no script {first!r} to run", NOT_FOUND)
+    program = command_of(arguments)[0]
+    if shutil.which(program) is None:
+        raise _why_not(program)
 
 
 class Launch:
     """One command, from fork to its end."""
 
     def __init__(self, arguments: list[str], make_options: Callable[[int], Options]) -> None:
+        check_command(arguments)
         self._command = command_of(arguments)
-        if shutil.which(self._command[0]) is None:
-            raise SondeError(_why_not(self._command[0]))
         preload = str(agents.preload())
         # The target waits in a child of ours until the recorder is up, but not for long: the
         # recording is named after its pid, and where no recorder can be had, nothing is run.
@@ -85,6 +99,7 @@ class Launch:
             self._become_target(go_read, go_write, fail_write, preload)
         os.close(go_read)
         os.close(fail_write)
+        self._witness = GroupWitness(_FORWARDED)
         try:
             options = outliving(make_options(self.pid))
             listening = listen()
@@ -94,6 +109,7 @@ class Launch:
         except BaseException:
             os.close(go_write)  # the child sees the end of the pipe and goes quietly
             os.waitpid(self.pid, 0)
+            self._witness.end()
             raise
         how = _NO_AGENT if options.sampler == "remote" else int(options.children)
         message = f"{how}{self._recorder.socket_path}".encode()
@@ -128,7 +144,10 @@ class Launch:
 
     def wait(self) -> tuple[int, dict[str, Any] | None, str | None]:
         """Until the target has exited: its wait status, what was recorded, or why it was not."""
-        status = self._wait_for_target()
+        try:
+            status = self._wait_for_target()
+        finally:
+            self._witness.end()
         text = exits.describe(status)
         done: dict[str, Any] | None = None
         trouble: str | None = None
@@ -138,8 +157,14 @@ class Launch:
         except SondeError as error:
             trouble = str(error)
         if self._failed:
-            why = os.strerror(int(self._failed)).lower()
-            raise SondeError(f"cannot run {self._command[0]!r}: {why}")
+            number = int(self._failed)
+            if done is not None:
+                # Nothing ran, so nothing is recorded.
+                with contextlib.suppress(OSError):
+                    os.unlink(self._recorder.path)
+            code = NOT_FOUND if number == errno.ENOENT else NOT_EXECUTABLE
+            why = os.strerror(number).lower()
+            raise CommandError(f"cannot run {self._command[0]!r}: {why}", code)
         return status, done, trouble
 
     def _wait_for_target(self) -> int:
@@ -150,7 +175,12 @@ class Launch:
             if pid:
                 return status
             info = signal.sigwaitinfo(waited)
-            if info.si_signo != signal.SIGCHLD and info.si_code == _SENT_BY_A_PROCESS:
+            if info.si_signo == signal.SIGCHLD:
+                continue
+            to_group = self._witness.saw(info.si_signo)
+            if to_group is None:
+                to_group = info.si_code == _SENT_BY_THE_KERNEL
+            if not to_group:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.pid, info.si_signo)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ class Machine:
     checks: list[Check]
     sampler: str
     why_not_better: str | None
+    java_sampler: str | None
+    """None where a JVM gets no sampler of CPU time."""
 
 
 def examine() -> Machine:
@@ -50,9 +53,12 @@ def examine() -> Machine:
         checks += [*_perf_signals(pid), _paranoid(), _hardware(pid)]
         remote = _remote(pid)
         sampler, why = _sampler(pid)
-    checks += [_affinity(), _SAFEPOINT, remote]
+        java = _java_sampler(pid)
+    timers = _cpu_timers()
+    checks += [timers, _affinity(), _SAFEPOINT, remote]
     checks += [_memory(), _pidfd(), _ptrace(), _seccomp(), _steal()]
-    return Machine(_facts(), checks, sampler, why)
+    has_timers = timers.ok or java != "cpu-timer"
+    return Machine(_facts(), checks, sampler, why, java if has_timers else None)
 
 
 def _facts() -> dict[str, str | int | None]:
@@ -230,7 +236,34 @@ def _sampler(pid: int) -> tuple[str, str | None]:
     return armed.sampler, armed.why_not_better
 
 
+def _java_sampler(pid: int) -> str:
+    armed = Arming(_NEVER_NS).arm(pid, runtime="hotspot")
+    armed.close()
+    return armed.sampler
+
+
 # ---- the rest
+
+
+_TIMER_CREATE, _TIMER_DELETE = 222, 226  # x86-64
+_THREAD_CPU_CLOCK = 3
+_NO_SIGNAL = struct.pack("<QiI48x", 0, 0, 1)
+"""A sigevent of SIGEV_NONE."""
+
+
+def _cpu_timers() -> Check:
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    timer = ctypes.c_int()
+    if syscall(_TIMER_CREATE, _THREAD_CPU_CLOCK, _NO_SIGNAL, ctypes.byref(timer)) == 0:
+        syscall(_TIMER_DELETE, timer)
+        return Check("cpu-timer", True, "threads may have timers: Java is sampled without perf")
+    reason = os.strerror(ctypes.get_errno()).lower()
+    return Check(
+        "cpu-timer",
+        False,
+        f"threads may not have timers on their CPU clocks: {reason}",
+        "allow timer_create in the container's seccomp profile; Java without perf events needs it",
+    )
 
 
 def _may_move() -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .counters import Countable, Counters
 from .procfs import name_of, threads_of
-from .taken import Taken
+from .taken import Taken, cpu_includes_steal
 from .thread_states import AGENT
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class Metrics:
         self._fresh: set[int] = set()
         """Seen, and not told of yet."""
         self._taken = Taken(target.pid)
+        self._kernel_includes_steal = cpu_includes_steal()
         self._but: Container[int] = ()
         self._look()
 
@@ -50,9 +51,17 @@ class Metrics:
                 target.threads.ended_unseen(tid, now, counters.cpu_ns)
                 counters.close()
                 del self._threads[tid]
-        taken = self._taken.step()
+        taken, processors = self._taken.step(told=told)
         if told:
-            target.writer.append("machine", target.row, now - target.origin, *taken)
+            target.writer.target({"metrics_include_steal": self._includes_steal()})
+            at = now - target.origin
+            target.writer.append("machine", target.row, at, *taken)
+            for processor in processors:
+                target.writer.append("processors", target.row, at, *processor)
+
+    def _includes_steal(self) -> bool:
+        # perf's clock is not stopped while the hypervisor has the processor (by its source: 6.18).
+        return bool(self._countable.names) or bool(self._kernel_includes_steal)
 
     def ended(self, tid: int, *, told: bool) -> None:
         """A thread's last step, for which it must still have a row."""

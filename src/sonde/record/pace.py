@@ -1,8 +1,8 @@
 """How long a recorder sleeps between two drains.
 
 Short enough that no ring fills up, else as long as it may be: each time it wakes up it takes the
-processor from somebody. Where there are few processors it sleeps at least as long as it works: what
-it cannot drain then is lost and counted, and the target goes on.
+processor from somebody. Where there are few processors and none is idle it sleeps at least as long
+as it works: what it cannot drain then is lost and counted, and the target goes on.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .kernel_events import is_event
+from .procfs import runnable
 
 # At high rates a ring fills within one long sleep where a thousand frames change from sample to
 # sample.
@@ -32,8 +33,7 @@ LONGEST_REST = 1.0
 
 class Pace:
     def __init__(self, config: dict[str, Any], *, frugal: bool, cpus: int | None = None) -> None:
-        cpus = len(os.sched_getaffinity(0)) if cpus is None else cpus
-        self._rests = cpus <= FEW_CPUS
+        self._cpus = len(os.sched_getaffinity(0)) if cpus is None else cpus
         self._frugal = frugal
         self._calls = config["calls"]
         self.captures(config["what"], config["rate"])
@@ -64,5 +64,11 @@ class Pace:
             self._wanted = max(self._wanted / 2, SHORTEST)
         elif fullest < BUSY / 4:
             self._wanted = min(self._wanted * 1.5, self._longest)
-        self.rest = min(worked, LONGEST_REST) if self._rests else 0.0
+        self.rest = min(worked, LONGEST_REST) if self._must_rest(worked) else 0.0
         self.sleep = max(self._wanted, self.rest)
+
+    def _must_rest(self, worked: float) -> bool:
+        if self._cpus > FEW_CPUS:
+            return False
+        # A rest shorter than the sleep changes nothing: no need to look.
+        return worked <= self._wanted or runnable() > self._cpus

@@ -40,6 +40,15 @@ def cpu_of(pid: int, tid: int) -> int:
         return 0
 
 
+def runnable() -> int:
+    """How many threads run or want to, on the whole machine; 0 if the kernel does not say."""
+    try:
+        with open("/proc/loadavg", "rb") as f:
+            return int(f.read().split()[3].split(b"/")[0])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
 def process_cpu(pid: int) -> int:
     """The CPU time of a whole process, with that of the threads that have ended."""
     try:

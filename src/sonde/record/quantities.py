@@ -42,10 +42,11 @@ def is_size(text: str) -> bool:
 
 def parse_share(option: str, text: str | float) -> float:
     """A share of one core: 1%, 0.5%."""
-    found = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*\Z", str(text))
+    # A bare 0.01 may mean a hundredth or a hundredth of a percent: neither is assumed.
+    found = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*\Z", str(text))
     share = float(found[1]) / 100 if found else 0.0
     if not 0 < share <= 1:
-        raise UsageError(f"{option} takes a share of one core such as 1%, not {text!r}")
+        raise UsageError(f"{option} takes a percentage of one core such as 1%, not {text!r}")
     return share
 
 

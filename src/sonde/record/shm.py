@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 MAGIC = 0x45444E53
-PROTOCOL = 9
+PROTOCOL = 10
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -24,7 +24,7 @@ WHAT_CHECKED = 256
 WHAT_ACTIVATIONS = 512
 
 SAMPLER_NONE, SAMPLER_PERF, SAMPLER_READER, SAMPLER_CROSS_CORE = 0, 1, 2, 3
-SAMPLER_SAFEPOINT = 4
+SAMPLER_SAFEPOINT, SAMPLER_CPU_TIMER = 4, 5
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
 REC_MARK, REC_NOTE, REC_TYPE, REC_OBJECT = 7, 8, 9, 10
@@ -113,7 +113,8 @@ SLOT_FRAMES = struct.Struct("<QQ")
 FRAMES_AT = 240
 WORD = struct.Struct("<Q")
 
-# size kind state flags | time cpu | keep count | interpreter tid | thread_object | span same
+# size kind state flags | time cpu | keep count | interpreter, tid or processor + 1
+# | thread_object | span same
 SAMPLE = struct.Struct("<IHBB QQ II II Q II")
 # size kind type flags | time lock sequence | started its_sequence | keep count | interpreter kind
 # | holder | span

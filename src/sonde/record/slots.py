@@ -198,16 +198,18 @@ class Slot:
         return context if depth else process.standing_for(NO_FRAMES)
 
     def _sample(self, at: int, state: int, flags: int) -> None:
-        _, _, _, _, now, cpu, keep, count, interpreter, _, _, span, same = shm.SAMPLE.unpack_from(
+        _, _, _, _, now, cpu, keep, count, interpreter, on, _, span, same = shm.SAMPLE.unpack_from(
             self.process.memory, at
         )
         if flags & shm.CHAINED:
             link, line = self.chain_of(at, count, flags, shm.SAMPLE.size)
-            self.time.chained(now, cpu, interpreter, link, line)
+            self.time.chained(now, cpu, interpreter, link, line, on - 1)
             return
         self.process.spans.check(span)
+        if flags & shm.UNDECODABLE and state != RUNNING:
+            self.process.undecodable_waits += 1
         place = Place(self.stack_of(at, keep, count, flags), interpreter, span)
-        weight = self._weigh(now, cpu, place, state)
+        weight = self._weigh(now, cpu, place, state, on - 1)
         if self._online is not None:
             self._online.unchanged = min(self._online.unchanged, self.line.changed())
             rows = self.line.rows[: self.line.depth]
@@ -239,10 +241,10 @@ class Slot:
                 link = chains.link(nodes[i], -1, 0)
         return link, places[0][1] if places else 0
 
-    def _weigh(self, now: int, cpu: int, place: Place, state: int) -> int:
+    def _weigh(self, now: int, cpu: int, place: Place, state: int, processor: int) -> int:
         """The CPU time that it stands for."""
         if state == RUNNING:
-            return self.time.running(now, cpu, place)
+            return self.time.running(now, cpu, place, processor)
         seen_from_outside = self.process.polls_waits
         self.time.waited(now, cpu, place, state, goes_on=seen_from_outside)
         self.process.threads.waits_no_more(self.tid)
@@ -322,7 +324,15 @@ class Slot:
             self.process.memory, at
         )
         context = self.stack_of(at, keep, count, flags, shm.CALL.size)
+        site = self.process.codes.call_site(self._caller(keep, count, flags), site)
         self._window.add(number, context, site, -1 if offset == shm.NO_OFFSET else offset)
+
+    def _caller(self, keep: int, count: int, flags: int) -> int:
+        """The context that the last stack's innermost frame was called from."""
+        if count > 1 and flags & shm.ASIDE:
+            return self.line.aside[count - 2]
+        depth = keep + count
+        return self.line.rows[depth - 2] if depth > 1 and not flags & shm.UNDECODABLE else -1
 
     def _window_ends(self, at: int, how: int) -> None:
         process = self.process
@@ -345,12 +355,13 @@ class Slot:
 
     def _undecodable(self, at: int, kind: int, state: int) -> None:
         """A stack that continues one we lost: its time counts all the same."""
-        _, _, _, _, now, cpu, _, _, interpreter, _, _, _, _ = shm.SAMPLE.unpack_from(
+        _, _, _, _, now, cpu, _, _, interpreter, on, _, _, _ = shm.SAMPLE.unpack_from(
             self.process.memory, at
         )
         self.process.undescribed += 1
         if kind == shm.REC_SAMPLE:
-            weight = self._weigh(now, cpu, Place(-1, interpreter), state)
+            self.process.undecodable_waits += state != RUNNING
+            weight = self._weigh(now, cpu, Place(-1, interpreter), state, on - 1)
             if self._online is not None:
                 self._online.unknown(weight)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from . import cpus
 
@@ -51,22 +52,70 @@ def cpu_includes_steal() -> bool | None:
     return "\nCONFIG_PARAVIRT_TIME_ACCOUNTING=y" not in text
 
 
+class OfProcessor(NamedTuple):
+    """What one processor did; busy with the time that was stolen."""
+
+    number: int
+    busy_ns: int
+    steal_ns: int
+
+
+class Processors:
+    """What single processors did, each since it was last told.
+
+    A processor is told at once when time was stolen from it, and else now and then: its busy time
+    comes in steps of a hundredth of a second, so that a share of it is the more exact the longer
+    the time. A machine has many processors, and few lose anything.
+    """
+
+    AT_LEAST_EVERY = 10
+    """Steps: of what ran longer ago nothing is said to have been stolen now."""
+
+    def __init__(self, times: dict[str, cpus.CpuTime]) -> None:
+        self._told = dict(times)
+        self._steps = dict.fromkeys(times, 0)
+
+    def step(self, times: dict[str, cpus.CpuTime], *, told: bool) -> list[OfProcessor]:
+        if not told:
+            self._told, self._steps = dict(times), dict.fromkeys(times, 0)
+            return []
+        rows = []
+        for name, now in times.items():
+            if name == "all":
+                continue
+            since = now.since(self._told.setdefault(name, now))
+            self._steps[name] = steps = self._steps.get(name, 0) + 1
+            if not since.steal_ns and steps < self.AT_LEAST_EVERY:
+                continue
+            busy = since.total_ns - since.idle_ns
+            if busy:
+                rows.append(OfProcessor(int(name), busy, since.steal_ns))
+            self._told[name], self._steps[name] = now, 0
+        return rows
+
+
 class Taken:
     """One process's view of it, step by step."""
 
     def __init__(self, pid: int) -> None:
         self._group = group_file(pid)
-        self._last = self._now()
+        times = cpus.read()
+        self._processors = Processors(times)
+        self._last = self._now(times)
 
-    def step(self) -> tuple[int, int, int, int]:
-        """Busy, idle, stolen and throttled nanoseconds since the last step."""
-        now = self._now()
+    def step(self, *, told: bool = True) -> tuple[tuple[int, int, int, int], list[OfProcessor]]:
+        """Busy, idle, stolen and throttled nanoseconds since the last step, and of processors.
+
+        What is not `told` is no part of what is told of a processor later.
+        """
+        times = cpus.read()
+        now = self._now(times)
         steps = [max(new - old, 0) for new, old in zip(now, self._last, strict=True)]
         self._last = now
-        return steps[0], steps[1], steps[2], steps[3]
+        return (steps[0], steps[1], steps[2], steps[3]), self._processors.step(times, told=told)
 
-    def _now(self) -> tuple[int, int, int, int]:
-        machine = cpus.read()["all"]
+    def _now(self, times: dict[str, cpus.CpuTime]) -> tuple[int, int, int, int]:
+        machine = times["all"]
         throttled = throttled_ns(_read(self._group)) if self._group else 0
         # The machine's busy time is told without the steal, that of threads may be with it.
         busy = machine.total_ns - machine.idle_ns

@@ -30,7 +30,7 @@ class Tally:
         self._steal = cpus.together().steal_ns
         self._over: dict[str, int] = {}
         self._mode = 0
-        self._worst = 0
+        self._samplers: set[str] = set()
         self.why_not_better: str | None = None
         self.not_entered: dict[str, str] = {}
         """Processes that belong to the session and are not in the recording, and why."""
@@ -46,7 +46,7 @@ class Tally:
 
     def armed(self, armed: Armed) -> None:
         """One more target is sampled; the session is called by the worst of their samplers."""
-        self._worst = max(self._worst, SAMPLERS.index(armed.sampler))
+        self._samplers.add(armed.sampler)
         self.why_not_better = armed.why_not_better or self.why_not_better
 
     def rate_changes(self, rate: int, at_ns: int, targets: Iterable[TargetProcess]) -> None:
@@ -99,11 +99,14 @@ class Tally:
             total["lost"] = total.get("lost", 0) + unwritten
         if events := unwritten + total.get("unwritten_lock_events", 0):
             total["events_lost"] = total.get("events_lost", 0) + events
-        sampler = SAMPLERS[self._worst]
-        if mode == shm.SAMPLER_CROSS_CORE and sampler == "reader":
-            sampler = "cross-core"
+        samplers = set(self._samplers)
+        if mode == shm.SAMPLER_CROSS_CORE and "reader" in samplers:
+            samplers = samplers - {"reader"} | {"cross-core"}
+        best_first = sorted(samplers, key=SAMPLERS.index) or [SAMPLERS[0]]
         return {
-            "sampler": sampler,
+            "sampler": best_first[-1],
+            # Each runtime has its own where perf events are refused.
+            **({"samplers": best_first} if len(best_first) > 1 else {}),
             "why_not_better": self.why_not_better,
             # If it was changed: the mean, by CPU time.
             "rate_asked": round(asked / cpu) if cpu > 0 else self._rate,
@@ -152,4 +155,4 @@ def _count(total: dict[str, int], mode: int, target: TargetProcess) -> int:
     """Adds up, but for how far down a reader had to go: there the worst counts."""
     for key, value in target.counts().items():
         total[key] = total.get(key, 0) + value
-    return max(mode, target.agent.reader_mode())
+    return max(mode, target.agent.reader_mode()) if target.runtime == "cpython" else mode

@@ -74,7 +74,7 @@ class TargetProcess:
         self.events_told: dict[int, int] = {}
         """Of each kernel event, by its number."""
         self.ended = False
-        self.garbled = self.undescribed = 0
+        self.garbled = self.undescribed = self.undecodable_waits = 0
         self.started = agent.self_armed()[0] or time.monotonic_ns()
         self.seam = 0
         """When the part being written followed another one; 0 in the first."""
@@ -309,8 +309,12 @@ class TargetProcess:
     def counts(self) -> dict[str, int]:
         counts = self.agent.counts(self.runtime)
         counts["undecodable"] += self.undescribed
+        has_timers = self.agent.reader_mode() == shm.SAMPLER_CPU_TIMER
+        if self.armed is not None and self.armed.sampler == "cpu-timer" and not has_timers:
+            counts["without_timers"] = 1
         return {
             **counts,
+            "undecodable_waits": self.undecodable_waits,
             "garbled_rings": self.garbled,
             **self.cpu.counts(),
             **{f"event_{number}": n for number, n in self.events_told.items()},

@@ -116,7 +116,9 @@ class Threads:
         return born_ticks(self._process.pid, tid) or _UNKNOWN | next(_unknown)
 
     def thread_objects(self) -> set[int]:
-        return {time_.thread_object for time_ in self._times.values()}
+        """Of all that may still be mentioned."""
+        known = itertools.chain(self._times.values(), self._ended.values())
+        return {time_.thread_object for time_ in known}
 
     # ---- those that the kernel does not know
 
@@ -209,7 +211,10 @@ class Threads:
         for tid, wait in self._open_waits.items():
             place = wait.place._replace(context=carried(wait.place.context))
             self._open_waits[tid] = wait._replace(place=place)
-        self._ended.clear()
+        # A ring that is read in this part may mention a thread that ended in the last one.
+        self._ended = {tid: time_ for tid, time_ in self._ended.items() if time_.rows}
+        for time_ in self._ended.values():
+            time_.rows = {}
         for time_ in self._times.values():
             time_.renew(carried)
 

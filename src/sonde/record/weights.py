@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 RUNNING, WAITING = 0, 1
 # The time of a row that tells what of the next row's wait lies before the part.
 BEFORE = -1
+NO_PROCESSOR = -1
 # What the agent says of a thread that was not started by the threading module.
 NO_THREAD_OBJECT = 1
 
@@ -87,19 +88,22 @@ class ThreadTime:
             self._off_done += passed - used
             self._left_out += max(in_part - used, 0)
 
-    def running(self, now: int, cpu: int, place: Place) -> int:
+    def running(self, now: int, cpu: int, place: Place, processor: int = NO_PROCESSOR) -> int:
         """The CPU time that it stands for."""
         process, weight = self._process, self._used(now, cpu)
         row, span = self.row(place.interpreter), process.spans.row(place.span)
         at = now - process.origin
-        process.writer.append("samples", row, at, place.context, weight, RUNNING, span)
+        process.writer.append("samples", row, at, place.context, weight, RUNNING, span, processor)
         return weight
 
-    def chained(self, now: int, cpu: int, interpreter: int, link: int, line: int) -> None:
+    def chained(
+        self, now: int, cpu: int, interpreter: int, link: int, line: int, processor: int
+    ) -> None:
         """The same of a sample that tells only a function and its caller."""
         process, weight = self._process, self._used(now, cpu)
         row = self.row(interpreter)
-        process.writer.append("chained", row, now - process.origin, link, line, weight)
+        at = now - process.origin
+        process.writer.append("chained", row, at, link, line, weight, -1, processor)
 
     def _used(self, now: int, cpu: int) -> int:
         """The CPU time that a running sample stands for."""
@@ -132,9 +136,9 @@ class ThreadTime:
         before = process.seam - (now - weight - self._left_out)
         if before > 0:
             before = min(before, weight)
-            append("samples", row, BEFORE, context, before, state, span)
+            append("samples", row, BEFORE, context, before, state, span, NO_PROCESSOR)
             weight -= before
-        append("samples", row, now - process.origin, context, weight, state, span)
+        append("samples", row, now - process.origin, context, weight, state, span, NO_PROCESSOR)
 
     def finish_wait(self, now: int, cpu: int) -> None:
         """Gives the rest of a wait seen from outside, up to now, to the chain it was seen in."""
@@ -159,6 +163,7 @@ class ThreadTime:
     def goes_on(self) -> None:
         """It had not ended: what its rows say of its end will be written again."""
         self._cpu_told = self._cpu_untold
+        self.ended_at = 0
 
     def renew(self, carried: Callable[[int], int]) -> None:
         """It lives on in a new part, where it has other rows."""
@@ -177,8 +182,10 @@ class ThreadTime:
         process = self._process
         start = max(self.born - process.origin, 0)
         name = process.names.of(self.tid, self.thread_object, self._seen_at)
+        # Of a thread that ended before the segment only its identity is of interest here.
+        end, cpu = (max(self.last_time - process.origin, 0), 0) if self.ended_at else (-1, -1)
         row = process.writer.append(
-            "threads", process.row, self.tid, name, interpreter, start, -1, -1, self.number
+            "threads", process.row, self.tid, name, interpreter, start, end, cpu, self.number
         )
         self.rows[interpreter] = row
         return row

@@ -6,25 +6,33 @@ or by intent. Such a block counts as damaged and is skipped like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sonde.recording.declared import Declared, read_declaration
-from sonde.recording.decode import Damaged, Decompressor, TableDecoder, decode_json
+from sonde.recording.decode import (
+    Damaged,
+    Decompressor,
+    TableDecoder,
+    decode_json,
+)
 from sonde.recording.decode_numbers import NumberBlocks
-from sonde.recording.facts import Facts, check_facts
-from sonde.recording.format import FACTS, MAX_ROWS, ROWS, SCHEMA, UPDATES, RecordingError
+from sonde.recording.facts import Facts, check_facts, read_totals
+from sonde.recording.format import FACTS, MAX_RAW, MAX_ROWS, ROWS, SCHEMA, UPDATES, RecordingError
 from sonde.recording.links import (
+    NO_RANGES,
     Columns,
+    Ranges,
     RowMap,
     add_lost_row,
     keep_whole_contexts,
     translate,
 )
-from sonde.recording.recovery import Block, Blocks
+from sonde.recording.recovery import Blocks
 from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TEXT, TEXTS, Column, Table
 from sonde.recording.tables import TABLE_CLASSES, Process, Recording
 
@@ -36,7 +44,9 @@ _BUDGET_A_BYTE = 512
 _JSON_WEIGHT = 32
 _MAX_FIRST_ROW = 2**48
 _BLOCKS_AT_A_TIME = 2048
-"""Blocks of numbers decoded together: what is needed besides the columns stays small."""
+_BYTES_AT_A_TIME = 4 << 20
+"""What is decompressed together: what is needed besides the columns stays small."""
+_DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 _DTYPES: dict[str, Any] = {
     "u8": np.uint8,
@@ -46,19 +56,12 @@ _DTYPES: dict[str, Any] = {
     "i32": np.int32,
     "i64": np.int64,
 }
-_NONE = np.zeros(0, dtype=np.int64)
+Numbers = NDArray[np.int64]
+
+_NONE: Numbers = np.zeros(0, dtype=np.int64)
 # Shared by all tables without rows: nobody can write into an array of no length.
 _EMPTY: dict[str, Any] = {kind: np.zeros(0, dtype) for kind, dtype in _DTYPES.items()}
 _EMPTY[FLOAT] = np.zeros(0)
-
-
-class _RowsBlock(NamedTuple):
-    first: int
-    rows: int
-    raw: bytes
-
-
-_DECODED = _RowsBlock(0, 0, b"")
 
 
 class BlockReader:
@@ -78,32 +81,33 @@ class BlockReader:
         self.damaged = blocks.damaged
         self.facts: list[Any] = []
         self.updates: list[Any] = []
-        self.rows: dict[str, list[_RowsBlock]] = {table.name: [] for table in TABLES}
+        self.rows: dict[str, Numbers] = {table.name: _NONE for table in TABLES}
+        """The blocks of each table, by their numbers among all."""
         self.declared: list[Declared | None] = declared or []
         self.next_row = next_row if next_row is not None else {}
         """Row numbers only grow; a block that repeats some is a copy from elsewhere."""
         self._budget = _BUDGET_FLOOR + _BUDGET_A_BYTE * size
-        self._decompress = Decompressor()
+        self._decompress = Decompressor(blocks)
 
     def collect(self) -> None:
-        """Everything but the rows decoded, the rows decompressed and sorted by table."""
-        found = self.blocks.found
-        for block in found:
-            if block.head.kind == SCHEMA and not self.declared:
-                self._try(self._take_schema, block)
-        if not self.declared and any(block.head.kind == ROWS for block in found):
+        """Everything but the rows decoded, the blocks of rows sorted by table."""
+        for number in self.blocks.of_kind(SCHEMA).tolist():
+            if not self.declared:
+                self._try(self._take_schema, number)
+        rows = self.blocks.of_kind(ROWS)
+        if not self.declared and len(rows):
             raise RecordingError(
                 f"{self.path} is damaged where it declares its tables; nothing in it is readable"
             )
         # Kinds this reader does not know are additions of a later writer: not its business.
-        take = {ROWS: self._take_rows, UPDATES: self._take_updates, FACTS: self._take_facts}
-        for block in found:
-            if block.head.kind in take:
-                self._try(take[block.head.kind], block)
+        self._take_rows(rows)
+        for number in self.blocks.of_kind(UPDATES).tolist():
+            self._try(self._take_updates, number)
+        self._take_facts(self.blocks.of_kind(FACTS))
 
-    def _try(self, take: Any, block: Block) -> None:
+    def _try(self, take: Any, number: int) -> None:
         try:
-            take(block)
+            take(number)
         except Damaged:
             self.damaged += 1
 
@@ -114,88 +118,159 @@ class BlockReader:
                 f"{self.path} expands to more than its size can honestly hold; it is not read"
             )
 
-    def _json(self, block: Block) -> Any:
-        raw = self._decompress(block)
-        self._spend(len(raw) * _JSON_WEIGHT)
-        return decode_json(raw)
-
-    def _take_schema(self, block: Block) -> None:
-        raw = self._decompress(block)
+    def _take_schema(self, number: int) -> None:
+        raw = self._decompress.one(number)
         self._spend(len(raw) * _JSON_WEIGHT)
         self.declared = read_declaration(raw)
 
-    def _take_updates(self, block: Block) -> None:
-        entries = self._json(block)
+    def _take_updates(self, number: int) -> None:
+        raw = self._decompress.one(number)
+        self._spend(len(raw) * _JSON_WEIGHT)
+        entries = decode_json(raw)
         if not isinstance(entries, list):
             raise Damaged
         self.updates += entries
 
-    def _take_facts(self, block: Block) -> None:
-        self.facts.append(check_facts(self._json(block)))
+    def _take_facts(self, numbers: Numbers) -> None:
+        """Of blocks that differ in digits only, the first and the last: it overrides the others.
 
-    def _take_rows(self, block: Block) -> None:
-        head = block.head
-        declared = self.declared[head.table] if head.table < len(self.declared) else None
-        if declared is None or declared.problem:
-            return
-        name = declared.table.name
+        A recorder counts on with every flush, so nearly all of them do. The first gives the order.
+        """
+        first: dict[bytes, tuple[int, bytes]] = {}
+        last: dict[bytes, tuple[int, bytes]] = {}
+        for some in self._batches(numbers):
+            for number, raw in zip(some.tolist(), self._decompress.many(some), strict=True):
+                if raw is None:
+                    self.damaged += 1
+                    continue
+                self._spend(len(raw) * _JSON_WEIGHT)
+                form = raw.translate(_DIGITS_TO_ZEROS)
+                last[form] = number, raw
+                first.setdefault(form, last[form])
+        for _, raw in sorted({*first.values(), *last.values()}):
+            try:
+                self.facts.append(check_facts(decode_json(raw)))
+            except Damaged:
+                self.damaged += 1
+
+    def _batches(self, numbers: Numbers) -> Iterator[Numbers]:
+        """Blocks in portions whose decompressed bytes stay few, whatever the blocks are."""
+        sizes = np.minimum(self.blocks.heads["raw_size"][numbers], MAX_RAW).astype(np.int64)
+        taken = np.cumsum(sizes)
+        start = 0
+        while start < len(numbers):
+            room = taken[start] - sizes[start] + _BYTES_AT_A_TIME
+            end = int(np.searchsorted(taken, room, side="right"))
+            end = max(start + 1, min(end, start + _BLOCKS_AT_A_TIME))
+            yield numbers[start:end]
+            start = end
+
+    def _take_rows(self, numbers: Numbers) -> None:
+        tables = self.blocks.heads["table"][numbers]
+        for table in np.unique(tables).tolist():
+            declared = self.declared[table] if table < len(self.declared) else None
+            if declared is None or declared.problem:
+                continue
+            name = declared.table.name
+            self.rows[name] = self._in_order(numbers[tables == table], name)
+
+    def _in_order(self, numbers: Numbers, name: str) -> Numbers:
+        """The blocks whose rows come behind those of the blocks before them."""
+        heads = self.blocks.heads[numbers]
+        first, rows = heads["first_row"], heads["rows"]
+        good = (first < _MAX_FIRST_ROW) & (rows > 0) & (rows <= MAX_ROWS)
+        ends = np.where(good, first, 0).astype(np.int64) + rows
         expected = self.next_row.get(name, 0)
-        if not (expected <= head.first_row < _MAX_FIRST_ROW and 0 < head.rows <= MAX_ROWS):
-            raise Damaged
-        raw = self._decompress(block)
-        self._spend(len(raw) + head.rows * 8 * len(declared.columns))
-        self.rows[name].append(_RowsBlock(head.first_row, head.rows, raw))
-        self.next_row[name] = head.first_row + head.rows
+        if good.all() and first[0] >= expected and (first[1:] >= ends[:-1]).all():
+            expected = int(ends[-1])
+        else:
+            for place in np.flatnonzero(good).tolist():
+                good[place] = first[place] >= expected
+                if good[place]:
+                    expected = int(ends[place])
+        self.next_row[name] = expected
+        self.damaged += int((~good).sum())
+        return numbers[good]
 
-    def decode(self, table: Table) -> tuple[Columns, list[tuple[int, int]]]:
+    @property
+    def merged(self) -> Facts:
+        facts = Facts()
+        for entry in self.facts:
+            facts.merge(entry)
+        return facts
+
+    def ranges(self, name: str) -> Ranges:
+        """First row and number of rows of a table's blocks, as their heads say."""
+        heads = self.blocks.heads[self.rows[name]]
+        return np.column_stack((heads["first_row"], heads["rows"])).astype(np.int64)
+
+    def _decompressed(
+        self, numbers: Numbers, columns: int
+    ) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int64]]:
+        """Of the blocks that can be decompressed their bytes, first rows and numbers of rows."""
+        raws = self._decompress.many(numbers)
+        good = np.array([raw is not None for raw in raws], dtype=bool)
+        self.damaged += int((~good).sum())
+        heads = self.blocks.heads[numbers[good]]
+        found = [raw for raw in raws if raw is not None]
+        rows = heads["rows"].astype(np.int64)
+        self._spend(sum(map(len, found)) + int(rows.sum()) * 8 * columns)
+        return found, heads["first_row"].astype(np.int64), rows
+
+    def decode(self, table: Table) -> tuple[Columns, Ranges]:
         """A table's columns, and the first row and number of rows of each block they are of.
 
         Blocks with a value that its column cannot hold are left out.
         """
-        blocks = self.rows[table.name]
-        if not blocks:  # most tables of most recordings
-            return _without_rows(table), []
+        numbers = self.rows[table.name]
+        if not len(numbers):  # most tables of most recordings
+            return _without_rows(table), NO_RANGES
         declared = next(
-            (entry for entry in self.declared if entry is not None and entry.table is table), None
+            entry.columns for entry in self.declared if entry is not None and entry.table is table
         )
-        self.rows[table.name] = []  # the columns take their place
-        if declared is not None and _only_integers([*declared.columns, *table.columns]):
-            return self._decode_numbers(table, declared.columns, blocks)
+        if _only_integers([*declared, *table.columns]):
+            return self._decode_numbers(table, declared, numbers)
+        parts = [self._decompressed(some, len(declared)) for some in self._batches(numbers)]
+        raws = [raw for part in parts for raw in part[0]]
+        first, rows = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
+        present = {column.name for column in declared}
+        wanted = np.ones(len(raws), dtype=bool)
         while True:
-            present = {column.name for column in declared.columns} if declared else set()
-            decoder = TableDecoder(declared.columns if declared else [], present)
-            read: list[_RowsBlock] = []
-            for block in blocks:
+            decoder = TableDecoder(declared, present)
+            for number in np.flatnonzero(wanted).tolist():
                 try:
-                    decoder.add(block.raw, block.rows)
+                    decoder.add(raws[number], int(rows[number]))
                 except Damaged:
                     self.damaged += 1
-                else:
-                    read.append(block)
-            rows = sum(block.rows for block in read)
+                    wanted[number] = False
             columns: Columns = {}
-            bad: set[int] = set()
+            ends = np.cumsum(rows[wanted])
+            bad = np.zeros(len(ends), dtype=bool)
             for column in table.columns:
-                values, wrong = _column(column, decoder, column.name in present, rows)
+                values, wrong = _column(
+                    column, decoder, column.name in present, int(rows[wanted].sum())
+                )
                 columns[column.name] = values
-                if len(wrong):
-                    ends = np.cumsum([block.rows for block in read])
-                    bad |= set(np.searchsorted(ends, wrong, side="right").tolist())
-            if not bad:
-                return columns, [(block.first, block.rows) for block in read]
-            self.damaged += len(bad)
-            blocks = [block for number, block in enumerate(read) if number not in bad]
+                bad[np.searchsorted(ends, wrong, side="right")] = True
+            if not bad.any():
+                return columns, np.column_stack((first[wanted], rows[wanted]))
+            self.damaged += int(bad.sum())
+            wanted[np.flatnonzero(wanted)[bad]] = False
 
     def _decode_numbers(
-        self, table: Table, declared: list[Column], blocks: list[_RowsBlock]
-    ) -> tuple[Columns, list[tuple[int, int]]]:
+        self, table: Table, declared: list[Column], numbers: Numbers
+    ) -> tuple[Columns, Ranges]:
         """The same for tables without text, many blocks at a time."""
         place = {column.name: number for number, column in enumerate(declared)}
-        pieces: dict[str, list[Any]] = {column.name: [] for column in table.columns}
-        ranges: list[tuple[int, int]] = []
-        for start in range(0, len(blocks), _BLOCKS_AT_A_TIME):
-            some = blocks[start : start + _BLOCKS_AT_A_TIME]
-            found = NumberBlocks([b.raw for b in some], [b.rows for b in some], len(declared))
+        most = int(self.blocks.heads["rows"][numbers].sum())
+        filled: Columns = {
+            column.name: np.empty(most, _DTYPES[column.type]) for column in table.columns
+        }
+        done = 0
+        ranges: list[Ranges] = []
+        for some in self._batches(numbers):
+            raws, first, counts = self._decompressed(some, len(declared))
+            found = NumberBlocks(raws, counts, len(declared))
             good = found.good.copy()
             found.keep(good)
             rows = int(found.rows.sum())
@@ -210,27 +285,18 @@ class BlockReader:
                 columns = {name: values[kept] for name, values in columns.items()}
                 good[np.flatnonzero(good)[~fits]] = False
             self.damaged += int((~good).sum())
+            ranges.append(np.column_stack((first[good], counts[good])))
+            end = done + int(ranges[-1][:, 1].sum())
             for name, values in columns.items():
-                pieces[name].append(values)
-            ranges += [
-                (block.first, block.rows)
-                for block, whole in zip(some, good.tolist(), strict=True)
-                if whole
-            ]
-            # The last reference: what is decoded is not needed any more.
-            blocks[start : start + _BLOCKS_AT_A_TIME] = [_DECODED] * len(some)
-        return {name: _joined(values) for name, values in pieces.items()}, ranges
+                filled[name][done:end] = values
+            done = end
+        if done < most:
+            filled = {name: values[:done].copy() for name, values in filled.items()}
+        return filled, np.concatenate(ranges)
 
 
 def _only_integers(columns: list[Column]) -> bool:
     return all(column.type in INTEGERS for column in columns)
-
-
-def _joined(pieces: list[Any]) -> Any:
-    """One column of its pieces, which are forgotten."""
-    joined = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-    pieces.clear()
-    return joined
 
 
 def apply_updates(updates: list[Any], tables: dict[str, Columns], maps: dict[str, RowMap]) -> None:
@@ -297,25 +363,47 @@ def _fits(column: Column, value: Any) -> bool:
     return isinstance(value, int) and column.bounds[0] <= value <= column.bounds[1]
 
 
-def assemble(blocks: Blocks, size: int, path: str) -> Recording:
+def assemble(blocks: Blocks, size: int, path: str, samples: bool = True) -> Recording:
+    """`samples` False: without them, if nothing is damaged and the file states their totals."""
+    if not samples and (found := _without_samples(blocks, size, path)) is not None:
+        return found
     reader = BlockReader(blocks, size, path)
     reader.collect()
-    # Their rows are decompressed, and of a long recording they are many.
-    blocks.found.clear()
+    tables, maps = _decoded(reader)
+    recording = put_together(path, tables, maps, reader.merged, reader.damaged, reader.declared)
+    if not blocks.ended:
+        readable_ns = recording.target["duration_ns"]
+        recording.warnings.insert(0, _cut_off_sentence(path, blocks.torn, readable_ns))
+    return recording
+
+
+def _without_samples(blocks: Blocks, size: int, path: str) -> Recording | None:
+    reader = BlockReader(blocks, size, path)
+    reader.collect()
+    written = reader.ranges("samples")
+    totals = read_totals(reader.facts)
+    if totals is None or not blocks.ended or totals.rows != int(written[:, 1].sum()):
+        return None
+    reader.rows["samples"] = _NONE
+    tables, maps = _decoded(reader)
+    maps["samples"] = RowMap(written)
+    facts = reader.merged
+    facts.quality.setdefault("taken", totals.rows)
+    facts.quality.setdefault("undecodable", totals.without_stack)
+    facts.target["duration_ns"] = max(int(facts.target.get("duration_ns", 0)), totals.last_ns)
+    recording = put_together(path, tables, maps, facts, reader.damaged, reader.declared)
+    whole = not recording.warnings and all(rows.keeps_all for rows in maps.values())
+    return replace(recording, cpu_ns=totals.running_ns) if whole else None
+
+
+def _decoded(reader: BlockReader) -> tuple[dict[str, Columns], dict[str, RowMap]]:
     tables: dict[str, Columns] = {}
     maps: dict[str, RowMap] = {}
     for table in TABLES:
         tables[table.name], ranges = reader.decode(table)
         maps[table.name] = RowMap(ranges)
     apply_updates(reader.updates, tables, maps)
-    facts = Facts()
-    for told in reader.facts:
-        facts.merge(told)
-    recording = put_together(path, tables, maps, facts, reader.damaged, reader.declared)
-    if not blocks.ended:
-        readable_ns = recording.target["duration_ns"]
-        recording.warnings.insert(0, _cut_off_sentence(path, blocks.torn, readable_ns))
-    return recording
+    return tables, maps
 
 
 def put_together(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sonde.recording import zstd
 from sonde.recording.encode import DIFFERENCES
 from sonde.recording.format import MAX_RAW, RAW, ZSTD, printable
-from sonde.recording.recovery import Block
+from sonde.recording.recovery import Blocks
 from sonde.recording.schema import FLOAT, INTEGERS, TEXT, Column
 
 _MASK = 2**64 - 1
@@ -37,26 +37,50 @@ class Damaged(Exception):
 
 
 class Decompressor:
-    def __init__(self) -> None:
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
         self._decompress = zstd.decompressor()
 
-    def __call__(self, block: Block) -> bytes:
-        head, stored = block.head, block.payload
-        if head.raw_size > MAX_RAW:
+    def many(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
+        """The payloads of some blocks; None: it is not what its head promises."""
+        heads, starts = self._blocks.heads[numbers], self._blocks.starts[numbers]
+        ends = starts + heads["stored_size"]
+        data, sizes = self._blocks.data, heads["raw_size"]
+        if ((heads["codec"] == RAW) & (sizes == ends - starts) & (sizes <= MAX_RAW)).all():
+            return [
+                bytes(data[start:end])
+                for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+            ]
+        return [
+            self._payload(*block)
+            for block in zip(
+                heads["codec"].tolist(),
+                sizes.tolist(),
+                starts.tolist(),
+                ends.tolist(),
+                strict=True,
+            )
+        ]
+
+    def one(self, number: int) -> bytes:
+        (raw,) = self.many(np.array([number]))
+        if raw is None:
             raise Damaged
-        if head.codec == RAW:
-            if head.raw_size != len(stored):
-                raise Damaged
-            return bytes(stored)
-        if head.codec != ZSTD:
-            raise Damaged
+        return raw
+
+    def _payload(self, codec: int, raw_size: int, start: int, end: int) -> bytes | None:
+        if raw_size > MAX_RAW:
+            return None
+        stored = self._blocks.data[start:end]
+        if codec == RAW:
+            return bytes(stored) if raw_size == end - start else None
+        if codec != ZSTD:
+            return None
         try:
             # The frame's own word decides how much is allocated, so it is asked first.
-            if zstd.content_size(stored) != head.raw_size:
-                raise Damaged
-            return self._decompress(stored)
+            return self._decompress(stored) if zstd.content_size(stored) == raw_size else None
         except zstd.ZstdError:
-            raise Damaged from None
+            return None
 
 
 def _finite(digits: str) -> float:

@@ -34,10 +34,10 @@ class Heads(NamedTuple):
 class NumberBlocks:
     """Decompressed blocks behind one another; every one has the same columns."""
 
-    def __init__(self, blocks: list[bytes], rows: list[int], columns: int) -> None:
+    def __init__(self, blocks: list[bytes], rows: Places | list[int], columns: int) -> None:
         # One byte more: there is one to look at behind the last block, and where all are empty.
         self.data = np.frombuffer(b"".join([*blocks, b"\0"]), dtype=np.uint8)
-        self.rows = np.array(rows, dtype=np.int64)
+        self.rows: Places = np.asarray(rows, dtype=np.int64)
         sizes = np.array([len(block) for block in blocks], dtype=np.int64)
         self._ends = np.cumsum(sizes)
         self._parse(columns, self._ends - sizes)

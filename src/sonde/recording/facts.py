@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonde.recording.decode import Damaged
 
@@ -15,6 +15,7 @@ _NUMBERS = {
         "taken",
         "lost",
         "undecodable",
+        "undecodable_waits",
         "truncated",
         "agent_cpu_ns",
         "events_lost",
@@ -52,6 +53,26 @@ def check_facts(value: Any) -> dict[str, dict[str, Any]]:
     if not all(isinstance(value.get(subject, {}), dict) for subject in ("target", "quality")):
         raise Damaged
     return value
+
+
+class SampleTotals(NamedTuple):
+    """What a writer counted of the samples it wrote: enough to judge a recording without them."""
+
+    rows: int
+    running_ns: int
+    without_stack: int
+    last_ns: int
+
+
+def read_totals(facts: list[dict[str, Any]]) -> SampleTotals | None:
+    """The last ones stated, if they are some."""
+    stated = [entry["totals"] for entry in facts if "totals" in entry]
+    match stated[-1:]:
+        case [{"samples": dict(counts)}]:
+            values = [counts.get(name) for name in SampleTotals._fields]
+            known = [value for value in values if type(value) is int and 0 <= value < 2**62]
+            return SampleTotals(*known) if len(known) == len(values) else None
+    return None
 
 
 def _fits(subject: str, key: str, fact: Any) -> bool:

@@ -16,9 +16,9 @@ import numpy as np
 from sonde.recording.assemble import BlockReader, apply_updates, put_together
 from sonde.recording.facts import Facts
 from sonde.recording.format import FILE_HEAD_SIZE, MAX_RAW, ROWS
-from sonde.recording.links import Columns, RowMap
+from sonde.recording.links import NO_RANGES, Columns, Ranges, RowMap, runs
 from sonde.recording.reader import check_file_head, open_file
-from sonde.recording.recovery import Blocks, find_blocks
+from sonde.recording.recovery import NO_BLOCKS, Blocks, find_blocks
 from sonde.recording.schema import TABLES
 from sonde.recording.tables import ENTER, EXIT, FOUND, HELD, Recording
 
@@ -40,7 +40,8 @@ _CHUNK = 4 << 20
 _TAIL = 64 << 20
 
 _COUNTS = (
-    "taken", "running_samples", "lost", "undecodable", "truncated", "agent_cpu_ns", "events_lost",
+    "taken", "running_samples", "lost", "undecodable", "undecodable_waits", "truncated",
+    "agent_cpu_ns", "events_lost",
     "lock_events", "lock_events_lost", "waits", "duplicate_signals", "late_signals", "faults",
     "unnamed_code", "garbled_rings", "unsampled_cpu_ns", "recorder_cpu_ns", "steal_ns",
 )  # fmt: skip
@@ -67,9 +68,9 @@ class Follower:
         self.damaged = 0
         self._declared: list[Declared | None] = []
         self._next_row: dict[str, int] = {}
-        nothing = BlockReader(Blocks([], False, 0, 0), 0, path)
+        nothing = BlockReader(NO_BLOCKS, 0, path)
         self._tables: dict[str, Columns] = {t.name: nothing.decode(t)[0] for t in TABLES}
-        self._ranges: dict[str, list[tuple[int, int]]] = {table.name: [] for table in TABLES}
+        self._ranges: dict[str, Ranges] = {table.name: NO_RANGES for table in TABLES}
         self._facts = Facts()
         self._counted: list[tuple[int, dict[str, Any]]] = []
         self._cut_at = 0
@@ -93,7 +94,7 @@ class Follower:
         while not self.ended:
             data = os.pread(self._file, _CHUNK, self.size)
             blocks = find_blocks(data, self._nonce, 0)
-            if blocks.found:
+            if len(blocks):
                 self.size += len(data) - blocks.torn
                 came |= self._take(blocks, len(data))
                 self.ended = blocks.ended
@@ -114,7 +115,7 @@ class Follower:
         for table in TABLES:
             if table.name in UNFOLLOWED:
                 continue
-            if reader.rows[table.name]:
+            if len(reader.rows[table.name]):
                 self._append(table.name, *reader.decode(table))
                 came = True
         self.damaged += reader.damaged
@@ -133,33 +134,27 @@ class Follower:
             for number, entry in enumerate(self._declared)
             if entry is not None and entry.table.name == "samples"
         }
-        found = [
-            block
-            for block in blocks.found
-            if block.head.kind != ROWS or block.head.table not in unwanted
-        ]
-        return blocks._replace(found=found)
+        heads = blocks.heads
+        samples = (heads["kind"] == ROWS) & np.isin(heads["table"], list(unwanted))
+        return blocks.only(~samples)
 
-    def _append(self, name: str, columns: Columns, ranges: list[tuple[int, int]]) -> None:
+    def _append(self, name: str, columns: Columns, ranges: Ranges) -> None:
         kept = self._tables[name]
         for column, values in columns.items():
             if isinstance(values, list):
                 kept[column] = kept[column] + values
             else:
                 kept[column] = np.concatenate([kept[column], values])
-        mine = self._ranges[name]
-        for first, rows in ranges:
-            if mine and sum(mine[-1]) == first:
-                mine[-1] = (mine[-1][0], mine[-1][1] + rows)
-            else:
-                mine.append((first, rows))
+        if len(ranges):
+            first, end = runs(np.concatenate([self._ranges[name], ranges]))
+            self._ranges[name] = np.column_stack((first, end - first))
 
     def _update(self, updates: list[Any]) -> None:
         # Columns handed out before stay as they were.
         for name in ("processes", "threads"):
             self._tables[name] = {key: old.copy() for key, old in self._tables[name].items()}
         maps = {
-            name: RowMap(ranges if name in ("processes", "threads") else [])
+            name: RowMap(ranges if name in ("processes", "threads") else NO_RANGES)
             for name, ranges in self._ranges.items()
         }
         apply_updates(updates, self._tables, maps)
@@ -198,7 +193,7 @@ class Follower:
         for name, columns in self._tables.items():
             if name in since:
                 tables[name] = _since(name, columns, since[name])
-                maps[name] = RowMap([(0, len(tables[name]["time"]))])
+                maps[name] = RowMap(np.array([[0, len(tables[name]["time"])]]))
             else:
                 tables[name] = {
                     key: list(values) if isinstance(values, list) else values

@@ -27,6 +27,8 @@ MARKER = b"\xb5\x1fSo"
 _BLOCK_HEAD = struct.Struct("<4sBBHQIIIII")
 BLOCK_HEAD_SIZE = _BLOCK_HEAD.size
 _BLOCK_HEAD_CHECKED = BLOCK_HEAD_SIZE - 4
+# The CRC-32 of anything with its own CRC-32 behind it, from whatever value both start.
+SEALED = 0x2144DF1C
 
 SCHEMA = 1
 ROWS = 2
@@ -113,6 +115,10 @@ def unpack_block_head(nonce: int, data: bytes | memoryview, offset: int) -> Bloc
     if crc32(data[offset : offset + _BLOCK_HEAD_CHECKED], nonce) != fields[-1]:
         return None
     return BlockHead._make(fields[1:-1]) if fields[0] == MARKER else None
+
+
+unpack_sizes = struct.Struct("<4s20xII4x").unpack
+"""Of a packed block head the marker, the size of the stored payload and its checksum."""
 
 
 def pack_json(value: Any) -> bytes:

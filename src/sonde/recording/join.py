@@ -14,6 +14,7 @@ Some things at a seam make the difference between a part alone and one that foll
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from sonde.recording.format import RecordingError
@@ -53,7 +54,10 @@ def join(parts: Sequence[Recording], path: str) -> Recording:
     gap = _between(parts)
     if gap:
         quality["gap_ns"] = gap
-    return joined.recording(path, target, quality, warnings)
+    recording = joined.recording(path, target, quality, warnings)
+    if all(part.cpu_ns is None for part in parts):
+        return recording
+    return replace(recording, cpu_ns=sum(part.sampled_cpu_ns for part in parts))
 
 
 def _in_order(parts: Sequence[Recording], path: str) -> list[Recording]:

@@ -85,6 +85,7 @@ class JoinedTables:
         self._append("marks", part.marks, start, thread=np.append(thread, -1))
         self._append("metrics", part.metrics, start, thread=thread)
         self._append("machine", part.machine, start, process=process)
+        self._append("processors", part.processors, start, process=process)
 
     def _append(self, name: str, table: Any, start: int | None, **places: Ints) -> None:
         """The rows of a part; `places` tells for columns that point at rows where those are now."""
@@ -132,7 +133,8 @@ class JoinedTables:
                 )
                 continue
             known = self._threads[place]
-            known["end_ns"] = end
+            # At 0 it had ended in an earlier part, and was mentioned again.
+            known["end_ns"] = end if ended else known["end_ns"]
             known["cpu_ns"] = known["cpu_ns"] + cpu if min(known["cpu_ns"], cpu) >= 0 else -1
             self._names[place] = name or self._names[place]
         return places

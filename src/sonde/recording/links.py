@@ -19,33 +19,38 @@ LOST = "(lost)"
 Columns = dict[str, Any]
 Rows = NDArray[np.int64]
 
+Ranges = NDArray[np.int64]
+"""First row and number of rows of every readable block, ascending: one line for each."""
+NO_RANGES: Ranges = np.zeros((0, 2), dtype=np.int64)
+
 _NONE: Rows = np.zeros(0, dtype=np.int64)
+
+
+def runs(ranges: Ranges) -> tuple[Rows, Rows]:
+    """Where blocks that follow one another without a gap begin and end, in rows."""
+    first, end = ranges[:, 0], ranges[:, 0] + ranges[:, 1]
+    gap = first[1:] != end[:-1]
+    return first[np.append(True, gap)], end[np.append(gap, True)]
 
 
 class RowMap:
     """Translates the row numbers of one table."""
 
-    def __init__(self, blocks: list[tuple[int, int]]) -> None:
-        """`blocks`: first row and number of rows of every readable block, ascending."""
+    def __init__(self, ranges: Ranges) -> None:
         self._kept: Rows | None = None
         self.length = 0
         self.missing = 0
         """Rows known to be missing: those before or between the readable ones."""
         self.lost_row_needed = False
         self._first = self._end = self._place = _NONE
-        if not blocks:
+        if not len(ranges):
             return
-        runs: list[list[int]] = []
-        for first, rows in blocks:
-            if runs and runs[-1][1] == first:
-                runs[-1][1] += rows
-            else:
-                runs.append([first, first + rows])
-        self._first, self._end = np.array(runs, dtype=np.int64).reshape(-1, 2).T
-        counts = self._end - self._first
+        first, end = runs(ranges)
+        counts = end - first
+        self._first, self._end = first, end
         self._place = np.cumsum(counts) - counts
         self.length = int(counts.sum())
-        self.missing = runs[-1][1] - self.length
+        self.missing = int(end[-1]) - self.length
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Only these of the readable rows stay in the table."""

@@ -26,16 +26,17 @@ __all__ = [
 ]  # fmt: skip
 
 
-def read(path: str | os.PathLike[str]) -> Recording:
+def read(path: str | os.PathLike[str], *, samples: bool = True) -> Recording:
     """The recording in a file, or in the parts that a folder holds or a pattern names.
 
-    RecordingError says in one sentence why there is none.
+    RecordingError says in one sentence why there is none. `samples` False: samples are left out
+    where a part is whole and states their totals.
     """
     name = os.fspath(path)
     files = _files(name)
     if files != [name]:
-        return read_parts([name])
-    return read_bytes(_bytes(name), name)
+        return read_parts([name], samples=samples)
+    return read_bytes(_bytes(name), name, samples=samples)
 
 
 def _bytes(name: str) -> bytes:
@@ -78,18 +79,19 @@ def open_file(name: str) -> int:
     raise RecordingError(f"{name} is not a regular file")
 
 
-def read_bytes(data: bytes, path: str = "<memory>") -> Recording:
+def read_bytes(data: bytes, path: str = "<memory>", *, samples: bool = True) -> Recording:
     """The recording in these bytes; `path` is what messages call it."""
-    return _one(_parts(data, path), path)
+    return _one(_parts(data, path, samples), path)
 
 
-def read_parts(paths: Sequence[str | os.PathLike[str]]) -> Recording:
+def read_parts(paths: Sequence[str | os.PathLike[str]], *, samples: bool = True) -> Recording:
     """One recording of the parts in several files, folders or patterns."""
     files = [file for path in paths for file in _files(os.fspath(path))]
     names = [os.fspath(path) for path in paths]
     shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
     different = dict.fromkeys(files)
-    return _one([part for file in different for part in _parts(_bytes(file), file)], shown)
+    parts = [part for file in different for part in _parts(_bytes(file), file, samples)]
+    return _one(parts, shown)
 
 
 def _files(name: str) -> list[str]:
@@ -111,7 +113,7 @@ def _one(parts: list[Recording], path: str) -> Recording:
     return alone(parts[0]) if len(parts) == 1 else join(parts, path)
 
 
-def _parts(data: bytes, path: str) -> list[Recording]:
+def _parts(data: bytes, path: str, samples: bool) -> list[Recording]:
     """A file holds one part, or several behind one another."""
     parts: list[Recording] = []
     start = 0
@@ -119,7 +121,7 @@ def _parts(data: bytes, path: str) -> list[Recording]:
         while start < len(data) or not parts:
             head = check_file_head(data[start : start + FILE_HEAD_SIZE], path)
             blocks = find_blocks(data, head.nonce, start + FILE_HEAD_SIZE)
-            parts.append(assemble(blocks, blocks.end - start, path))
+            parts.append(assemble(blocks, blocks.end - start, path, samples))
             start = blocks.end
     except MemoryError:
         raise RecordingError(f"{path} is too large for this machine's memory") from None

@@ -134,6 +134,7 @@ TABLES: tuple[Table, ...] = (
             Column("weight", "i64", low=0, high=2**56),
             Column("state", "u8", default=0, high=2),
             Column("span", "i32", default=-1, refers="spans"),
+            Column("processor", "i32", default=-1, low=-1),
         ),
     ),
     Table(
@@ -289,6 +290,18 @@ TABLES: tuple[Table, ...] = (
             Column("line", "i32"),
             Column("weight", "i64", low=0, high=2**56),
             Column("event", "i32", default=-1, refers="events"),
+            Column("processor", "i32", default=-1, low=-1),
+        ),
+    ),
+    # As `machine`, of one processor: when time was stolen from it, and else now and then.
+    Table(
+        "processors",
+        (
+            Column("process", "u32", refers="processes"),
+            _time("time", ascending=True),
+            Column("processor", "u32"),
+            _time("busy_ns"),
+            _time("steal_ns"),
         ),
     ),
 )

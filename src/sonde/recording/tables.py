@@ -97,10 +97,13 @@ class Samples:
     state: NDArray[np.uint8]
     span: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     """The innermost span it lies in, -1: none. Left out: none of them lies in one."""
+    processor: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    """On which it was taken, -1: unknown, as of waits. Left out: of none is it known."""
 
     def __post_init__(self) -> None:
-        if not len(self.span):
-            object.__setattr__(self, "span", np.full(len(self.thread), -1, np.int32))
+        for column in ("span", "processor"):
+            if not len(getattr(self, column)):
+                object.__setattr__(self, column, np.full(len(self.thread), -1, np.int32))
 
     def __len__(self) -> int:
         return len(self.thread)
@@ -237,6 +240,21 @@ class Machine:
 
 
 @dataclass(frozen=True)
+class Processors:
+    """What single processors did since their row before, as seen with one process."""
+
+    process: NDArray[np.uint32]
+    time: NDArray[np.int64]
+    processor: NDArray[np.uint32]
+    busy_ns: NDArray[np.int64]
+    """With the time that was stolen."""
+    steal_ns: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True)
 class Types:
     """Classes of objects that were sampled."""
 
@@ -335,6 +353,12 @@ class Chained:
     weight: NDArray[np.int64]
     event: NDArray[np.int32]
     """-1: it counts time."""
+    processor: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    """As of a sample."""
+
+    def __post_init__(self) -> None:
+        if not len(self.processor):
+            object.__setattr__(self, "processor", np.full(len(self.time), -1, np.int32))
 
     def __len__(self) -> int:
         return len(self.time)
@@ -437,6 +461,15 @@ class Recording:
     chain_nodes: ChainNodes = field(default_factory=partial(_empty, ChainNodes))
     links: Links = field(default_factory=partial(_empty, Links))
     chained: Chained = field(default_factory=partial(_empty, Chained))
+    processors: Processors = field(default_factory=partial(_empty, Processors))
+    cpu_ns: int | None = None
+    """The weight of all running samples, of a recording opened without its samples."""
+
+    @property
+    def sampled_cpu_ns(self) -> int:
+        if self.cpu_ns is not None:
+            return self.cpu_ns
+        return int(self.samples.weight[self.samples.state == RUNNING].sum())
 
 
 TABLE_CLASSES: dict[str, Any] = {

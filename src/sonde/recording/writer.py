@@ -64,6 +64,26 @@ class _Buffer:
         return values + tuple(column.default for column in missing)
 
 
+class _SampleTotals:
+    """Of the samples written so far what a reader needs that only judges the recording."""
+
+    def __init__(self, table: Table) -> None:
+        self._time, self._context, self._weight, self._state = (
+            [column.name for column in table.columns].index(name)
+            for name in ("time", "context", "weight", "state")
+        )
+        self.rows = self.running_ns = self.without_stack = self.last_ns = 0
+
+    def add(self, columns: list[tuple[Any, ...]]) -> None:
+        weights, states = columns[self._weight], columns[self._state]
+        self.rows += len(weights)
+        self.without_stack += columns[self._context].count(-1)
+        self.last_ns = max(self.last_ns, *columns[self._time])
+        if any(states):
+            weights = tuple(ns for ns, state in zip(weights, states, strict=True) if not state)
+        self.running_ns += sum(weights)
+
+
 class Writer:
     """One recording being written, part by part. Not for use by several threads at once."""
 
@@ -98,6 +118,7 @@ class Writer:
         self._facts: dict[str, dict[str, Any]] = {"target": {}, "quality": {}}
         self._new_facts: dict[str, dict[str, Any]] = {"target": {}, "quality": {}}
         self._error: SondeError | None = None
+        self._totals = _SampleTotals(next(table for table in TABLES if table.name == "samples"))
         # Zero would let blocks pass whose checksum starts from nothing.
         self._nonce = int.from_bytes(os.urandom(4), "little") or 1
         self._schema = self._json_block(SCHEMA, {"tables": declare(TABLES)})
@@ -197,8 +218,11 @@ class Writer:
 
     def ending(self) -> bytes:
         """What makes everything flushed so far a complete recording."""
+        totals = {"samples": {name: n for name, n in vars(self._totals).items() if name[0] != "_"}}
         # The schema once more: with one copy, one flipped bit could cost the file.
-        return self._schema + self._json_block(END, {})
+        return (
+            self._json_block(FACTS, {"totals": totals}) + self._schema + self._json_block(END, {})
+        )
 
     def _merge(self, subject: str, facts: dict[str, Any]) -> None:
         known = self._facts[subject]
@@ -215,11 +239,14 @@ class Writer:
         process's memory, and one wild value must not cost the recording.
         """
         try:
-            columns = zip(buffer.columns, zip(*rows, strict=True), strict=True)
-            raw = b"".join([encode_column(column, values) for column, values in columns])
+            columns = list(zip(*rows, strict=True))
+            encoded = zip(buffer.columns, columns, strict=True)
+            raw = b"".join([encode_column(column, values) for column, values in encoded])
         except ValueError:
             raw = None
         if raw is not None and len(raw) <= MAX_RAW:
+            if buffer.name == "samples":
+                self._totals.add(columns)
             self._rows_block(buffer, len(rows), raw, blocks)
         elif len(rows) == 1:
             buffer.flushed += 1
