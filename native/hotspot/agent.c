@@ -1,6 +1,7 @@
 // The agent's life in a JVM: it comes in by dlopen, starts and stops sessions. It is linked with
 // -z nodelete: handlers may be entered late, so its code never goes away.
 #define _GNU_SOURCE
+#include "../core/cpu_timers.h"
 #include "../core/got.h"
 #include "../core/join.h"
 #include "../core/own_thread.h"
@@ -11,6 +12,7 @@
 #include "methods.h"
 #include "natives.h"
 #include "objects.h"
+#include "polled_waits.h"
 #include "records.h"
 #include "vm.h"
 #include "vm_code.h"
@@ -36,6 +38,8 @@ static void forked_child(void)
     sonde_session_forked();
     sonde_parent_forget(true);
     sonde_methods_forked();
+    sonde_cpu_timers_forked();
+    sonde_polled_waits_forked();
     sonde_locks_forked();
     if (sonde_steer_forked())
         sonde_steer_not_in_child();
@@ -66,8 +70,12 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     sonde_vm_code_prepare();
     sonde_records_prepare();
     sonde_events_tell_names(env);
-    // Without them the rest is recorded all the same.
-    if (sonde.config.what & SONDE_WHAT_LOCKS)
+    // Without them the rest is recorded all the same, and the recorder says what is missing.
+    if (arm.sampler == SONDE_SAMPLER_CPU_TIMER)
+        sonde_cpu_timers_start();
+    if (!arm.wait_signals && (sonde.config.what & SONDE_WHAT_WAITS))
+        sonde_polled_waits_start();
+    if (sonde.config.what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS))
         sonde_locks_start(env);
     if (sonde.config.what & SONDE_WHAT_OBJECTS)
         sonde_objects_start();
@@ -78,8 +86,10 @@ static void end(void)
 {
     if (!atomic_load(&sonde.generation))
         return;
+    sonde_cpu_timers_stop();
+    sonde_polled_waits_stop();
     JNIEnv *attached = sonde_vm_attach();
-    if (sonde.config.what & SONDE_WHAT_LOCKS)
+    if (sonde.config.what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS))
         sonde_locks_stop(attached);
     if (attached) {
         sonde_objects_stop();

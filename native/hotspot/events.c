@@ -2,6 +2,7 @@
 #include "events.h"
 
 #include "../core/clock.h"
+#include "../core/cpu_timers.h"
 #include "../core/names.h"
 #include "methods.h"
 #include "vm.h"
@@ -79,6 +80,7 @@ static void tell_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, uint64_t obj
 
 static void JNICALL on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
+    sonde_cpu_timers_add_self();
     sonde_thread *me = sonde_enter();
     if (!me)
         return;

@@ -4,6 +4,7 @@
 #include "../core/clock.h"
 #include "../core/got.h"
 #include "../core/waiters.h"
+#include "blocked_stacks.h"
 #include "records.h"
 #include "stacks.h"
 #include "types.h"
@@ -25,6 +26,10 @@ jvmtiEnv *sonde_locks_jvmti;
 static _Thread_local struct {
     uint64_t lock;
     uint32_t kind, place;
+    sonde_notice notice;
+    // After Object.wait: the monitor it takes back, and what it sleeps on if that is taken.
+    uint64_t again;
+    const void *again_on;
 } waits __attribute__((tls_model("initial-exec")));
 
 // ---- identities
@@ -50,18 +55,22 @@ static sonde_thread *enter(void)
     return NULL;
 }
 
-void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t lock, uint32_t kind)
+static void tell_wait(JNIEnv *env, jthread thread, jobject object, sonde_lock_event event)
 {
     int saved = errno;
-    sonde_thread *me = enter();
-    if (me) {
+    sonde_thread *me = sonde_enter();
+    if (!me)
+        return;
+    uint32_t what = sonde_what(), depth = 0;
+    sonde_event stack = {0};
+    if (what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS)) {
         sonde_hotspot_is(me);
-        sonde_event stack = {0};
-        sonde_lock_event event = {.time = sonde_now(),
-                                  .lock = lock,
-                                  .kind = kind,
-                                  .holder = sonde_virtual(env, thread),
-                                  .type = SONDE_LOCK_ENTER};
+        depth = sonde_stack_of(me, sonde_locks_jvmti, NULL, &stack);
+        sonde_blocked_keep(me, depth, stack.flags);
+    }
+    if (what & SONDE_WHAT_LOCKS) {
+        event.holder = sonde_virtual(env, thread);
+        event.type = SONDE_LOCK_ENTER;
         if (event.holder)
             sonde_virtual_tell(me, env, thread, event.holder);
         if (object) {
@@ -69,10 +78,33 @@ void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t 
             event.started = sonde_type_of(me, sonde_locks_jvmti, class);
             (*env)->DeleteLocalRef(env, class);
         }
-        uint32_t depth = sonde_stack_of(me, sonde_locks_jvmti, NULL, &stack);
         event.flags = stack.flags;
-        event.sequence = sonde_lock_sequence(lock);
+        if (!event.sequence)
+            event.sequence = sonde_lock_sequence(event.lock);
         sonde_write_lock(me, depth, &event);
+    }
+    sonde_leave(me);
+    errno = saved;
+}
+
+void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t lock, uint32_t kind)
+{
+    tell_wait(env, thread, object,
+              (sonde_lock_event){.time = sonde_now(), .lock = lock, .kind = kind});
+}
+
+static void tell_end(JNIEnv *env, jthread thread, sonde_lock_event event)
+{
+    int saved = errno;
+    if (!(sonde.config.what & SONDE_WHAT_LOCKS))
+        return;
+    sonde_thread *me = sonde_enter();
+    if (me) {
+        sonde_hotspot_is(me);
+        event.holder = sonde_virtual(env, thread);
+        if (!event.sequence)
+            event.sequence = sonde_lock_sequence(event.lock);
+        sonde_write_lock(me, 0, &event);
         sonde_leave(me);
     }
     errno = saved;
@@ -80,20 +112,30 @@ void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t 
 
 void sonde_lock_waited(JNIEnv *env, jthread thread, uint64_t lock, uint32_t kind, bool gave_up)
 {
-    int saved = errno;
-    sonde_thread *me = sonde_enter();
-    if (me) {
-        sonde_hotspot_is(me);
-        sonde_lock_event event = {.time = sonde_now(),
-                                  .lock = lock,
-                                  .sequence = sonde_lock_sequence(lock),
-                                  .kind = kind,
-                                  .holder = sonde_virtual(env, thread),
-                                  .type = gave_up ? SONDE_LOCK_GAVE_UP : SONDE_LOCK_ENTERED};
-        sonde_write_lock(me, 0, &event);
-        sonde_leave(me);
-    }
-    errno = saved;
+    tell_end(env, thread,
+             (sonde_lock_event){.time = sonde_now(),
+                                .lock = lock,
+                                .kind = kind,
+                                .type = gave_up ? SONDE_LOCK_GAVE_UP : SONDE_LOCK_ENTERED});
+}
+
+void sonde_lock_notified(JNIEnv *env, jthread thread, jobject object, uint64_t lock, uint32_t kind,
+                         uint64_t wanted, uint32_t wanted_kind, const sonde_notice *notice)
+{
+    bool contends = notice->contends;
+    uint64_t time = contends ? notice->time : sonde_now();
+    tell_end(env, thread,
+             (sonde_lock_event){.time = time,
+                                .lock = lock,
+                                .sequence = notice->ended,
+                                .kind = kind,
+                                .type = SONDE_LOCK_ENTERED});
+    if (!contends)
+        return;
+    tell_wait(env, thread, object,
+              (sonde_lock_event){
+                  .time = time, .lock = wanted, .sequence = notice->contends, .kind = wanted_kind});
+    sonde_lock_waited(env, thread, wanted, wanted_kind, false);
 }
 
 void sonde_lock_let_go(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time)
@@ -140,13 +182,17 @@ static void begin(JNIEnv *env, jthread thread, jobject object, uint64_t what, ui
     } else {
         waits.place = sonde_lookout_begin(lock);
     }
+    if (!number)
+        sonde_blocked_begin();
     waits.kind = kind;
     waits.lock = lock;
+    waits.notice = (sonde_notice){0};
+    waits.again = 0;
 }
 
 // Where it cannot leave, which is found out only when it has tried, its carrier sleeps for it. One
 // that is back may find the monitor taken, and leave again without a word.
-void sonde_lock_carrier_left(void) { waits.lock = 0; }
+void sonde_lock_carrier_left(void) { waits.lock = waits.again = 0; }
 
 void sonde_lock_carrier_taken(uint64_t number)
 {
@@ -163,11 +209,19 @@ static void end(JNIEnv *env, jthread thread, jobject object, uint64_t what, uint
                 bool gave_up)
 {
     uint64_t lock = sonde_lock_of(object, what), number = sonde_virtual(env, thread);
+    sonde_blocked_end();
     if (lock && sonde_virtual_leaves(number))
         sonde_virtual_monitor_end(number, lock);
     if (lock && waits.lock == lock) {
         sonde_lookout_end(waits.place);
         waits.lock = 0;
+        if (what == SONDE_IS_WAIT && !number)
+            waits.again = (uint32_t)lock;
+        if (waits.notice.time) {
+            sonde_lock_notified(env, thread, object, lock, kind, (uint32_t)lock, SONDE_KIND_MONITOR,
+                                &waits.notice);
+            return;
+        }
     } else if (!lock || !(number || sonde_lookout_was_found(lock))) {
         // The end of a wait that nobody told the beginning of: for a class to be initialized.
         return;
@@ -208,29 +262,83 @@ static void JNICALL on_waited(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobj
 
 // ---- monitors: the owner, in the VM's own calls of libc
 
-static int on_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+static int sleep_on(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
 {
-    if (__builtin_expect(!waits.lock, 1)) {
-        sonde_virtual_waker_waits(cond);
-        return pthread_cond_wait(cond, mutex);
-    }
-    bool entered = sonde_wait_begin(cond, waits.lock, waits.kind);
-    int result = pthread_cond_wait(cond, mutex);
+    return until ? pthread_cond_timedwait(cond, mutex, until) : pthread_cond_wait(cond, mutex);
+}
+
+// After Object.wait a thread takes the monitor back without a word of JVMTI's.
+static int sleep_again(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until,
+                       const void *frame)
+{
+    sonde_lock_event event = {.lock = waits.again,
+                              .started = sonde_now(),
+                              .started_sequence = sonde_lock_sequence(waits.again),
+                              .kind = SONDE_KIND_MONITOR,
+                              .type = SONDE_LOCK_WAITED};
+    bool entered = sonde_wait_begin(cond, event.lock, event.kind);
+    int result = sleep_on(cond, mutex, until), saved = errno;
     if (entered)
         sonde_wait_end(cond);
+    sonde_thread *me = enter();
+    if (me) {
+        sonde_event stack = {0};
+        uint32_t depth = sonde_stack_below(me, frame, &stack);
+        event.time = sonde_now();
+        event.sequence = sonde_lock_sequence(event.lock);
+        event.flags = stack.flags;
+        sonde_write_lock(me, depth, &event);
+        sonde_leave(me);
+    }
+    errno = saved;
     return result;
+}
+
+__attribute__((noinline)) static int sleep_seen(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                                const struct timespec *until, const void *frame)
+{
+    const void *record;
+    uint32_t place = SONDE_NO_NOTICE;
+    if (waits.kind == SONDE_KIND_MONITOR_WAIT && waits.place != SONDE_NO_PLACE) {
+        sonde_awaiting me = {.condition = waits.lock, .lock = (uint32_t)waits.lock, .key = cond};
+        waits.again_on = cond;
+        if (sonde_vm_thread(&record) && sonde_monitor_waiter(&me, record, frame))
+            place = sonde_notice_await(&me);
+    }
+    bool entered = sonde_wait_begin(cond, waits.lock, waits.kind);
+    int result = sleep_on(cond, mutex, until);
+    if (entered)
+        sonde_wait_end(cond);
+    sonde_notice notice = sonde_notice_take(place, cond);
+    if (notice.time)
+        waits.notice = notice;
+    return result;
+}
+
+static bool takes_back(const pthread_cond_t *cond)
+{
+    return waits.again && waits.again_on == cond &&
+           atomic_load_explicit(&sonde.generation, memory_order_relaxed);
+}
+
+static int on_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+    if (waits.lock)
+        return sleep_seen(cond, mutex, NULL, __builtin_frame_address(0));
+    if (takes_back(cond))
+        return sleep_again(cond, mutex, NULL, __builtin_frame_address(0));
+    sonde_virtual_waker_waits(cond);
+    return pthread_cond_wait(cond, mutex);
 }
 
 static int on_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                              const struct timespec *until)
 {
-    if (__builtin_expect(!waits.lock, 1))
-        return pthread_cond_timedwait(cond, mutex, until);
-    bool entered = sonde_wait_begin(cond, waits.lock, waits.kind);
-    int result = pthread_cond_timedwait(cond, mutex, until);
-    if (entered)
-        sonde_wait_end(cond);
-    return result;
+    if (waits.lock)
+        return sleep_seen(cond, mutex, until, __builtin_frame_address(0));
+    if (takes_back(cond))
+        return sleep_again(cond, mutex, until, __builtin_frame_address(0));
+    return pthread_cond_timedwait(cond, mutex, until);
 }
 
 static void tell_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time,
@@ -278,22 +386,36 @@ __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond, const voi
     if (!entry)
         return signal_others(cond, record, frame);
     // Read before the signal: afterwards the waiter may be gone, and its entry another's.
-    uint64_t lock = entry->lock, now = sonde_now();
+    uint64_t lock = entry->lock, now = sonde_now(), monitor = (uint32_t)lock;
     uint32_t kind = entry->kind, owner = (uint32_t)(uintptr_t)record >> 4;
     bool same_hold = entry->last_owner == owner && now - entry->last_exit < SAME_HOLD_NS;
     entry->last_owner = owner;
     entry->last_exit = now;
-    uint64_t sequence = same_hold ? 0 : sonde_lock_sequence(lock);
+    sonde_notified notified = sonde_notify(monitor, cond, now, sonde_monitor_was_notified, NULL);
+    bool waits_on = kind == SONDE_KIND_MONITOR_WAIT && !notified.before;
+    bool tells_wait = notified.count || (waits_on && !same_hold);
+    bool tells_monitor = notified.contends || (!waits_on && !same_hold);
+    uint64_t of_wait = notified.exits[0].sequence, of_monitor = 0;
+    if (tells_wait && !notified.count)
+        of_wait = sonde_lock_sequence(lock);
+    if (tells_monitor)
+        of_monitor = sonde_lock_sequence(monitor);
     int result = pthread_cond_signal(cond);
-    if (!same_hold)
-        tell_below(lock, kind, sequence, now, record, frame);
+    if (tells_wait)
+        tell_below(monitor | SONDE_IS_WAIT, SONDE_KIND_MONITOR_WAIT, of_wait, now, record, frame);
+    if (tells_monitor)
+        tell_below(monitor, SONDE_KIND_MONITOR, of_monitor, now, record, frame);
     return result;
 }
 
 static int on_cond_signal(pthread_cond_t *cond)
 {
-    return sonde_anybody_waits() ? signal_seen(cond, __builtin_frame_address(0))
-                                 : pthread_cond_signal(cond);
+    if (!sonde_anybody_waits())
+        return pthread_cond_signal(cond);
+    sonde_waking_begin(__builtin_frame_address(0));
+    int result = signal_seen(cond, __builtin_frame_address(0));
+    sonde_waking_end();
+    return result;
 }
 
 static const sonde_hook hooks[] = {
@@ -345,12 +467,13 @@ int sonde_locks_start(JNIEnv *env)
     jvmtiEnv *jvmti = sonde_locks_jvmti;
     sonde_virtual_find(env);
     sonde_virtual_monitors_forget();
+    sonde_notices_forget();
     // Before anybody is told to wait: who lets go after that must be seen.
     int hooked = sonde_got_hook(NULL, "/libjvm.so", hooks, sizeof hooks / sizeof *hooks);
     int error = hooked < 0 ? EPERM : 0;
     if (!error && listen(jvmti))
         error = ENOTSUP;
-    if (!error) {
+    if (!error && (sonde.config.what & SONDE_WHAT_LOCKS)) {
         sonde_parks_start(env);
         sonde_virtual_parks_start();
         error = sonde_lookout_start(env);
@@ -382,5 +505,6 @@ void sonde_locks_stop(JNIEnv *env)
 void sonde_locks_forked(void)
 {
     sonde_waiters_forked();
+    sonde_notices_forget();
     sonde_lookout_forked();
 }

@@ -8,13 +8,15 @@
 #define SONDE_HOTSPOT_LOCKS_H
 
 #include "../core/session.h"
+#include "notified.h"
 
 #include <jvmti.h>
 
 // The JVMTI environment that locks have to themselves.
 extern jvmtiEnv *sonde_locks_jvmti;
 
-// 0 or an errno. The caller is attached to the VM.
+// 0 or an errno. The caller is attached to the VM. In a session of waits without locks no event of
+// a lock is written: only the stacks of threads that wait for monitors are kept.
 int sonde_locks_start(JNIEnv *env);
 void sonde_locks_stop(JNIEnv *env);
 void sonde_locks_forked(void);
@@ -33,6 +35,9 @@ void sonde_lock_carrier_taken(uint64_t number);
 void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t lock,
                           uint32_t kind);
 void sonde_lock_waited(JNIEnv *env, jthread thread, uint64_t lock, uint32_t kind, bool gave_up);
+// It was notified, and has waited for the lock `wanted` since then if the notice says so.
+void sonde_lock_notified(JNIEnv *env, jthread thread, jobject object, uint64_t lock, uint32_t kind,
+                         uint64_t wanted, uint32_t wanted_kind, const sonde_notice *notice);
 void sonde_lock_let_go(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time);
 
 // ---- parks.c; both while events of monitors are told

@@ -125,6 +125,7 @@ static void *body(void *unused)
 {
     (void)unused;
     sonde_leave_me_out();
+    uint64_t counted = 0;
     while (!atomic_load(&stopping)) {
         sonde_exit_if_last();
         if (next()) {
@@ -144,7 +145,9 @@ static void *body(void *unused)
                 sleep_for(LOOK_NS);
             atomic_store(&asleep, 0);
         }
-        atomic_store(&sonde.header->reader_cpu_ns, sonde_thread_cpu());
+        uint64_t used = sonde_thread_cpu();
+        atomic_fetch_add(&sonde.header->reader_cpu_ns, used - counted);
+        counted = used;
     }
     return NULL;
 }

@@ -13,8 +13,8 @@ typedef void JNICALL unpark_t(JNIEnv *, jobject, jobject thread);
 
 static park_t *vm_park;
 static unpark_t *vm_unpark;
-static jclass unsafe, condition;
-static jfieldID blocker_field, outer_field;
+static jclass unsafe;
+static jfieldID blocker_field;
 static bool hooked;
 
 #define SAME_HOLD_NS 20000u
@@ -88,19 +88,35 @@ static void JNICALL on_park(JNIEnv *env, jobject self, jboolean absolute, jlong 
     jobject blocker = sonde_park_blocker(env, me);
     uint64_t lock = sonde_park_lock(me, blocker), since = sonde_now();
     bool named = blocker;
+    const void *key = sonde_condition_key(me);
+    jobject of = sonde_condition_lock(env, blocker);
+    uint64_t wanted = of ? sonde_lock_of(of, SONDE_IS_PARK) : 0;
+    (*env)->DeleteLocalRef(env, of);
     is_not_woken();
     bool seen = sonde_wait_begin(key_of(lock), lock, SONDE_KIND_PARK);
     sonde_lock_must_wait(env, me, blocker, lock, SONDE_KIND_PARK);
     (*env)->DeleteLocalRef(env, blocker); // not kept alive by a thread that sleeps
-    uint32_t place = sonde_lookout_begin(lock);
+    uint32_t place = sonde_lookout_begin(lock), noticed = SONDE_NO_NOTICE;
+    if (wanted)
+        noticed =
+            sonde_notice_await(&(sonde_awaiting){.condition = lock, .lock = wanted, .key = key});
     vm_park(env, self, absolute, time);
+    sonde_notice notice = sonde_notice_take(noticed, key);
     sonde_lookout_end(place);
     if (seen)
         sonde_wait_end(key_of(lock));
-    bool gave_up = timed_out(absolute, time, since);
+    bool gave_up = !notice.time && timed_out(absolute, time, since);
     if (named && !gave_up)
-        is_woken(sonde_lock_of(me, 0), lock);
-    sonde_lock_waited(env, me, lock, SONDE_KIND_PARK, gave_up);
+        is_woken((uint64_t)(uintptr_t)key, notice.time ? wanted : lock);
+    if (notice.time) {
+        blocker = sonde_park_blocker(env, me);
+        of = sonde_condition_lock(env, blocker);
+        sonde_lock_notified(env, me, of, lock, SONDE_KIND_PARK, wanted, SONDE_KIND_PARK, &notice);
+        (*env)->DeleteLocalRef(env, of);
+        (*env)->DeleteLocalRef(env, blocker);
+    } else {
+        sonde_lock_waited(env, me, lock, SONDE_KIND_PARK, gave_up);
+    }
     (*env)->DeleteLocalRef(env, me);
 }
 
@@ -124,6 +140,34 @@ static release about_to_let_go(JNIEnv *env, uint64_t lock, uint64_t now)
     return (release){lock, sonde_lock_sequence(lock)};
 }
 
+// What is released with the unparking of a thread that parks for `lock`. Who was signalled sleeps
+// on until the lock of the condition is let go, and then is next in line for that: others in the
+// line wait for the same release.
+static unsigned releases(JNIEnv *env, jthread thread, jobject blocker, uint64_t lock, uint64_t now,
+                         release *of)
+{
+    unsigned count = 0;
+    jobject outer = sonde_condition_lock(env, blocker);
+    jobject owned = outer ? outer : sonde_lock_with_conditions(env, blocker);
+    uint64_t owned_lock = owned ? sonde_lock_of(owned, SONDE_IS_PARK) : 0;
+    sonde_notified found = {0};
+    if (owned_lock)
+        found = sonde_conditions_notify(env, owned, owned_lock, sonde_condition_key(thread), now);
+    (*env)->DeleteLocalRef(env, owned);
+    for (uint32_t i = 0; i < found.count; i++)
+        of[count++] = (release){found.exits[i].condition, found.exits[i].sequence};
+    if (!outer && !found.contends) {
+        of[count++] = about_to_let_go(env, lock, now);
+        return count;
+    }
+    if (outer && !found.before && !found.next)
+        of[count++] = about_to_let_go(env, lock, now);
+    of[count++] = found.before || found.contends
+                      ? (release){owned_lock, sonde_lock_sequence(owned_lock)}
+                      : about_to_let_go(env, owned_lock, now);
+    return count;
+}
+
 static void JNICALL on_unpark(JNIEnv *env, jobject self, jobject thread)
 {
     if (!thread || !sonde_anybody_waits() ||
@@ -136,17 +180,11 @@ static void JNICALL on_unpark(JNIEnv *env, jobject self, jobject thread)
     uint64_t lock = sonde_park_lock(thread, blocker);
     if (!blocker && !sonde_waited_for(key_of(lock)))
         lock = woken_for(lock);
-    release of[2] = {about_to_let_go(env, lock, now), {0, 0}};
-    // Who was signalled sleeps on until the lock of the condition is let go, and then is next in
-    // line for that: others in the line wait for the same release.
-    if (blocker && outer_field && (*env)->IsInstanceOf(env, blocker, condition)) {
-        jobject outer = (*env)->GetObjectField(env, blocker, outer_field);
-        of[1] = about_to_let_go(env, sonde_lock_of(outer, SONDE_IS_PARK), now);
-        (*env)->DeleteLocalRef(env, outer);
-    }
+    release of[2 + SONDE_MOST_CONDITIONS];
+    unsigned count = releases(env, thread, blocker, lock, now, of);
     (*env)->DeleteLocalRef(env, blocker);
     vm_unpark(env, self, thread);
-    for (int i = 0; i < 2; i++)
+    for (unsigned i = 0; i < count; i++)
         if (of[i].lock) {
             is_not_woken();
             sonde_lookout_let_go(key_of(of[i].lock));
@@ -200,11 +238,8 @@ static jclass kept(JNIEnv *env, const char *name)
 static void find_all(JNIEnv *env)
 {
     unsafe = kept(env, "jdk/internal/misc/Unsafe");
-    condition = kept(env, "java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject");
-    if (condition)
-        outer_field = (*env)->GetFieldID(env, condition, "this$0",
-                                         "Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;");
     (*env)->ExceptionClear(env);
+    sonde_conditions_find(env);
     jclass thread = (*env)->FindClass(env, "java/lang/Thread");
     if (thread)
         blocker_field = (*env)->GetFieldID(env, thread, "parkBlocker", "Ljava/lang/Object;");

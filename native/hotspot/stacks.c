@@ -56,8 +56,10 @@ typedef struct {
 
 enum { THREAD_EXIT = -8 }; // forte.cpp, 17 to 25
 
-// As if a signal had come at `pc`, with this stack.
-static bool walk(below_job *job, uintptr_t pc, const uintptr_t *sp, uintptr_t fp)
+// As if a signal had come in the call that returns to `to`, with this stack. The compilers note
+// where instructions end; after a call that is the last one of an inlined method, which the release
+// of its monitor is, comes code of its caller.
+static bool walk(below_job *job, uintptr_t to, const uintptr_t *sp, uintptr_t fp)
 {
     // Who joins it is woken when it has no frames any more.
     static const uint64_t thread_ends;
@@ -66,7 +68,7 @@ static bool walk(below_job *job, uintptr_t pc, const uintptr_t *sp, uintptr_t fp
     sonde_java_trace trace = {sonde_vm_thread(&record), 0, frames};
     ucontext_t context;
     memset(&context, 0, sizeof context);
-    context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    context.uc_mcontext.gregs[REG_RIP] = (greg_t)(to - 1);
     context.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
     context.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
     if (trace.env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
@@ -87,8 +89,8 @@ static bool walk(below_job *job, uintptr_t pc, const uintptr_t *sp, uintptr_t fp
     return job->depth;
 }
 
-// Code of C1's calls a stub out of line, where nothing is known of its frame, and then jumps back
-// to where something is.
+// Code of C1's calls a stub out of line, for which other methods may be noted than those it is a
+// part of, and then jumps back to right behind the instruction that it stands for.
 static uintptr_t after_jump(uintptr_t pc)
 {
     const uint8_t *code = (const uint8_t *)pc;
@@ -104,6 +106,13 @@ static bool is_frame(const uintptr_t *frame, uintptr_t next)
     return next - (uintptr_t)frame - 1 < LARGEST_VM_FRAME && !(next & 7);
 }
 
+// A routine with a frame of its own, which compiled code calls.
+static bool is_stub(uintptr_t pc)
+{
+    sonde_blob blob;
+    return !sonde_is_interpreter(pc) && sonde_blob_at(pc, &blob) && !blob.is_method;
+}
+
 static void below_body(void *arg)
 {
     below_job *job = arg;
@@ -112,15 +121,17 @@ static void below_body(void *arg)
     for (int i = 0; i < MOST_VM_FRAMES; i++) {
         uintptr_t caller = frame[1], next = frame[0];
         if (!sonde_is_vm_code(caller)) {
+            const uintptr_t *stub = (const uintptr_t *)next;
+            if (is_stub(caller) && is_frame(frame, next) &&
+                walk(job, after_jump(stub[1]), stub + 2, stub[0]))
+                return;
             if (walk(job, caller, frame + 2, next))
                 return;
-            // From a stub with a frame of its own?
-            const uintptr_t *stub = (const uintptr_t *)next;
-            if (is_frame(frame, next) && walk(job, after_jump(stub[1]), stub + 2, stub[0]))
-                return;
             sonde_vm_thread(&record);
-            if (sonde_vm_make_walkable(record, (uintptr_t)job->frame))
+            if (sonde_vm_make_walkable(record, (uintptr_t)job->frame)) {
                 walk(job, caller, frame + 2, next);
+                sonde_vm_leave_unwalkable(record);
+            }
             return;
         }
         if (!is_frame(frame, next))

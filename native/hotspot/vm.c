@@ -161,7 +161,9 @@ int sonde_vm_state(const void *java_thread)
 
 // The interpreter leaves the pc out when it calls the VM, and so do stubs of C1's, because it lies
 // on the stack just below (make_walkable in frame_x86.cpp puts it in as we do, and it is cleared
-// with the rest: 17 to 25). Not before the call was made: then other things are there.
+// with the rest: 17 to 25). Not before the call was made: then other things are there. Walks of
+// releases take it out again: once it is in, walkers begin there, also where compiled code calls a
+// release of a monitor and nothing is known of the frame.
 bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer)
 {
     sonde_vm_anchor *anchor = sonde_vm_anchor_of(java_thread);
@@ -171,6 +173,8 @@ bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer)
     anchor->pc = anchor->sp[-1];
     return true;
 }
+
+void sonde_vm_leave_unwalkable(const void *java_thread) { sonde_vm_anchor_of(java_thread)->pc = 0; }
 
 #define NUMBERED ((uint64_t)1 << 32)
 

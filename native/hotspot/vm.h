@@ -58,6 +58,8 @@ int sonde_vm_state(const void *java_thread);
 // Called in a Java thread with its record, and where its stack ends: its last Java frame becomes
 // one that can be walked from, if it is not. May be called in a signal handler.
 bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer);
+// After a walk, where that has made it so.
+void sonde_vm_leave_unwalkable(const void *java_thread);
 
 // The library itself, for look-ups in it.
 void *sonde_vm_library(void);

@@ -1,0 +1,74 @@
+// Which threads that wait for a condition were notified, and by whose release of the lock.
+//
+// To notify wakes nobody: waiters are moved from those that wait for a notification to those that
+// wait for the lock, and one of them is woken when the notifier releases it, the next one when that
+// one does. So who wakes a thread need not be who notified it. Who releases the lock looks which of
+// those that wait for its conditions have been moved: the first one to see that has notified them.
+#ifndef SONDE_HOTSPOT_NOTIFIED_H
+#define SONDE_HOTSPOT_NOTIFIED_H
+
+#include <jvmti.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+// What a thread that was notified is told.
+typedef struct {
+    uint64_t time;     // when the notifier released the lock; 0: it was not notified
+    uint64_t ended;    // the number of the event that ends its wait for the notification
+    uint64_t contends; // ... that begins its wait for the lock; 0: it is the next to have it
+} sonde_notice;
+
+typedef struct {
+    uint64_t condition, lock; // as events have them
+    const void *key;          // what it is woken by
+    const void *thread;       // the VM's record of it, where that is used to tell
+    const uint64_t *node;     // what the VM keeps of its wait
+    bool since_24;
+} sonde_awaiting;
+
+// The calling thread is about to sleep. What to give back when it is awake.
+#define SONDE_NO_NOTICE UINT32_MAX
+uint32_t sonde_notice_await(const sonde_awaiting *waiter);
+sonde_notice sonde_notice_take(uint32_t place, const void *key);
+
+// The calling thread releases `lock` and is about to wake who is woken by `key`.
+#define SONDE_MOST_CONDITIONS 4
+typedef struct {
+    bool before;   // that one was notified by an earlier owner
+    bool next;     // ... by this one
+    bool contends; // others that this one notified wait for the lock from now on
+    uint32_t count;
+    struct {
+        uint64_t condition, sequence;
+    } exits[SONDE_MOST_CONDITIONS]; // what it has to tell
+} sonde_notified;
+typedef bool sonde_was_notified(const sonde_awaiting *waiter, void *arg);
+sonde_notified sonde_notify(uint64_t lock, const void *key, uint64_t now, sonde_was_notified *was,
+                            void *arg);
+// Does anybody wait for a condition of this lock?
+bool sonde_notice_awaited(uint64_t lock);
+
+// Before a session, and in a forked child.
+void sonde_notices_forget(void);
+
+// ---- monitors (monitor_waiters.c)
+
+// What the VM keeps of a thread, whose record this is, in Object.wait: it lies on its stack, above
+// `frame` of a function which the VM has called to sleep. False: not found.
+bool sonde_monitor_waiter(sonde_awaiting *waiter, const void *record, const void *frame);
+sonde_was_notified sonde_monitor_was_notified;
+
+// ---- locks of java.util.concurrent (conditions.c)
+
+void sonde_conditions_find(JNIEnv *env);
+// Of what a thread parks for, or NULL: the lock, if it is a condition; itself, if it is a lock that
+// may have conditions. New local references.
+jobject sonde_condition_lock(JNIEnv *env, jobject blocker);
+jobject sonde_lock_with_conditions(JNIEnv *env, jobject blocker);
+// As sonde_notify, for one of these; `key` is that of the thread to be woken.
+sonde_notified sonde_conditions_notify(JNIEnv *env, jobject lock, uint64_t number, const void *key,
+                                       uint64_t now);
+// What a thread is woken by.
+const void *sonde_condition_key(jthread thread);
+
+#endif
