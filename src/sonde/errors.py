@@ -7,6 +7,14 @@ class SondeError(Exception):
     code = 1
 
 
+class CommandError(SondeError):
+    """The command to run was not found (127) or cannot be executed (126), as shells have it."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class UsageError(SondeError):
     """The call itself was wrong."""
 

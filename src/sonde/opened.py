@@ -59,7 +59,7 @@ class OpenedRecording:
     def tree(
         self,
         *,
-        time: Time = "running",
+        time: Time | None = None,
         merge_lines: bool = False,
         top: int | None = None,
         thread: str | int | None = None,
@@ -67,11 +67,17 @@ class OpenedRecording:
         start: float | None = None,
         end: float | None = None,
         span: str | None = None,
+        while_held: str | None = None,
     ) -> Tree:
+        """`while_held` is a lock, or "gil": the tree of its holders while others waited.
+
+        `time` is "running" unless given, with `while_held` "wall".
+        """
         from sonde.views.tree import tree
 
-        chosen = select(time, thread, process, start, end, span)
-        return tree(self.tables, chosen, merge_lines=merge_lines, top=top)
+        asked: Time = time or ("running" if while_held is None else "wall")
+        chosen = select(asked, thread, process, start, end, span)
+        return tree(self.tables, chosen, merge_lines=merge_lines, top=top, while_held=while_held)
 
     def flat(
         self,

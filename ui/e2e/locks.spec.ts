@@ -61,10 +61,37 @@ for (const by of [
   "waiter_function,owner_function,lock",
   "owner_thread,lock,waiter_thread",
   "kind,waiter_thread,owner_chain",
+  "lock_class,waiter_function",
 ]) {
   test(`by ${by}`, async ({ page, served }) => {
     await open(page, await served("shop"), "locks", `locks.by=${by}`);
     await same(page, by);
+  });
+}
+
+for (const by of ["kind,lock,held_in_function", "held_in_chain"]) {
+  test(`what holders did, by ${by}`, async ({ page, served }) => {
+    await open(page, await served("shop"), "locks", `locks.by=${by}`);
+    await expect(page.locator(".lock-rows tbody tr").first()).toBeVisible();
+    const told = figures(report("shop", "locks", "--by", by).rows);
+    const shown = await read(page);
+    expect(shown.length).toBe(told.length);
+    const numbers = (row: string) => row.split(" ").map(Number);
+    const order = (a: number[], b: number[]) =>
+      a[0]! - b[0]! || a[3]! - b[3]! || a[1]! - b[1]!;
+    const expected = told.map(numbers).sort(order);
+    shown
+      .map(numbers)
+      .sort(order)
+      .forEach((row, i) => {
+        // An estimate is rounded to nanoseconds, here and there.
+        expect(Math.abs(row[1]! - expected[i]![1]!)).toBeLessThanOrEqual(2);
+        expect([row[0], row[2], row[3]]).toEqual([
+          expected[i]![0],
+          expected[i]![2],
+          expected[i]![3],
+        ]);
+      });
   });
 }
 

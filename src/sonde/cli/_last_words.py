@@ -21,6 +21,8 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "", unseen: st
     path = _shown(str(done["path"]))
     if not os.path.exists(path):
         return f"nothing was recorded: {done.get('trouble') or unseen}"
+    if quality.get("without_timers"):
+        nothing = "the kernel refuses perf events and CPU timers; see `sonde doctor`"
     if not quality.get("taken"):
         why = done.get("trouble") or nothing or "the program used hardly any CPU time"
         return f"{path} has no samples: {why}"

@@ -22,7 +22,8 @@ What = Annotated[
     str,
     typer.Option(
         metavar="LIST",
-        help="What to record, of: cpu, locks, waits, threads, objects, calls, event:NAME[@PERIOD].",
+        help="What to record, of: cpu, locks, waits, threads, objects, calls, event:NAME[@PERIOD]. "
+        "+waits adds to the default, -locks removes from it.",
     ),
 ]
 Ticks = Annotated[
@@ -48,7 +49,8 @@ Sampler = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="perf, perf-user, reader, cross-core, remote or safepoint; auto takes the best one.",
+        help="perf, perf-user, reader, cross-core, remote, safepoint, or cpu-timer for Java; auto "
+        "takes the best one.",
     ),
 ]
 

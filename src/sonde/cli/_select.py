@@ -13,6 +13,7 @@ from sonde.errors import UsageError
 
 if TYPE_CHECKING:
     from sonde.model.choice import Time
+    from sonde.recording.tables import Recording
     from sonde.views.selection import Selection
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The recording.")]
@@ -91,6 +92,19 @@ def selection_of(
 
     thief = None if taken == "all" else taken
     return select(time or "running", thread, pid, start_s, end_s, span, thief, event)
+
+
+def check_range(recording: Recording, start: str | None, at: str | None = None) -> None:
+    """A range or a moment behind the end is a mistake, not an empty answer."""
+    from sonde.views.span import duration_ns
+
+    length = duration_ns(recording)
+    for option, text in (("--from", start), ("--at", at)):
+        asked = seconds(option, text)
+        if asked is not None and asked * 1e9 > length:
+            raise UsageError(
+                f"{option} {text} is after the end: the recording lasts {length / 1e9:.3g} s"
+            )
 
 
 def whole(option: str, text: str | None, meaning: str) -> int | None:

@@ -97,6 +97,7 @@ def attach(
     """
     from sonde.record.attach import Attach
     from sonde.record.handle import Options, check_calls, check_rate, parse_what
+    from sonde.record.jvm import Jvm
     from sonde.record.modes import parse_mode
     from sonde.record.quantities import parse_share
 
@@ -124,6 +125,8 @@ def attach(
         raise UsageError("--tree is a process with its children; --no-children contradicts it")
     processes, discovery = _chosen(pid, tree, name, not no_children)
     first = processes[0]
+    if check_stacks(stacks) == "chained" and all(isinstance(p.runtime, Jvm) for p in processes):
+        raise UsageError("--stacks chained applies to CPython only; record Java with whole stacks")
     options = Options(
         path=output or f"sonde-{first.program}-{tree or first.pid}.sonde",
         program=first.program,

@@ -23,6 +23,7 @@ from sonde.cli._select import (
     Thread,
     Waiting,
     Wall,
+    check_range,
     seconds,
     selection_of,
     time_of,
@@ -73,8 +74,9 @@ def report(
         typer.Option(
             "--by",
             metavar="ASPECTS",
-            help="Of locks: split the waiting by these, in this order: kind, lock, waiter_thread, "
-            "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain. "
+            help="Of locks: split the waiting by these, in this order: kind, lock, lock_class, "
+            "waiter_thread, waiter_function, waiter_chain, owner_thread, owner_function, "
+            "owner_chain, held_in_function, held_in_chain. "
             "Of objects: class, site or context. Of calls: edge or context. "
             "Of data: memory, type, offset, function, context.",
         ),
@@ -83,6 +85,14 @@ def report(
         str | None,
         typer.Option(
             "--ratio", metavar="A/B", help="Of events: how many A there are per B, or per cpu."
+        ),
+    ] = None,
+    while_held: Annotated[
+        str | None,
+        typer.Option(
+            "--while-held",
+            metavar="LOCK|gil",
+            help="Of tree: show what the holders of this lock did while others waited for it.",
         ),
     ] = None,
     at: Annotated[
@@ -99,6 +109,7 @@ def report(
       sonde report app.sonde lines --from 2 --to 3.5 --top 10
       sonde report app.sonde flat --waiting --json
       sonde report app.sonde locks --by lock,owner_function,waiter_thread
+      sonde report app.sonde tree --while-held gil
       sonde report app.sonde waits --at 2.5
       sonde report app.sonde locks --span checkout
       sonde report app.sonde flat --taken queue
@@ -113,6 +124,13 @@ def report(
     time = time_of(running, waiting, wall, taken, event)
     if time is not None and view not in OF_TIME:
         raise UsageError(f"--{time} is for the views {', '.join(OF_TIME)}, not for {view}")
+    if while_held is not None and view != "tree":
+        raise UsageError(f"--while-held is for the view tree, not for {view}")
+    if while_held is not None and (taken is not None or event is not None):
+        other = "--taken" if taken is not None else "--event"
+        raise UsageError(f"--while-held and {other} exclude each other")
+    if while_held is not None and time is None:
+        time = "wall"
     if merge_lines and view != "tree":
         raise UsageError(f"--merge-lines is for the view tree, not for {view}")
     if event is not None and view not in (*OF_TIME, "data"):
@@ -137,8 +155,9 @@ def report(
     from sonde.views.chained import open_recording
 
     with working(f"reading {files[0]}"):
-        recording = open_recording(*files)
-        result = _view(recording, view, selection, merge_lines, rows, by, moment, ratio)
+        recording = open_recording(*files, samples=view != "quality")
+        check_range(recording, start, at)
+        result = _view(recording, view, selection, merge_lines, rows, by, moment, ratio, while_held)
     if as_json:
         # In one piece: json.dump goes through Python for every value, dumps does not.
         print(json.dumps(result.to_json(), separators=(",", ":")))
@@ -165,11 +184,12 @@ def _view(
     by: str | None,
     at: float | None,
     ratio: str | None,
+    while_held: str | None,
 ) -> Any:
     if view == "tree":
         from sonde.views.tree import tree
 
-        return tree(recording, selection, merge_lines=merge_lines, top=top)
+        return tree(recording, selection, merge_lines=merge_lines, top=top, while_held=while_held)
     if view == "flat":
         from sonde.views.flat import flat
 
@@ -240,8 +260,10 @@ def _print(
     if view in OF_TIME and not result.total_ns:
         line(out, _nothing(recording, selection))
         return
+    if view in OF_TIME and selection.time == "wall" and _lacks_waits(recording):
+        line(out, ("Waits were not recorded, so this is CPU time only; add --what +waits.", "dim"))
     if view in OF_LOCKS and not len(recording.lock_events) and "locks" not in _what(recording):
-        line(out, "No locks were recorded; record them with: sonde run --what cpu,locks …")
+        line(out, "No locks were recorded; record them with: sonde run --what +locks …")
         return
     if view == "objects" and not len(recording.objects):
         line(out, _no_objects(recording))
@@ -271,6 +293,10 @@ def _print(
     module.render(result, out, **options)
 
 
+def _lacks_waits(recording: Recording) -> bool:
+    return "waits" not in _what(recording) and not (recording.samples.state != 0).any()
+
+
 def _what(recording: Recording) -> list[str]:
     what = recording.target.get("what")
     return what if isinstance(what, list) else []
@@ -278,7 +304,7 @@ def _what(recording: Recording) -> list[str]:
 
 def _no_objects(recording: Recording) -> str:
     if "objects" not in _what(recording):
-        return "No objects were recorded; record them with: sonde run --what cpu,objects …"
+        return "No objects were recorded; record them with: sonde run --what +objects …"
     if not any(process.runtime == "hotspot" for process in recording.processes):
         return "No objects were recorded: those of CPython programs are not seen yet."
     return "No object was seen being made."
@@ -299,5 +325,5 @@ def _nothing(recording: Recording, selection: Selection) -> str:
     if selection.narrowed:
         return f"No {selection.time} time in this part of the recording."
     if selection.time == "waiting" and not (recording.samples.state != 0).any():
-        return "No waiting time was recorded; record it with: sonde run --what cpu,waits …"
+        return "No waiting time was recorded; record it with: sonde run --what +waits …"
     return f"No {selection.time} time was recorded."

@@ -68,7 +68,7 @@ def run(
     \b
     Example:
       sonde run app.py --port 8000
-      sonde run -o slow.sonde --what cpu,waits -- python3.13 -m mypackage
+      sonde run -o slow.sonde --what +waits -- python3.13 -m mypackage
       sonde run --what calls app.py
     """
     from sonde.record.handle import Options, check_calls, check_rate, parse_what

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +24,7 @@ SECOND = 1_000_000_000
 
 
 def top(
-    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython process.")],
+    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython or Java process.")],
     rate: Annotated[
         int, typer.Option(metavar="HZ", help="Samples per second of each thread's CPU time.")
     ] = 100,
@@ -56,6 +57,8 @@ def top(
         raise UsageError(f"--window takes 1 to {LONGEST_S:g} seconds, not {window:g}")
     kinds, checked = parse_what(what), check_rate(rate)
     once = once or as_json
+    if not os.path.exists(f"/proc/{number}"):
+        raise SondeError(f"there is no process {number}")
     if not once and not all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)):
         raise SondeError(
             "sonde top needs a terminal; --once prints one picture as text, --json as JSON"

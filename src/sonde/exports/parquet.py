@@ -22,7 +22,7 @@ FOLDER = True
 
 TABLES = (
     "processes", "threads", "functions", "contexts", "spans", "samples", "locks", "lock_events",
-    "marks", "pauses", "metrics", "machine", "types", "objects",
+    "marks", "pauses", "metrics", "machine", "processors", "types", "objects",
 )  # fmt: skip
 
 

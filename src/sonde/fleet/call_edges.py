@@ -10,6 +10,7 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.fleet.contexts import contexts_of
 from sonde.fleet.hashes import NONE
+from sonde.model.call_windows import interval
 from sonde.views.call_advice import advise
 from sonde.views.calls import BY, CallEdge, Calls
 
@@ -91,6 +92,8 @@ class _Graph:
         share = row["spent"] / total
         # As standard_errors has it for one recording, from sums.
         spread = row["squares"] - 2 * share * row["products"] + share * share * self.squares
+        error = math.sqrt(max(spread, 0.0)) / total
+        effective = total * total / self.squares if self.squares else 0.0
         return CallEdge(
             caller=None if row["caller"] == NONE else self._function(row["caller"]),
             site_line=row["line"],
@@ -98,7 +101,8 @@ class _Graph:
             # Engines add up in different orders: without the last digits they agree on equals.
             weight=round(share, DIGITS),
             count=row["number"],
-            error=round(math.sqrt(max(spread, 0.0)) / total, DIGITS),
+            error=round(error, DIGITS),
+            interval=interval(share, error, effective),
             chain=self.contexts.chain(row["context"]) if "context" in row else None,
             instruction=row.get("site", 0),
         )

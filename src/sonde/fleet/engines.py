@@ -38,7 +38,9 @@ class Duckdb:
         view = f"{name}_{self._made}"
         paths = [location.path(part.file(name)) for part in parts]
         if location.is_local:
-            return self._connection.read_parquet(paths, table_name=view, hive_partitioning=False)
+            return self._connection.read_parquet(
+                paths, table_name=view, hive_partitioning=False, union_by_name=True
+            )
         # By PyArrow, which knows the way there: DuckDB would have to fetch an extension first.
         import pyarrow.dataset as ds
 

@@ -256,6 +256,7 @@ def _block(
         "ns": part.ns,
         "kind": _named(list(KINDS), everything.kind[part.contention]),
         "signalling": everything.signalling[part.contention],
+        "after_notification": everything.after_notification[part.contention],
         "lock": _named([one.name for one in everything.locks], everything.lock[part.contention]),
         "lock_shared": _named(
             [one.shared for one in everything.locks], everything.lock[part.contention]

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sonde.fleet.labels import LABELS
 
-VERSION = 1
+VERSION = 2
 """Stands in the name of every part and in the metadata of every file."""
 
 _METRICS = (
@@ -111,6 +111,7 @@ TABLES: dict[str, Any] = {
             ("ns", pa.int64()),
             ("kind", pa.string()),
             ("signalling", pa.bool_()),
+            ("after_notification", pa.bool_()),
             ("lock", pa.string()),
             ("lock_shared", pa.string()),
             ("waiter_thread", pa.string()),

@@ -34,6 +34,7 @@ def locks(asked: Asked, *, by: Sequence[str] = DEFAULT, top: int | None = None) 
 class _Sums:
     wait_ns: int = 0
     signalling_ns: int = 0
+    after_notification_ns: int = 0
     count: int = 0
     max_ns: int = 0
     histogram: list[tuple[int, int]] = field(default_factory=list)
@@ -42,6 +43,7 @@ class _Sums:
         """The waits of one length of the histogram."""
         self.wait_ns += row["wait_ns"]
         self.signalling_ns += row["signalling_ns"]
+        self.after_notification_ns += row["after_notification_ns"]
         self.count += row["count"]
         self.max_ns = max(self.max_ns, row["max_ns"])
         self.histogram.append((1 << row["bucket"], row["count"]))
@@ -68,6 +70,7 @@ class _Locks:
             by=self.by,
             total_ns=everything.wait_ns,
             signalling_ns=everything.signalling_ns,
+            after_notification_ns=everything.after_notification_ns,
             unknown_ns=unknown or 0,
             count=everything.count,
             undecided=undecided or 0,
@@ -78,9 +81,13 @@ class _Locks:
     def _summed(self, columns: list[str]) -> dict[tuple[Any, ...], _Sums]:
         """The waiting below each combination of values in these columns."""
         blames = self.asked.blames
+        # Stores have it from schema 2 on.
+        known = "after_notification" in blames.columns
+        notified = blames.after_notification if known else ibis.literal(False)
         waits = blames.group_by([*columns, "wait"]).aggregate(
             ns=blames.ns.sum(),
             signals=ibis.ifelse(blames.signalling, blames.ns, 0).sum(),
+            notified=ibis.ifelse(notified, blames.ns, 0).sum(),
         )
         # Counting the powers of two below is exact in every engine; a logarithm is in none.
         bucket = ibis.literal(0, "int64")
@@ -90,6 +97,7 @@ class _Locks:
         buckets = waits.group_by([*columns, "bucket"]).aggregate(
             wait_ns=waits.ns.sum(),
             signalling_ns=waits.signals.sum(),
+            after_notification_ns=waits.notified.sum(),
             count=waits.count(),
             max_ns=waits.ns.max(),
         )
@@ -108,6 +116,7 @@ class _Locks:
                     self._told(self.by[level], key[-1]),
                     of.wait_ns,
                     of.signalling_ns,
+                    of.after_notification_ns,
                     of.count,
                     of.max_ns,
                     sorted(of.histogram),

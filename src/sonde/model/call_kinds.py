@@ -9,6 +9,8 @@ So the first tell how often Python functions are called, and the others only how
 functions a function makes for each call of a Python function that it makes or is begun by. That
 ratio hardly depends on how windows are weighed, and is taken for each caller on its own:
 
+- windows of a kind are more frequent when a thread begins than later on. Each counts for the ticks
+  until the next of its kind (`ticks_of`);
 - within a caller no call weighs more than its middle one (*cap*): where all its windows are alike,
   each call then counts the same, and where some are denser, most of that still shows;
 - all calls of the caller are multiplied by one factor, so that its calls of Python functions come
@@ -42,6 +44,8 @@ class Windows:
     stride: Ints
     cut: Flags
     all_seen: Flags
+    ticks: Floats
+    """How many ticks each stands for among those of its kind."""
 
     def of(self, kind: Flags) -> tuple[Ints, Ints, Flags]:
         return self.duration[kind], self.stride[kind], self.cut[kind]
@@ -61,12 +65,34 @@ class Counted:
     """Is the callee a C function?"""
 
 
+def ticks_of(thread: Ints, time: Ints, all_seen: Flags) -> Floats:
+    """How many ticks of its thread a window stands for: those to the nearest one of its kind.
+
+    Of the first windows of a thread every other one shows all calls, and only few of the later
+    ones. Were each to count the same, calls of C functions in a start-up would weigh as much more.
+    The nearest, since the last of a frequent kind does not stand for the rare ones' time.
+    """
+    ticks = np.ones(len(time))
+    order = np.lexsort((time, thread))
+    threads = thread[order]
+    first = np.flatnonzero(np.diff(threads, prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+    for kind in (True, False):
+        mine = np.flatnonzero(all_seen[order] == kind)
+        same = np.diff(threads[mine]) == 0
+        gap = np.where(same, np.diff(rank[mine]), np.inf)
+        nearest = np.minimum(np.append(np.inf, gap), np.append(gap, np.inf))[: len(mine)]
+        ticks[order[mine]] = np.where(np.isfinite(nearest), nearest, 1.0)
+    return ticks
+
+
 def weights_of_kinds(windows: Windows, counted: Counted) -> Floats:
     """The weight of each counted call, where windows are of two kinds."""
     all_seen = windows.all_seen
     if all_seen.all() or not all_seen.any():
         everything = np.ones(len(all_seen), dtype=bool)
-        return call_weights(*windows.of(everything), counted.window, counted.offset)
+        even = call_weights(*windows.of(everything), counted.window, counted.offset)
+        return np.asarray(even * windows.ticks[counted.window])
     weights = np.zeros(len(counted.window))
     in_all = all_seen[counted.window]
     for kind in (True, False):
@@ -77,6 +103,7 @@ def weights_of_kinds(windows: Windows, counted: Counted) -> Floats:
             weights[rows] = call_weights(
                 *windows.of(mine), number[counted.window[rows]], counted.offset[rows]
             )
+    weights[~in_all] *= windows.ticks[counted.window[~in_all]]
     weights[in_all] = _as_the_others(weights, in_all, counted, windows)
     weights[in_all & ~counted.native] *= BEYOND
     weights[~in_all & ~counted.native] *= 1 - BEYOND
@@ -95,8 +122,9 @@ def _as_the_others(weights: Floats, in_all: Flags, counted: Counted, windows: Wi
     at = np.concatenate([caller, counted.callee[into] + 1])
     weight = np.concatenate([own, weights[into]])
     cap = _middles(at, weight, callers)
+    ticks = windows.ticks[np.concatenate([counted.window[mine], counted.window[into]])]
     python = np.concatenate([~counted.native[mine], np.ones(len(into), dtype=bool)])
-    here = _sums(at[python], np.minimum(weight, cap[at])[python], callers)
+    here = _sums(at[python], (ticks * np.minimum(weight, cap[at]))[python], callers)
     there = np.zeros(callers)
     for rows, who in (
         (~in_all & ~counted.native, counted.caller),
@@ -104,10 +132,11 @@ def _as_the_others(weights: Floats, in_all: Flags, counted: Counted, windows: Wi
     ):
         there += _sums(who[rows] + 1, weights[rows], callers)
     of_all = _factor_of_all(here, there, in_all, counted, windows)
-    few = FEW * cap
+    calls = np.maximum(np.bincount(at, minlength=callers), 1)
+    few = FEW * cap * _sums(at, ticks, callers) / calls
     weighs = here + few > 0  # the middle call of a caller may be in windows of unknown duration
     factor = np.divide(there + few * of_all, here + few, out=np.zeros(callers), where=weighs)
-    return np.asarray(np.minimum(own, cap[caller]) * factor[caller])
+    return np.asarray(ticks[: len(mine)] * np.minimum(own, cap[caller]) * factor[caller])
 
 
 def _factor_of_all(
@@ -117,7 +146,8 @@ def _factor_of_all(
     if fewest >= ENOUGH and here.sum() > 0 and there.sum() > 0:
         return float(there.sum() / here.sum())
     # Calls too rare to compare them: then they cannot make the program much slower, either.
-    return float((~windows.all_seen).sum() / windows.all_seen.sum())
+    ticks, in_all = windows.ticks, windows.all_seen
+    return float(ticks[~in_all].sum() / ticks[in_all].sum())
 
 
 def _sums(group: Ints, values: Floats, groups: int) -> Floats:

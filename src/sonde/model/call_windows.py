@@ -20,6 +20,7 @@ is slower.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +44,14 @@ BEYOND = 0.05
 """What calls keep of their weight that come after the reach, or that windows of another kind tell
 better: they happened, and what is found nowhere else should show."""
 
+CONFIDENT = 1.96
+"""Standard errors to either side that hold the truth 19 times of 20."""
+
+CLOCK = 0.2
+"""The standard error of a density, relative: dense windows take a few microseconds, and how much
+slower the program was for having been interrupted is not known. Densities of a call every 0.15 to
+0.25 us came out a fifth too low."""
+
 
 def call_weights(duration: Ints, stride: Ints, cut: Flags, window: Ints, offset: Ints) -> Floats:
     """The weight of each counted call. `offset` is when in its window, -1 if that is not known.
@@ -52,7 +61,8 @@ def call_weights(duration: Ints, stride: Ints, cut: Flags, window: Ints, offset:
     only, tells n / t.
     """
     counted = np.bincount(window, minlength=len(duration))
-    known = duration > UNKNOWN
+    clocked = _clocked(len(duration), window, offset)
+    known = (duration > UNKNOWN) & clocked
     full = ~cut & (counted > 0) & known
     lasted = np.maximum(duration, 1).astype(np.float64)
     if full.any():
@@ -70,7 +80,22 @@ def call_weights(duration: Ints, stride: Ints, cut: Flags, window: Ints, offset:
     )
     # A cut one may be so short that one call in it would outweigh everything.
     weights = np.where(cut[window], np.minimum(weights, stride[window] / reach), weights)
-    return np.asarray(np.where(known[window], weights, 0.0)) if full.any() else weights
+    if not full.any():
+        return weights
+    unclocked = np.where(duration > UNKNOWN, BEYOND, 0.0)[window]
+    unclocked = unclocked * np.minimum(weights, stride[window] / reach)
+    return np.asarray(np.where(known[window], weights, unclocked))
+
+
+def _clocked(windows: int, window: Ints, offset: Ints) -> Flags:
+    """Windows whose calls have a time, unless none has one.
+
+    The first windows of a process were opened before the processor's counter was compared with a
+    clock, so how long they took is known least: one had a seventh of all weight.
+    """
+    timed = np.bincount(window, offset >= 0, windows) > 0
+    empty = np.bincount(window, minlength=windows) == 0
+    return np.asarray(timed | empty | ~timed.any())
 
 
 def _reach(lasted: Floats) -> float:
@@ -96,3 +121,42 @@ def standard_errors(group: Ints, groups: int, window: Ints, windows: int, weight
     products = np.bincount(who, in_both * of_window[where], groups)
     spread = squares - 2 * share * products + share**2 * float((of_window**2).sum())
     return np.asarray(np.sqrt(np.maximum(spread, 0)) / total)
+
+
+def effective_windows(window: Ints, windows: int, weight: Floats) -> float:
+    """As many windows of equal weight say as much."""
+    of_window = np.bincount(window, weight, windows)
+    squares = float((of_window**2).sum())
+    return float(of_window.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def interval(share: float, error: float, windows: float) -> tuple[float, float]:
+    """The 95 % confidence interval of a share with this standard error.
+
+    Wilson's, for as many independent calls as would have that error, and never for more than there
+    are windows: where few have an edge, how they differ says little. Then it is widened, as odds,
+    by what is not known of the densities that windows are weighed by.
+    """
+    if windows <= 0:
+        return 0.0, 1.0
+    share = min(max(share, 0.0), 1.0)
+    spread = share * (1 - share)
+    calls = min(spread / error**2, windows) if error > 0 else windows
+    z2 = CONFIDENT**2 / calls
+    middle = (share + z2 / 2) / (1 + z2)
+    half = math.sqrt(z2 * spread + z2**2 / 4) / (1 + z2)
+    low, high = max(middle - half, 0.0), min(middle + half, 1.0)
+    if not 0 < share < 1:
+        return low, high
+    return _widened(share, low, -1), _widened(share, high, 1)
+
+
+def _widened(share: float, end: float, sign: int) -> float:
+    if not 0 < end < 1:
+        return end
+    far = math.hypot(_log_odds(end) - _log_odds(share), CONFIDENT * CLOCK)
+    return 1 / (1 + math.exp(-_log_odds(share) - sign * far))
+
+
+def _log_odds(share: float) -> float:
+    return math.log(share / (1 - share))

@@ -121,6 +121,8 @@ class Replay:
     `whole` says for each context (and, last, for none) whether a wait there is for somebody's
     signal: then who gives it is to blame for all of it, and nobody if it never came.
     `woken_unseen` says the same of threads that are woken by others who do not tell.
+    `awaits` says of contexts whether a condition is waited for there; who was notified then waits
+    for the condition's lock in the same context. `of_condition` says of locks if they are such.
     """
 
     def __init__(
@@ -130,12 +132,16 @@ class Replay:
         whole: Sequence[bool] | None = None,
         first: Ints | None = None,
         woken_unseen: Sequence[bool] | None = None,
+        awaits: Sequence[bool] | None = None,
+        of_condition: Sequence[bool] | None = None,
     ) -> None:
         self._made_of = made_of
         self._process_of = process_of
         self._whole = whole
         self._first = first
         self._woken_unseen = woken_unseen
+        self._awaits = awaits
+        self._of_condition = of_condition
         self._locks: dict[int, _Lock] = {}
         self._latest = 0
         size = len(process_of)
@@ -370,6 +376,8 @@ class Replay:
         held = state.base + len(state.until) - wait.first
         signalled = self._whole is not None and self._whole[wait.context]
         whole = signalled and self._made_of[lock] not in OWNED
+        if whole and self._awaits is not None and self._of_condition is not None:
+            whole = not (self._awaits[wait.context] and self._of_condition[lock])
         owner = None
         if outcome == ENTERED and held and not state.gap:
             # The time until the waiter runs again is the releaser's, too.

@@ -86,3 +86,17 @@ def is_taken_back(inner: str, outer: str) -> bool:
 def is_library(file: str) -> bool:
     """Whether a file is of the platform; a class file tells its package, but no folder."""
     return file.endswith(".java") and file.startswith(_LIBRARY)
+
+
+def is_lock_of_condition(made_of: str, type_: str) -> bool:
+    """Whether a lock is one that a condition may belong to, and not the condition itself: who was
+    notified waits for it where it slept."""
+    if made_of != "park":
+        return made_of == "monitor"
+    return bool(type_) and not f"{type_}.".startswith(CONDITION)
+
+
+def kind_of_class(type_: str) -> str:
+    """What a class of locks is known as."""
+    found = role(f"{type_}.") if type_ else None
+    return found.kind if found is not None and found.kind else "lock"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sonde.model import java_locks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     # The recorder, which has no NumPy, asks with plain sequences.
     import numpy as np
@@ -52,6 +52,8 @@ _THREADING = {
 }
 WRAPPERS = frozenset({"acquire", "release", "__enter__", "__exit__"})
 """Methods of a program's own that do nothing but take or let go of a lock: their caller counts."""
+REACQUIRE = "._acquire_restore"
+"""How the methods end by which a Condition acquires its lock again."""
 _JOINING = ("Thread.join", "Thread._wait_for_tstate_lock", "_shutdown")
 _FUTURES = ("wait", "as_completed", "_result_or_cancel", "Executor.map.<locals>.result_iterator")
 
@@ -79,6 +81,10 @@ class Site(NamedTuple):
     """A wait for another thread's signal, not for a lock that another thread has."""
     whole: bool
     """Who let the waiter go is to blame for all of the wait."""
+    awaits: bool = False
+    """It sleeps until a condition is notified."""
+    reacquires: bool = False
+    """It slept so, and acquires the condition's lock again."""
 
 
 class LockKinds:
@@ -108,9 +114,20 @@ class LockKinds:
 
     def whole(self, contexts: Iterable[int]) -> list[bool]:
         """By row of the table of contexts, and last for none; only the given ones are looked at."""
+        return self._flags(contexts, lambda site: site.whole)
+
+    def awaits(self, contexts: Iterable[int]) -> list[bool]:
+        """The same: where a thread sleeps until a condition is notified."""
+        return self._flags(contexts, lambda site: site.awaits)
+
+    def reacquires(self, contexts: Iterable[int]) -> list[bool]:
+        """The same: where it acquires the condition's lock again."""
+        return self._flags(contexts, lambda site: site.reacquires)
+
+    def _flags(self, contexts: Iterable[int], asked: Callable[[Site], bool]) -> list[bool]:
         flags = [False] * (len(self._parent) + 1)
         for context in contexts:
-            flags[context] = self.site(context).whole
+            flags[context] = asked(self.site(context))
         return flags
 
     def role(self, function: int) -> Role | None:
@@ -134,10 +151,10 @@ class LockKinds:
         if self._files[function] == BUILT_IN:
             found = self.role(function)
             kind, sleeps = (found.kind, found.waits) if found else ("object", False)
-            taken_back = self._names[function].endswith("._acquire_restore")
+            taken_back = self._names[function].endswith(REACQUIRE)
             node = int(self._parent[node])
         # ... then the machinery above it, whose outermost function has the name people know.
-        innermost, site = True, context
+        innermost, site, awaits = True, context, False
         while node >= 0:
             function = int(self._function[node])
             if self._files[function] != BUILT_IN:
@@ -149,20 +166,24 @@ class LockKinds:
                         continue
                     break
                 # A lock that is taken back after the sleep is waited for as any other is.
-                if innermost and found.waits and not taken_back:
-                    sleeps = True
+                if innermost:
+                    taken_back |= found.through and self._names[function].endswith(REACQUIRE)
+                    if found.waits and not taken_back:
+                        sleeps, awaits = True, found.through
                 if not found.through or (found.waits and sleeps):
                     kind = found.kind
                 innermost = False
             node = int(self._parent[node])
         # Who gives a semaphore back held it: an owner, though the waiter sleeps for a signal.
-        return Site(kind, site, self._own(site), sleeps and kind != "semaphore", sleeps)
+        signalling = sleeps and kind != "semaphore"
+        return Site(kind, site, self._own(site), signalling, sleeps, awaits, taken_back)
 
     def _is_java(self, function: int) -> bool:
         return self._runtimes is not None and self._runtimes[function] == "hotspot"
 
     def _java_site(self, context: int) -> Site:
         kind, sleeps, inner = "", False, ""
+        awaits = taken_back = False
         node = site = context
         while node >= 0:
             name = self._names[int(self._function[node])]
@@ -173,13 +194,16 @@ class LockKinds:
             if found.kind:
                 # What is innermost says whether it sleeps; whose lock it is the outermost.
                 if not kind:
-                    sleeps = found.waits and not java_locks.is_taken_back(inner, name)
+                    taken_back = java_locks.is_taken_back(inner, name)
+                    sleeps = found.waits and not taken_back
+                    awaits = sleeps and found.kind == "condition"
                 kind = found.kind
             inner = name
             node = int(self._parent[node])
         if not kind and inner:
             kind, sleeps = "park", True
-        return Site(kind, site, self._own(site), sleeps and kind != "semaphore", sleeps)
+        signalling = sleeps and kind != "semaphore"
+        return Site(kind, site, self._own(site), signalling, sleeps, awaits, taken_back)
 
     def _own(self, context: int) -> int:
         node = context

@@ -21,7 +21,7 @@ TOP = 20
 SITES = 5
 """Pieces of advice of each kind."""
 
-_NUMBERS = 8 + 9 + 9 + 2
+_NUMBERS = 8 + 16 + 9 + 2
 
 
 def render(result: Calls, out: Console, *, top: int | None = None) -> None:
@@ -36,12 +36,12 @@ def render(result: Calls, out: Console, *, top: int | None = None) -> None:
     )
     out.print()
     shown = result.edges[: top or TOP]
-    line(out, (f"{'of calls':>8}{'±':>9}{'counted':>9}  callee / called from", "bold"))
+    line(out, (f"{'of calls':>8}{'95 % interval':>16}{'counted':>9}  callee / called from", "bold"))
     for edge in shown:
         line(
             out,
             (f"{percent(edge.weight, 1):>8}", "cyan"),
-            (f"{percent(2 * edge.error, 1):>9}", "dim"),
+            (f"{_interval(edge):>16}", "dim"),
             (f"{edge.count:>9,}", "dim"),
             "  ",
             _function(edge.callee, out.width - _NUMBERS),
@@ -51,6 +51,11 @@ def render(result: Calls, out: Console, *, top: int | None = None) -> None:
     if left > 0:
         line(out, (f"{'…':>8} {count(left, 'more row')}", "dim"))
     _advice(result.advice, out)
+
+
+def _interval(edge: CallEdge) -> str:
+    low, high = edge.interval
+    return f"{100 * low:.1f} to {percent(high, 1)}"
 
 
 def _function(function: Function, width: int) -> str:

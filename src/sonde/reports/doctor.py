@@ -20,6 +20,7 @@ _VERSION = 10
 _BY = {
     "perf": "each thread samples itself",
     "perf-user": "each thread samples itself, outside the kernel",
+    "cpu-timer": "each thread samples itself at the scheduler's ticks",
     "reader": "a thread of sonde's reads the others' stacks on their own core",
     "cross-core": "a thread of sonde's reads the others' stacks from another core",
     "safepoint": "threads sample themselves where the interpreter lets them",
@@ -51,6 +52,9 @@ def render(result: Diagnosis, out: Console) -> None:
         _alike(out, verdicts, problem or "", advice)
     if result.jvms:
         heading(out, "Java virtual machines")
+        java = machine.java_sampler
+        said = f"{java}: {_BY[java]}" if java else "none: only locks and objects are recorded"
+        _answer(out, java == "perf", "sampler", said, None)
     for jvm in result.jvms:
         _jvm(out, jvm)
 

@@ -23,7 +23,7 @@ _LEAST_NAME = 30
 
 def render(result: Events, out: Console, *, top: int | None = None) -> None:
     if not result.events:
-        line(out, "No events were recorded; record them with: sonde run --what event:NAME …")
+        line(out, "No events were recorded; record them with: sonde run --what +event:NAME …")
         return
     for event in result.events:
         paragraph(out, _sentence(event))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from sonde.views.lock_table import LockRow, LockTable
 
+CLASSES = 5
+"""Classes of locks shown by default."""
 TOP = 20
 """Rows shown unless told."""
 
@@ -22,6 +24,8 @@ def render(result: LockTable, out: Console, *, top: int | None = None) -> None:
     if not result.rows:
         line(out, "No thread waited for a lock, for the GIL or for another thread.")
         return
+    if result.is_spread:
+        _by_class(result, out, top)
     shown = result.rows[: top or TOP]
     head = (
         f"{'waited':>8}{'waits':>9}{'mean':>9}{'longest':>9}{'held':>9}{'threads':>9}"
@@ -39,6 +43,19 @@ def render(result: LockTable, out: Console, *, top: int | None = None) -> None:
         "queue: threads waiting on average; worst: in the worst second.",
     ):
         line(out, (text, "dim"))
+
+
+def _by_class(result: LockTable, out: Console, top: int | None) -> None:
+    line(out, "No single lock has much of the waiting, so here it is by class of lock.")
+    line(out, (f"{'waited':>8}{'waits':>9}{'mean':>9}{'longest':>9}{'locks':>9}  kind", "bold"))
+    for row in result.classes[: top or CLASSES]:
+        line(
+            out,
+            f"{brief(row.wait_ns):>8}{row.waits:>9,}{brief(row.mean_ns):>9}{brief(row.max_ns):>9}"
+            f"{row.locks:>9,}  {row.kind}",
+        )
+        line(out, f"    {shortened(printable(row.lock_class), max(out.width - 4, 30))}")
+    out.print()
 
 
 def _row(row: LockRow, out: Console) -> None:

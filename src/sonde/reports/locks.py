@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sonde.model.holder_activity import MIN_SAMPLES
 from sonde.reports.chains import on_one_line
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import bar, heading, line, paragraph
+from sonde.views.held_in import RELEASED_FUNCTION
 from sonde.views.words import brief, count, duration, percent
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ SMALL = 0.01
 BAR = 6
 CHAINS = 5
 NO_FRAMES = "[no Python frames]"
+NOT_SAMPLED = "holder off CPU, or too few samples"
 _NUMBERS = 8 + 1 + BAR + 8 + 9 + 2
 
 KINDS = {
@@ -60,6 +63,13 @@ def render(result: Locks, out: Console, *, top: int | None = None) -> None:
         line(out, (head + " / ".join(map(_title, result.by)), "bold"))
         _rows(rows, sum(row.wait_ns for row in rows), out, top, 0)
     _chains(result, out, top)
+    if result.held_samples is not None:
+        out.print()
+        paragraph(
+            out,
+            f"What holders did is an estimate from {count(result.held_samples, 'CPU sample')} in "
+            f"contended holds; below {MIN_SAMPLES} samples per row it is unknown.",
+        )
     if result.unknown_ns:
         out.print()
         paragraph(
@@ -76,7 +86,9 @@ def _summed_up(result: Locks) -> str:
     said = f"Threads waited {duration(result.total_ns)} in {count(result.count, 'wait')}: "
     parts = []
     if owned:
-        parts.append(f"{duration(owned)} for what another thread had")
+        after = result.after_notification_ns
+        notified = f" ({duration(after)} of it after a notification)" if after else ""
+        parts.append(f"{duration(owned)} for what another thread had{notified}")
     if result.signalling_ns:
         parts.append(f"{duration(result.signalling_ns)} for a signal (a queue, an event, a join)")
     said += " and ".join(parts) + "."
@@ -125,9 +137,13 @@ def _label(row: LocksRow, width: int) -> str:
     room = width - len(verb)
     value = row.value
     if value is None:
+        if is_held_in(row):
+            return "no holder" if row.signalling else NOT_SAMPLED
         return f"{verb}nobody that could be named"
     if isinstance(value, list | dict):
         frames = value if isinstance(value, list) else [value]
+        if frames[-1]["name"] == RELEASED_FUNCTION.name:
+            return "released, the waiter not yet running"
         if frames[-1]["name"] == NO_FRAMES and row.signalling:
             return f"{verb}a thread's end"
         return verb + on_one_line(frames, room)
@@ -136,7 +152,13 @@ def _label(row: LocksRow, width: int) -> str:
     return verb + shortened(printable(str(value)), room)
 
 
+def is_held_in(row: LocksRow) -> bool:
+    return row.aspect.startswith("held_in")
+
+
 def _verb(row: LocksRow) -> str:
+    if is_held_in(row):
+        return "holder in "
     if row.aspect.startswith("owner"):
         return "ended by " if row.signalling else "held by "
     return "by " if row.aspect == "waiter_thread" else "in " if "waiter" in row.aspect else ""
@@ -144,9 +166,10 @@ def _verb(row: LocksRow) -> str:
 
 def _title(aspect: str) -> str:
     whose, _, what = aspect.rpartition("_")
-    return {"owner": "held by", "waiter": "waiter's"}.get(whose, "") + (
-        f" {what}" if whose == "waiter" else "" if whose else what
-    )
+    titles = {"owner": "held by", "held_in": "holder in", "lock": "lock class"}
+    if whose == "waiter":
+        return f"waiter's {what}"
+    return titles.get(whose, what)
 
 
 def _chains(result: Locks, out: Console, top: int | None) -> None:

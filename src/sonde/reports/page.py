@@ -37,6 +37,11 @@ def line(out: Console, *parts: str | tuple[str, str]) -> None:
     out.print(Text.assemble(*parts), no_wrap=True, overflow="ellipsis", crop=True)
 
 
+def command(out: Console, text: str, *, indent: int = 0) -> None:
+    """A command to copy: in one line, however long."""
+    out.print(Text(" " * indent + text, style="dim"), soft_wrap=True)
+
+
 def paragraph(out: Console, text: str, *, indent: int = 0) -> None:
     """Words, wrapped at the page's width; a figure keeps its unit beside it."""
     glued = _FIGURE.sub("\\1\u00a0\\2", text)

@@ -108,7 +108,8 @@ def _walks(counters: dict[str, Any]) -> str:
 
 
 def _sampler(counters: dict[str, Any]) -> str:
-    name = printable(str(counters["sampler"] or "unknown"))
+    several = counters.get("samplers") or [counters["sampler"] or "unknown"]
+    name = printable(" and ".join(map(str, several)))
     why = counters["why_not_better"]
     if isinstance(why, list | tuple):
         why = "; ".join(str(reason) for reason in why)
@@ -116,10 +117,15 @@ def _sampler(counters: dict[str, Any]) -> str:
 
 
 def _samples(counters: dict[str, Any]) -> str:
-    said = f"{count(counters['taken'], 'sample')} taken"
+    taken, ran = counters["taken"], counters["running_samples"]
+    said = f"{count(taken, 'sample')} taken"
+    if 0 <= ran < taken:
+        said += f" ({ran:,} on CPU, {count(taken - ran, 'wait')})"
     for key in ("lost", "undecodable", "truncated"):
         if counters[key] is not None:
             said += f", {counters[key]:,} {key}"
+        if key == "undecodable" and counters.get("undecodable_waits"):
+            said += f" ({counters['undecodable_waits']:,} of them waits)"
     return said
 
 

@@ -11,7 +11,7 @@ from sonde.views.words import brief, count
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.spans import Spans
+    from sonde.views.spans import SpanRow, Spans
 
 TOP = 20
 """Rows shown unless told."""
@@ -48,3 +48,25 @@ def render(result: Spans, out: Console, *, top: int | None = None) -> None:
     left = len(result.rows) - len(shown)
     if left > 0:
         line(out, (f"{'…':>7} {count(left, 'more name')}", "dim"))
+    if any(row.run_delay_ns is not None for row in shown):
+        line(out, "")
+        _taken(shown, out)
+
+
+def _taken(rows: list[SpanRow], out: Console) -> None:
+    """What others took, as in the view of threads."""
+    heads = "".join(f"{head:>{_WIDTH}}" for head in ("queue", "quota", "steal"))
+    line(out, (f"{heads}  span", "bold"))
+    for row in rows:
+        quota = row.throttled_ns or 0
+        figures = ((row.run_delay_ns or 0) - quota, quota, row.steal_ns or 0)
+        told = "".join(f"{brief(ns) if ns else '':>{_WIDTH}}" for ns in figures)
+        line(out, f"{told}  ", shortened(printable(row.name), out.width - len(told) - 2))
+    line(
+        out,
+        (
+            "queue: runnable, but other work had the processor; quota: CPU throttling; "
+            "steal: hypervisor",
+            "dim",
+        ),
+    )

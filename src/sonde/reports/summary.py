@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.model.lock_kinds import SIGNALS
 from sonde.reports import flat, locks, quality
-from sonde.reports.names import printable, shortened
-from sonde.reports.page import heading, line, paragraph
+from sonde.reports.names import printable
+from sonde.reports.page import command, heading, paragraph
 from sonde.views.quality import standard_error
 from sonde.views.waiting import OTHERWISE
 from sonde.views.words import count, duration, percent
@@ -35,7 +35,7 @@ def render(result: Summary, out: Console, *, path: str) -> None:
         for number, finding in enumerate(result.findings, 1):
             paragraph(out, f"{number}. {printable(finding.title)}", indent=2)
             paragraph(out, f"{printable(finding.detail)}.", indent=5)
-            line(out, "     ", (shortened(printable(finding.view), out.width - 5), "dim"))
+            command(out, printable(finding.view), indent=5)
 
     if result.top.rows and result.top.total_ns:
         heading(out, "Top functions")
@@ -45,9 +45,7 @@ def render(result: Summary, out: Console, *, path: str) -> None:
     paragraph(out, f"{quality.sentence(result.quality)}.", indent=2)
     out.print()
     quoted = printable(shlex.quote(path))
-    line(
-        out, (f"More: sonde report {quoted} tree | flat | lines | locks | threads | quality", "dim")
-    )
+    command(out, f"More: sonde report {quoted} tree | flat | lines | locks | threads | quality")
 
 
 def _what_ran(result: Summary) -> str:
@@ -118,11 +116,11 @@ def _slowest(result: Summary) -> str:
 def _how_sure(result: Summary) -> str:
     taken = result.quality.counters["taken"]
     if not taken:
-        return "There is not one sample to say more from."
-    error = 2 * standard_error(0.5, result.top.samples)
+        return "No samples were taken."
+    error = 200 * standard_error(0.5, result.top.samples)
     return (
-        f"The figures rest on {count(result.top.samples, 'sample')}: "
-        f"a share of 50 % is good to ±{percent(error, 1)}."
+        f"{count(result.top.samples, 'CPU sample')}; a share of 50 % is accurate to "
+        f"±{error:.1f} points (95 % confidence)."
     )
 
 

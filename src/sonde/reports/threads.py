@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sonde.model.thieves import THIEVES
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import line
-from sonde.views.words import brief, count
+from sonde.views.words import brief, count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 TOP = 20
 """Rows shown unless told."""
+MOSTLY = 0.95
+"""Below this share of the CPU time whose processor is known, the split of steal is explained."""
 
 _NUMBERS = 9 + 9 + 10 + 10 + 10 + 2
 
@@ -43,6 +45,16 @@ def render(result: Threads, out: Console, *, top: int | None = None) -> None:
     if any(row.taken_ns is not None for row in shown):
         line(out, "")
         _used(shown, out)
+        known = result.steal_by_processor
+        if known is not None and known < MOSTLY and any(row.steal_ns for row in shown):
+            line(
+                out,
+                (
+                    f"On which processor a thread ran is known of {percent(known)} of the CPU "
+                    "time; the rest has its share of the whole machine's steal.",
+                    "dim",
+                ),
+            )
 
 
 def _used(rows: list[ThreadRow], out: Console) -> None:

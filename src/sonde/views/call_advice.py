@@ -5,6 +5,7 @@ For an optimiser, or for a person who rewrites a hot loop.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 LEAST = 0.01
 # Calls from a site each time its function is called, from which on it is taken for a loop.
 OFTEN = 3.0
+# Times that the upper end of an interval may be the lower one.
+WIDEST = 10.0
 MOST = 20
 """Sites told, of each kind."""
 
@@ -114,13 +117,18 @@ class LoopCall:
     callee: Function
     weight: float
     per_entry: float | None
-    """Calls each time the caller is called; None: the caller was never seen to be called."""
+    """Calls each time the caller is called; None: the caller was hardly seen to be called."""
+    per_entry_interval: tuple[float, float] | None
+    """The 95 % confidence interval of that."""
     remedy: Remedy
     because: str
 
     @property
     def said(self) -> str:
-        often = "" if self.per_entry is None else f", {self.per_entry:,.0f} times a call"
+        often = ""
+        if self.per_entry_interval is not None:
+            low, high = self.per_entry_interval
+            often = f", {low:,.0f} to {high:,.0f} times per call of {self.caller.name}"
         return f"{self.remedy} the call of {self.callee.name}{often}: {self.because}"
 
     def to_json(self) -> dict[str, Any]:
@@ -130,6 +138,7 @@ class LoopCall:
             "callee": self.callee.to_json(),
             "weight": self.weight,
             "per_entry": self.per_entry,
+            "per_entry_interval": self.per_entry_interval and list(self.per_entry_interval),
             "remedy": self.remedy,
             "because": self.because,
         }
@@ -157,9 +166,9 @@ class Advice:
 def advise(edges: Sequence[CallEdge], sizes: dict[Function, int], recorded: float | None) -> Advice:
     """`edges` are all, by site, heaviest first; `recorded` is when, for the source of then."""
     sites: dict[Site, list[CallEdge]] = {}
-    entries: dict[Function, float] = {}
+    entries: dict[Function, _Entries] = {}
     for edge in edges:
-        entries[edge.callee] = entries.get(edge.callee, 0.0) + edge.weight
+        entries.setdefault(edge.callee, _Entries()).add(edge)
         # C code has no lines to be changed.
         if edge.caller is not None and edge.caller.file != BUILT_IN and edge.site_line:
             site = (edge.caller, edge.site_line, edge.instruction)
@@ -184,8 +193,39 @@ def _site(site: Site, edges: list[CallEdge], sizes: dict[Function, int]) -> Call
     return CallSite(*site, weight, sum(edge.count for edge in edges), targets)
 
 
+@dataclass
+class _Entries:
+    """Calls of one function, from wherever."""
+
+    weight: float = 0.0
+    count: int = 0
+    variance: float = 0.0
+
+    def add(self, edge: CallEdge) -> None:
+        self.weight += edge.weight
+        self.count += edge.count
+        self.variance += edge.error**2
+
+    @property
+    def relative_error(self) -> float:
+        """Not less than that of so many independent events."""
+        return max(math.sqrt(self.variance) / self.weight, 1 / math.sqrt(self.count))
+
+
+def _per_entry(edge: CallEdge, entered: _Entries) -> tuple[float, tuple[float, float]] | None:
+    """Calls of an edge per call of its caller, with the 95 % confidence interval."""
+    calls = _Entries()
+    calls.add(edge)
+    if entered.weight <= 0 or calls.weight <= 0:
+        return None
+    ratio = calls.weight / entered.weight
+    error = math.hypot(calls.relative_error, entered.relative_error)
+    factor = math.exp(2 * error)
+    return ratio, (ratio / factor, ratio * factor)
+
+
 def _loops(
-    edges: Sequence[CallEdge], entries: dict[Function, float], recorded: float | None
+    edges: Sequence[CallEdge], entries: dict[Function, _Entries], recorded: float | None
 ) -> list[LoopCall]:
     loops = Loops(Sources(recorded))
     found = []
@@ -193,10 +233,12 @@ def _loops(
         caller = edge.caller
         if caller is None or caller.file == BUILT_IN or edge.weight < LEAST:
             continue
-        entered = entries.get(caller, 0.0)
-        per_entry = edge.weight / entered if entered else None
-        if per_entry is not None and per_entry < OFTEN:
+        ratio = _per_entry(edge, entries.get(caller, _Entries()))
+        if ratio is not None and ratio[0] < OFTEN:
             continue
+        # An interval that spans a decade says no more than the advice itself.
+        if ratio is not None and ratio[1][1] > WIDEST * ratio[1][0]:
+            ratio = None
         call = loops.call(caller.file, edge.site_line, edge.callee.name)
         if call is not None and not call.in_loop:
             continue
@@ -212,7 +254,8 @@ def _loops(
             because = "one call for all items would save the others"
         found.append(
             LoopCall(
-                caller, edge.site_line, edge.callee, edge.weight, per_entry,
+                caller, edge.site_line, edge.callee, edge.weight,
+                ratio[0] if ratio else None, ratio[1] if ratio else None,
                 "hoist" if hoist else "batch", because,
             )
         )  # fmt: skip

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.call_kinds import Counted, Windows, weights_of_kinds
-from sonde.model.call_windows import Floats, standard_errors
+from sonde.model.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
+from sonde.model.call_windows import Floats, effective_windows, interval, standard_errors
 from sonde.views.call_advice import Advice, advise
 from sonde.views.contended import Chains, chains_of
 from sonde.views.profile import BUILT_IN, UNDECODABLE, Function, identities
@@ -39,6 +39,8 @@ class CallEdge:
     """How many were counted."""
     error: float
     """The standard error of the weight."""
+    interval: tuple[float, float]
+    """The 95 % confidence interval of the weight."""
     chain: list[dict[str, Any]] | None = None
     """The callers with their lines, outermost first, and the callee; None: not asked for."""
     instruction: int = 0
@@ -52,6 +54,7 @@ class CallEdge:
             "weight": self.weight,
             "count": self.count,
             "error": self.error,
+            "interval": list(self.interval),
         }
         return told if self.chain is None else {**told, "context": self.chain}
 
@@ -150,6 +153,7 @@ def picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floa
             stride=windows.stride.astype(np.int64),
             cut=windows.cut != 0,
             all_seen=windows.native != 0,
+            ticks=ticks_of(windows.thread.astype(np.int64), windows.time, windows.native != 0),
         ),
         _counted(recording, rows),
     )
@@ -193,6 +197,7 @@ def _grouped(
     counts = np.bincount(group, minlength=len(first))
     _, dense = np.unique(window, return_inverse=True)
     errors = standard_errors(group, len(first), dense, int(dense.max()) + 1, weight)
+    effective = effective_windows(dense, int(dense.max()) + 1, weight)
     order = np.lexsort((first, -shares))
     functions = graph.functions
     return [
@@ -203,6 +208,7 @@ def _grouped(
             weight=float(shares[i]),
             count=int(counts[i]),
             error=float(errors[i]),
+            interval=interval(float(shares[i]), float(errors[i]), effective),
             chain=None if chains is None else chains.to_json(int(graph.node[first[i]])),
             instruction=int(graph.site[first[i]]),
         )

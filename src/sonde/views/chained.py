@@ -16,9 +16,17 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
 
 
-def open_recording(*paths: str | os.PathLike[str]) -> Recording:
-    """A recording, or the parts of one, as every view wants it."""
-    return rebuilt(read(paths[0]) if len(paths) == 1 else read_parts(paths))
+def open_recording(*paths: str | os.PathLike[str], samples: bool = True) -> Recording:
+    """A recording, or the parts of one, as every view wants it.
+
+    `samples` False is for `quality`, which needs only their totals.
+    """
+    found = (
+        read(paths[0], samples=samples) if len(paths) == 1 else read_parts(paths, samples=samples)
+    )
+    if not samples and len(found.chained):
+        return open_recording(*paths)
+    return rebuilt(found)
 
 
 def rebuilt(recording: Recording) -> Recording:
@@ -102,6 +110,7 @@ def _more_samples(
         weight=np.append(had.weight, weight)[order],
         state=np.append(had.state, np.full(len(rows), RUNNING, had.state.dtype))[order],
         span=np.append(had.span, np.full(len(rows), -1, had.span.dtype))[order],
+        processor=np.append(had.processor, chained.processor[rows])[order],
     )
 
 

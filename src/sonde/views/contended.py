@@ -14,11 +14,12 @@ import numpy as np
 from sonde.model.contention import NOBODY, Contentions, Flags, Ints
 from sonde.model.contention_replay import Replay
 from sonde.model.context_tree import ContextTree
-from sonde.model.lock_kinds import LockKinds
+from sonde.model.holder_activity import HolderActivity
+from sonde.model.lock_kinds import BUILT_IN, LockKinds, is_library
 from sonde.recording.schema import VIRTUAL_TID
 from sonde.recording.tables import RUNNING
 from sonde.views.in_spans import spans_of_waits, within
-from sonde.views.lock_identity import Lock, kinds_of, locks_of
+from sonde.views.lock_identity import Lock, kinds_of, locks_of, locks_of_conditions
 from sonde.views.profile import Function, identities
 from sonde.views.selection import Selection, threads_of
 from sonde.views.span import duration_ns, pauses
@@ -69,6 +70,8 @@ class Contended:
     kind: Ints
     """As in KINDS."""
     signalling: Flags
+    after_notification: Flags
+    """For a lock that a thread acquires again after a condition of it was notified."""
     lock: Ints
     """As in `locks`."""
     locks: list[Lock]
@@ -103,6 +106,53 @@ class Contended:
             frame = getattr(self.kinds.site(context), which)
             found[context] = identity[self.recording.contexts.function[frame]]
         return found
+
+    @cached_property
+    def lock_classes(self) -> tuple[list[str], Ints]:
+        """The classes of locks, and which of them each of `locks` is of."""
+        numbers: dict[str, int] = {}
+        code = [numbers.setdefault(lock.lock_class, len(numbers)) for lock in self.locks]
+        return list(numbers), np.array(code, dtype=np.int64)
+
+    @cached_property
+    def activity(self) -> HolderActivity:
+        """Of threads that ever held a lock that others waited for."""
+        samples, threads = self.recording.samples, len(self.recording.threads)
+        holds = np.zeros(threads + 1, dtype=bool)
+        holds[self.found.holds.thread] = holds[self.found.tail_thread] = True
+        rows = np.flatnonzero(holds[samples.thread])
+        return HolderActivity(
+            threads,
+            samples.thread[rows].astype(np.int64),
+            samples.time[rows],
+            samples.weight[rows],
+            samples.context[rows].astype(np.int64),
+            samples.state[rows] != RUNNING,
+            self.found,
+        )
+
+    @cached_property
+    def held_function(self) -> Ints:
+        """By row of the table of contexts, and last for none: the innermost function with source
+        lines, as in `chains.functions`."""
+        files = self.recording.functions.file
+        found = self._innermost(np.array([file == BUILT_IN for file in files], dtype=bool))
+        bare = self._innermost(np.zeros(len(files), dtype=bool))
+        return np.where(found != NOBODY, found, bare)
+
+    @cached_property
+    def held_own_function(self) -> Ints:
+        """The same, but the nearest one that is of no library."""
+        files = self.recording.functions.file
+        own = self._innermost(np.array([is_library(file) for file in files], dtype=bool))
+        return np.where(own != NOBODY, own, self.held_function)
+
+    def _innermost(self, skipped: Flags) -> Ints:
+        """Of each context the innermost function that is not skipped; `skipped` is by function."""
+        contexts = self.recording.contexts
+        _, identity = identities(self.recording)
+        frame = ContextTree(contexts.parent).nearest(~skipped[contexts.function])
+        return np.append(np.where(frame >= 0, identity[contexts.function[frame]], NOBODY), NOBODY)
 
     @cached_property
     def thread_names(self) -> tuple[list[str], Ints]:
@@ -168,6 +218,8 @@ def _contended(recording: Recording) -> Contended:
         kinds.whole(waited_in),
         first,
         (recording.threads.tid >= VIRTUAL_TID).tolist(),
+        kinds.awaits(waited_in),
+        locks_of_conditions(recording),
     )
     for start in range(0, len(events), BLOCK):
         part = slice(start, start + BLOCK)
@@ -184,9 +236,11 @@ def _contended(recording: Recording) -> Contended:
     for start, end in pauses(recording):
         found = found.without(start, end)
     span = np.append(span, span[found.wait[len(span) :]])
-    kind, signalling = kinds_of(recording, found, kinds)
+    kind, signalling, notified = kinds_of(recording, found, kinds)
     lock, locks = locks_of(recording, found, kinds, kind)
-    return Contended(recording, found, replay.undecided, kind, signalling, lock, locks, span, kinds)
+    return Contended(
+        recording, found, replay.undecided, kind, signalling, notified, lock, locks, span, kinds
+    )
 
 
 def _awake(recording: Recording) -> list[int]:

@@ -24,7 +24,7 @@ def rows_of(recording: Recording, name: str) -> NDArray[np.int64]:
         if not len(recording.events):
             raise UsageError(
                 f"{recording.path} holds no events; record them with: "
-                "sonde run --what cpu,event:page-faults …"
+                "sonde run --what +event:page-faults …"
             )
         known = some(list(dict.fromkeys(recording.events.name)))
         raise UsageError(f"no event {name!r} in {recording.path}; it holds {known}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.errors import UsageError
+from sonde.errors import SondeError, UsageError
 from sonde.recording.tables import MEMORY
 from sonde.views.contended import chains_of
 from sonde.views.counted import counting, rows_of
@@ -67,6 +67,11 @@ def data(
     if not by or (wrong := [aspect for aspect in by if aspect not in ASPECTS]):
         told = repr(wrong[0]) if by else "nothing"
         raise UsageError(f"data can be told by {', '.join(ASPECTS)}, not by {told}")
+    if len(recording.chained):
+        raise SondeError(
+            f"{recording.path} has chained stacks, and only one in 32 of their events has an "
+            "address; record with --stacks whole"
+        )
     event = selection.event or _with_data(recording)
     mine = rows_of(recording, event)
     picked, weight = chosen(counting(recording, event), selection.with_time("running"))
@@ -131,6 +136,5 @@ def _with_data(recording: Recording) -> str:
             f"no event in {recording.path} tells of the data it is about; page-faults does"
         )
     raise UsageError(
-        f"{recording.path} holds no events; record them with: "
-        "sonde run --what cpu,event:page-faults …"
+        f"{recording.path} holds no events; record them with: sonde run --what +event:page-faults …"
     )

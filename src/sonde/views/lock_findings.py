@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sonde.model.holder_activity import MIN_SAMPLES
 from sonde.model.lock_kinds import KINDS
+from sonde.recording.tables import RUNNING
 from sonde.views.contended import contended
 from sonde.views.evidence import Evidence, Finding, place
-from sonde.views.locks import Chain, LocksRow, locks
+from sonde.views.held_in import RELEASED_FUNCTION
+from sonde.views.locks import Chain, Locks, LocksRow, locks
 from sonde.views.profile import Function
 from sonde.views.span import duration_ns
 from sonde.views.waits import Wait, waits
@@ -26,8 +32,13 @@ LEAST_NS = 50_000_000
 """Less waiting than this nobody notices, whatever the share ..."""
 LEAST = 0.005
 """... nor in a long recording less than this share of it."""
-MOST_LOCKS = 3
+QUEUE_FOR = "threads queue for "
+MAX_LOCKS = 3
 NAMES_SHOWN = 3
+FUNCTIONS_SHOWN = 3
+SHOWN = 0.05
+"""Of the waiting: functions of a holder below this share are not worth a word."""
+TOO_FEW = f"fewer than {MIN_SAMPLES} CPU samples of it"
 
 
 def deadlocks(evidence: Evidence) -> Iterator[Finding]:
@@ -70,52 +81,94 @@ def _worth_a_look(evidence: Evidence, *, gil: bool) -> bool:
 def gil(evidence: Evidence) -> Iterator[Finding]:
     if not _worth_a_look(evidence, gil=True):
         return
-    found = locks(
-        evidence.recording,
-        evidence.selection,
-        by=("kind", "owner_own", "waiter_thread"),
-        chains=False,
-    )
-    row = next((row for row in found.rows if row.value == "gil"), None)
+    row = _gil_row(evidence, "held_in_own")
     if row is None:
         return
     share = row.wait_ns / (row.wait_ns + evidence.running.total)
     if share < GIL:
         return
-    owners = [child for child in row.children if child.value is not None]
-    command = evidence.command("locks", "--by", "kind,owner_chain,waiter_thread")
+    unknown = sum(child.wait_ns for child in row.children if child.value is None)
+    sampled = unknown < HOG * row.wait_ns
+    if not sampled:
+        row = _gil_row(evidence, "owner_own") or row
+    holders = [child for child in row.children if _is_function(child)]
+    command = evidence.command(
+        "locks", "--by", f"kind,{'held_in_chain' if sampled else 'owner_chain'},waiter_thread"
+    )
     waited = (
         f"threads waited {duration(row.wait_ns)} for the GIL, "
         f"{percent(share)} of the time they could have run"
     )
-    if not owners or owners[0].wait_ns < HOG * row.wait_ns:
+    if not holders or holders[0].wait_ns < HOG * row.wait_ns:
         yield Finding(
             "threads wait for the GIL",
-            f"{waited}; no single function is to blame",
+            f"{waited}; no single function causes most of it",
             share,
             command,
         )
         return
-    hog = Function(**owners[0].value)
-    victims = [(child.value, child.wait_ns) for child in owners[0].children]
+    hog = holders[0]
+    function = Function(**hog.value)
+    if sampled:
+        how = f"ran ({count(hog.samples or 0, 'CPU sample')})"
+    else:
+        how = f"held it (it released it; {TOO_FEW})"
+    victims = [(child.value, child.wait_ns) for child in hog.children]
     yield Finding(
-        f"{hog.name} keeps others from the GIL",
-        f"{waited}, {percent(owners[0].wait_ns / row.wait_ns)} of it while {place(hog)} "
-        f"had it; waited for by {_victims(victims)}, {duration(owners[0].max_ns)} at the longest",
+        f"{function.name} keeps others from the GIL",
+        f"{waited}, {percent(hog.wait_ns / row.wait_ns)} of it while {place(function)} {how}; "
+        f"waited for by {_victims(victims)}, {duration(hog.max_ns)} at the longest",
         share,
         command,
     )
 
 
+def _gil_row(evidence: Evidence, holder: str) -> LocksRow | None:
+    by = ("kind", holder, "waiter_thread")
+    found = locks(evidence.recording, evidence.selection, by=by, chains=False)
+    return next((row for row in found.rows if row.value == "gil"), None)
+
+
 def contended_locks(evidence: Evidence) -> Iterator[Finding]:
-    """The heaviest locks, each with who waits most for it and because of whom."""
+    """The most contended locks, each with who waits most for it and because of whom.
+
+    Where no single lock is, the most contended classes of locks.
+    """
     if not _worth_a_look(evidence, gil=False):
         return
-    found = locks(
-        evidence.recording,
-        evidence.selection,
-        by=("kind", "lock", "waiter_own", "owner_own"),
-    )
+    everything = contended(evidence.recording)
+    shorts = {lock.name: lock.short for lock in everything.locks}
+    found = list(_contended_by(evidence, "lock", shorts))
+    if not found:
+        names, of = everything.lock_classes
+        counts = np.bincount(of, minlength=len(names)).tolist()
+        for finding in _contended_by(evidence, "lock_class", dict(zip(names, names, strict=True))):
+            number = counts[names.index(finding.title.removeprefix(QUEUE_FOR))]
+            many = f" ({count(number, 'lock')})" if number > 1 else ""
+            found.append(replace(finding, title=finding.title + many))
+    yield from found
+
+
+def _contended_by(evidence: Evidence, aspect: str, shorts: dict[str, str]) -> Iterator[Finding]:
+    by = ("kind", aspect, "waiter_own", "owner_own")
+    found = locks(evidence.recording, evidence.selection, by=by, chains=aspect == "lock")
+    owned = _owned(found)
+    wanted = evidence.running.total + sum(row.wait_ns for row in owned)
+    doing: dict[str, LocksRow] | None = None
+    for row in owned[:MAX_LOCKS]:
+        share = row.wait_ns / wanted
+        if share < CONTENDED or not _noticed(row.wait_ns, evidence):
+            return
+        if doing is None:
+            by_held = ("kind", aspect, "held_in_own")
+            held = locks(evidence.recording, evidence.selection, by=by_held, chains=False)
+            doing = {held_row.value: held_row for held_row in _owned(held)}
+        inside = _inside(doing[row.value], _waits_recorded(evidence))
+        yield _contended(evidence, aspect, row, owned, found.chains, share, shorts, inside)
+
+
+def _owned(found: Locks) -> list[LocksRow]:
+    """The rows of locks that another thread held, the most contended first."""
     owned = [
         row
         for kind in found.rows
@@ -123,14 +176,44 @@ def contended_locks(evidence: Evidence) -> Iterator[Finding]:
         for row in kind.children
         if not row.signalling
     ]
-    owned.sort(key=lambda row: -row.wait_ns)
-    shorts = {lock.name: lock.short for lock in contended(evidence.recording).locks}
-    wanted = evidence.running.total + sum(row.wait_ns for row in owned)
-    for row in owned[:MOST_LOCKS]:
-        share = row.wait_ns / wanted
-        if share < CONTENDED or not _noticed(row.wait_ns, evidence):
-            return
-        yield _contended(evidence, row, owned, found.chains, share, shorts)
+    return sorted(owned, key=lambda row: -row.wait_ns)
+
+
+def _is_function(row: LocksRow) -> bool:
+    return row.value is not None and Function(**row.value) != RELEASED_FUNCTION
+
+
+def _waits_recorded(evidence: Evidence) -> bool:
+    return bool((evidence.recording.samples.state != RUNNING).any())
+
+
+def _inside(row: LocksRow, waits_recorded: bool) -> str:
+    """What the holders did while others waited."""
+    known = [child for child in row.children if _is_function(child)]
+    unknown = sum(child.wait_ns for child in row.children if child.value is None)
+    shown = [
+        f"{percent(child.wait_ns / row.wait_ns)} in {place(Function(**child.value))}"
+        for child in known[:FUNCTIONS_SHOWN]
+        if child.wait_ns >= SHOWN * row.wait_ns
+    ]
+    said = ""
+    if shown:
+        samples = sum(child.samples or 0 for child in known)
+        rests_on = [count(samples, "CPU sample")] if samples else []
+        rests_on += ["recorded waits"] if waits_recorded else []
+        said = f"of that time its holders spent {', '.join(shown)}"
+        if rests_on:
+            said += f" ({' and '.join(rests_on)})"
+    if unknown < HOG * row.wait_ns:
+        return said
+    share = percent(unknown / row.wait_ns)
+    if waits_recorded:
+        return said or f"what its holders did is unknown: {TOO_FEW}"
+    off = (
+        f"for {share} of that time its holders were off CPU or not sampled; "
+        "record with --what +waits to see where"
+    )
+    return f"{said}; {off}" if said else off
 
 
 def _noticed(wait_ns: int, evidence: Evidence) -> bool:
@@ -141,11 +224,13 @@ def _noticed(wait_ns: int, evidence: Evidence) -> bool:
 
 def _contended(
     evidence: Evidence,
+    aspect: str,
     row: LocksRow,
     owned: list[LocksRow],
     chains: list[Chain],
     share: float,
     shorts: dict[str, str],
+    inside_holds: str,
 ) -> Finding:
     waiter = next((child for child in row.children if child.value is not None), None)
     owner = None
@@ -168,13 +253,14 @@ def _contended(
             f"holding {shorts[row.value]}; {said}"
         )
         passed = _passed_on(row, owner, chains, shorts)
-        if passed:
-            said += f"; {passed}"
+        inside_holds = passed or inside_holds
+    if inside_holds:
+        said += f"; {inside_holds}"
     return Finding(
-        f"threads queue for {shorts[row.value]}",
+        QUEUE_FOR + shorts[row.value],
         said,
         share,
-        evidence.command("locks", "--by", "lock,owner_chain,waiter_chain"),
+        evidence.command("locks", "--by", f"{aspect},owner_chain,waiter_chain"),
     )
 
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import NOBODY, Contentions, Flags, Ints
+from sonde.model.contention import ENTERED, NOBODY, Contentions, Flags, Ints
 from sonde.model.context_tree import sums
+from sonde.model.java_locks import is_lock_of_condition, kind_of_class
 from sonde.model.lock_kinds import KINDS, LockKinds
 from sonde.recording.tables import GIL, MONITOR, Recording
+from sonde.views.lock_classes import LockClasses
 from sonde.views.lock_names import Place, named
 from sonde.views.sources import Sources
 
@@ -36,6 +38,8 @@ class Lock:
     process: int
     shared: str = ""
     """As `name`, but what its like in other processes is called, too."""
+    lock_class: str = ""
+    """Java: its class; Python: the class and attribute that hold it, or where it is acquired."""
 
 
 class _Key(NamedTuple):
@@ -53,18 +57,35 @@ class _Key(NamedTuple):
     line: int = 0
 
 
-def kinds_of(recording: Recording, found: Contentions, kinds: LockKinds) -> tuple[Ints, Flags]:
-    """What each wait was for, and whether it was for a signal."""
+def locks_of_conditions(recording: Recording) -> list[bool]:
+    """By row of the table of locks: whether notified threads wait for it where they slept."""
+    return list(map(is_lock_of_condition, recording.locks.made_of, _types(recording)))
+
+
+def _types(recording: Recording) -> list[str]:
+    return recording.locks.type or [""] * len(recording.locks)
+
+
+def kinds_of(
+    recording: Recording, found: Contentions, kinds: LockKinds
+) -> tuple[Ints, Flags, Flags]:
+    """What each wait was for, whether it was for a signal, and if it follows a notification."""
     table = np.full(len(recording.contexts) + 1, UNKNOWN, dtype=np.int64)
     signals = np.zeros(len(recording.contexts) + 1, dtype=bool)
-    for context in np.unique(found.context).tolist():
+    contexts = np.unique(found.context).tolist()
+    for context in contexts:
         site = kinds.site(context)
         table[context] = NUMBER.get(site.kind, UNKNOWN)
         signals[context] = site.signalling
     gil, monitor = _made_of(recording, found, GIL), _made_of(recording, found, MONITOR)
     kind = np.where(gil, NUMBER["gil"], table[found.context])
     kind = np.where(monitor, NUMBER["monitor"], kind)
-    signalling = signals[found.context] & ~gil & ~monitor
+    awaits = np.array(kinds.awaits(contexts), dtype=bool)[found.context]
+    of_condition = np.array([*locks_of_conditions(recording), False], dtype=bool)[found.lock]
+    again = np.array(kinds.reacquires(contexts), dtype=bool)[found.context] | awaits & of_condition
+    again &= ~gil
+    kind = _reacquired(recording, found, kind, again)
+    signalling = signals[found.context] & ~gil & ~monitor & ~again
 
     # Up to 3.13 `with lock` shows no C function; which lock it was shows where it was let go.
     released = np.full(len(recording.contexts) + 1, UNKNOWN, dtype=np.int64)
@@ -74,7 +95,28 @@ def kinds_of(recording: Recording, found: Contentions, kinds: LockKinds) -> tupl
     kind = np.where(kind == UNKNOWN, released[found.tail_context], kind)
     _as_the_neighbours(found, kind)
     kind[kind == UNKNOWN] = NUMBER["lock"]
-    return kind, signalling
+    return kind, signalling, again & _notified_before(found, gil, again, awaits & ~again)
+
+
+def _reacquired(recording: Recording, found: Contentions, kind: Ints, again: Flags) -> Ints:
+    """What a Java lock is where the chain tells of its condition only."""
+    kinds = [NUMBER[kind_of_class(type_)] if type_ else UNKNOWN for type_ in _types(recording)]
+    named = np.array([*kinds, UNKNOWN], dtype=np.int64)[found.lock]
+    return np.where(again & (kind == NUMBER["condition"]) & (named != UNKNOWN), named, kind)
+
+
+def _notified_before(found: Contentions, gil: Flags, again: Flags, awaits: Flags) -> Flags:
+    """Whether the last wait of the same thread, that for the GIL and for a lock acquired again left
+    out, was for a notification, and that came."""
+    order = np.lexsort((found.end, found.start, found.thread))
+    place = np.arange(len(order))
+    counts = ~gil[order] & ~again[order]
+    before = np.maximum.accumulate(np.where(counts, place, -1))
+    thread = found.thread[order]
+    came = (awaits & (found.outcome == ENTERED))[order]
+    result = np.zeros(len(order), dtype=bool)
+    result[order] = (before >= 0) & (thread[before] == thread) & came[before]
+    return result
 
 
 def _made_of(recording: Recording, found: Contentions, what: str) -> Flags:
@@ -129,7 +171,10 @@ def locks_of(
         places[code][place] += spent[i]
     started = recording.target.get("started")
     sources = Sources(float(started) if isinstance(started, int | float) else None)
-    locks = [_named(recording, found, sources, key, places[n]) for key, n in numbers.items()]
+    classes = LockClasses(sources, recording.functions.file)
+    locks = [
+        _named(recording, found, sources, classes, key, places[n]) for key, n in numbers.items()
+    ]
     return codes[inverse], _told_apart(recording, locks)
 
 
@@ -151,13 +196,14 @@ def _named(
     recording: Recording,
     found: Contentions,
     sources: Sources,
+    classes: LockClasses,
     key: _Key,
     places: Counter[tuple[int, int]],
 ) -> Lock:
     kind = KINDS[key.kind]
     address = int(recording.locks.address[key.row]) if key.row != NOBODY else None
     if kind == "gil":
-        text = short = _gil(recording, found, key)
+        text = short = lock_class = _gil(recording, found, key)
     else:
         ((function, line), _), *_ = places.most_common(1)
         functions = recording.functions
@@ -171,7 +217,8 @@ def _named(
         type_ = recording.locks.type[key.row] if recording.locks.type and address else ""
         if type_:
             text, short = f"{type_}: {text}", f"{_simple(type_)} ({place.short})"
-    return Lock(text, short, kind, address, key.process, text)
+        lock_class = type_ or classes.name(place)
+    return Lock(text, short, kind, address, key.process, text, lock_class)
 
 
 def _simple(type_: str) -> str:

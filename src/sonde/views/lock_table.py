@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sonde.views.lock_identity import Lock
 
 SECOND = 1_000_000_000
+SMALL = 0.05
+"""Of the waiting for what other threads held: a single lock below this is one of many."""
 MOST_WINDOWS = 1 << 22
 """Windows looked at for the worst one, over all locks; if there are more, they are longer."""
 
@@ -63,18 +65,45 @@ class LockRow:
 
 
 @dataclass(frozen=True)
+class LockClassRow:
+    """All locks of one class together."""
+
+    lock_class: str
+    kind: str
+    signalling: bool
+    locks: int
+    waits: int
+    wait_ns: int
+    mean_ns: int
+    max_ns: int
+    owner_function: dict[str, Any] | None
+    owner_ns: int
+
+
+@dataclass(frozen=True)
 class LockTable:
-    """Locks by waiting time, descending."""
+    """Locks by waiting time, descending; and the same by class."""
 
     total_ns: int
     duration_ns: int
     rows: list[LockRow]
+    classes: list[LockClassRow]
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether no single lock is contended as much as a class of them."""
+        contended = self.total_ns - sum(row.wait_ns for row in self.classes if row.signalling)
+        single = max((row.wait_ns for row in self.rows if not row.signalling), default=0)
+        large = (row for row in self.classes if row.locks > 1 and not row.signalling)
+        whole = max((row.wait_ns for row in large), default=0)
+        return single < SMALL * contended <= whole
 
     def to_json(self) -> dict[str, Any]:
         return {
             "total_ns": self.total_ns,
             "duration_ns": self.duration_ns,
             "rows": [row.to_json() for row in self.rows],
+            "classes": [asdict(row) for row in self.classes],
         }
 
 
@@ -126,7 +155,36 @@ def lock_table(
                 peak_at_ns=int(peak_at[i]),
             )
         )
-    return LockTable(blamed.total_ns, duration, table)
+    return LockTable(blamed.total_ns, duration, table, _classes(recording, selection, rows, top))
+
+
+def _classes(
+    recording: Recording, selection: Selection, rows: Ints, top: int | None
+) -> list[LockClassRow]:
+    everything = contended(recording)
+    names, class_of = everything.lock_classes
+    counts = np.bincount(class_of[np.unique(everything.lock[rows])], minlength=len(names))
+    number = {name: i for i, name in enumerate(names)}
+    kind_of = {lock.lock_class: lock.kind for lock in everything.locks}
+    found = locks(recording, selection, by=("lock_class", "owner_own"), chains=False)
+    made = []
+    for row in found.rows[:top]:
+        owned = next((child for child in row.children if child.value is not None), None)
+        made.append(
+            LockClassRow(
+                lock_class=row.value,
+                kind=kind_of[row.value],
+                signalling=row.signalling,
+                locks=int(counts[number[row.value]]),
+                waits=row.count,
+                wait_ns=row.wait_ns,
+                mean_ns=row.wait_ns // row.count if row.count else 0,
+                max_ns=row.max_ns,
+                owner_function=owned.value if owned else None,
+                owner_ns=owned.wait_ns if owned else 0,
+            )
+        )
+    return made
 
 
 def _is_held(lock: Lock, row: LocksRow) -> bool:

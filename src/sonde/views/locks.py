@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.contention import NOBODY, Blames, Contentions, Ints, blames
+from sonde.model.contention import BLOCK, NOBODY, Blames, Contentions, Flags, Ints, blames
 from sonde.model.context_tree import sums
 from sonde.model.lock_kinds import KINDS
 from sonde.model.wait_chains import wait_chains
 from sonde.views.contended import Contended, contended
+from sonde.views.held_in import (
+    HELD_IN,
+    RELEASED,
+    RELEASED_FUNCTION,
+    HeldInEstimates,
+    block_size,
+)
 from sonde.views.selection import Selection
 
 if TYPE_CHECKING:
@@ -24,11 +31,11 @@ if TYPE_CHECKING:
     from sonde.views.profile import Function
 
 ASPECTS = (
-    "kind", "lock", "waiter_thread", "waiter_function", "waiter_chain", "owner_thread",
-    "owner_function", "owner_chain",
+    "kind", "lock", "lock_class", "waiter_thread", "waiter_function", "waiter_chain",
+    "owner_thread", "owner_function", "owner_chain", "held_in_function", "held_in_chain",
 )  # fmt: skip
 DEFAULT = ("kind", "lock", "owner_chain", "waiter_chain")
-OWN = ("waiter_own", "owner_own")
+OWN = ("waiter_own", "owner_own", "held_in_own")
 """Functions of the program itself, where those of a library would say little; for findings."""
 
 LONGEST = 64
@@ -48,14 +55,22 @@ class LocksRow:
     wait_ns: int
     signalling_ns: int
     """The part of it that was for a signal (a queue, an event, a join), not for a lock."""
+    after_notification_ns: int
+    """The part of it that was for the lock of a condition, after that was notified."""
     count: int
     max_ns: int
     histogram: list[tuple[int, int]]
     children: list[LocksRow] = field(default_factory=list)
+    samples: int | None = None
+    """The CPU samples that an estimated time rests on; None: the time is exact."""
 
     @property
     def signalling(self) -> bool:
         return self.signalling_ns == self.wait_ns > 0
+
+    @property
+    def after_notification(self) -> bool:
+        return self.after_notification_ns == self.wait_ns > 0
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -63,10 +78,13 @@ class LocksRow:
             "wait_ns": self.wait_ns,
             "signalling": self.signalling,
             "signalling_ns": self.signalling_ns,
+            "after_notification": self.after_notification,
+            "after_notification_ns": self.after_notification_ns,
             "count": self.count,
             "max_ns": self.max_ns,
             "histogram": [list(bucket) for bucket in self.histogram],
             "children": [row.to_json() for row in self.children],
+            **({} if self.samples is None else {"samples": self.samples}),
         }
 
 
@@ -97,6 +115,7 @@ class Locks:
     by: tuple[str, ...]
     total_ns: int
     signalling_ns: int
+    after_notification_ns: int
     unknown_ns: int
     """What no owner could be named for."""
     count: int
@@ -105,17 +124,21 @@ class Locks:
     rows: list[LocksRow]
     chains: list[Chain]
     """What owners of locks waited for themselves meanwhile."""
+    held_samples: int | None = None
+    """The CPU samples behind `held_in_*` aspects; None: no such aspect was asked for."""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "total_ns": self.total_ns,
             "signalling_ns": self.signalling_ns,
+            "after_notification_ns": self.after_notification_ns,
             "unknown_ns": self.unknown_ns,
             "count": self.count,
             "undecided": self.undecided,
             "by": list(self.by),
             "rows": [row.to_json() for row in self.rows],
             "chains": [chain.to_json() for chain in self.chains],
+            "held_samples": self.held_samples,
         }
 
 
@@ -143,7 +166,10 @@ def locks(
     found, rows = everything.rows(selection or Selection())
     aggregates = _Aggregates(everything, found, tuple(by))
     unknown = 0
-    for block in blames(found, rows):
+    if aggregates.estimates is not None:
+        for block in blames(found, rows, block=aggregates.block):
+            aggregates.measure(block)
+    for block in blames(found, rows, block=aggregates.block):
         aggregates.add(block)
         unknown += int(block.ns[block.thread == NOBODY].sum())
     length = found.length[rows]
@@ -151,11 +177,13 @@ def locks(
         by=tuple(by),
         total_ns=int(length.sum()),
         signalling_ns=int(length[everything.signalling[rows]].sum()),
+        after_notification_ns=int(length[everything.after_notification[rows]].sum()),
         unknown_ns=unknown,
         count=aggregates.count,
         undecided=everything.undecided,
         rows=aggregates.rows(top),
         chains=_chains(everything, found, rows)[:top] if chains else [],
+        held_samples=aggregates.held_samples,
     )
 
 
@@ -185,11 +213,14 @@ class _Aggregates:
         self.everything = everything
         self.found = found
         self.by = by
-        self.count = 0
+        self.exact = next((i for i, a in enumerate(by) if a.startswith(HELD_IN)), len(by))
+        """Levels before that of the first aspect that samples tell."""
+        self.estimates = HeldInEstimates(everything, found) if self.exact < len(by) else None
+        self.count = self.total = 0
         self.numbers: list[dict[tuple[int, int], int]] = [{} for _ in by]
         """Rows of each level, by the row above and the value."""
-        self.sums: list[Ints] = [np.zeros((4, 0), dtype=np.int64) for _ in by]
-        """Of each row: time, time for signals, count, longest."""
+        self.sums: list[Ints] = [np.zeros((5, 0), dtype=np.int64) for _ in by]
+        """Of each row: time, time for signals, after notifications, count, longest."""
         self.histograms: list[Ints] = [np.zeros((2, 0), dtype=np.int64) for _ in by]
         """Buckets that are not empty, ascending: row and bucket in one number, and the count. Of
         ten thousand locks most rows have one."""
@@ -199,12 +230,65 @@ class _Aggregates:
         changes = np.diff(self.found.wait[block.contention], prepend=NOBODY) != 0
         wait = np.cumsum(changes) - 1
         self.count += int(changes.sum())
-        signalling = self.everything.signalling[block.contention]
+        self.total += int(block.ns.sum())
+        flags = np.stack(
+            [
+                self.everything.signalling[block.contention],
+                self.everything.after_notification[block.contention],
+            ]
+        )
         above = np.zeros(len(block), dtype=np.int64)
-        for level, aspect in enumerate(self.by):
+        for level, aspect in enumerate(self.by[: self.exact]):
             value = self._values(aspect, block)
             above = self._numbered(level, above, value)
-            self._add(level, above, wait, block.ns, signalling)
+            self._add(level, above, wait, block.ns, flags)
+        if self.estimates is None:
+            return
+        pieces = self.estimates.split(block)
+        pieces = pieces.chosen(self.estimates.counts(above[pieces.part], pieces))
+        of = pieces.part
+        group = above = above[of]
+        for level, aspect in enumerate(self.by[self.exact :], self.exact):
+            if aspect.startswith(HELD_IN):
+                value = self._held(aspect, pieces.context)
+            else:
+                value = self._values(aspect, block)[of]
+            above = self._numbered(level, above, value)
+            self.estimates.add(level, above, group, pieces)
+            # Waits count in every row that they have a piece in, with all of their time.
+            pairs, _ = _distinct(above * len(block) + of)
+            row, part = pairs // len(block), pairs % len(block)
+            self._add(level, row, wait[part], block.ns[part], flags[:, part])
+
+    def measure(self, block: Blames) -> None:
+        """Sums the groups whose time samples divide; all of them come before the first `add`."""
+        assert self.estimates is not None
+        above = np.zeros(len(block), dtype=np.int64)
+        for level, aspect in enumerate(self.by[: self.exact]):
+            above = self._numbered(level, above, self._values(aspect, block))
+        pieces = self.estimates.split(block)
+        self.estimates.add_groups(above[pieces.part], pieces)
+
+    @property
+    def block(self) -> int:
+        return BLOCK if self.estimates is None else block_size(self.found)
+
+    @property
+    def held_samples(self) -> int | None:
+        return None if self.estimates is None else self.estimates.sample_count
+
+    def _held(self, aspect: str, context: Ints) -> Ints:
+        everything = self.everything
+        value = {
+            "held_in_function": everything.held_function,
+            "held_in_own": everything.held_own_function,
+        }.get(aspect, everything.chains.node)[context]
+        return np.where(context == RELEASED, self._released(aspect), value)
+
+    def _released(self, aspect: str) -> int:
+        """The value behind the last one."""
+        chains = self.everything.chains
+        return len(chains.tree) if aspect == "held_in_chain" else len(chains.functions)
 
     def _values(self, aspect: str, block: Blames) -> Ints:
         everything, found = self.everything, self.found
@@ -213,6 +297,8 @@ class _Aggregates:
             return everything.kind[contention]
         if aspect == "lock":
             return everything.lock[contention]
+        if aspect == "lock_class":
+            return everything.lock_classes[1][everything.lock[contention]]
         owner = aspect.startswith("owner")
         context = block.context if owner else found.context[contention]
         if aspect.endswith("_thread"):
@@ -234,21 +320,22 @@ class _Aggregates:
         ]
         return np.array(numbers, dtype=np.int64)[inverse]
 
-    def _add(self, level: int, row: Ints, wait: Ints, ns: Ints, signalling: Any) -> None:
+    def _add(self, level: int, row: Ints, wait: Ints, ns: Ints, flags: Flags) -> None:
         size = len(self.numbers[level])
         grown = size - self.sums[level].shape[1]
         if grown:
             self.sums[level] = np.pad(self.sums[level], ((0, 0), (0, grown)))
         totals, (known, counts) = self.sums[level], self.histograms[level]
         totals[0] += sums(row, ns, size)
-        totals[1] += sums(row[signalling], ns[signalling], size)
+        for i, flag in enumerate(flags, 1):
+            totals[i] += sums(row[flag], ns[flag], size)
         # No wait is in two blocks, so what one adds up to in a row is complete here.
         span = int(wait.max(initial=0)) + 1
         pairs, inverse = _distinct(row * span + wait)
         length = sums(inverse, ns, len(pairs))
         rows = pairs // span
-        totals[2] += np.bincount(rows, minlength=size)
-        np.maximum.at(totals[3], rows, length)
+        totals[3] += np.bincount(rows, minlength=size)
+        np.maximum.at(totals[4], rows, length)
         buckets, added = np.unique(rows * LONGEST + _bucket(length), return_counts=True)
         codes, inverse = np.unique(np.concatenate([known, buckets]), return_inverse=True)
         counts = sums(inverse, np.concatenate([counts, added]), len(codes))
@@ -256,6 +343,10 @@ class _Aggregates:
 
     def rows(self, top: int | None) -> list[LocksRow]:
         children: list[list[LocksRow]] = []
+        estimates = self.estimates
+        if estimates is not None:
+            exact = self.sums[self.exact - 1][0] if self.exact else np.array([self.total])
+            estimates.finish(exact, self.numbers)
         for level in reversed(range(len(self.by))):
             aspect = self.by[level]
             families: dict[int, list[LocksRow]] = {}
@@ -264,8 +355,15 @@ class _Aggregates:
             codes, counts = self.histograms[level]
             histograms = _row_histograms(codes, counts, len(sums))
             told: dict[int, Any] = {}
+            times: list[int] | None = None
+            if estimates is not None and level >= self.exact:
+                times, samples = estimates.times[level], estimates.samples[level]
             for (above, value), number in self.numbers[level].items():
-                wait_ns, signals, count, longest = sums[number]
+                wait_ns, signals, notified, count, longest = sums[number]
+                if times is not None:
+                    wait_ns = times[number]
+                    if not wait_ns:
+                        continue
                 if value not in told:
                     told[value] = self._told(aspect, value)
                 row = LocksRow(
@@ -273,10 +371,12 @@ class _Aggregates:
                     told[value],
                     wait_ns,
                     signals,
+                    notified,
                     count,
                     longest,
                     histograms[number],
                     children[number] if children else [],
+                    samples[number] if times is not None else None,
                 )
                 families.setdefault(above, []).append(row)
             for family in families.values():
@@ -293,8 +393,13 @@ class _Aggregates:
             return KINDS[value]
         if aspect == "lock":
             return everything.locks[value].name
+        if aspect == "lock_class":
+            return everything.lock_classes[0][value]
         if value < 0:
             return None
+        if aspect.startswith(HELD_IN) and value == self._released(aspect):
+            function = RELEASED_FUNCTION.to_json()
+            return [{**function, "first_line": 0}] if aspect == "held_in_chain" else function
         if aspect.endswith("_thread"):
             return everything.thread_names[0][value]
         if aspect.endswith("_function") or aspect in OWN:

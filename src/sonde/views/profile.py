@@ -93,12 +93,11 @@ def profile(
     size = len(contexts) + 1
     context = samples.context[rows]
     running = samples.state[rows] == RUNNING
-    by_state = [
-        sums(context[mask] % size, values[mask], size)
-        for values in (weight, np.ones_like(weight))
-        for mask in (running, ~running)
-    ]
-
+    place = np.where(context < 0, size - 1, context)
+    # Mostly all are running, and need not be picked out.
+    states = [slice(None), slice(0)] if running.all() else [running, ~running]
+    by_state = [sums(place[mask], weight[mask], size) for mask in states]
+    by_state += [np.bincount(place[mask], minlength=size) for mask in states]
     found = summed_up(
         functions,
         contexts.parent,
@@ -158,14 +157,21 @@ def in_order(functions: Iterable[Function]) -> list[Function]:
 
 
 def identities(recording: Recording) -> tuple[list[Function], Ints]:
-    """The distinct functions, and for each row of the table (and -1) which one it is."""
+    """The distinct functions, and for each row of the table (and -1) which one it is.
+
+    Kept with the recording: several views of a summary need them.
+    """
+    kept = vars(recording)
+    if "_identities" not in kept:
+        kept["_identities"] = _identities(recording)
+    found: tuple[list[Function], Ints] = kept["_identities"]
+    return found
+
+
+def _identities(recording: Recording) -> tuple[list[Function], Ints]:
     table = recording.functions
-    rows = [
-        Function(name, file, line, runtime)
-        for name, file, line, runtime in zip(
-            table.name, table.file, table.line.tolist(), table.runtime, strict=True
-        )
-    ]
+    columns = zip(table.name, table.file, table.line.tolist(), table.runtime, strict=True)
+    rows = list(map(Function._make, columns))
     rows.append(UNDECODABLE)
     functions = in_order(rows)
     numbers = {function: i for i, function in enumerate(functions)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.recording.tables import EXIT, RUNNING
+from sonde.recording.tables import EXIT
 from sonde.views.words import count, duration, percent
 
 if TYPE_CHECKING:
@@ -95,17 +95,16 @@ def quality(recording: Recording) -> Quality:
     if let_go.any():
         counters["owner_chains"] = int(let_go.sum())
         counters["owner_chains_missed"] = int((recording.lock_events.context[let_go] < 0).sum())
-    ran = samples.state == RUNNING
     if counters["running_samples"] is None:
         counters["running_samples"] = counters["taken"]
-    cpu = int(samples.weight[ran].sum())
+    cpu = recording.sampled_cpu_ns
     cost = counters["agent_cpu_ns"] / cpu if counters["agent_cpu_ns"] is not None and cpu else None
-    found = sorted(_problems(recording, counters, cost), key=lambda p: -p.share)
+    found = sorted(_problems(recording, counters, cost, cpu), key=lambda p: -p.share)
     return Quality(counters, cost, found, recording.warnings)
 
 
 def _problems(
-    recording: Recording, counters: dict[str, Any], cost: float | None
+    recording: Recording, counters: dict[str, Any], cost: float | None, cpu: int
 ) -> Iterator[Problem]:
     taken, lost = counters["taken"], counters["lost"] or 0
     refused_ns, gap_ns = (counters.get(key) or 0 for key in ("disk_refused_ns", "gap_ns"))
@@ -135,8 +134,18 @@ def _problems(
             share,
             "record at a lower --rate, or leave the recorder more CPU time",
         )
-    # Waits are decoded in calm: what cannot be read was running.
-    undecodable, ran = counters["undecodable"] or 0, counters["running_samples"]
+    ran = counters["running_samples"]
+    of_waits = min(counters.get("undecodable_waits") or 0, counters["undecodable"] or 0)
+    waits = max(taken - ran, of_waits)
+    if of_waits > LOST_TOLERATED * waits:
+        share = of_waits / waits
+        yield Problem(
+            f"{percent(share, 1)} of the waits have no stack",
+            f"{of_waits:,} of {waits:,} waits could not be decoded; their time is [undecodable]",
+            share,
+            "read `locks`: its stacks are recorded apart",
+        )
+    undecodable = (counters["undecodable"] or 0) - of_waits
     if undecodable > LOST_TOLERATED * ran:
         share = undecodable / max(ran, undecodable)
         late = 2 * (counters.get("late_signals") or 0) > undecodable
@@ -160,8 +169,8 @@ def _problems(
             0.0,
             "trust functions more than lines, and record with another --sampler where you can",
         )
+    yield from _of_cpu_timers(counters, "waits" in (recording.target.get("what") or ()))
     unsampled = counters.get("unsampled_cpu_ns") or 0
-    cpu = int(recording.samples.weight[recording.samples.state == RUNNING].sum())
     if unsampled > UNSAMPLED_TOLERATED * cpu:
         yield Problem(
             f"{percent(unsampled / max(cpu, unsampled), 1)} of the CPU time has no samples",
@@ -212,7 +221,7 @@ def _problems(
             "no sample was taken",
             "the target used no CPU time while it was recorded, or could not be sampled",
             1.0,
-            "record longer, record --what cpu,waits, or run `sonde doctor`",
+            "record longer, record with --what +waits, or run `sonde doctor`",
         )
     if counters["events_lost"]:
         yield Problem(
@@ -240,6 +249,14 @@ def _problems(
             share,
             "record with --stacks whole if it matters who called",
         )
+    runtimes = {process.runtime for process in recording.processes}
+    if counters.get("stacks_asked") == "chained" and "hotspot" in runtimes:
+        yield Problem(
+            "the stacks of Java threads are whole",
+            "--stacks chained applies to CPython only; each Java sample has its whole stack",
+            0.0,
+            "nothing is missing; record Java programs with --stacks whole",
+        )
     missing: dict[str, str] = counters.get("not_entered") or {}
     if missing:
         processes = count(len(missing), "process", "processes")
@@ -260,6 +277,36 @@ def _problems(
         )
     for warning in recording.warnings:
         yield Problem("the recording is not whole", warning, 0.0, "what it holds can be relied on")
+
+
+def _of_cpu_timers(counters: dict[str, Any], waits: bool) -> Iterator[Problem]:
+    if "cpu-timer" not in (counters["sampler"], *(counters.get("samplers") or ())):
+        return
+    yield Problem(
+        "Java threads were sampled only at ticks of the scheduler",
+        "the kernel checks a CPU timer at its tick, 100 to 1,000 times a second: a thread that was "
+        "never on CPU at a tick has no samples, and code that runs in step with the tick, such as "
+        "short work after a timed wait, gets too small or too large a share",
+        0.0,
+        "trust locks and objects as ever; for the shares of short work permit perf events, see "
+        "`sonde doctor`",
+    )
+    if waits:
+        yield Problem(
+            "waits of Java threads were polled",
+            "every 20 ms: a shorter wait is counted in the next one seen, time in the run queue is "
+            "counted as waiting, and threads of the VM's own have no waits",
+            0.0,
+            "read `locks` for short waits: it has all of them",
+        )
+    if refused := counters.get("without_timers") or 0:
+        yield Problem(
+            f"{count(refused, 'JVM')} had no sampler of CPU time",
+            "the kernel refuses perf events and CPU timers (timer_create), or the user has too "
+            "many pending POSIX signals (ulimit -i)",
+            1.0,
+            "read locks and objects only, or permit one of the two",
+        )
 
 
 def _over_budget(budget: dict[str, Any]) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from sonde.views.contended import contended
 from sonde.views.in_spans import within
 from sonde.views.selection import Selection, chosen, threads_of
 from sonde.views.span import duration_ns, pauses
+from sonde.views.taken import by_sample, is_counted
 from sonde.views.waiting import waiting_in_spans
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class SpanRow:
     """By kind, as in the view of threads."""
     lock_wait_ns: int
     """For locks and the GIL, while another thread had them."""
+    run_delay_ns: int | None = None
+    """Run-queue latency, with `throttled_ns`; None, as the next two, where it was not counted."""
+    throttled_ns: int | None = None
+    """The part of it in which the control group had used up its quota."""
+    steal_ns: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,6 +89,12 @@ def spans(
         kind: by_name(ns) for kind, ns in waiting_in_spans(recording, selection).items() if ns.any()
     }
     lock_wait = by_name(_lock_wait(recording, selection))
+    taken = {}
+    if is_counted(recording):
+        taken = {
+            thief: by_name(sums(samples.span[picked][mine], lost[picked][mine], len(table)))
+            for thief, lost in by_sample(recording).items()
+        }
     left = keep & (table.end_ns >= 0)
     length = np.maximum(end - start, 0)
     for begin, over in pauses(recording):
@@ -108,6 +120,9 @@ def spans(
                 cpu_ns=cpu[i],
                 wait_ns={kind: ns[i] for kind, ns in waits.items() if ns[i]},
                 lock_wait_ns=lock_wait[i],
+                run_delay_ns=taken["queue"][i] + taken["quota"][i] if taken else None,
+                throttled_ns=taken["quota"][i] if taken else None,
+                steal_ns=taken["hypervisor"][i] if taken else None,
             )
         )
     rows.sort(key=lambda row: (-row.wall_ns, -row.cpu_ns))

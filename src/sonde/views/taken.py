@@ -8,7 +8,17 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.context_tree import sums
-from sonde.model.thieves import THIEVES, Intervals, Steps, Thief, spread, taken
+from sonde.model.thieves import (
+    THIEVES,
+    Intervals,
+    Processors,
+    Ran,
+    Steps,
+    Thief,
+    placed,
+    spread,
+    taken,
+)
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
@@ -23,23 +33,61 @@ def is_counted(recording: Recording) -> bool:
 
 def by_step(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
     """Per row of the metrics."""
-    metrics, machine = recording.metrics, recording.machine
-    thread = metrics.thread.astype(np.int64)
+    machine, processors = recording.machine, recording.processors
+    # As old recordings do not tell: they were mostly made with perf, whose clock goes on.
+    with_steal = recording.target.get("metrics_include_steal", True)
     return taken(
-        Steps(
-            thread,
-            recording.threads.process[thread].astype(np.int64),
-            metrics.time,
-            metrics.cpu_ns,
-            metrics.run_delay_ns,
-        ),
+        _steps(recording),
         Intervals(
             machine.process.astype(np.int64),
             machine.time,
-            machine.busy_ns,
+            machine.busy_ns if with_steal else machine.busy_ns - machine.steal_ns,
             machine.steal_ns,
             machine.throttled_ns,
         ),
+        _ran(recording),
+        Processors(
+            processors.process.astype(np.int64),
+            processors.time,
+            processors.processor.astype(np.int64),
+            processors.busy_ns if with_steal else processors.busy_ns - processors.steal_ns,
+            processors.steal_ns,
+        ),
+    )
+
+
+def split_by_processor(recording: Recording) -> float | None:
+    """The share of the counted CPU time whose processor is known; None: nothing was counted."""
+    whole = int(recording.metrics.cpu_ns.sum())
+    if not whole:
+        return None
+    # A short recording in which nothing was stolen has no row of a processor, and needs none.
+    if not len(recording.processors) and recording.machine.steal_ns.any():
+        return 0.0
+    known = placed(_steps(recording), _ran(recording)).known
+    return float(recording.metrics.cpu_ns[known].sum() / whole)
+
+
+def _steps(recording: Recording) -> Steps:
+    metrics = recording.metrics
+    thread = metrics.thread.astype(np.int64)
+    return Steps(
+        thread,
+        recording.threads.process[thread].astype(np.int64),
+        metrics.time,
+        metrics.cpu_ns,
+        metrics.run_delay_ns,
+    )
+
+
+def _ran(recording: Recording) -> Ran:
+    samples = recording.samples
+    rows = np.flatnonzero((samples.state == RUNNING) & (samples.processor >= 0))
+    return Ran(
+        samples.thread[rows].astype(np.int64),
+        samples.time[rows],
+        samples.processor[rows].astype(np.int64),
+        samples.weight[rows],
     )
 
 
@@ -92,10 +140,19 @@ def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int6
     if not is_counted(recording):
         raise UsageError(
             f"{recording.path} does not tell what others took; "
-            "record it with: sonde run --what cpu,threads …"
+            "record it with: sonde run --what +threads …"
         )
     steps = by_step(recording)
     lost = sum((steps[one] for one in ([thief] if thief else THIEVES)), np.int64(0))
+    return _by_sample(recording, np.asarray(lost))
+
+
+def by_sample(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
+    """Per sample, what each thief took from the calls it stands for."""
+    return {thief: _by_sample(recording, lost) for thief, lost in by_step(recording).items()}
+
+
+def _by_sample(recording: Recording, lost: NDArray[np.int64]) -> NDArray[np.int64]:
     samples, metrics = recording.samples, recording.metrics
     ran = np.flatnonzero(samples.state == RUNNING)
     result = np.zeros(len(samples), np.int64)
@@ -105,6 +162,6 @@ def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int6
         samples.weight[ran],
         metrics.thread.astype(np.int64),
         metrics.time,
-        np.asarray(lost),
+        lost,
     )
     return result

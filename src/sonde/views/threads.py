@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from sonde.model.context_tree import Ints, sums
-from sonde.recording.tables import RUNNING, Recording
+from sonde.recording.tables import Recording
 from sonde.views.contended import contended
 from sonde.views.in_spans import covered, named
 from sonde.views.selection import Selection, chosen, threads_of
 from sonde.views.span import duration_ns, pauses
-from sonde.views.taken import by_thread, is_counted, within
+from sonde.views.taken import by_thread, is_counted, split_by_processor, within
 from sonde.views.waiting import waiting
 
 
@@ -69,6 +69,9 @@ class Threads:
     """Threads by CPU time, descending."""
 
     rows: list[ThreadRow]
+    steal_by_processor: float | None = None
+    """The share of the counted CPU time whose processor is known: its steal is a share of that
+    processor's, of the rest of the whole machine's. None: nothing was counted."""
 
     def to_json(self) -> dict[str, Any]:
         return {"rows": [row.to_json() for row in self.rows]}
@@ -97,9 +100,8 @@ def threads(
     """
     selection = selection or Selection()
     table, samples = recording.threads, recording.samples
-    rows, weight = chosen(recording, selection.with_time("wall"))
-    thread, state = samples.thread[rows], samples.state[rows]
-    ran = sums(thread[state == RUNNING], weight[state == RUNNING], len(table))
+    rows, weight = chosen(recording, selection.with_time("running"))
+    ran = sums(samples.thread[rows], weight, len(table))
     waited = waiting(recording, selection)
     start, end = lives(recording)
     cpu = np.where(table.cpu_ns < 0, ran, table.cpu_ns)
@@ -137,7 +139,8 @@ def threads(
                 **used.of(i, int(cpu[i])),
             )
             for i in order.tolist()
-        ]
+        ],
+        split_by_processor(recording),
     )
 
 

@@ -71,8 +71,20 @@ def tree(
     *,
     merge_lines: bool = False,
     top: int | None = None,
+    while_held: str | None = None,
 ) -> Tree:
-    """The calling context tree of the selected time; `top` keeps the heaviest nodes only."""
+    """The calling context tree of the selected time; `top` keeps the heaviest nodes only.
+
+    `while_held` is a lock, or `gil`: then it is that of its holders while others waited.
+    """
+    if while_held is not None:
+        from sonde.views.selection import Selection
+        from sonde.views.while_held import profile_while_held
+
+        chosen = selection or Selection("wall")
+        return tree_of(
+            profile_while_held(recording, chosen, while_held, merge_lines=merge_lines), top
+        )
     return tree_of(profile(recording, selection, merge_lines=merge_lines), top)
 
 

@@ -9,7 +9,7 @@ person are one here already, as in the views. What the columns are is told in
 from __future__ import annotations
 
 import json
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +99,13 @@ class Bundle:
             ],
             "files": list(files),
             "locks": [
-                {"name": lock.name, "short": lock.short, "kind": lock.kind, "process": lock.process}
+                {
+                    "name": lock.name,
+                    "short": lock.short,
+                    "lock_class": lock.lock_class,
+                    "kind": lock.kind,
+                    "process": lock.process,
+                }
                 for lock in everything.locks
             ],
             "taken": self._taken(),
@@ -201,11 +207,10 @@ class Bundle:
         coarse = self._coarse
         if coarse is None:
             order = np.argsort(samples.thread, kind="stable")
-            weight = samples.weight[order]
+            time, weight = samples.time[order], samples.weight[order]
         else:
-            order, weight = coarse.row, coarse.weight
+            order, time, weight = coarse.row, coarse.time, coarse.weight
         thread = samples.thread[order].astype(np.int64)
-        time = samples.time[order]
         before = np.roll(time, 1)
         before[np.flatnonzero(np.diff(thread, prepend=NOBODY))] = 0
         return part(
@@ -226,9 +231,8 @@ class Bundle:
             return None
         what = (self._node(samples.context) + 1) * STATES + samples.state
         what = what * (len(self.recording.spans) + 1) + samples.span + 1
-        return merged(
-            samples.thread.astype(np.int64), samples.time, what, samples.weight, MAX_SAMPLES
-        )
+        thread, state = samples.thread.astype(np.int64), samples.state.astype(np.int64)
+        return merged(thread, samples.time, state, what, samples.weight, MAX_SAMPLES)
 
     def _quality(self) -> dict[str, Any]:
         """What is to be known of the figures, with what the web UI itself leaves out."""
@@ -240,7 +244,8 @@ class Bundle:
                     "title": "times are coarser here than in the recording",
                     "detail": f"the web UI shows {len(self.recording.samples):,} samples merged "
                     f"into {len(coarse.row):,}: those of one thread with the same stack within "
-                    f"{duration(coarse.bucket_ns)} are one; sums are exact",
+                    f"{duration(coarse.bucket_ns)} are one, so a shorter range shows other stacks "
+                    "than ran in it; sums are exact",
                     "share": 0.0,
                     "advice": "sonde report and sonde export read every sample",
                 },
@@ -304,6 +309,7 @@ class Bundle:
         for bit, column in enumerate((found.clean, found.whole, everything.signalling), start=2):
             flags |= column[order].astype(np.int64) << bit
         flags |= begins.astype(np.int64) << 5
+        flags |= everything.after_notification[order].astype(np.int64) << 6
         used = np.concatenate([found.context, found.tail_context, holds.context])
         used = np.unique(used[used >= 0])
         node = self._node(used)
@@ -386,11 +392,16 @@ def module_of(function: Function) -> str:
     """What a reader would call the library or file a function is of, for its colour."""
     if function.stands_in or not function.file:
         return ""
-    if function.file == BUILT_IN:
+    return _module_of_file(function.file)
+
+
+@cache
+def _module_of_file(file: str) -> str:
+    if file == BUILT_IN:
         return "built-in"
-    if function.file.startswith("<frozen "):
-        return function.file.removeprefix("<frozen ").rstrip(">").partition(".")[0]
-    path = PurePath(function.file)
+    if file.startswith("<frozen "):
+        return file.removeprefix("<frozen ").rstrip(">").partition(".")[0]
+    path = PurePath(file)
     parts = path.parts
     for i, folder in enumerate(parts[:-1]):
         installed = folder in INSTALLED

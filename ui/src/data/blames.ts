@@ -4,7 +4,13 @@
  */
 
 import { Columns } from "./columns";
-import { NOBODY, type Waits } from "./recording";
+import {
+  AFTER_NOTIFICATION,
+  AFTER_RELEASE,
+  HANDED,
+  NOBODY,
+  type Waits,
+} from "./recording";
 
 const OUTCOME = 3;
 const ENTERED = 2;
@@ -12,6 +18,7 @@ const CLEAN = 4;
 const WHOLE = 8;
 const SIGNALLING = 16;
 const BEGINS = 32;
+const NOTIFIED = 64;
 
 interface Contentions {
   flags: Uint8Array;
@@ -67,7 +74,7 @@ export function waits(bytes: Uint8Array, contexts: number): Waits {
   let row = 0;
   let wait = -1;
   let last = -1;
-  walk(found, holds, (i, ownerThread, owner, start, end) => {
+  walk(found, holds, (i, ownerThread, owner, start, end, handed) => {
     for (; last < i; last++) if (found.flags[last + 1]! & BEGINS) wait++;
     const waiter = found.waiter[i]!;
     made.wait[row] = wait;
@@ -83,6 +90,10 @@ export function waits(bytes: Uint8Array, contexts: number): Waits {
     made.ownerThread[row] = ownerThread;
     made.ns[row] = end - start;
     made.signalling[row] = found.flags[i]! & SIGNALLING ? 1 : 0;
+    made.part[row] =
+      (handed ? HANDED : 0) |
+      (start > found.start[i]! ? AFTER_RELEASE : 0) |
+      (found.flags[i]! & NOTIFIED ? AFTER_NOTIFICATION : 0);
     if (span.length) made.span[row] = span[i]!;
     row++;
   });
@@ -95,6 +106,7 @@ type Part = (
   owner: number,
   start: number,
   end: number,
+  handed: boolean,
 ) => void;
 
 function walk(found: Contentions, holds: Holds, part: Part): void {
@@ -115,7 +127,7 @@ function walk(found: Contentions, holds: Holds, part: Part): void {
           holds.thread[hold] === thread;
         const owner = unsure ? NOBODY : holds.thread[hold]!;
         const context = owner < 0 ? NOBODY : holds.context[hold]!;
-        part(i, owner, context, since, until);
+        part(i, owner, context, since, until, false);
       }
       since = until;
     }
@@ -125,7 +137,8 @@ function walk(found: Contentions, holds: Holds, part: Part): void {
       // One who never gets it may have been found to hold it.
       if (owner === thread && (flags & OUTCOME) === ENTERED) owner = NOBODY;
       const context = owner < 0 ? NOBODY : found.tailContext[i]!;
-      part(i, owner, context, since, end);
+      const handed = (flags & OUTCOME) === ENTERED && !(flags & WHOLE);
+      part(i, owner, context, since, end, handed);
     }
   }
 }
@@ -145,6 +158,7 @@ function empty(size: number, spans: number): Waits {
     ownerThread: new Int32Array(size),
     ns: new Float64Array(size),
     signalling: new Uint8Array(size),
+    part: new Uint8Array(size),
     span: new Int32Array(spans),
   };
 }

@@ -14,16 +14,23 @@ export const PREEMPTED = 2;
 /** In place of a thread, a context or a function: there is none, or it could not be known. */
 export const NOBODY = -1;
 
+export const HANDED = 1;
+export const AFTER_RELEASE = 2;
+export const AFTER_NOTIFICATION = 4;
+
 /** What waits can be split by, as `meta.aspects` has it. */
 export const ASPECTS = [
   "kind",
   "lock",
+  "lock_class",
   "waiter_thread",
   "waiter_function",
   "waiter_chain",
   "owner_thread",
   "owner_function",
   "owner_chain",
+  "held_in_function",
+  "held_in_chain",
 ] as const;
 export type Aspect = (typeof ASPECTS)[number];
 
@@ -115,6 +122,11 @@ export interface Waits {
   ns: Float64Array;
   /** 1: for another thread's signal (a queue, an event, a join), not for a lock that another has. */
   signalling: Uint8Array;
+  /**
+   * HANDED: the owner has released it. AFTER_RELEASE: another thread held it before.
+   * AFTER_NOTIFICATION: it is the lock of a condition, which was notified before.
+   */
+  part: Uint8Array;
   /** As of samples. */
   span: Int32Array;
 }
@@ -179,6 +191,8 @@ export interface Lock {
   name: string;
   /** As a sentence calls it. */
   short: string;
+  /** What many locks share: the class and attribute that hold them, or where they are acquired. */
+  lock_class: string;
   kind: string;
   process: number;
 }

@@ -72,7 +72,7 @@ const SAMPLES: number[][] = [
 
 /**
  * [wait, thread, start, end, lock, kind, waiter, owner, waiterFunction, ownerFunction,
- * ownerThread, signalling], times in ms
+ * ownerThread, signalling, span, part], times in ms
  */
 const WAITS: number[][] = [
   [0, 1, 15, 30, 1, 1, 10, 2, 4, 2, 0, 0],
@@ -160,6 +160,7 @@ export function synthetic(changes: Changes = {}): Recording {
     ownerThread: Int32Array.from(column(10)),
     ns: Float64Array.from(waited, (row) => (row[3]! - row[2]!) * MS),
     signalling: Uint8Array.from(column(11)),
+    part: Uint8Array.from(waited, (row) => row[13] ?? 0),
     span: Int32Array.from(
       changes.spans ? waited.map((row) => row[12] ?? NOBODY) : [],
     ),
@@ -197,16 +198,18 @@ export function synthetic(changes: Changes = {}): Recording {
     ],
     functions: changes.functions ?? FUNCTIONS,
     locks: changes.locks ?? [
-      { name: "GIL", short: "GIL", kind: "gil", process: 0 },
+      { name: "GIL", short: "GIL", lock_class: "GIL", kind: "gil", process: 0 },
       {
         name: "`with self._lock` in cache.py:43",
         short: "self._lock (cache.py:43)",
+        lock_class: "Cache._lock",
         kind: "lock",
         process: 0,
       },
       {
         name: "`jobs.get()` in main.py:12",
         short: "jobs (main.py:12)",
+        lock_class: "`jobs.get()` in main.py:12",
         kind: "queue",
         process: 0,
       },

@@ -19,6 +19,8 @@ export interface CallEdge {
   readonly count: number;
   /** The standard error of the weight. */
   readonly error: number;
+  /** How far the 95 % confidence interval of the weight reaches. */
+  readonly interval: readonly [low: number, high: number];
 }
 
 export interface CallGraph {
@@ -43,7 +45,7 @@ export function callGraph(
   const edge = rows.map((row) => edges.of(calls.context[row]));
   const count = new Float64Array(edges.size);
   for (const number of edge) count[number]++;
-  const { share, error } = shares(calls, rows, edge, edges.size);
+  const { share, error, windows } = shares(calls, rows, edge, edges.size);
   const order = Array.from(share, (_, i) => i).sort(
     (a, b) => share[b] - share[a] || a - b,
   );
@@ -54,6 +56,7 @@ export function callGraph(
       weight: share[i],
       count: count[i],
       error: error[i],
+      interval: interval(share[i], error[i], windows),
     })),
     windows: kept.reduce((sum, one) => sum + one, 0),
     count: rows.length,
@@ -125,7 +128,7 @@ function shares(
   rows: readonly number[],
   edge: readonly number[],
   size: number,
-): { share: Float64Array; error: Float64Array } {
+): { share: Float64Array; error: Float64Array; windows: number } {
   const share = new Float64Array(size);
   const error = new Float64Array(size);
   const ofWindow = new Map<number, number>();
@@ -140,7 +143,7 @@ function shares(
     ofWindow.set(window, (ofWindow.get(window) ?? 0) + weight);
     inBoth.set(pair, (inBoth.get(pair) ?? 0) + weight);
   });
-  if (!total) return { share, error };
+  if (!total) return { share, error, windows: 0 };
   for (let i = 0; i < size; i++) share[i] /= total;
   let all = 0;
   for (const weight of ofWindow.values()) all += (weight / total) ** 2;
@@ -152,5 +155,42 @@ function shares(
     spread[one] += both ** 2 - 2 * share[one] * both * window;
   }
   for (let i = 0; i < size; i++) error[i] = Math.sqrt(Math.max(spread[i], 0));
-  return { share, error };
+  return { share, error, windows: 1 / all };
+}
+
+const CONFIDENT = 1.96; // standard errors
+const CLOCK = 0.2; // the relative standard error of a density
+
+/**
+ * The 95 % confidence interval of a share, as sonde/model/call_windows.py has it: Wilson's, widened
+ * as odds by what is not known of densities. `windows` are as many of equal weight.
+ */
+export function interval(
+  share: number,
+  error: number,
+  windows: number,
+): [number, number] {
+  if (!(windows > 0)) return [0, 1];
+  const part = Math.min(Math.max(share, 0), 1);
+  const spread = part * (1 - part);
+  const calls = error > 0 ? Math.min(spread / error ** 2, windows) : windows;
+  const z2 = CONFIDENT ** 2 / calls;
+  const middle = (part + z2 / 2) / (1 + z2);
+  const half = Math.sqrt(z2 * spread + z2 ** 2 / 4) / (1 + z2);
+  const low = Math.max(middle - half, 0);
+  const high = Math.min(middle + half, 1);
+  return part > 0 && part < 1
+    ? [widened(part, low, -1), widened(part, high, 1)]
+    : [low, high];
+}
+
+function widened(share: number, end: number, sign: number): number {
+  if (!(end > 0 && end < 1)) return end;
+  const odds = logOdds(share);
+  const far = Math.hypot(logOdds(end) - odds, CONFIDENT * CLOCK);
+  return 1 / (1 + Math.exp(-odds - sign * far));
+}
+
+function logOdds(share: number): number {
+  return Math.log(share / (1 - share));
 }

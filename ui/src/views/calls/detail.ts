@@ -53,7 +53,7 @@ export class Detail {
         "p",
         null,
         h("b", null, percent(edge.weight)),
-        ` ± ${percent(2 * edge.error)} of all calls, `,
+        ` of all calls (${percent(edge.interval[0])} to ${percent(edge.interval[1])}), `,
         `${count(edge.count, "call")} counted here`,
         this.link(graph, callee),
       ),

@@ -19,7 +19,8 @@ const COLUMNS: readonly Column<By>[] = [
   {
     id: "weight",
     label: "of calls",
-    title: "Share of all calls, ± twice its standard error",
+    title:
+      "Share of all calls, ± the longer side of its 95 % confidence interval",
   },
   { id: "count", label: "counted", title: "How many were counted" },
   { id: "callee", label: "callee", title: "What is called", text: true },
@@ -102,16 +103,17 @@ export class EdgeTable {
         onclick: () => this.take(edge),
       },
       shareBar(edge.weight, heaviest),
-      h(
-        "span",
-        { class: "number faint", role: "cell" },
-        percent(2 * edge.error),
-      ),
+      h("span", { class: "number faint", role: "cell" }, percent(margin(edge))),
       h("span", { class: "number faint", role: "cell" }, thousands(edge.count)),
       end(graph, edge.callee, 0),
       end(graph, edge.caller, edge.line),
     );
   }
+}
+
+/** From the share to the farther end of its interval. */
+function margin({ weight, interval: [low, high] }: CallEdge): number {
+  return Math.max(weight - low, high - weight);
 }
 
 /** One end of an edge; the caller's with the line of the call. */

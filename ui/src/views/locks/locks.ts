@@ -8,10 +8,12 @@ import { count, duration, part } from "../../shell/format";
 import { without } from "../../shell/links";
 import { chips } from "./chips";
 import { detail } from "./detail";
+import { Held } from "./held";
 import {
   aspectsOf,
   Columns,
   DEFAULT_ASPECTS,
+  isHeldIn,
   select,
   type Parts,
 } from "./parts";
@@ -74,6 +76,7 @@ const PARTS = [
 function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
   let waits: Waits | null = null;
   let columns: Columns | null = null;
+  let held: Held | null = null;
   let gone = false;
   let filtered: Filtered | null = null;
   let rows: Rows | null = null;
@@ -165,7 +168,10 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
         { class: "faint" },
         `${duration(group.wait_ns)} (${part(group.wait_ns, rows!.all.wait_ns)}) in ` +
           `${count(group.count, "wait")}, the longest ${duration(group.max_ns)}, ` +
-          `on average ${duration(group.wait_ns / Math.max(group.count, 1))}.`,
+          `on average ${duration(group.wait_ns / Math.max(group.count, 1))}.` +
+          (group.samples === undefined
+            ? ""
+            : ` The share is an estimate from ${count(group.samples, "CPU sample")}.`),
       ),
     );
   }
@@ -192,8 +198,18 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
       };
       rows = null;
     }
+    if (!held && by.some(isHeldIn)) {
+      fill(sentence, "Reading the samples …");
+      void recording.samples().then((samples) => {
+        if (gone || !waits) return;
+        held = new Held(recording, samples, waits);
+        update();
+      });
+      return;
+    }
     if (!rows || rows.by.join() !== by.join()) {
-      rows = new Rows(waits, filtered.parts, columns, by, filtered.all);
+      const { parts, all } = filtered;
+      rows = new Rows(waits, parts, columns, by, all, held);
     }
     const path = app.own("locks", "row");
     const row = (path && rows.find(path)) || rows.heaviest();

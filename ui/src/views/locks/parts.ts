@@ -26,14 +26,24 @@ export function aspectsOf(text: string | undefined | null): Aspect[] {
     .filter((part): part is Aspect =>
       (ASPECTS as readonly string[]).includes(part),
     );
-  const once = [...new Set(asked)];
+  let once = [...new Set(asked)];
+  // What a holder did is no property of a whole wait, so nothing can be split further by it.
+  const held = once.findIndex(isHeldIn);
+  if (held >= 0) once = once.slice(0, held + 1);
   return once.length ? once : [...DEFAULT_ASPECTS];
+}
+
+/** Whether samples tell it, not lock events. */
+export function isHeldIn(aspect: Aspect): boolean {
+  return aspect.startsWith("held_in");
 }
 
 /** What of all waits is looked at; `ns` is the time within the range, by row of the table. */
 export interface Parts {
   rows: Int32Array;
   ns: Float64Array;
+  from: number;
+  to: number;
 }
 
 /**
@@ -70,7 +80,7 @@ export function select(
       rows[kept++] = row;
     }
   }
-  return { rows: rows.slice(0, kept), ns };
+  return { rows: rows.slice(0, kept), ns, from: low, to: high };
 }
 
 /** Rows looked at together or not at all. */
@@ -105,12 +115,20 @@ function blocksOf(waits: Waits): Blocks {
 export class Columns {
   /** By thread row: the first row of its label; a thread that runs two interpreters has two. */
   private readonly threads: Int32Array;
+  /** By lock: the first lock of its class. */
+  private readonly classes: Int32Array;
   private readonly kept = new Map<Aspect, Int32Array>();
 
   constructor(
     recording: Recording,
     readonly waits: Waits,
   ) {
+    const ofClass = new Map<string, number>();
+    this.classes = Int32Array.from(recording.locks, (lock, row) => {
+      const known = ofClass.get(lock.lock_class);
+      if (known === undefined) ofClass.set(lock.lock_class, row);
+      return known ?? row;
+    });
     const first = new Map<string, number>();
     this.threads = Int32Array.from(recording.threads, (thread, row) => {
       const known = first.get(thread.label);
@@ -134,6 +152,8 @@ export class Columns {
         return Int32Array.from(waits.kind);
       case "lock":
         return waits.lock;
+      case "lock_class":
+        return waits.lock.map((lock) => this.classes[lock]!);
       case "waiter_thread":
         return named(waits.thread);
       case "waiter_function":
@@ -146,6 +166,9 @@ export class Columns {
         return waits.ownerFunction;
       case "owner_chain":
         return waits.owner;
+      case "held_in_function":
+      case "held_in_chain":
+        throw new Error(`${aspect} has no value for a whole part of a wait`);
     }
   }
 }

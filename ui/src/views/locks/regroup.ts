@@ -5,7 +5,7 @@
  * one pass over the rows of its parent, so a new order of aspects shows at once however many waits
  * there are.
  */
-import type { Waits } from "../../data/recording";
+import { AFTER_NOTIFICATION, type Waits } from "../../data/recording";
 import type { Parts } from "./parts";
 
 export interface Group {
@@ -14,10 +14,14 @@ export interface Group {
   wait_ns: number;
   /** The part of it that was for a signal (a queue, an event, a join), not for a lock. */
   signalling_ns: number;
+  /** The part of it that was for the lock of a condition, after that was notified. */
+  after_notification_ns: number;
   count: number;
   max_ns: number;
   /** Rows of the waits, those of one wait together. */
   rows: Int32Array;
+  /** The CPU samples that an estimated time rests on. */
+  samples?: number;
 }
 
 /** The groups of the given rows, most waiting first. */
@@ -31,7 +35,7 @@ export function split(
   const sums = new Sums(found.length);
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
-    sums.add(of[i]!, waits.wait[row]!, parts.ns[row]!, waits.signalling[row]!);
+    sums.add(of[i]!, waits, row, parts.ns[row]!);
   }
   // All members in one piece of memory, group after group.
   const members = new Int32Array(rows.length);
@@ -54,7 +58,7 @@ export function whole(waits: Waits, parts: Parts): Group {
   const sums = new Sums(1);
   for (let i = 0; i < parts.rows.length; i++) {
     const row = parts.rows[i]!;
-    sums.add(0, waits.wait[row]!, parts.ns[row]!, waits.signalling[row]!);
+    sums.add(0, waits, row, parts.ns[row]!);
   }
   return sums.group(0, -1, parts.rows);
 }
@@ -126,6 +130,7 @@ class Sums {
   readonly rows: Int32Array;
   private readonly ns: Float64Array;
   private readonly signalling: Float64Array;
+  private readonly notified: Float64Array;
   private readonly count: Int32Array;
   private readonly longest: Float64Array;
   /** The wait that was added last, and its length so far. */
@@ -136,16 +141,19 @@ class Sums {
     this.rows = new Int32Array(size);
     this.ns = new Float64Array(size);
     this.signalling = new Float64Array(size);
+    this.notified = new Float64Array(size);
     this.count = new Int32Array(size);
     this.longest = new Float64Array(size);
     this.wait = new Int32Array(size).fill(-1);
     this.length = new Float64Array(size);
   }
 
-  add(group: number, wait: number, ns: number, signalling: number): void {
+  add(group: number, waits: Waits, row: number, ns: number): void {
+    const wait = waits.wait[row]!;
     this.rows[group]!++;
     this.ns[group]! += ns;
-    if (signalling) this.signalling[group]! += ns;
+    if (waits.signalling[row]) this.signalling[group]! += ns;
+    if (waits.part[row]! & AFTER_NOTIFICATION) this.notified[group]! += ns;
     if (this.wait[group] !== wait) {
       this.wait[group] = wait;
       this.length[group] = 0;
@@ -160,6 +168,7 @@ class Sums {
       value,
       wait_ns: this.ns[group]!,
       signalling_ns: this.signalling[group]!,
+      after_notification_ns: this.notified[group]!,
       count: this.count[group]!,
       max_ns: this.longest[group]!,
       rows,

@@ -3,7 +3,8 @@ import type { Aspect, Recording, Waits } from "../../data/recording";
 import { fill, h } from "../../shell/dom";
 import { Extent } from "../../shell/extent";
 import { duration, part, shortened, thousands } from "../../shell/format";
-import type { Columns, Parts } from "./parts";
+import type { Held } from "./held";
+import { isHeldIn, type Columns, type Parts } from "./parts";
 import { split, type Group } from "./regroup";
 import { isSignal, label } from "./words";
 
@@ -37,6 +38,7 @@ export class Rows {
     readonly columns: Columns,
     readonly by: readonly Aspect[],
     readonly all: Group,
+    readonly held: Held | null = null,
   ) {
     this.top = this.split(parts.rows, 0, "", null);
     // The heaviest of all to its end, then what else is heavy.
@@ -115,8 +117,10 @@ export class Rows {
   ): Row[] {
     const aspect = this.by[depth];
     if (!aspect) return [];
-    const values = this.columns.values(aspect);
-    return split(this.waits, this.parts, rows, values).map((group) => ({
+    const groups = isHeldIn(aspect)
+      ? (this.held?.split(this.parts, rows, aspect) ?? [])
+      : split(this.waits, this.parts, rows, this.columns.values(aspect));
+    return groups.map((group) => ({
       group,
       aspect,
       depth,
@@ -325,7 +329,7 @@ export function table(
   return {
     element,
     show(next, selected) {
-      const names = next.by.map((aspect) => aspect.replace("_", " "));
+      const names = next.by.map((aspect) => aspect.replaceAll("_", " "));
       if (names.join(" / ") !== headed) {
         headed = names.join(" / ");
         fill(

@@ -1,7 +1,14 @@
 /** What rows, kinds and aspects are called. */
-import type { Aspect, Recording, Waits } from "../../data/recording";
+import {
+  NOBODY,
+  type Aspect,
+  type Recording,
+  type Waits,
+} from "../../data/recording";
 import { count, duration, printable } from "../../shell/format";
 import { chain, onOneLine, spot } from "./chain";
+import { RELEASED } from "./held";
+import { isHeldIn } from "./parts";
 import type { Group } from "./regroup";
 
 export const KINDS: Record<string, string> = {
@@ -27,23 +34,32 @@ export const KINDS: Record<string, string> = {
 export const TITLES: Record<Aspect, string> = {
   kind: "kind",
   lock: "lock",
+  lock_class: "lock class",
   waiter_thread: "waiting thread",
   waiter_function: "waiting function",
   waiter_chain: "waiter's chain",
   owner_thread: "owner thread",
   owner_function: "owner function",
   owner_chain: "owner's chain",
+  held_in_function: "holder in function",
+  held_in_chain: "holder's stack",
 };
 
 export const MEANINGS: Record<Aspect, string> = {
   kind: "what was waited for: the GIL, a lock, a queue …",
   lock: "which one, named by the source that takes it",
+  lock_class:
+    "locks of one class together: the class and attribute that hold them",
   waiter_thread: "the thread that waited",
   waiter_function: "the function that waited",
   waiter_chain: "the whole call chain that waited",
   owner_thread: "the thread that had it meanwhile",
   owner_function: "the function that let it go",
   owner_chain: "the whole call chain that let it go",
+  held_in_function:
+    "the function the holder was in while others waited, from its samples",
+  held_in_chain:
+    "the call stack of the holder while others waited, from its samples",
 };
 
 /** Questions and the order of aspects that answers them. */
@@ -53,6 +69,8 @@ export const QUESTIONS: readonly (readonly [string, readonly Aspect[]])[] = [
   ["Whom do all wait for?", ["owner_thread", "lock", "waiter_thread"]],
   ["Does the GIL hurt?", ["kind", "waiter_thread", "owner_chain"]],
   ["Where is a lock taken?", ["lock", "waiter_chain"]],
+  ["What do holders do?", ["kind", "lock", "held_in_function"]],
+  ["Which class of locks?", ["lock_class", "waiter_function"]],
 ];
 
 /** The sentence above the rows, as the text report says it. */
@@ -62,7 +80,13 @@ export function summedUp(all: Group, undecided: number): string {
   }
   const owned = all.wait_ns - all.signalling_ns;
   const parts: string[] = [];
-  if (owned) parts.push(`${duration(owned)} for what another thread had`);
+  if (owned) {
+    const after = all.after_notification_ns;
+    const notified = after
+      ? ` (${duration(after)} of it after a notification)`
+      : "";
+    parts.push(`${duration(owned)} for what another thread had${notified}`);
+  }
   if (all.signalling_ns) {
     parts.push(
       `${duration(all.signalling_ns)} for a signal (a queue, an event, a join)`,
@@ -94,15 +118,19 @@ export function label(
   group: Group,
 ): Label {
   const owner = aspect.startsWith("owner");
-  const verb = owner
-    ? isSignal(group)
-      ? "ended by"
-      : "held by"
-    : aspect === "waiter_thread"
-      ? "by"
-      : aspect.startsWith("waiter")
-        ? "in"
-        : "";
+  const verb = isHeldIn(aspect)
+    ? group.value < 0
+      ? ""
+      : "holder in"
+    : owner
+      ? isSignal(group)
+        ? "ended by"
+        : "held by"
+      : aspect === "waiter_thread"
+        ? "by"
+        : aspect.startsWith("waiter")
+          ? "in"
+          : "";
   return { verb, text: told(recording, waits, aspect, group) };
 }
 
@@ -118,10 +146,18 @@ function told(
     return KINDS[kind] ?? kind;
   }
   if (aspect === "lock") return printable(recording.locks[value]?.name ?? "");
+  if (aspect === "lock_class")
+    return printable(recording.locks[value]?.lock_class ?? "");
+  if (isHeldIn(aspect) && value < 0) {
+    if (value === RELEASED) return "released, the waiter not yet running";
+    return isSignal(group) ? "no holder" : "holder off CPU, or too few samples";
+  }
   if (value < 0) return "nobody that could be named";
   if (aspect.endsWith("_thread"))
     return printable(recording.threads[value]!.label);
   if (aspect.endsWith("_function")) return spot(recording.functions[value]!);
+  if (aspect === "held_in_chain")
+    return onOneLine(chain(recording, value, NOBODY));
   const site =
     aspect === "owner_chain" ? waits.ownerFunction : waits.waiterFunction;
   const frames = chain(recording, value, site[group.rows[0]!]!);

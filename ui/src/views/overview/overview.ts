@@ -136,7 +136,7 @@ async function fillBlockers(app: App, card: HTMLElement): Promise<void> {
           ? "No thread waited for a lock or the GIL."
           : [
               "Locks were not recorded; record them with: ",
-              h("code", null, "sonde run --what cpu,locks …"),
+              h("code", null, "sonde run --what +locks …"),
             ],
       ),
     );

@@ -169,6 +169,7 @@ export function noWaits(): Promise<Waits> {
     ownerThread: ints,
     ns: floats,
     signalling: bytes,
+    part: bytes,
     span: ints,
   });
 }
