@@ -21,6 +21,7 @@ SYSTEM_CALLS = {
     "ptrace": 101,
     "sched_setaffinity": 203,
     "sched_getaffinity": 204,
+    "timer_create": 222,
     "perf_event_open": 298,
     "process_vm_readv": 310,
     "memfd_create": 319,

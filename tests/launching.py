@@ -100,6 +100,29 @@ def run_command(
     return Run(done.returncode, done.stdout, done.stderr, path)
 
 
+def denied(calls: str) -> list[str]:
+    """Before a command: refuses it these system calls, as a container's seccomp filter does."""
+    return [sys.executable, str(TESTS / "denied.py"), calls, "--"]
+
+
+def run_denied(
+    calls: str, path: Path, command: Sequence[str | os.PathLike[str]], *options: str
+) -> Run:
+    """`sonde run` of a command that is to end well, in such a container."""
+    done = subprocess.run(
+        [*denied(calls), *SONDE, "run", "-o", path, *options, "--", *command],
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    return Run(done.returncode, done.stdout, done.stderr, path)
+
+
 def must_run(
     path: Path, command: Sequence[str | os.PathLike[str]], *options: str, **others: Any
 ) -> Run:

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -115,13 +115,31 @@ def record_once(pid: int, path: Path, seconds: float = 0.1) -> int:
     return taken
 
 
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port: int = s.getsockname()[1]
+        return port
+
+
+def wait_until_up(port: int, process: subprocess.Popen[str], said: Callable[[], str]) -> None:
+    """Until a server accepts connections; `said` is what it wrote if it has ended instead."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 5).close()
+            return
+        except OSError:
+            assert process.poll() is None, said()
+            assert time.monotonic() < end, "the server does not come up"
+            time.sleep(0.05)
+
+
 class Server:
     """gunicorn or uvicorn with workers, under load; ends with the `with` statement."""
 
     def __init__(self, python: Interpreter, packages: str, arguments: Sequence[str]) -> None:
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port: int = s.getsockname()[1]
+        self.port = free_port()
         words = [word.replace("PORT", str(self.port)) for word in arguments]
         self.process = subprocess.Popen(
             [python.path, "-m", *words],
@@ -133,19 +151,8 @@ class Server:
             env=clean_environment(PYTHONPATH=packages, PYTHONDONTWRITEBYTECODE="1"),
         )
         self.pid = self.process.pid
-        self._wait_until_up()
+        wait_until_up(self.port, self.process, lambda: self.process.communicate()[0])
         self.load = Load(self.port)
-
-    def _wait_until_up(self) -> None:
-        end = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 5).close()
-                return
-            except OSError:
-                assert self.process.poll() is None, self.process.communicate()[0]
-                assert time.monotonic() < end, "the server does not come up"
-                time.sleep(0.05)
 
     def __enter__(self) -> Server:
         return self

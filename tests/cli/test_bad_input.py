@@ -74,14 +74,15 @@ def test_what_cannot_be_run_and_why(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("hello")
     out = tmp_path / "x.sonde"
-    for command, says in [
-        (str(tmp_path), f"{tmp_path} is a directory and cannot be run"),
-        (str(file), f"{file} may not be executed; make it executable, or name what runs it before"),
-        ("notes.txt", "there is no program 'notes.txt' to run; a file here is run as ./notes.txt"),
-        ("no-such-program", "there is no program 'no-such-program' to run"),
+    for code, command, says in [
+        (126, str(tmp_path), f"{tmp_path} is a directory and cannot be run"),
+        (126, str(file), f"{file} may not be executed; make it executable, or name what runs it"),
+        (127, "notes.txt", "there is no program 'notes.txt' to run; a file here is run as ./notes"),
+        (127, "no-such-program", "there is no program 'no-such-program' to run"),
+        (127, "no-such-script.py", "there is no script 'no-such-script.py' to run"),
     ]:
         done = run_command(out, [command], cwd=tmp_path)
-        assert done.code == 1
+        assert done.code == code
         assert done.err.startswith(f"sonde: {says}")
         assert done.err.count("\n") == 1
     assert not out.exists()

@@ -31,7 +31,7 @@ LIBRARIES = Path(np.__file__).parents[1]
 
 CHECKS = [
     "system", "kernel", "perf", "perf-user", "perf-switches", "perf-paranoid", "hardware-events",
-    "affinity", "safepoint", "remote", "memfd", "pidfd", "ptrace", "seccomp", "steal",
+    "cpu-timer", "affinity", "safepoint", "remote", "memfd", "pidfd", "ptrace", "seccomp", "steal",
 ]  # fmt: skip
 NOBODY = 65534
 

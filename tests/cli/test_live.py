@@ -109,7 +109,7 @@ def test_without_the_metrics_nobody_is_accused(tmp_path: object) -> None:
     assert done.returncode == 2
     assert done.stderr == (
         f"sonde: {path} does not tell what others took; "
-        "record it with: sonde run --what cpu,threads …\n"
+        "record it with: sonde run --what +threads …\n"
     )
     done = sonde("report", path, "flat", "--taken", "gremlins")
     assert "time is taken by one of queue, quota, hypervisor, not by 'gremlins'" in done.stderr

@@ -53,7 +53,9 @@ def test_every_view_in_text_and_json(run: Any, file: str, view: str) -> None:
     code, out, err = run(file, view)
     assert (code, err) == (0, "")
     assert out
-    assert max(map(len, out.splitlines())) <= 80
+    # A command to copy is never cut.
+    wrapped = [line for line in out.splitlines() if "sonde report " not in line]
+    assert max(map(len, wrapped)) <= 80
     assert isinstance(loaded(run, file, view), dict)
 
 
@@ -146,9 +148,9 @@ def test_nothing_to_show_says_why(run: Any, tmp_path: Path) -> None:
     file = make.write(str(tmp_path / "app.sonde"))
     code, out, _ = run(file, "tree", "--waiting")
     assert code == 0
-    assert out == "No waiting time was recorded; record it with: sonde run --what cpu,waits …\n"
+    assert out == "No waiting time was recorded; record it with: sonde run --what +waits …\n"
     assert (
-        run(file, "tree", "--from", "50")[1] == "No running time in this part of the recording.\n"
+        run(file, "tree", "--from", "0.5")[1] == "No running time in this part of the recording.\n"
     )
     assert loaded(run, file, "tree", "--waiting") == {"unit": "ns", "total": 0, "nodes": []}
 
@@ -159,3 +161,62 @@ def test_json_survives_half_characters(run: Any, tmp_path: Path) -> None:
     make.sample("f:3")
     file = make.write(str(tmp_path / "app.sonde"))
     assert len(loaded(run, file, "tree")["nodes"]) == 1
+
+
+@pytest.mark.parametrize(
+    "asked", [("flat", "--from", "99"), ("waits", "--at", "99"), ("tree", "--from", "1.5")]
+)
+def test_a_moment_after_the_end(run: Any, file: str, asked: tuple[str, ...]) -> None:
+    code, out, err = run(file, *asked)
+    assert (code, out) == (2, "")
+    assert "is after the end: the recording lasts 1 s" in err
+
+
+def test_wall_time_without_waits_says_so(run: Any, tmp_path: Path) -> None:
+    make = Maker(what=["cpu"])
+    make.sample("main:3 > work:12", 30 * MS)
+    lacking = make.write(str(tmp_path / "cpu.sonde"))
+    code, out, _ = run(lacking, "tree", "--wall")
+    assert code == 0
+    assert out.startswith("Waits were not recorded")
+
+
+def test_wall_time_with_waits_needs_no_word(run: Any, file: str) -> None:
+    assert "not recorded" not in run(file, "tree", "--wall")[1]
+
+
+def test_a_suggested_command_is_whole(run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / ("deep" * 20)
+    folder.mkdir()
+    make = Maker()
+    make.quality = dict(GOOD)
+    for _ in range(300):
+        make.sample("main:3 > work:12")
+    path = make.write(str(folder / "app.sonde"))
+    _, out, _ = run(path)
+    assert f"     sonde report {path} flat --top 10\n" in out
+
+
+def test_samples_on_cpu_and_waits_are_told_apart(run: Any, file: str) -> None:
+    taken = GOOD["taken"]
+    _, out, _ = run(file)
+    assert "2 CPU samples" in out
+    assert f"{taken:,} samples taken" in out
+
+
+def test_chained_stacks_have_no_addresses(run: Any, tmp_path: Path) -> None:
+    from sonde.recording.writer import Writer
+
+    path = tmp_path / "chained.sonde"
+    writer = Writer(path, {"pid": 1})
+    writer.append("processes", 1, 0, "cpython", "3.12.1", "/usr/bin/python3", ["a"], 0)
+    writer.append("threads", 0, 1, "main", 0)
+    writer.append("functions", "work", "/a.py", 1, "cpython")
+    writer.append("chain_nodes", 0, 0)
+    writer.append("links", 0, -1, 0)
+    writer.append("events", "page-faults", 1)
+    writer.append("chained", 0, 1, 0, 1, 1, 0)
+    writer.close({})
+    code, _, err = run(str(path), "data")
+    assert code == 1
+    assert "--stacks whole" in err

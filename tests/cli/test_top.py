@@ -151,3 +151,9 @@ import sonde.top.watched, sonde.top.states
 sys.exit(any(name.partition(".")[0] == "textual" for name in sys.modules))
 """
     assert subprocess.run([sys.executable, "-c", question], check=False).returncode == 0
+
+
+def test_a_process_that_is_not_there_is_named_first() -> None:
+    done = sonde("top", "999999999")
+    assert done.returncode == 1
+    assert done.stderr == "sonde: there is no process 999999999\n"

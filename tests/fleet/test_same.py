@@ -106,5 +106,6 @@ def by_edge(found: Any) -> dict[str, list[float]]:
     edges = {}
     for edge in found["edges"]:
         figures = [edge.pop(name) for name in ("weight", "error", "count")]
+        figures += edge.pop("interval")
         edges[json.dumps(edge)] = figures
     return edges

@@ -269,13 +269,32 @@ def test_what_a_newer_sonde_wrote_is_refused_by_name(tmp_path: Path) -> None:
     store = tmp_path / "store"
     added(store, [made(tmp_path, 1)])
     (part,) = (store / "parts").rglob("*.json")
-    part.rename(part.with_name(part.name.replace(".v1", ".v2")))
+    newer = VERSION + 1
+    part.rename(part.with_name(part.name.replace(f".v{VERSION}", f".v{newer}")))
     code, _, err = asked("fleet", "report", store)
     assert code == 1
     assert err == (
-        f"sonde: {store} was written by a newer sonde (schema 2, this one knows 1); "
+        f"sonde: {store} was written by a newer sonde (schema {newer}, this one knows {VERSION}); "
         "update sonde to read it\n"
     )
+
+
+@pytest.mark.parametrize("all_old", [True, False])
+def test_parts_of_the_first_schema_are_read(tmp_path: Path, all_old: bool) -> None:
+    """It had no column for what follows a notification."""
+    store = tmp_path / "store"
+    added(store, [made(tmp_path, 1)])
+    before = answered("fleet", "report", store, "locks")
+    (file,) = (store / "blames").rglob("*.parquet")
+    table = pq.read_table(file, partitioning=None)
+    pq.write_table(table.drop_columns(["after_notification"]), file)
+    for part in store.rglob(f"*.v{VERSION}.*"):
+        part.rename(part.with_name(part.name.replace(f".v{VERSION}", ".v1")))
+    assert answered("fleet", "report", store, "locks") == before
+    if not all_old:
+        added(store, [made(tmp_path, 2)])
+        both = answered("fleet", "report", store, "locks")
+        assert both["total_ns"] > before["total_ns"] > 0
 
 
 def test_other_files_are_left_alone(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sonde.model.call_kinds import Counted, Windows, weights_of_kinds
+from sonde.model.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
 
 Row = tuple[int, int, bool]
 """Caller, callee, and whether that is a C function."""
@@ -14,6 +14,7 @@ Row = tuple[int, int, bool]
 
 def weighed(
     windows: list[tuple[int, bool, list[Row]]],
+    ticks: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], Counted]:
     """Weights of windows that last so long, of which some show all calls."""
     rows = [(number, *row) for number, (_, _, calls) in enumerate(windows) for row in calls]
@@ -24,6 +25,7 @@ def weighed(
         stride=np.full(len(windows), 3),
         cut=np.zeros(len(windows), dtype=bool),
         all_seen=np.array([all_seen for _, all_seen, _ in windows]),
+        ticks=np.ones(len(windows)) if ticks is None else ticks,
     )
     return weights_of_kinds(made, counted), counted
 
@@ -97,3 +99,37 @@ def test_windows_of_unknown_duration_weigh_nothing() -> None:
     assert np.isfinite(weights).all()
     assert weights[counted.callee == LEN].sum() == 0
     assert weights[counted.callee == CHR].sum() > 0
+
+
+def test_a_window_stands_for_the_ticks_to_the_next_of_its_kind() -> None:
+    number = np.arange(400)
+    all_seen = np.where(number < 32, number % 2 == 0, number % 64 == 0)
+    ticks = ticks_of(np.zeros(400, dtype=int), number * 10, all_seen)
+    assert set(ticks[:31]) == {2.0}
+    assert ticks[[64, 128, 320]].tolist() == [34.0, 64.0, 64.0]
+    assert set(ticks[31:64]) == {1.0}
+    # Those of another thread, and in another order, are nothing to it.
+    thread, time = np.repeat([0, 1], 400), np.tile(number * 10, 2)
+    mixed = np.random.default_rng(1).permutation(800)
+    both = ticks_of(thread[mixed], time[mixed], np.tile(all_seen, 2)[mixed])
+    assert both.tolist() == np.tile(ticks, 2)[mixed].tolist()
+
+
+def test_c_functions_of_a_start_up_weigh_no_more_than_later_ones() -> None:
+    """Every other one of the first windows shows all calls."""
+    number = np.arange(992)
+    all_seen = np.where(number < 32, number % 2 == 0, number % 64 == 0)
+    windows: list[tuple[int, bool, list[Row]]] = []
+    for n, shows_all in enumerate(all_seen.tolist()):
+        # Many callers in one place each, as modules have that are imported.
+        caller = 100 + n // 2 if n < 32 else F
+        python = [(caller, H if n < 32 else G, False)]
+        windows.append((10_000, shows_all, (python + [(caller, LEN, True)] * shows_all) * 8))
+    ticks = ticks_of(np.zeros(992, dtype=int), number, all_seen)
+    weights, counted = weighed(windows, ticks)
+    early = counted.window < 32
+    # They are 32 of 992 windows, which all have as many calls.
+    for native in (False, True):
+        mine = counted.native == native
+        share = weights[mine & early].sum() / weights[mine].sum()
+        assert share == pytest.approx(32 / 992, rel=0.35), native

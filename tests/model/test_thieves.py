@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonde.model.thieves import Intervals, Steps, spread, taken
+from sonde.model.thieves import Intervals, Processors, Ran, Steps, spread, taken
 
 
 def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -105,3 +105,130 @@ def test_nothing_is_lost_in_rounding() -> None:
 def test_a_thread_without_samples_keeps_its_loss() -> None:
     lost = spread(ints(2), ints(5), ints(1), ints(1, 2), ints(10, 10), ints(100, 3))
     assert lost.tolist() == [3]
+
+
+# ---- by processor
+
+
+def processors(rows: Sequence[tuple[int, int, int, int]]) -> Processors:
+    """Of process 0: time, processor, busy, steal."""
+    time, number, busy, steal = (ints(*column) for column in zip(*rows, strict=True))
+    return Processors(np.zeros(len(rows), np.int64), time, number, busy, steal)
+
+
+def ran(rows: Sequence[tuple[int, int, int, int]]) -> Ran:
+    """Samples: thread, time, processor, weight."""
+    return Ran(*(ints(*column) for column in zip(*rows, strict=True)))
+
+
+def test_steal_is_of_the_processor_that_a_thread_ran_on() -> None:
+    # Two threads, each alone on its processor; only one of those lost anything.
+    used = steps([(1, 10, 100, 0), (2, 10, 100, 0)])
+    samples = ran([(1, 5, 0, 100), (2, 6, 1, 100)])
+    machine = intervals([(10, 200, 40, 0)])
+    assert taken(used, machine)["hypervisor"].tolist() == [20, 20]
+    found = taken(used, machine, samples, processors([(10, 0, 100, 40), (10, 1, 100, 0)]))
+    assert found["hypervisor"].tolist() == [40, 0]
+
+
+def test_threads_of_one_processor_share_its_steal_by_their_use() -> None:
+    used = steps([(1, 10, 60, 0), (2, 10, 20, 0), (3, 10, 80, 0)])
+    samples = ran([(1, 5, 0, 60), (2, 6, 0, 20), (3, 5, 1, 80)])
+    # A fifth of the first processor's time, and half of the second's, was that of other programs.
+    by = processors([(10, 0, 100, 50), (10, 1, 160, 60)])
+    found = taken(used, intervals([(10, 260, 110, 0)]), samples, by)
+    assert found["hypervisor"].tolist() == [30, 10, 30]
+
+
+def test_a_thread_that_moved_has_its_share_of_each_processor() -> None:
+    used = steps([(1, 10, 80, 0)])
+    samples = ran([(1, 2, 0, 30), (1, 4, 1, 10)])
+    found = taken(
+        used,
+        intervals([(10, 80, 20, 0)]),
+        samples,
+        processors([(10, 0, 60, 16), (10, 1, 20, 4)]),
+    )
+    assert found["hypervisor"].tolist() == [20]
+    alone = taken(used, intervals([(10, 80, 20, 0)]), samples, processors([(10, 1, 40, 4)]))
+    assert alone["hypervisor"].tolist() == [2]
+
+
+def test_a_step_without_a_sample_was_where_the_thread_was_before_or_else_after() -> None:
+    used = steps([(1, 10, 10, 0), (1, 20, 10, 0), (1, 30, 10, 0)])
+    samples = ran([(1, 15, 1, 10), (1, 29, 0, 10)])
+    by = processors([
+        (10, 1, 10, 1), (20, 1, 10, 2), (30, 0, 10, 4), (30, 1, 10, 8),
+    ])  # fmt: skip
+    machine = intervals([(10, 10, 1, 0), (20, 10, 2, 0), (30, 20, 12, 0)])
+    assert taken(used, machine, samples, by)["hypervisor"].tolist() == [1, 2, 4]
+
+
+def test_a_thread_without_samples_shares_what_is_left_of_the_machine() -> None:
+    used = steps([(1, 10, 100, 0), (2, 10, 50, 0)])
+    samples = ran([(1, 5, 0, 100)])
+    by = processors([(10, 0, 100, 40), (10, 1, 100, 10)])
+    found = taken(used, intervals([(10, 200, 50, 0)]), samples, by)
+    # All of processor 0's is the first's; of the rest, which was busy for 100, the other used half.
+    assert found["hypervisor"].tolist() == [40, 5]
+
+
+def test_ticks_rounded_up_and_down_are_nobodys_use() -> None:
+    ms = 1_000_000
+    # A thread that keeps its processor busy; the machine counts in ticks of 10 ms.
+    times = [100 * ms * (n + 1) for n in range(40)]
+    used = steps([(1, time, 100 * ms, 0) for time in times])
+    samples = ran([(1, time - 1, 0, 100 * ms) for time in times])
+    busy = [(90 if n % 2 else 110) * ms for n in range(40)]
+    by = processors([(time, 0, ns, 10 * ms) for time, ns in zip(times, busy, strict=True)])
+    machine = intervals([(time, 200 * ms, 10 * ms, 0) for time in times])
+    stolen = taken(used, machine, samples, by)["hypervisor"]
+    assert stolen.sum() > 0.99 * 40 * 10 * ms
+
+
+def test_a_row_of_several_steps_is_shared_among_all_of_them() -> None:
+    used = steps([(1, 10, 30, 0), (2, 20, 10, 0), (2, 30, 40, 0)])
+    samples = ran([(1, 9, 0, 30), (2, 19, 0, 10), (2, 29, 0, 40)])
+    machine = intervals([(10, 30, 0, 0), (20, 10, 0, 0), (30, 40, 8, 0)])
+    found = taken(used, machine, samples, processors([(20, 0, 40, 0), (30, 0, 40, 8)]))
+    assert found["hypervisor"].tolist() == [0, 0, 8]
+    found = taken(used, machine, samples, processors([(30, 0, 80, 8)]))
+    assert found["hypervisor"].tolist() == [3, 1, 4]
+
+
+def test_processes_see_processors_of_their_own() -> None:
+    used = Steps(ints(1, 2), ints(0, 1), ints(10, 12), ints(100, 100), ints(0, 0))
+    seen = Intervals(ints(0, 1), ints(10, 12), ints(200, 200), ints(50, 50), ints(0, 0))
+    by = Processors(ints(0, 1), ints(10, 12), ints(0, 0), ints(100, 200), ints(50, 50))
+    found = taken(used, seen, ran([(1, 5, 0, 1), (2, 5, 0, 1)]), by)
+    assert found["hypervisor"].tolist() == [50, 25]
+
+
+def test_no_more_is_given_than_was_stolen() -> None:
+    random = np.random.default_rng(3)
+    threads, count = 5, 50
+    thread = np.repeat(np.arange(threads), count)
+    time = np.tile(np.arange(1, count + 1) * 100, threads)
+    used = Steps(
+        thread, np.zeros(len(time), np.int64), time, random.integers(0, 90, len(time)),
+        np.zeros(len(time), np.int64),
+    )  # fmt: skip
+    # Of the last thread nothing is known.
+    sampled = np.flatnonzero((thread < threads - 1) & (random.random(len(time)) < 0.7))
+    samples = Ran(
+        thread[sampled], time[sampled] - 1, random.integers(0, 3, len(sampled)),
+        np.ones(len(sampled), np.int64),
+    )  # fmt: skip
+    at = np.repeat(np.arange(1, count + 1) * 100, 3)
+    steal = random.integers(0, 30, len(at))
+    zeros = np.zeros(len(at), np.int64)
+    by = Processors(zeros, at, np.tile(np.arange(3), count), random.integers(0, 99, len(at)), steal)
+    whole = steal.reshape(count, 3).sum(axis=1)
+    machine = Intervals(
+        np.zeros(count, np.int64), np.arange(1, count + 1) * 100, np.full(count, 250), whole,
+        np.zeros(count, np.int64),
+    )  # fmt: skip
+    found = taken(used, machine, samples, by)["hypervisor"]
+    given = np.bincount((time // 100) - 1, found, count)
+    assert (found >= 0).all()
+    assert (given <= whole + threads).all()  # each is rounded

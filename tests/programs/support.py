@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from attaching import attach_to, until
 from launching import PATIENCE_S, SONDE, clean_environment
 from sonde.recording.reader import read
 from sonde.recording.tables import RUNNING, WAITING, Recording
@@ -140,6 +141,11 @@ def alone(command: Sequence[str | os.PathLike[str]], folder: Path, **others: Any
     return program
 
 
+def facts(program: Program) -> dict[str, Any]:
+    """What somebody sees of a program that is over."""
+    return {"code": program.process.returncode, "out": program.out, "err": program.err}
+
+
 def check_same(found: dict[str, Any], plain: dict[str, Any]) -> None:
     """One fact after the other: a difference is easier to read so."""
     assert found.keys() == plain.keys()
@@ -215,20 +221,9 @@ def check_quality(recording: Recording) -> None:
 @contextlib.contextmanager
 def attached_to(path: Path, *arguments: str) -> Iterator[None]:
     """`sonde attach` while the block runs; it begins when something was recorded."""
-    process = subprocess.Popen(
-        [*SONDE, "attach", *arguments, "-o", str(path)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean_environment(),
-    )
+    process = attach_to(path, *arguments)
     try:
-        end = time.monotonic() + PATIENCE_S
-        while not (path.exists() and path.stat().st_size > 512):
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < end, "nothing is recorded"
-            time.sleep(0.05)
+        until(lambda: path.exists() and path.stat().st_size > 512, "something is recorded", process)
         yield
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE_S)

@@ -22,7 +22,7 @@ from programs.support import (
     check_same,
     seconds_in,
 )
-from programs.web import free_port
+from serving import free_port
 from sonde.recording.reader import read
 
 PYTHONS = OLDEST_AND_NEWEST
@@ -120,9 +120,8 @@ def test_breakpoints_are_hit(
         recording = session.program.recording
     check_quality(recording)
     assert seconds_in(recording, "compute") > 0
-    if python.minor >= 12:
-        # Before, debugpy starts threads through a function of its own, and their names are unknown.
-        assert "other" in recording.threads.name
+    # debugpy starts threads through a function of its own.
+    assert "other" in recording.threads.name
 
 
 def test_a_program_that_is_attached_to_at_a_breakpoint(

@@ -19,6 +19,7 @@ from programs.support import (
     check_quality,
     check_same,
     contended,
+    facts,
     share_in,
 )
 from sonde.recording.tables import GIL
@@ -53,10 +54,6 @@ def program(
     if done.returncode:
         pytest.skip(f"the {request.param} library cannot be linked: {done.stderr[-200:]}")
     return made
-
-
-def facts(done: Any) -> dict[str, Any]:
-    return {"code": done.process.returncode, "out": done.out, "err": done.err}
 
 
 @pytest.fixture(scope="module")

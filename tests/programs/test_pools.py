@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from programs.support import (
     check_quality,
     check_same,
     contended,
+    facts,
     share_in,
 )
 from sonde.recording.tables import SHARED
@@ -30,10 +30,6 @@ KINDS = {"default": ((), "fork"), "waits": (WAITS, "forkserver"), "calls": (CALL
 
 def command(python: Interpreter, method: str) -> list[str]:
     return [python.path, "-W", "ignore::DeprecationWarning", str(APPS / "pools.py"), method]
-
-
-def facts(program: Any) -> dict[str, Any]:
-    return {"code": program.process.returncode, "out": program.out, "err": program.err}
 
 
 @pytest.mark.parametrize("mode", KINDS)

@@ -31,7 +31,8 @@ from programs.support import (
     thread_names,
     waited_in,
 )
-from programs.web import Answers, ask, free_port, get, plain_log, wait_until_up
+from programs.web import Answers, ask, get, plain_log
+from serving import free_port, wait_until_up
 from sonde.recording.reader import read
 from sonde.recording.tables import GIL, PARKED, SEMAPHORE
 
@@ -60,7 +61,7 @@ class Application:
         )
 
     def __enter__(self) -> Application:
-        wait_until_up(self.program, self.port)
+        wait_until_up(self.port, self.program.process, lambda: self.program.err)
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -5,35 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 
 from launching import PATIENCE_S
-from programs.support import Program
 
 CLIENTS = 4
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port: int = s.getsockname()[1]
-        return port
-
-
-def wait_until_up(program: Program, port: int) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 5).close()
-            return
-        except OSError:
-            assert program.process.poll() is None, program.err
-            assert time.monotonic() < end, "the server does not come up"
-            time.sleep(0.05)
 
 
 def get(port: int, path: str) -> tuple[int, str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pytest
 
 from attaching import Target, attach, attach_to, has_agent, recorder_of, traced, until
 from environments import servers
-from launching import PATIENCE_S, TARGETS, Interpreter, sonde
+from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, sonde
 from serving import Server
 from sonde.errors import SondeError
 from sonde.recording.format import MAGIC
@@ -313,3 +315,14 @@ def test_wrong_calls(tmp_path: Path) -> None:
         sleeper.kill()
         sleeper.wait()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_does_not_match_who_calls_sonde(tmp_path: Path) -> None:
+    """The command line of `sh -c "sonde attach --name X"` has the X in it, too."""
+    path = tmp_path / "x.sonde"
+    words = shlex.join([*SONDE, "attach", "--name", "nobody-has-this", "-o", str(path)])
+    wrapper = [sys.executable, "-c", "import os, sys; sys.exit(os.system(sys.argv[1]) >> 8)", words]
+    done = subprocess.run(wrapper, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "no process of yours has nobody-has-this in its command line" in done.stderr
+    assert not path.exists()

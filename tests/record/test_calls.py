@@ -200,3 +200,28 @@ def test_wrong_options_are_told(tmp_path: Path, options: list[str], word: str) -
     assert done.returncode == 2
     assert word in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+SITES = """
+import time
+def inner(x): return x
+def outer():
+    for i in range(200):
+        inner(inner(i))
+end = time.thread_time() + 1.0
+while time.thread_time() < end:
+    outer()
+"""
+
+
+def test_a_call_is_one_site_whichever_hook_saw_it(python: Interpreter, tmp_path: Path) -> None:
+    program = tmp_path / "sites.py"
+    program.write_text(SITES)
+    run = must_run(
+        tmp_path / "sites.sonde", [python.path, program], "--what", "calls", "--ticks", "500"
+    )
+    # Windows of both kinds count calls of Python functions.
+    assert len(set(run.recording.windows.native.tolist())) == 2 or python.minor == 13
+    found = calls(run.recording).advice.sites
+    sites = {site.instruction for site in found if site.targets[0].callee.name == "inner"}
+    assert len(sites) == 2

@@ -271,6 +271,10 @@ def test_what_cannot_be_switched_on_is_said(steered_once: Make) -> None:
     it = steered_once("run", "cpu")
     with pytest.raises(SondeError, match="locks cannot be switched on"):
         it.give("what", list=["cpu", "locks"])
+    with pytest.raises(SondeError, match="objects cannot be switched on"):
+        it.give("what", list=["cpu", "objects"])
+    assert it.give("what", list=["+threads"])["what"] == ["cpu", "threads"]
+    assert it.give("what", list=["-threads"])["what"] == ["cpu"]
     with pytest.raises(SondeError, match="no wrap buffer"):
         it.give("dump", file="x.sonde")
     with pytest.raises(SondeError, match="not written in parts"):

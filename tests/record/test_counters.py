@@ -170,10 +170,31 @@ def test_steps_agree_with_the_machine() -> None:
     before = cpus.together()
     process = taken.Taken(os.getpid())
     burn(0.3)
-    busy, idle, steal, _ = process.step()
+    (busy, idle, steal, _), _ = process.step()
     now = cpus.together().since(before)
     ticks = 6 * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     assert abs(busy - (now.total_ns - now.idle_ns)) <= ticks
     assert abs(idle - now.idle_ns) <= ticks
     assert abs(steal - now.steal_ns) <= ticks
     assert busy >= 0.25e9
+
+
+def times_of(*rows: tuple[int, int, int]) -> dict[str, cpus.CpuTime]:
+    """Of processors 0, 1, …: user, stolen and idle time."""
+    return {
+        str(number): cpus.CpuTime(str(number), user, 0, 0, steal, idle)
+        for number, (user, steal, idle) in enumerate(rows)
+    }
+
+
+def test_a_processor_is_told_when_time_was_stolen_and_else_now_and_then() -> None:
+    processors = taken.Processors(times_of((0, 0, 0), (0, 0, 0)))
+    assert processors.step(times_of((5, 0, 0), (0, 0, 5)), told=True) == []
+    # Since it was told last, not since the last step.
+    assert processors.step(times_of((8, 2, 0), (0, 0, 10)), told=True) == [(0, 10, 2)]
+    for step in range(7):
+        assert processors.step(times_of((9 + step, 2, 0), (0, 0, 10)), told=True) == []
+    assert processors.step(times_of((20, 2, 0), (1, 0, 10)), told=True) == [(1, 1, 0)]
+    # In a pause nothing is told, nor later what was in it.
+    assert processors.step(times_of((30, 9, 0), (9, 9, 10)), told=False) == []
+    assert processors.step(times_of((31, 10, 0), (9, 9, 10)), told=True) == [(0, 2, 1)]

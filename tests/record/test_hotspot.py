@@ -19,7 +19,7 @@ from java import Jdk
 from launching import PATIENCE_S, SONDE, Interpreter, Run, clean_environment, must_run, run_command
 from serving import size
 from sonde.recording.reader import read
-from sonde.recording.tables import Recording
+from sonde.recording.tables import RUNNING, Recording
 from sonde.views.threads import threads
 
 Keep = Callable[[str], Path]
@@ -207,16 +207,6 @@ def test_a_jvm_killed_leaves_a_readable_recording(jdk: Jdk, java_targets: Path, 
     assert not any(wrong), wrong
 
 
-def test_without_perf_it_says_so_and_the_program_runs(
-    jdk: Jdk, java_targets: Path, keep: Keep
-) -> None:
-    command = [jdk.java, "-cp", java_targets, "Family"]
-    run = run_command(keep("refused"), command, "--sampler", "reader")
-    assert (run.code, run.out) == (0, "java true\n")
-    assert "Java threads are sampled by perf events only" in run.err
-    assert len(run.err.splitlines()) == 1
-
-
 # ---- attach
 
 
@@ -279,6 +269,9 @@ def test_threads_have_their_metrics(jdk: Jdk, java_targets: Path, keep: Keep) ->
         assert row.page_faults is not None
         assert row.run_delay_ns > 0
         assert row.cpu_ns + row.run_delay_ns < 1.2 * row.wall_ns
+    samples = run.recording.samples
+    processors = samples.processor[samples.state == RUNNING]
+    assert set(processors.tolist()) <= os.sched_getaffinity(0)
     # Those of the VM's own are counted, too.
     assert any(row.run_delay_ns is not None for name, row in rows.items() if "spinner" not in name)
 

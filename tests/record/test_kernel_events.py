@@ -85,4 +85,6 @@ def test_several_are_checked_together() -> None:
     many = ",".join(f"event:page-faults@{n}" for n in range(1, 18))
     with pytest.raises(UsageError, match="more than 16"):
         parse_what(many)
+    assert parse_what("+event:page-faults") == ["cpu", "locks", "event:page-faults"]
+    assert parse_what("+waits,-locks") == ["cpu", "waits"]
     assert parse_what("cpu,event:page-faults") == ["cpu", "event:page-faults"]

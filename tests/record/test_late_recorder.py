@@ -177,3 +177,24 @@ def test_no_fork_warns_while_agents_come_and_go(python: Interpreter, keep: Keep)
         assert len(told["children"]) > 10
         assert told["warned"] == []
         assert target.end()[0] == 0
+
+
+def test_every_way_to_fork_under_attach(python: Interpreter, keep: Keep) -> None:
+    """No warning that would not come without sonde, and each child is recorded."""
+    ways = ("forkpty", "fork", "forkserver", "spawn", "subprocess")
+    path = keep("ways")
+    with Target(python, TARGETS / "forks_by.py") as target:
+        process = attach(target.pid, path, "--what", "cpu,waits,locks")
+        until(lambda: has_agent(target.pid), "the agent", process)
+        # Its thread is there a moment before it has its hooks.
+        until(lambda: not forked(target.process, "fork\n")["warned"], "no warning", process)
+        told = {way: forked(target.process, f"{way}\n") for way in ways}
+        code, _, err = target.end()
+        assert (code, err) == (0, "")
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+    assert {way: answer["warned"] for way, answer in told.items()} == {way: [] for way in ways}
+    recording = read(path)
+    recorded = {row.pid for row in recording.processes}
+    missing = {way for way, answer in told.items() if answer["child"] not in recorded}
+    assert not missing

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import termios
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import Popen
+from typing import Any
 
 import pytest
 
+from attaching import until
 from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, clean_environment, run_command
 
 Keep = Callable[[str], Path]
@@ -74,50 +81,94 @@ def test_standard_input_is_the_targets(python: Interpreter, keep: Keep) -> None:
     assert run.out == text.upper()
 
 
+@contextlib.contextmanager
+def signalled(path: Path, python: Interpreter, last: str, **popen: Any) -> Iterator[Popen[str]]:
+    """A program run by sonde that says which signals come, until the `last` one."""
+    with Popen(
+        [*SONDE, "run", "-o", path, "--", python.path, TARGETS / "signalled.py", last],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+        **popen,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        target = children_of(process)[0]
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(target, signal.SIGKILL)
+
+
+def children_of(process: Popen[str]) -> list[int]:
+    """In the order in which they were started: the target is the first."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(pid) for pid in children.read_text().split()]
+
+
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2]
 )
 def test_signals_reach_the_target(
     any_python: Interpreter, keep: Keep, number: signal.Signals
 ) -> None:
-    command = [any_python.path, TARGETS / "signalled.py", number.name]
-    process = subprocess.Popen(
-        [*SONDE, "run", "-o", keep(number.name), "--", *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean_environment(),
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(number)
-    out, err = process.communicate(timeout=PATIENCE_S)
+    with signalled(keep(number.name), any_python, number.name) as process:
+        process.send_signal(number)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert out == f"{number.name}\n"
     assert process.returncode == 3
     assert "Traceback" not in err
 
 
-def test_an_interrupt_of_the_whole_group_comes_once(any_python: Interpreter, keep: Keep) -> None:
-    """As Ctrl-C does: the terminal sends it to everybody."""
-    command = [any_python.path, TARGETS / "signalled.py", "SIGTERM"]
-    process = subprocess.Popen(
-        [*SONDE, "run", "-o", keep("group"), "--", *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean_environment(),
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    target = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
-    os.kill(target, signal.SIGINT)
-    # The next one only now: of two that come together either may be handled first.
-    assert process.stdout.readline() == "SIGINT\n"
-    process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=PATIENCE_S)
-    assert out == "SIGTERM\n"
+def test_a_signal_to_the_whole_group_comes_once(any_python: Interpreter, keep: Keep) -> None:
+    """As Jupyter, timeout and service managers send it: to the target, and to sonde."""
+    with signalled(keep("group"), any_python, "SIGUSR1", start_new_session=True) as process:
+        assert process.stdout is not None
+        witness = Path(f"/proc/{children_of(process)[1]}/status")
+        for number in 3 * (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            os.killpg(process.pid, number)
+            # The next one only now: of two that come together either may be handled first.
+            assert process.stdout.readline() == f"{number.name}\n"
+            until(lambda: f"ShdPnd:\t{0:016x}" in witness.read_text(), "sonde has looked at it")
+        # Of those to sonde alone each comes, too.
+        process.send_signal(signal.SIGUSR2)
+        assert process.stdout.readline() == "SIGUSR2\n"
+        process.send_signal(signal.SIGUSR1)
+        out, _ = process.communicate(timeout=PATIENCE_S)
+    assert out == "SIGUSR1\n"
     assert process.returncode == 3
+
+
+def test_a_terminal_that_closes_ends_the_target(any_python: Interpreter, keep: Keep) -> None:
+    """The kernel tells the leader of the session, which is sonde."""
+    ours, its = pty.openpty()
+    with signalled(
+        keep("terminal"),
+        any_python,
+        "SIGHUP",
+        stdin=its,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    ) as process:
+        os.close(its)
+        assert process.stdout is not None
+        os.write(ours, b"\x03")
+        assert process.stdout.readline() == "SIGINT\n"
+        os.close(ours)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert out == "SIGHUP\n", err
+    assert process.returncode == 3
+
+
+def test_nothing_is_left_of_a_launcher_that_is_killed(any_python: Interpreter, keep: Keep) -> None:
+    with signalled(keep("killed"), any_python, "SIGTERM") as process:
+        children = children_of(process)
+        process.kill()
+        process.wait()
+        os.kill(children[0], signal.SIGTERM)
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children), "their end")
 
 
 def test_faulthandler_sees_no_fault_of_ours(python: Interpreter, keep: Keep) -> None:

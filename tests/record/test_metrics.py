@@ -63,7 +63,7 @@ def metrics_of(pid: int, asked: list[int], append: Callable[..., None]) -> Metri
     threads = SimpleNamespace(
         row=lambda tid, _: asked.append(tid) or tid, ended_unseen=lambda *_: None
     )
-    writer = SimpleNamespace(append=append)
+    writer = SimpleNamespace(append=append, target=lambda _: None)
     target = SimpleNamespace(pid=pid, threads=threads, writer=writer, origin=0, row=0)
     return Metrics(cast("Any", target))
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from sonde.record import pace as pace_module
 from sonde.record.pace import FRUGAL, LONGEST, LONGEST_IF_RARE, LONGEST_REST, SHORTEST, Pace
+from sonde.record.procfs import runnable
 
 
 def config(*what: str, rate: int = 1000) -> dict[str, Any]:
@@ -48,7 +52,8 @@ def test_full_rings_shorten_it_and_empty_ones_bring_it_back() -> None:
     assert pace.sleep == LONGEST
 
 
-def test_with_few_processors_it_rests_as_long_as_it_works() -> None:
+def test_with_few_processors_it_rests_as_long_as_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace_module, "runnable", lambda: 3)
     pace = Pace(config("cpu"), frugal=False, cpus=2)
     for _ in range(10):
         pace.drained(1.0, 0.04)
@@ -57,6 +62,22 @@ def test_with_few_processors_it_rests_as_long_as_it_works() -> None:
     assert (pace.sleep, pace.rest) == (SHORTEST, 0.001)
     pace.drained(0.0, 10.0)
     assert pace.sleep == pace.rest == LONGEST_REST
+
+
+def test_while_a_processor_is_idle_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Itself and the one thread of its target."""
+    monkeypatch.setattr(pace_module, "runnable", lambda: 2)
+    pace = Pace(config("cpu"), frugal=False, cpus=2)
+    for _ in range(10):
+        pace.drained(1.0, 0.04)
+    assert (pace.sleep, pace.rest) == (SHORTEST, 0.0)
+    monkeypatch.setattr(pace_module, "runnable", lambda: 3)
+    pace.drained(1.0, 0.04)
+    assert pace.rest == 0.04
+
+
+def test_the_kernel_says_how_many_are_runnable() -> None:
+    assert runnable() >= 1  # this one
 
 
 def test_with_many_it_does_not() -> None:

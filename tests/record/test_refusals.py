@@ -21,7 +21,7 @@ from launching import (
 )
 from sonde.recording.reader import read
 
-USAGE, FAILURE = 2, 1
+USAGE, FAILURE, NOT_EXECUTABLE, NOT_FOUND = 2, 1, 126, 127
 
 
 def refused(code: int, *arguments: str | os.PathLike[str], cwd: Path | None = None) -> str:
@@ -41,6 +41,9 @@ def test_wrong_calls(tmp_path: Path) -> None:
     assert "nothing to run" in refused(USAGE, *there, "--")
     assert "dreams" in refused(USAGE, "--what", "dreams", *there, "--", "true")
     assert "empty" in refused(USAGE, "--what", ",", *there, "--", "true")
+    assert "mixes" in refused(USAGE, "--what", "cpu,+waits", *there, "--", "true")
+    assert "not among" in refused(USAGE, "--what", "-waits", *there, "--", "true")
+    assert "percentage" in refused(USAGE, "--budget", "0.01", *there, "--", "true")
     assert "not 0" in refused(USAGE, "--rate", "0", *there, "--", "true")
     assert "not -5" in refused(USAGE, "--rate", "-5", *there, "--", "true")
     assert "1000000" in refused(USAGE, "--rate", "1000000", *there, "--", "true")
@@ -52,13 +55,14 @@ def test_wrong_calls(tmp_path: Path) -> None:
 
 def test_programs_that_cannot_be_run(tmp_path: Path) -> None:
     there = ("-o", tmp_path / "x.sonde", "--")
-    assert "no-such-program" in refused(FAILURE, *there, "no-such-program")
+    assert "no-such-program" in refused(NOT_FOUND, *there, "no-such-program")
+    assert "no script" in refused(NOT_FOUND, *there, "no-such-script.py")
     plain = tmp_path / "plain"
     plain.write_text("not a program\n")
-    assert "plain" in refused(FAILURE, *there, plain)
+    assert "plain" in refused(NOT_EXECUTABLE, *there, plain)
     plain.chmod(0o755)
-    assert "plain" in refused(FAILURE, *there, plain)
-    assert str(tmp_path) in refused(FAILURE, *there, tmp_path)
+    assert "plain" in refused(NOT_EXECUTABLE, *there, plain)
+    assert str(tmp_path) in refused(NOT_EXECUTABLE, *there, tmp_path)
 
 
 def test_places_that_cannot_be_written(any_python: Interpreter, tmp_path: Path) -> None:

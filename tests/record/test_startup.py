@@ -150,3 +150,33 @@ def test_a_library_that_is_loaded_late(
     assert len(pids(run)) == 1
     # Every time the interpreter is initialised.
     assert list(run.recording.threads.name).count("worker") >= 3
+
+
+WAITING = """
+import os, sys, threading
+def work():
+    while not over: sum(range(1000))
+over = []
+thread = threading.Thread(target=work, name="worker")
+thread.start()
+print(os.getpid(), flush=True)
+sys.stdin.read()
+over.append(True)
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("kind", ["global", "local"])
+def test_attach_to_a_library_that_is_loaded_late(
+    python: Interpreter, keep: Keep, embedding: str, kind: str
+) -> None:
+    library = shared_library(python)
+    home = plain(python.path, "-c", "import sys; print(sys.base_prefix)")[1].strip()
+    host = Interpreter(python.version, embedding)
+    with Target(host, library, kind, "1", WAITING, env={"PYTHONHOME": home}) as target:
+        for _ in range(2):
+            run = attached(target.pid, keep("embedded"), "--for", "0.5")
+            # Its symbols are found: the agent samples, not we from outside.
+            assert run.recording.quality["sampler"] == "perf"
+            assert "worker" in run.recording.threads.name
+        assert target.end() == (5, "finalised 1\n", "")

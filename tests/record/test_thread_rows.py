@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from sonde.record.contexts import Contexts
 from sonde.record.lock_runs import LockRows
 from sonde.record.target import TargetProcess
 from sonde.recording.reader import read
-from sonde.recording.tables import Recording
+from sonde.recording.tables import HELD, Recording
 from sonde.recording.writer import Writer
 
 LOCK = 0x7F0000001000
@@ -61,9 +62,10 @@ class Program:
 
     def __init__(self, kernel: Kernel, path: Path) -> None:
         self.kernel, self._path = kernel, path
-        self._writer = Writer(path, {"started": 1.0})
+        self._writer = Writer(path, self._facts(1, ORIGIN))
+        self._contexts = Contexts(self._writer)
         self.process = TargetProcess(
-            os.getpid(), "cpython", "3.12.0", self._writer, Contexts(self._writer),
+            os.getpid(), "cpython", "3.12.0", self._writer, self._contexts,
             LockRows(self._writer), ORIGIN, AgentMemory(8, RING),
         )  # fmt: skip
         header = list(shm.HEADER.unpack_from(self.process.memory, 0))
@@ -99,6 +101,19 @@ class Program:
         self.kernel.now += 1000
         self.process.drain()
         self.process.sweep()
+
+    @staticmethod
+    def _facts(segment: int, origin: int) -> dict[str, Any]:
+        return {"started": 1.0, "session": {"id": "a", "part": segment, "clock_ns": origin}}
+
+    def next_segment(self) -> None:
+        now = self.kernel.now = self.kernel.now + 1000
+        self.process.drain()
+        self.process.settle()
+        self.process.end_part(now)
+        self._writer.end_part({"duration_ns": now - self.process.origin})
+        self._writer.begin(self._writer.sink, self._facts(2, now))
+        self.process.renew(now, self._contexts.renew())
 
     def recording(self) -> Recording:
         self.kernel.now += 1000
@@ -140,6 +155,27 @@ def test_one_that_has_ended_is_mentioned_by_another(program: Program) -> None:
     assert len(rows(recording, FIRST)) == 1
     assert len(rows(recording, OTHER)) == 1
     assert len(recording.lock_events) == 2
+
+
+def test_one_that_ended_before_a_segment_is_mentioned_in_it(program: Program) -> None:
+    """A waiter reports the holder that it observed when its own wait is over."""
+    first, other = program.start(0, FIRST), program.start(1, OTHER)
+    program.sample(first, 5000)
+    program.lock(other, shm.LOCK_ENTER)
+    held_at = ended_at = program.kernel.now
+    program.sweep()
+    program.end(FIRST)
+    program.sweep()
+    program.next_segment()
+    program.lock(other, shm.LOCK_HELD, holder=FIRST, at=held_at)
+    program.sweep()
+    recording = program.recording()
+    ((_, end, cpu),) = rows(recording, FIRST)
+    assert 0 < end <= ended_at - ORIGIN
+    assert cpu == 5000
+    assert len(rows(recording, OTHER)) == 1
+    holders = recording.lock_events.type == HELD
+    assert recording.threads.tid[recording.lock_events.thread[holders]].tolist() == [FIRST]
 
 
 def test_one_that_a_listing_misses_goes_on(program: Program) -> None:
@@ -213,7 +249,8 @@ import json, os, pathlib, signal, threading, time
 
 lock, ids = threading.Lock(), set()
 
-def is_recorder(process):
+# The recorder is a sibling, and so is what tells signals apart.
+def is_sibling(process):
     try:
         parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
@@ -227,14 +264,16 @@ def work():
             sum(range(2000))
         time.sleep(0.001)
 
-(recorder,) = filter(is_recorder, pathlib.Path("/proc").glob("[0-9]*"))
-os.kill(int(recorder.name), signal.SIGSTOP)
+siblings = [int(p.name) for p in pathlib.Path("/proc").glob("[0-9]*") if is_sibling(p)]
+for sibling in siblings:
+    os.kill(sibling, signal.SIGSTOP)
 threads = [threading.Thread(target=work) for _ in range(80)]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-os.kill(int(recorder.name), signal.SIGCONT)
+for sibling in siblings:
+    os.kill(sibling, signal.SIGCONT)
 print(json.dumps(len(ids)))
 """
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from attaching import Target, attached
+from attaching import Target, attach, attached, begun, until
 from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run, sonde
 
 Keep = Callable[[str], Path]
@@ -65,6 +65,66 @@ def test_a_session_may_begin_while_a_tool_is_active(
         code, out, err = target.end()
     assert code == 0, err
     assert sequences(out) == alone
+
+
+def test_sessions_begin_and_end_between_any_two_events(
+    python: Interpreter, keep: Keep, alone: Sequences
+) -> None:
+    """The agent measures the cost of a call meanwhile, and loses the GIL in the middle of it."""
+    with Target(python, OBSERVED, "0", "0.001") as target:
+        for number in range(8):
+            attached(target.pid, keep(f"observed-{number}"), *CALLS, "--for", "0.2")
+        code, out, err = target.end()
+    assert code == 0, err
+    assert sequences(out) == alone
+
+
+RAISES = """
+import os, select, signal, sys, time
+class Tick(Exception): pass
+raised = caught = 0
+def on_alarm(number, frame):
+    global raised
+    raised += 1
+    raise Tick(raised)
+def leaf(): return 1
+def work():
+    end = time.thread_time() + 0.01
+    while time.thread_time() < end:
+        for _ in range(100): leaf()
+signal.signal(signal.SIGALRM, on_alarm)
+sys.setprofile(lambda *event: None) # so that sonde measures later, in this thread
+print(os.getpid(), flush=True)
+while not select.select([0], [], [], 0.01)[0]: work()
+sys.setprofile(None)
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        work()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except Tick as tick:
+        assert tick.args == (raised,)
+        caught += 1
+print(raised, caught)
+"""
+
+
+def test_exceptions_of_handlers_are_not_lost(
+    python: Interpreter, keep: Keep, tmp_path: Path
+) -> None:
+    """Those that a POSIX signal's handler raises while the cost of a call is measured."""
+    program = tmp_path / "raises.py"
+    program.write_text(RAISES)
+    with Target(python, program) as target:
+        path = keep("raises")
+        by = attach(target.pid, path, *CALLS)
+        until(lambda: begun(path), "the session begins", by)
+        code, out, err = target.end("go\n")
+        by.communicate(timeout=PATIENCE_S)
+    assert code == 0, err
+    raised, caught = map(int, out.split())
+    assert raised == caught > 10
 
 
 ALWAYS = """

@@ -93,7 +93,8 @@ def stacks(recording: Recording) -> dict[int, Stack | None]:
 
 
 def blocks_of(data: bytes) -> list[Block]:
-    return find_blocks(data, nonce_of(data)).found
+    found = find_blocks(data, nonce_of(data))
+    return [found[number] for number in range(len(found))]
 
 
 def nonce_of(data: bytes) -> int:

@@ -67,7 +67,7 @@ def test_opening_takes_little_more_than_the_tables(tmp_path: object) -> None:
     draw = random.Random(1)
     for start in range(0, 300_000, 200):
         times = [(start + i) * 1_000_000 + draw.randrange(20_000) for i in range(200)]
-        writer.extend("samples", [(0, time, 0, 1_000_000, 0, -1) for time in times])
+        writer.extend("samples", [(0, time, 0, 1_000_000, 0, -1, 1) for time in times])
         writer.flush()
     writer.close({"duration_ns": 10**12})
     with open(path, "rb") as file:

@@ -23,7 +23,7 @@ SEAM = 100 * MS
 SESSION = "5e551011"
 TABLES = (
     "threads", "samples", "marks", "locks", "lock_events", "spans", "pauses", "metrics", "machine",
-    "types", "objects",
+    "processors", "types", "objects",
 )  # fmt: skip
 
 
@@ -52,6 +52,7 @@ def used(writer: Writer, at: int, cpu: int) -> None:
     """A step of the metrics."""
     writer.append("metrics", 0, at, cpu, 1, 2, 3)
     writer.append("machine", 0, at, cpu, 5, 6, 7)
+    writer.append("processors", 0, at, 1, cpu, 6)
 
 
 def whole() -> Recording:

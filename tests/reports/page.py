@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def printed(render: Callable[[Console], None], width: int = 80) -> list[str]:
-    """The lines printed; none is wider than the page, ends in blanks or has colour in it."""
+    """The lines printed; none is wider than the page, ends in blanks or has colour in it.
+
+    Commands to copy are never cut, so these may be wider.
+    """
     out = io.StringIO()
     render(console(out, width))
     text = out.getvalue()
@@ -24,5 +27,5 @@ def printed(render: Callable[[Console], None], width: int = 80) -> list[str]:
     lines = text.split("\n")
     assert lines.pop() == ""
     for line in lines:
-        assert cell_len(line) <= width, line
+        assert cell_len(line) <= width or "sonde report " in line, line
     return [line.rstrip() for line in lines]

@@ -35,7 +35,7 @@ def test_summary() -> None:
     assert summed_up(working()) == [
         "app.py (pid 100) was recorded for 2.00 s under CPython 3.12.1, 1 thread.",
         "It used 400 ms of CPU time, 20 % of one core.",
-        "The figures rest on 400 samples: a share of 50 % is good to ±5.0 %.",
+        "400 CPU samples; a share of 50 % is accurate to ±5.0 points (95 % confidence).",
         "",
         "Findings",
         "  1. work is hot",
@@ -78,7 +78,7 @@ def test_summary_with_waiting_and_children() -> None:
 def test_summary_of_nothing() -> None:
     make = Maker()
     found = summed_up(make)
-    assert found[2] == "There is not one sample to say more from."
+    assert found[2] == "No samples were taken."
     assert "  1. no sample was taken" in found
     assert "Top functions" not in found
 

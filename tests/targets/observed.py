@@ -1,8 +1,8 @@
 """A program that observes itself with the tools CPython has, and records every event it gets.
 
-observed.py SECONDS: prints its process id, then runs each tool again and again, for so much CPU
-time and until its input ends. At the end it prints JSON: how often each tool got which sequence of
-events, by a hash of the sequence.
+observed.py SECONDS [SWITCH INTERVAL]: prints its process id, then runs each tool again and
+again, for so much CPU time and until its input ends. At the end it prints JSON: how often each tool
+got which sequence of events, by a hash of the sequence.
 """
 
 import bdb
@@ -389,6 +389,8 @@ def input_ended():
 
 def main():
     threading.excepthook = lambda raised: os._exit(sys.excepthook(*raised[:3]) or 1)
+    if len(sys.argv) > 2:
+        sys.setswitchinterval(float(sys.argv[2]))
     print(os.getpid(), flush=True)
     over, end = False, time.process_time() + float(sys.argv[1])
     while not over or time.process_time() < end:

@@ -210,7 +210,7 @@ def test_a_recording_without_events_says_how_to_get_some(tmp_path: Path) -> None
     for arguments in (["flat", "--event", "page-faults"], ["data"]):
         done = sonde("report", run.path, *arguments)
         assert done.returncode == 2
-        assert "--what cpu,event:page-faults" in done.stderr
+        assert "--what +event:page-faults" in done.stderr
 
 
 LOOP = """

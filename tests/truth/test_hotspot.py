@@ -168,7 +168,8 @@ def test_recursion_has_its_depth(truth: Get) -> None:
 def test_unloaded_classes_get_no_more_than_their_time(truth: Get) -> None:
     """Each lives for a few samples: a sample under another's name shows as too much time."""
     it = truth("Generated")
-    assert it.run.told["unloaded"] > 100
+    # How many it makes depends on the machine's speed; 25 at a time are unloaded.
+    assert it.run.told["unloaded"] >= 49
     spent = {int(number): ns for number, ns in it.run.told["spent"].items()}
     owner = [-1] * len(it.stacks.parent)
     for context in it.stacks:

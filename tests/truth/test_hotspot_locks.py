@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from java import Jdk, compiled
 from launching import Run, clean_environment, must_run, sonde
 
 from sonde.views.locks import locks
+from sonde.views.selection import Selection
 
 from truth.conftest import ATTEMPTS
 from truth.locks.books import Books
@@ -167,3 +169,65 @@ def test_deadlocks_of_a_running_program(jdk: Jdk, tmp_path_factory: pytest.TempP
     owners = {wait["thread"]: wait["owner_chain"] for wait in told["waits"] if wait["owner_chain"]}
     assert any(f["name"] == "Deadlock.secondThenFirst" for f in owners["first-second"])
     assert any(f["name"] == "Deadlock.rightThenLeft" for f in owners["left-right"])
+
+
+# ---- several that wait for one notification
+
+ROUNDS = "20"
+WAITERS = 4
+NOTIFIED = ["monitor", "one-by-one", "rlock"]
+
+
+@pytest.fixture(scope="session")
+def notified(
+    jdk: Jdk, keep: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Run:
+    classes = compiled(PROGRAMS, tmp_path_factory.getbasetemp() / "java-truth")
+    command = [jdk.java, "-Xmx256m", "-cp", classes, "Notified", ROUNDS]
+    return must_run(keep(f"notified-{jdk}"), command, "--what", "cpu,locks")
+
+
+def of_scenario(run: Run, scenario: str, *by: str) -> list[dict[str, Any]]:
+    """The waits of the scenario's waiters, split by the kind and what else is asked."""
+    rows: list[dict[str, Any]] = []
+    for i in range(WAITERS):
+        selection = Selection(thread=f"{scenario}-{i}")
+        rows += locks(run.recording, selection, by=("kind", *by), chains=False).to_json()["rows"]
+    return rows
+
+
+@pytest.mark.parametrize("scenario", NOTIFIED)
+def test_who_notified_is_charged_and_not_a_fellow_waiter(notified: Run, scenario: str) -> None:
+    rows = of_scenario(notified, scenario, "owner_thread")
+    conditions = [row for row in rows if row["key"]["kind"] == "condition"]
+    waited = sum(row["wait_ns"] for row in conditions)
+    told = notified.told["spent"][f"{scenario} condition"]
+    assert waited == pytest.approx(told, rel=1 - CHARGED)
+    by_main = sum(
+        child["wait_ns"]
+        for row in conditions
+        for child in row["children"]
+        if child["key"]["owner_thread"] == "main"
+    )
+    assert by_main >= CHARGED * waited
+    assert all(row["signalling"] and not row["after_notification"] for row in conditions)
+
+
+@pytest.mark.parametrize("scenario", NOTIFIED)
+def test_after_the_notification_the_holders_are_charged(notified: Run, scenario: str) -> None:
+    kind = "rlock" if scenario == "rlock" else "monitor"
+    rows = of_scenario(notified, scenario, "owner_thread")
+    # Each thread enters the monitor once before it waits for the first time.
+    after = [row for row in rows if row["key"]["kind"] == kind]
+    ns = sum(row["after_notification_ns"] for row in after)
+    told = notified.told["spent"][f"{scenario} after"]
+    # The program's clock ends when the thread runs again, and so does the last part of a wait.
+    assert ns == pytest.approx(told, rel=0.1)
+    assert ns >= 0.9 * sum(row["wait_ns"] for row in after)
+    by_fellows = sum(
+        child["wait_ns"]
+        for row in after
+        for child in row["children"]
+        if (child["key"]["owner_thread"] or "").startswith(scenario)
+    )
+    assert by_fellows >= 0.9 * ns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from sonde.errors import UsageError
-from sonde.model.call_windows import call_weights, standard_errors
+from sonde.model.call_windows import call_weights, effective_windows, interval, standard_errors
 from sonde.model.inlining import size_threshold
 from sonde.recording.tables import Recording, Sizes
 from sonde.reports.calls import render
@@ -121,6 +122,13 @@ def test_a_window_of_unknown_duration_weighs_nothing() -> None:
     assert weights.tolist() == pytest.approx([3 / 2 / 10_000, 3 / 2 / 10_000, 0])
 
 
+def test_a_window_before_the_clock_was_known_outweighs_nothing() -> None:
+    duration = np.array([100, 10_000, 10_000])
+    window, offset = np.repeat([0, 1, 2], 4), np.repeat([-1, 5_000, 5_000], 4)
+    weights = call_weights(duration, np.full(3, 3), np.zeros(3, dtype=bool), window, offset)
+    assert 0 < weights[:4].max() < 0.05 * weights[4:].min()
+
+
 def test_a_long_window_counts_as_far_as_short_ones_reach() -> None:
     duration = np.array([5_000, 40_000])
     window = np.array([0, 0, 1, 1])
@@ -170,6 +178,38 @@ def test_the_error_is_that_of_windows_not_of_calls() -> None:
         errors[bunch] = float(error[1])
     assert errors[1] == pytest.approx((0.2 * 0.8 / 4000) ** 0.5, rel=0.15)
     assert errors[10] == pytest.approx((0.2 * 0.8 / 400) ** 0.5, rel=0.15)
+
+
+def test_an_interval_of_one_window_spans_decades() -> None:
+    low, high = interval(0.03, 0.03, 200.0)
+    assert 0 < low < 0.006
+    assert high > 0.12
+    # Windows that agree say little while they are few.
+    low, high = interval(0.5, 0.0, 3.0)
+    assert low < 0.15
+    assert high > 0.85
+    low, high = interval(1.0, 0.0, 4.0)
+    assert low == pytest.approx(4 / (4 + 1.96**2))
+    assert high == 1
+    assert interval(0.2, 0.1, 0.0) == (0.0, 1.0)
+
+
+def test_intervals_of_few_bunched_windows_hold_the_truth() -> None:
+    """An edge of a twentieth of the calls, in few windows that have it wholly or not at all."""
+    draw = np.random.default_rng(7)
+    for windows in (20, 60, 400):
+        held = 0
+        for _ in range(400):
+            kinds = np.repeat(draw.random(windows) < 0.05, 8).astype(np.int64)
+            window = np.repeat(np.arange(windows), 8)
+            weight = np.repeat(draw.lognormal(0, 0.3, windows), 8)
+            share = float(weight[kinds == 1].sum() / weight.sum())
+            error = float(standard_errors(kinds, 2, window, windows, weight)[1])
+            effective = effective_windows(window, windows, weight)
+            low, high = interval(share, error, effective)
+            held += low <= 0.05 <= high
+        # Of 400, 360 would be 9 in 10.
+        assert held >= 360, windows
 
 
 # ---- advice
@@ -247,16 +287,30 @@ def test_no_source_no_claim(tmp_path: Path) -> None:
     assert loops.call(str(tmp_path / "missing.py"), 1, "x") is None
 
 
+def test_how_often_is_left_out_where_few_calls_tell_it(source: str) -> None:
+    chains: list[str | None] = ["main:1 > dense:1", *["main:1 > dense:4 > one:1"] * 10]
+    found = calls(made(("main", 1, 10, 0, chains))).advice.loops
+    (loop,) = (loop for loop in found if loop.callee.name == "one")
+    assert (loop.per_entry, loop.per_entry_interval) == (None, None)
+    assert "times" not in loop.said.partition(":")[0]
+
+
 def test_loops_are_told_with_a_remedy(source: str) -> None:
     maker_chains: list[str | None] = ["main:1 > dense:1"]
     maker_chains += ["main:1 > dense:4 > one:1"] * 10 + ["main:1 > dense:8 > other:1"] * 10
-    recording = made(("main", 1, 10, 0, maker_chains))
+    recording = made(*[("main", at, 10, 0, maker_chains) for at in range(1, 101)])
     files = [source if n == "dense" else f for n, f in zip(
         recording.functions.name, recording.functions.file, strict=True)]  # fmt: skip
     recording = replace(recording, functions=replace(recording.functions, file=files))
     loops = {call.callee.name: call for call in calls(recording).advice.loops}
     assert loops["one"].remedy == "batch"
     assert loops["one"].per_entry == pytest.approx(10)
+    assert loops["one"].per_entry_interval is not None
+    low, high = loops["one"].per_entry_interval
+    # A hundred calls of `dense` were counted.
+    assert 10 * math.exp(-0.25) < low < 10 * math.exp(-0.2)
+    assert low * high == pytest.approx(100)
+    assert f"{low:.0f} to {high:.0f} times per call of dense" in loops["one"].said
     assert loops["other"].remedy == "hoist"
     out = io.StringIO()
     render(calls(recording), console(out))

@@ -86,6 +86,17 @@ def test_java_stacks_are_no_question_of_the_interpreter() -> None:
     assert "while the JVM starts" in problem.advice
 
 
+def test_waits_without_a_stack_are_counted_apart() -> None:
+    many = {"taken": 5_000, "running_samples": 1_000}
+    assert of(**many, undecodable=24, undecodable_waits=20).problems == []
+    (problem,) = of(**many, undecodable=84, undecodable_waits=80).problems
+    assert problem.title == "2.0 % of the waits have no stack"
+    assert problem.detail.startswith("80 of 4,000 waits")
+    (problem,) = of(**many, undecodable=30, undecodable_waits=20).problems
+    assert problem.title == "1.0 % of the samples have no stack"
+    assert problem.detail.startswith("10 of 1,000 samples")
+
+
 def test_few_samples_say_how_uncertain_they_are() -> None:
     (problem,) = of(taken=25).problems
     assert problem.detail == "a share of 50 % is uncertain by ±20 %"

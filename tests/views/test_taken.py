@@ -9,21 +9,27 @@ import numpy as np
 import pytest
 
 from sonde.errors import UsageError
-from sonde.recording.tables import Machine, Metrics, Recording
+from sonde.recording.tables import Machine, Metrics, Processors, Recording
 from sonde.views.findings import findings
 from sonde.views.flat import flat
 from sonde.views.selection import Selection, select
+from sonde.views.spans import spans
 from sonde.views.threads import threads
 from synthetic import MS, Maker
 
 
 def recording(**target: Any) -> Recording:
-    """Two threads for two steps of 100 ms; in the second the hypervisor took 30 ms."""
+    """Two threads for two steps of 100 ms; in the second the hypervisor took 30 ms.
+
+    The main thread was in a span, and in another inside of that.
+    """
     make = Maker(duration_ns=200 * MS, **target)
     make.thread("MainThread", end=200 * MS, cpu=100 * MS)
-    make.sample("main:1 > a:1", 20 * MS, time=20 * MS)
-    make.sample("main:2 > b:1", 60 * MS, time=90 * MS)
-    make.sample("main:1 > a:1", 20 * MS, time=150 * MS)
+    order = make.span("order", 10 * MS, 180 * MS)
+    pay = make.span("pay", 50 * MS, 100 * MS, parent=order)
+    make.sample("main:1 > a:1", 20 * MS, time=20 * MS, span=order)
+    make.sample("main:2 > b:1", 60 * MS, time=90 * MS, span=pay)
+    make.sample("main:1 > a:1", 20 * MS, time=150 * MS, span=order)
     make.sample("c:1", 40 * MS, time=160 * MS, thread="worker")
 
     def ints(*values: int) -> Any:
@@ -110,3 +116,60 @@ def test_the_finding_names_the_thief_and_the_victim() -> None:
     assert "most of all worker with 40.0 ms" in queue.detail
     # 15 ms are too little to speak of.
     assert "the hypervisor took processors away" not in found
+
+
+def placed(made: Recording) -> Recording:
+    """The same where the main thread ran on one processor, and the worker on another one."""
+    thread = made.samples.thread.astype(np.int32)
+    processors = Processors(
+        process=np.zeros(2, np.uint32),
+        time=np.full(2, 200 * MS),
+        processor=np.array([0, 1], np.uint32),
+        busy_ns=np.array([120 * MS, 50 * MS]),
+        steal_ns=np.array([6 * MS, 24 * MS]),
+    )
+    samples = replace(made.samples, processor=thread)
+    return replace(made, samples=samples, processors=processors)
+
+
+def test_threads_have_the_steal_of_their_processors() -> None:
+    found = threads(placed(recording()))
+    rows = {row.name: row for row in found.rows}
+    # Of the first processor's 120 ms the main thread used 100, of the second's 50 the worker 40.
+    assert rows["MainThread"].steal_ns == 5 * MS
+    assert rows["worker"].steal_ns == pytest.approx(24 * MS * 40 / 50)
+    assert found.steal_by_processor == 1.0
+    assert threads(recording()).steal_by_processor == 0.0
+
+
+def test_a_clock_without_the_steal_is_compared_without_it() -> None:
+    found = threads(placed(recording(metrics_include_steal=False)))
+    rows = {row.name: row for row in found.rows}
+    # The first processor was busy for 114 ms beside the steal time, the second for 26: less than
+    # the worker alone used, as ticks are.
+    assert rows["MainThread"].steal_ns == round(6 * MS * 100 / 114)
+    assert rows["worker"].steal_ns == 24 * MS
+
+
+def test_spans_have_what_was_taken_from_them() -> None:
+    rows = {row.name: row for row in spans(placed(recording())).rows}
+    # Queue: 8 ms in the first step, a quarter of it before `pay`. Steal: 4 ms in that step.
+    assert (rows["order"].run_delay_ns, rows["pay"].run_delay_ns) == (8 * MS, 6 * MS)
+    assert (rows["order"].steal_ns, rows["pay"].steal_ns) == (5 * MS, 3 * MS)
+    assert rows["order"].throttled_ns == 0
+    of_time = {row.name: row for row in spans(recording(), Selection(start_ns=100 * MS)).rows}
+    assert (of_time["order"].run_delay_ns, of_time["order"].steal_ns) == (0, 5 * MS)
+
+
+def test_spans_of_a_recording_without_metrics_do_not_know() -> None:
+    make = Maker()
+    make.sample("a:1", span=make.span("order", 0, 10 * MS))
+    row = spans(make.recording()).to_json()["rows"][0]
+    assert [row[key] for key in ("run_delay_ns", "throttled_ns", "steal_ns")] == [None] * 3
+
+
+def test_the_quota_of_a_span_is_part_of_its_run_delay() -> None:
+    made = recording()
+    alone = replace(made.metrics, run_delay_ns=np.array([8 * MS, 20 * MS, 0]))
+    (order,) = (row for row in spans(replace(made, metrics=alone)).rows if row.name == "order")
+    assert (order.run_delay_ns, order.throttled_ns) == (28 * MS, 10 * MS)

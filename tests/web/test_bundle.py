@@ -212,8 +212,7 @@ def test_advice_names_functions_of_the_page(tmp_path: Path) -> None:
     assert (piece["kind"], piece["line"], piece["weight"]) == ("loop", 3, pytest.approx(0.9))
     assert meta_of(make.recording())["functions"][piece["caller"]][0] == "loop"
     assert piece["said"] == (
-        "batch the call of leaf, 9 times a call: it is made many times each time its function is "
-        "called"
+        "batch the call of leaf: it is made many times each time its function is called"
     )
     assert meta_of(Maker().recording())["advice"] == []
 

@@ -1,0 +1,79 @@
+"""A terminal for a full-screen application: types, resizes itself, and says what it saw as JSON.
+
+After the application's first words it waits for a line of its input.
+"""
+
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+PATIENCE_S = 60
+shown = ""
+
+
+def resize(fd, rows, columns):
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
+
+
+def read(fd):
+    global shown
+    if select.select([fd], [], [], 0.05)[0]:
+        shown += os.read(fd, 65536).decode(errors="replace")
+
+
+def until(fd, pattern):
+    """Something that the application has said, or that it showed last."""
+    end = time.monotonic() + PATIENCE_S
+    said = pathlib.Path("said")
+    while not (found := re.search(pattern, (said.exists() and said.read_text()) or "")):
+        if found := re.search(pattern, shown[-200:]):
+            break
+        assert time.monotonic() < end, f"{pattern} never comes: {shown[-2000:]!r}"
+        read(fd)
+    return found.group()
+
+
+def own_terminal():
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def main():
+    ours, its = pty.openpty()
+    resize(ours, 24, 80)
+    before = termios.tcgetattr(its)
+    process = subprocess.Popen(
+        sys.argv[1:], stdin=its, stdout=its, stderr=its, preexec_fn=own_terminal
+    )
+    saw = [until(ours, "size=80x24")]
+    print("ready", flush=True)
+    sys.stdin.readline()
+    os.write(ours, b"c")
+    saw.append(until(ours, r"counted=\d+"))
+    resize(ours, 30, 100)
+    saw.append(until(ours, "size=100x30"))
+    os.write(ours, b"\x1b[B\x1b[Bq")
+    saw.append(until(ours, r"result \w+"))
+    while process.poll() is None:
+        read(ours)
+    facts = {
+        "saw": saw,
+        "code": process.returncode,
+        "restored": termios.tcgetattr(its) == before,
+        "other screen": shown.count("\x1b[?1049h") - shown.count("\x1b[?1049l"),
+        "mouse": shown.count("\x1b[?1000h") - shown.count("\x1b[?1000l"),
+        "errors": re.findall("Traceback|Error|Warning", shown),
+    }
+    print(json.dumps(facts), flush=True)
+
+
+main()
