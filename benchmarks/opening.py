@@ -45,10 +45,11 @@ class Cost:
     seconds: float
     peak_mb: float
     bytes_out: int
+    cpu_seconds: float = 0.0
 
 
 def cost_of(command: list[str]) -> Cost:
-    """Wall time and peak memory of a command, and how much it printed."""
+    """Wall and CPU time and peak memory of a command, and how much it printed."""
     read, write = os.pipe()
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=write, stderr=subprocess.DEVNULL)
@@ -62,7 +63,8 @@ def cost_of(command: list[str]) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
-    return Cost(seconds, usage.ru_maxrss / 1024, printed)
+    cpu_seconds = usage.ru_utime + usage.ru_stime
+    return Cost(seconds, usage.ru_maxrss / 1024, printed, cpu_seconds)
 
 
 def of_opening(section: Section, scratch: Path, samples: int) -> None:

@@ -7,7 +7,7 @@
                                         locks contended counting open disk recorder page attach top
                                         cycles hotspot hotspot-locks
                                         continuous fleet slower calls chained partial walks scale
-                                        threads;
+                                        threads steal;
                                         and long ones: calls-versions calls-table agreement truth
                                         intervals
     benchmarks/run.py --write           put the tables into docs/evaluation.md as well
@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,13 @@ import overhead
 import packages
 import page
 import partial
+import peers
 import programs
 import recorder
 import scale
 import slower
 import source_state
+import steal
 import threads
 import ticks
 import top
@@ -93,6 +96,7 @@ PARTS = (
     "walks",
     "scale",
     "threads",
+    "steal",
 )
 # Long ones, and only when asked for.
 APART = ("truth", "intervals", "agreement", "calls-versions", "calls-table")
@@ -117,16 +121,40 @@ class Bench:
         self.pythons = {v: p for v, p in found.items() if v in (options.versions or found)}
         if not self.pythons:
             sys.exit("none of these versions is here; `make pythons` fetches them")
-        own = f"{sys.version_info[0]}.{sys.version_info[1]}"
-        say("packages for the programs and the peers")
-        self.envs = {
+        self._found = found
+        self.chosen: list[str] | None = options.programs
+
+    # Installed when a part first asks: not every part runs programs or peers.
+
+    @cached_property
+    def envs(self) -> dict[str, Environment]:
+        say("packages for the programs")
+        return {
             version: packages.environment(version, python, REQUIREMENTS)
             for version, python in self.pythons.items()
         }
-        self.main = self.envs.get(MAIN_VERSION) or next(iter(self.envs.values()))
-        self.own = packages.environment(own, sys.executable, REQUIREMENTS)
-        self.tools, self.missing = packages.tools(found)
-        self.chosen: list[str] | None = options.programs
+
+    @cached_property
+    def main(self) -> Environment:
+        return self.envs.get(MAIN_VERSION) or next(iter(self.envs.values()))
+
+    @cached_property
+    def own(self) -> Environment:
+        own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        return packages.environment(own, sys.executable, REQUIREMENTS)
+
+    @cached_property
+    def _peers(self) -> tuple[peers.Tools, dict[str, str]]:
+        say("packages of the peers")
+        return packages.tools(self._found)
+
+    @property
+    def tools(self) -> peers.Tools:
+        return self._peers[0]
+
+    @property
+    def missing(self) -> dict[str, str]:
+        return self._peers[1]
 
     def programs(self, usual: list[str], quick: list[str]) -> list[str]:
         return self.chosen or (quick if self.quick else usual)
@@ -286,6 +314,9 @@ class Bench:
     def threads(self, section: Section) -> None:
         plan = threads.QUICK if self.quick else threads.Plan()
         threads.report(section, self.main, plan, self.scratch)
+
+    def steal(self, section: Section) -> None:
+        steal.report(section, self.scratch, self.quick)
 
 
 def options() -> argparse.Namespace:

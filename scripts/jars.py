@@ -8,13 +8,13 @@ They lie in a cache shared by all clones ($SONDE_JARS, else $XDG_CACHE_HOME/sond
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import pythons
 
 PACKAGES = {
     "h2": ("libh2-java",),
@@ -23,23 +23,16 @@ PACKAGES = {
 }
 
 
-def cache_folder() -> Path:
-    if own := os.environ.get("SONDE_JARS"):
-        return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "sonde" / "jars"
-
-
 def jars(program: str) -> list[Path]:
     """What is there of it; empty if it was not fetched."""
-    return sorted((cache_folder() / program).glob("*.jar"))
+    return sorted((pythons.cache_folder("jars") / program).glob("*.jar"))
 
 
 def fetch(program: str) -> str | None:
     """From the packages of the machine's own apt; why not, if they cannot be had."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         return "no apt-get and dpkg-deb to fetch them with"
-    home = cache_folder() / program
+    home = pythons.cache_folder("jars") / program
     with tempfile.TemporaryDirectory(dir=home.parent) as scratch:
         # Of the names that a package has in several releases, those that are here.
         for package in PACKAGES[program]:
@@ -65,10 +58,8 @@ def fetch(program: str) -> str | None:
 
 
 def main() -> int:
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    cache = pythons.cache_folder("jars")
+    with pythons.alone(cache):
         for program in PACKAGES:
             why = fetch(program) if not jars(program) else None
             if why:

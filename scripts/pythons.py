@@ -64,18 +64,19 @@ if (
 
 
 class Unavailable(Exception):
-    """A version cannot be had here; the text says why."""
+    """Something cannot be fetched or installed here; the text says why."""
 
 
 class NotPacked(Unavailable):
     """No suite has it: asking again today would bring the same answer."""
 
 
-def cache_folder() -> Path:
-    if chosen := os.environ.get("SONDE_PYTHONS"):
+def cache_folder(name: str = "pythons") -> Path:
+    """A cache that all clones share: $SONDE_NAME, else $XDG_CACHE_HOME/sonde/NAME."""
+    if chosen := os.environ.get(f"SONDE_{name.upper()}"):
         return Path(chosen).resolve()
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "sonde" / "pythons"
+    return Path(base) / "sonde" / name
 
 
 def candidates(version: str) -> Iterator[Path]:
