@@ -24,7 +24,7 @@ static void install(const sonde_runtime_facts *facts)
 {
     sonde_guard_install();
     sonde_events_install(facts->find_data);
-    sonde_trap_install(facts->walk);
+    sonde_trap_install(facts->walk, facts->marked_signals);
 }
 
 int sonde_join_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm)

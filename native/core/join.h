@@ -11,7 +11,8 @@
 typedef struct {
     uint32_t runtime, version_hex;
     sonde_walk_self *walk;
-    sonde_find_data *find_data; // NULL: this runtime's objects are not found by address
+    sonde_find_data *find_data;           // NULL: this runtime's objects are not found by address
+    sonde_marked_signals *marked_signals; // NULL: its signal handlers leave no marks
 } sonde_runtime_facts;
 
 // Introduces this process to the recorder that listens at `path` and begins the session; the

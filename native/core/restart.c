@@ -229,3 +229,14 @@ void sonde_restart_as(ucontext_t *context, const struct sigaction *action)
         sonde_guard_run_unasked(look, &job) && job.wound_back)
         interrupt(context);
 }
+
+void sonde_restart_for(ucontext_t *context, uint64_t signals)
+{
+    uint64_t blocked;
+    memcpy(&blocked, &context->uc_sigmask, sizeof blocked);
+    look_job job = {context, 0, false, false, 0};
+    if (!may_be_restarted(context) || !sonde_guard_run_unasked(look, &job) || !job.wound_back)
+        return;
+    if (wishes_of(signals & ~blocked).interrupt)
+        interrupt(context);
+}

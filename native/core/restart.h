@@ -31,6 +31,10 @@ void sonde_restart_check(ucontext_t *context, uintptr_t handler);
 // The same where SIGTRAP itself was sent to the program, which has `action` for it.
 void sonde_restart_as(ucontext_t *context, const struct sigaction *action);
 
+// The same where one of `signals` (bit N - 1 for signal N) was handled by another thread for the
+// one that `context` interrupted.
+void sonde_restart_for(ucontext_t *context, uint64_t signals);
+
 // A signal frame does not say which handler ran. So where the program has handlers of both kinds,
 // those with SA_RESTART wait until ours has returned: the signals to block in it, as a bit each.
 uint64_t sonde_restart_mask(void);

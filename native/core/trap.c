@@ -8,6 +8,7 @@
 #include "kernel_events.h"
 #include "processor.h"
 #include "restart.h"
+#include "signal_handover.h"
 #include "windows.h"
 
 #include <errno.h>
@@ -331,17 +332,18 @@ SONDE_HOT __attribute__((noinline)) static void sample_by_timer(const ucontext_t
 SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
 {
     int saved = errno;
-    bool by_timer = is_timer_tick(info);
-    if (info->si_code != TRAP_PERF && !by_timer) {
+    bool by_timer = is_timer_tick(info), handover = sonde_is_handover(info);
+    if (info->si_code != TRAP_PERF && !by_timer && !handover) {
         sonde_restart_as(context, &user);
         errno = saved;
         sonde_act(&user, sig, info, context);
         return;
     }
     sonde_restart_check(context, (uintptr_t)on_trap);
+    sonde_handover_check(context);
     if (by_timer)
         sample_by_timer(context);
-    else
+    else if (!handover)
         sample(info, context);
     errno = saved;
 }
@@ -358,9 +360,10 @@ static void install(uint64_t blocked)
     sonde_sigaction(SIGTRAP, &ours, NULL);
 }
 
-void sonde_trap_install(sonde_walk_self *walk)
+void sonde_trap_install(sonde_walk_self *walk, sonde_marked_signals *marked)
 {
     walk_self = walk;
+    sonde_handover_prepare(marked);
     struct sigaction now;
     if (sonde_sigaction(SIGTRAP, NULL, &now) != 0)
         return;

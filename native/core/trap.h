@@ -10,6 +10,7 @@
 #define _GNU_SOURCE // REG_RIP
 #endif
 #include "session.h"
+#include "signal_handover.h"
 
 #include <stdbool.h>
 #include <ucontext.h>
@@ -48,8 +49,9 @@ typedef uint32_t sonde_walk_self(sonde_thread *thread, const ucontext_t *context
 uint32_t sonde_trap_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event);
 
 // Takes SIGTRAP. The handler stays for good: a signal still in flight after the events are closed
-// would otherwise kill the target. Signals that are not perf's go to the previous handler.
-void sonde_trap_install(sonde_walk_self *walk);
+// would otherwise kill the target. Signals that are not perf's go to the previous handler. `marked`
+// as in signal_handover.h.
+void sonde_trap_install(sonde_walk_self *walk, sonde_marked_signals *marked);
 
 // The target's handlers may have changed: sees to it that those which interrupt system calls still
 // do (restart.h). Some 10 us.

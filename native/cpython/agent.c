@@ -17,6 +17,7 @@
 #include "execs.h"
 #include "forks.h"
 #include "locks.h"
+#include "marked_signals.h"
 #include "safepoint.h"
 #include "signal_actions.h"
 #include "threads.h"
@@ -34,7 +35,7 @@ static bool follows_forks;
 static int begin(uint32_t reason)
 {
     sonde_runtime_facts facts = {SONDE_CPYTHON, (uint32_t)Py_Version, sonde_cpython_walk,
-                                 sonde_cpython_data};
+                                 sonde_cpython_data, sonde_cpython_marked_signals};
     sonde_arm arm;
     bool forked = reason == SONDE_FORKED;
     if (!forked)                      // a child has its parent's hooks
@@ -107,6 +108,7 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         sonde_own_threads_follow();
     sonde_watch_code();
     sonde_awaited_prepare();
+    sonde_marked_signals_prepare();
     // The recorder arms every thread before it answers, which takes 20 ms where there are 500. A
     // program that records itself waits for that; one that is attached to goes on.
     PyThreadState *meanwhile = reason == SONDE_ATTACH ? PyEval_SaveThread() : NULL;

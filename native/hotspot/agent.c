@@ -56,7 +56,8 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
         watches_forks =
             pthread_atfork(sonde_got_before_fork, sonde_got_after_fork, forked_child) == 0;
     error = sonde_events_start(env);
-    sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk, NULL};
+    sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk, NULL,
+                                 NULL};
     sonde_arm arm;
     sonde_methods_forget();
     if (!error)

@@ -32,7 +32,7 @@ static void begin(void)
     m = begin_session(16, 1u << 16);
     sonde.exact_cpu = true;
     sonde_guard_install();
-    sonde_trap_install(walk);
+    sonde_trap_install(walk, NULL);
     CHECK_EQUAL(sonde_cpu_timers_start(), 0);
     CHECK_EQUAL(atomic_load(&m.header->reader_mode), SONDE_SAMPLER_CPU_TIMER);
 }

@@ -6,6 +6,7 @@
 #include "guard.h"
 #include "recorder_side.h"
 #include "restart.h"
+#include "signal_handover.h"
 #include "trap.h"
 
 #include <errno.h>
@@ -241,6 +242,90 @@ static void the_same_thread_gets_the_signal(void)
     pthread_join(other, NULL);
 }
 
+// ---- signals that another thread took
+
+static _Atomic uint64_t marked;
+static uint64_t marked_signals(void) { return atomic_load(&marked); }
+
+// What a tick of another thread does, once the main thread sleeps.
+static void *looks(void *unused)
+{
+    (void)unused;
+    for (int order; read(wanted[0], &order, sizeof order) == sizeof order;) {
+        ucontext_t context;
+        memset(&context, 0, sizeof context);
+        wait_until_it_sleeps();
+        atomic_store(&marked, (uint64_t)1 << (abs(order) - 1));
+        sonde_handover_check(&context);
+        if (order < 0) {
+            wait_until_it_sleeps();
+            CHECK(write(full[1], "x", 1) == 1);
+        }
+        char byte;
+        CHECK(read(finished[0], &byte, 1) == 1);
+    }
+    return NULL;
+}
+
+static void seen(void)
+{
+    ucontext_t context;
+    memset(&context, 0, sizeof context);
+    atomic_store(&marked, 0);
+    sonde_handover_check(&context);
+    over();
+}
+
+static void interrupts_for_another(int sig)
+{
+    expect(sig);
+    errno = 0;
+    CHECK_EQUAL(read_empty(), -1);
+    CHECK_EQUAL(errno, EINTR);
+    seen();
+}
+
+static void goes_on_for_another(int sig)
+{
+    char byte;
+    expect(-sig);
+    CHECK_EQUAL(read(full[0], &byte, 1), 1);
+    seen();
+}
+
+static void signals_that_another_thread_took_interrupt(void)
+{
+    pthread_t other;
+    CHECK(pthread_create(&other, NULL, looks, NULL) == 0);
+    sonde_handover_prepare(marked_signals);
+    set(SIGUSR1, 0);
+    set(SIGUSR2, SA_RESTART);
+    for (int i = 0; i < TURNS; i++) {
+        interrupts_for_another(SIGUSR1);
+        goes_on_for_another(SIGUSR2);
+    }
+    // One that the main thread blocks was sent to the other.
+    sigset_t one, before;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    CHECK(sigprocmask(SIG_BLOCK, &one, &before) == 0);
+    goes_on_for_another(SIGUSR1);
+    CHECK(sigprocmask(SIG_SETMASK, &before, NULL) == 0);
+    interrupts_for_another(SIGUSR1);
+    // Nobody looks at the mark: the next call is left alone at first, and soon for good.
+    expect(SIGUSR1);
+    CHECK_EQUAL(read_empty(), -1);
+    over();
+    goes_on_for_another(SIGUSR1);
+    unset(SIGUSR1);
+    unset(SIGUSR2);
+    sonde_handover_prepare(NULL);
+    close(wanted[1]);
+    pthread_join(other, NULL);
+    close(wanted[0]);
+    CHECK(pipe(wanted) == 0);
+}
+
 // ---- calls that are never to return EINTR, and code that only looks like one
 
 static const uint8_t instruction[] = {0x0f, 0x05, 0x90};
@@ -305,7 +390,7 @@ int main(void)
     main_tid = (pid_t)syscall(SYS_gettid);
     memory m = begin_session(4, 1u << 20);
     sonde_guard_install();
-    sonde_trap_install(walk);
+    sonde_trap_install(walk, NULL);
     RUN(only_calls_that_heed_sa_restart_are_changed);
     if (begin_events()) {
         char name[] = "/tmp/sonde-restart-XXXXXX";
@@ -314,6 +399,7 @@ int main(void)
         CHECK(unlink(name) == 0 && flock(locked[0], LOCK_EX) == 0);
         CHECK(pipe(wanted) == 0 && pipe(finished) == 0 && pipe(full) == 0 && pipe(empty) == 0);
         CHECK(sem_init(&semaphore, 0, 0) == 0);
+        RUN(signals_that_another_thread_took_interrupt);
         pthread_t sender;
         CHECK(pthread_create(&sender, NULL, send_signals, NULL) == 0);
         RUN(handlers_without_sa_restart_interrupt);

@@ -96,7 +96,7 @@ static void begin(void)
     m.config.period_ns = 20000000;
     atomic_store(&m.header->period_ns, m.config.period_ns);
     sonde_guard_install();
-    sonde_trap_install(walk);
+    sonde_trap_install(walk, NULL);
     frames_to_find = 5;
     fault_in_walk = false;
     time_in_walk = 0;
@@ -309,7 +309,7 @@ static void (*then)(void);
 static void trap_then(void)
 {
     set(was);
-    sonde_trap_install(walk);
+    sonde_trap_install(walk, NULL);
     then();
     then();
 }
@@ -328,14 +328,14 @@ static void leaves_the_rest_to_the_target(void)
     CHECK_EQUAL(ends_by(SIG_IGN, sent), 0);
     CHECK_EQUAL(ends_by(SIG_IGN, breakpoint), SIGTRAP); // the kernel does not let it be ignored
     set(counts);
-    sonde_trap_install(walk);
+    sonde_trap_install(walk, NULL);
     void *ours = handler_now();
     CHECK(ours != (void *)counts);
     handled = 0;
     sent();
     breakpoint();
     CHECK_EQUAL(handled, 2);
-    sonde_trap_install(walk); // again, as for every session: not our own successor
+    sonde_trap_install(walk, NULL); // again, as for every session: not our own successor
     CHECK(handler_now() == ours);
     sent();
     CHECK_EQUAL(handled, 3);
@@ -344,7 +344,7 @@ static void leaves_the_rest_to_the_target(void)
 static void lets_the_target_set_its_own(void)
 {
     set(counts);
-    sonde_trap_install(walk);
+    sonde_trap_install(walk, NULL);
     void *ours = handler_now();
     struct sigaction theirs, got;
     sonde_trap_user_action(NULL, &got);

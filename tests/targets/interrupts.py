@@ -3,6 +3,8 @@
 A helper process sends each signal once the main thread sleeps in the call. A call that goes on
 although its signal has arrived would last forever: the helper says so and ends the program.
 With `siginterrupt(False)` calls must go on instead: the handler runs once the data has come.
+
+interrupts.py TURNS [THREADS]: beside so many threads that compute all the time.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 
 PATIENCE_S = 15
 TURNS = int(sys.argv[1])
+THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
 RESTART = 64  # added to the number of a signal whose handler has SA_RESTART
 
@@ -39,11 +42,17 @@ held = threading.Lock()
 held.acquire()
 
 
+# A thread that waits for the GIL sleeps, too, but not for as long.
+QUIET = 40 if THREADS else 2
+
+
 def wait_until_blocked() -> None:
     quiet = 0
-    while quiet < 2:
+    while quiet < QUIET:
         time.sleep(0.0005)
         state = Path(f"/proc/{TARGET}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        if state == "Z":
+            os._exit(0)
         quiet = quiet + 1 if state == "S" else 0
 
 
@@ -74,6 +83,15 @@ if not helper:
         os._exit(0)
 os.close(order_in)
 os.read(data_in, 1)
+
+
+def compute() -> None:
+    while True:
+        sum(range(1000))
+
+
+for _ in range(THREADS):
+    threading.Thread(target=compute, daemon=True).start()
 print(TARGET, flush=True)
 sys.stdin.readline()
 
