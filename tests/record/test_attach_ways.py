@@ -7,6 +7,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from attaching import Target, attach, attached, begun, has_agent, traced, until
 from launching import PATIENCE_S, Interpreter, sonde
 from sonde.errors import SondeError
@@ -84,29 +86,29 @@ def entered(path: Path) -> str:
     return by
 
 
-def test_an_interpreter_that_can_be_asked_is_asked(python: Interpreter, keep: Keep) -> None:
-    path = keep("asked")
-    with Target(python, "-c", SPINS) as target:
-        run = attached(target.pid, path, "--for", "0.3")
-        assert target.alive
-    assert entered(path) == ("remote debugging" if python.minor >= 14 else "ptrace")
-    assert run.recording.quality["sampler"] == "perf"
-
-
-def test_one_that_sleeps_or_may_not_be_asked_is_entered(python: Interpreter, keep: Keep) -> None:
+@pytest.mark.parametrize("program", [SPINS, SLEEPS], ids=["computes", "sleeps"])
+def test_a_process_is_entered_by_ptrace(python: Interpreter, keep: Keep, program: str) -> None:
     path = keep("entered")
-    with Target(python, "-c", SLEEPS) as target:
-        assert "spinner" in attached(target.pid, path, "--for", "0.3").recording.threads.name
-    assert entered(path) == "ptrace"
-    path = keep("disabled")
-    options = ("-X", "disable-remote-debug")
-    with Target(python, "-c", SPINS, options=options) as target:
-        attached(target.pid, path, "--for", "0.3")
+    with Target(python, "-c", program) as target:
+        run = attached(target.pid, path, "--for", "0.3")
         assert target.alive
     facts = read(path).target["entered"]
     assert facts["by"] == "ptrace"
     assert facts["tries"] >= 1
     assert facts["stopped_ns"] > 0
+    assert run.recording.quality["sampler"] == "perf"
+    if program == SLEEPS:
+        assert "spinner" in run.recording.threads.name
+
+
+def test_one_that_is_traced_and_may_not_be_asked_is_read(python: Interpreter, keep: Keep) -> None:
+    path = keep("disabled")
+    # Before 3.14 an option that is not known is ignored.
+    options = ("-X", "disable-remote-debug")
+    with Target(python, "-c", SPINS, options=options) as target, traced(target.pid):
+        run = attached(target.pid, path, "--for", "0.3")
+        assert target.alive
+    assert (entered(path), run.recording.quality["sampler"]) == ("nothing", "remote")
 
 
 def test_a_traced_process_is_asked_or_read_from_outside(python: Interpreter, keep: Keep) -> None:

@@ -66,7 +66,7 @@ def check_beside_threads(python: Interpreter, told: dict[str, Any]) -> None:
 
 def test_beside_threads_that_compute_and_are_attached_to(python: Interpreter, keep: Keep) -> None:
     with Target(python, PROGRAM, str(TURNS), str(BUSY_THREADS)) as target:
-        by = attach(target.pid, keep("interrupts"))
+        by = attach(target.pid, keep("interrupts"))  # which enters meanwhile
         code, out, err = target.end("go\n")
         by.communicate(timeout=PATIENCE_S)
     assert (code, err) == (0, ""), out

@@ -22,6 +22,8 @@ from .runtime import Runtime
 
 # How long the main thread has to run the script that loads the agent (3.14+).
 SCRIPT_S = 0.1
+# Outcomes of ptrace after which the process is as it was, without the agent.
+_UNTOUCHED = (inject.NO_SAFE_MOMENT, inject.NOT_PERMITTED)
 # From the agent's first step in the target to its first word.
 STEER_S = 2.0
 # A process is looked at anew after this long without a safe moment in it.
@@ -82,9 +84,7 @@ class Entry:
             if isinstance(runtime, Jvm):
                 self.why_not = self._into_jvm(runtime)
             else:
-                self.why_not = None if self._by_script() else self._by_ptrace()
-                if self.why_not is None:
-                    self.why_not = self._hear_agent()
+                self.why_not = self._into_cpython()
         except SondeError as error:
             self.why_not, self.gone = str(error), isinstance(error, Gone)
         except OSError as error:  # of /proc, which a process that exits takes away
@@ -93,6 +93,18 @@ class Entry:
         finally:
             self.over = True  # before who waits for it looks
             self._wake()
+
+    def _into_cpython(self) -> str | None:
+        """By ptrace, or by the interpreter's own way where it has one and ptrace found none.
+
+        In this order, because a script runs as the program's own code: its trace function sees it,
+        and the exception of a signal's handler that happens to run inside it is lost.
+        """
+        why_not = self._by_ptrace()
+        untouched = self.injection is None or self.injection.outcome in _UNTOUCHED
+        if why_not is not None and untouched and not self._ended and self._by_script():
+            why_not = None
+        return why_not or self._hear_agent()
 
     def _into_jvm(self, jvm: Jvm) -> str | None:
         """By its attach protocol, or by ptrace where that would show in the program's output."""
