@@ -26,7 +26,7 @@ from sonde.record import sessions
 from sonde.record.orders import Orders, socket_of
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
-from sonde.views.contended import contended
+from sonde.views.locks.contentions import contended
 from sonde.views.threads import threads
 from truth.stacks import Stacks
 

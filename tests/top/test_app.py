@@ -25,9 +25,9 @@ from sonde.top.app import Top
 from sonde.top.rows import Rows
 from sonde.top.screens import Keys, Processes
 from sonde.top.watched import Watched
-from sonde.views.flat import flat
-from sonde.views.lock_table import lock_table
-from sonde.views.selection import Selection
+from sonde.views.locks.lock_table import lock_table
+from sonde.views.selecting.selection import Selection
+from sonde.views.stacks.flat import flat
 from sonde.views.threads import threads
 
 WHAT = ["cpu", "locks"]

@@ -28,8 +28,8 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
     from sonde.record.handle import Options
     from sonde.record.process import look_at
     from sonde.record.tprof import LOOK_S, profile
-    from sonde.views.chained import open_recording
-    from sonde.views.inside import named
+    from sonde.views.stacks.chained_samples import open_recording
+    from sonde.views.stacks.function_timeline import named
 
     discovery: Discovery | None = None
     if pid is not None:

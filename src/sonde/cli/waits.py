@@ -48,8 +48,8 @@ def waits(
             f"process {pid} is recorded in mode wrap, into memory; end that recording to look at it"
         )
     from sonde.recording.reader import read
-    from sonde.views.selection import Selection
-    from sonde.views.waits import waits as waits_at
+    from sonde.views.locks.wait_graph import waits as waits_at
+    from sonde.views.selecting.selection import Selection
 
     recording = _look_at(number) if session is None else read(session.path)
     now = int(recording.target.get("duration_ns", 0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import heading, line, paragraph
-from sonde.views.words import count
+from sonde.views.selecting.formatting import count
 
 if TYPE_CHECKING:
     from rich.console import Console

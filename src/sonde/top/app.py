@@ -21,7 +21,7 @@ from sonde.top.rows import Rows, as_text
 from sonde.top.screens import Keys, Processes
 from sonde.top.states import threads_now
 from sonde.top.watched import Watched
-from sonde.views.sources import Sources
+from sonde.views.selecting.sources import Sources
 
 if TYPE_CHECKING:
     from sonde.reports.live import ThreadNow
