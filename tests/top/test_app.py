@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 
 from attaching import Target, attach, begun, has_agent, until
 from launching import PATIENCE_S, TARGETS, Interpreter
-from sonde.record import sessions
+from sonde.record.targets import session_registry as sessions
 from sonde.recording.reader import read
 from sonde.recording.writer import Writer
 from sonde.top import watched as watched_module

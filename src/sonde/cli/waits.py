@@ -36,7 +36,7 @@ def waits(
       sonde waits 4711
     """
     number = process_id(pid)
-    from sonde.record import sessions
+    from sonde.record.targets import session_registry as sessions
 
     session = sessions.find(number)
     if session is not None and "locks" not in session.what:
@@ -67,8 +67,8 @@ def waits(
 def _look_at(pid: int) -> Recording:
     """A recording of a moment."""
     from sonde.record.attach import Attach
-    from sonde.record.handle import Options
-    from sonde.record.process import look_at
+    from sonde.record.recorder_process import Options
+    from sonde.record.targets.process import look_at
     from sonde.recording.reader import read
 
     process = look_at(pid)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.record.thread_states import RUNS, STOPPED, ThreadState, thread_states
+from sonde.record.system.thread_states import RUNS, STOPPED, ThreadState, thread_states
 from sonde.reports.live import ThreadNow
 from sonde.views.selecting.formatting import duration
 
