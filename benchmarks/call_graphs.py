@@ -23,8 +23,8 @@ from packages import Environment
 from progress import say
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
-from sonde.views.calls import calls as counted_calls
-from sonde.views.selection import Selection
+from sonde.views.calls.calls import calls as counted_calls
+from sonde.views.selecting.selection import Selection
 
 HERE = Path(__file__).resolve().parent
 COUNTER = HERE.parent / "tests" / "truth" / "programs" / "count_calls.py"

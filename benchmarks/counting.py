@@ -63,7 +63,7 @@ class Reader:
 
 
 def serve(pid: int) -> None:
-    from sonde.record.counters import Countable, Counters
+    from sonde.record.system.thread_counters import Countable, Counters
 
     countable = Countable()
     opened: list[Counters] = []

@@ -27,7 +27,7 @@ from progress import say
 from turns import Floor, Off, Switch, in_turns
 
 if TYPE_CHECKING:
-    from sonde.record.orders import Orders
+    from sonde.record.control_client import Orders
 
 PROGRAMS = ("numbers", "calls", "objects", "sorting", "deep")
 RATES = (1000, 10_000)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.record.orders import Orders
+    from sonde.record.control_client import Orders
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts"))
 import jdks
@@ -95,7 +95,7 @@ def running(
 @contextmanager
 def sonde(pid: int, rate: int, path: Path, what: str = "cpu") -> Iterator[Orders]:
     """A session of that process; steered by what is yielded, and ended."""
-    from sonde.record.orders import Orders
+    from sonde.record.control_client import Orders
 
     path.unlink(missing_ok=True)
     process = subprocess.Popen(
@@ -125,7 +125,7 @@ def sonde(pid: int, rate: int, path: Path, what: str = "cpu") -> Iterator[Orders
 
 def _control(process: subprocess.Popen[str], pid: int) -> str:
     """The socket of the session, as soon as it has the process."""
-    from sonde.record import sessions
+    from sonde.record.targets import session_registry as sessions
 
     end = time.monotonic() + ATTACHED_S
     while (session := sessions.find(pid)) is None:

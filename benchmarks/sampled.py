@@ -24,7 +24,7 @@ Stacks = list[tuple[tuple[Frame, ...], float]]
 
 
 def samplers() -> list[str]:
-    from sonde.record.arming import SAMPLERS
+    from sonde.record.recorder.samplers import SAMPLERS
 
     return [*SAMPLERS, CHAINED]
 

@@ -24,7 +24,7 @@ from paired import Column, Figure
 from progress import say
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
-from sonde.views.taken import by_thread
+from sonde.views.selecting.stolen_time import by_thread
 
 PROGRAM = Path(__file__).resolve().parent.parent / "tests" / "truth" / "programs" / "pinned.py"
 GOAL = 0.05

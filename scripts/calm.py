@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from sonde.record import cpus
+from sonde.record.system import cpu_times as cpus
 
 LONGEST_S = 300.0
 # At least so long: what else kept the machine busy may have gone by then.

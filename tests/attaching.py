@@ -122,7 +122,7 @@ def begun(path: Path) -> bool:
 
 def recorder_of(process: subprocess.Popen[str]) -> int:
     for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-        if b"sonde.record.recorder" in Path(f"/proc/{child}/cmdline").read_bytes():
+        if b"sonde.record.recorder.main" in Path(f"/proc/{child}/cmdline").read_bytes():
             return int(child)
     raise AssertionError("sonde attach has no recorder")
 

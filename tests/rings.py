@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.record import shm
-from sonde.record.target import TargetProcess
+from sonde.record.decode.target import TargetProcess
+from sonde.record.shm import layout as shm
 
 RING = 1 << 16
 ORIGIN = 10**12

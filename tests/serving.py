@@ -18,8 +18,8 @@ from types import TracebackType
 
 from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment
 from sonde.record.attach import Attach
-from sonde.record.handle import Options
-from sonde.record.process import look_at
+from sonde.record.recorder_process import Options
+from sonde.record.targets.process import look_at
 
 CLIENTS = 3
 # A worker that is killed takes the connections it has with it, and those just made.

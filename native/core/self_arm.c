@@ -37,7 +37,7 @@ _Static_assert(sizeof(attributes) == 128, "PERF_ATTR_SIZE_VER7");
 #define REMOVE_ON_EXEC (UINT64_C(1) << 36)
 #define SIGTRAP_FLAG (UINT64_C(1) << 37)
 
-// As src/sonde/record/perf.py opens them.
+// As src/sonde/record/system/perf_events.py opens them.
 static int open_event(uint64_t config, uint64_t period, uint32_t kind, bool user_only)
 {
     attributes a = {

@@ -7,7 +7,7 @@
 //   header | slots[nslots] | rings[nslots] of ring_size bytes each
 //
 // A slot belongs to one thread. Its thread is the only producer, the recorder the only consumer.
-// src/sonde/record/shm.py mirrors these layouts; SONDE_PROTOCOL changes whenever one of them does.
+// src/sonde/record/shm/layout.py mirrors these; SONDE_PROTOCOL changes whenever one of them does.
 #ifndef SONDE_SHM_H
 #define SONDE_SHM_H
 

@@ -16,7 +16,7 @@ enum { // beside SONDE_IN_MAP, of locks
     SONDE_LOCK_HAS_HOLDER = 4, // somebody found out who holds it, which the recorder keeps in mind
 };
 
-// All of these have a mirror in src/sonde/record/lock_runs.py.
+// All of these have a mirror in src/sonde/record/shm/lock_drain.py.
 
 typedef struct {         // of a target process
     uint64_t origin;     // times count from there

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-enum { // what came of it; src/sonde/record/inject.py mirrors these
+enum { // what came of it; src/sonde/record/targets/ptrace_inject.py mirrors these
     SONDE_INJECTED = 0,
     SONDE_NO_SAFE_MOMENT = 1, // words: what was in the way last
     SONDE_NOT_PERMITTED = 2,  // error: an errno of ptrace

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { // whose code lies in a range of addresses; src/sonde/record/inject.py mirrors these
+// Whose code lies in a range of addresses; src/sonde/record/targets/ptrace_inject.py mirrors these.
+enum {
     SONDE_TEXT_PYTHON = 1,
     SONDE_TEXT_LIBC = 2,
     SONDE_TEXT_LOADER = 3,

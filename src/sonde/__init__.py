@@ -36,7 +36,7 @@ _INSIDE = ("mark", "pause", "resume", "span")
 def open(path: str | PathLike[str]) -> OpenedRecording:  # noqa: A001
     """Read a recording: its tables, and the views on them as methods."""
     from sonde.opened import OpenedRecording
-    from sonde.views.chained import open_recording
+    from sonde.views.stacks.chained_samples import open_recording
 
     return OpenedRecording(open_recording(path))
 

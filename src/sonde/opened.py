@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.views.selection import select
+from sonde.views.selecting.selection import select
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sonde.model.choice import Time
     from sonde.recording.tables import Recording
-    from sonde.views.calls import Calls
-    from sonde.views.flat import Flat
-    from sonde.views.lines import Lines
-    from sonde.views.lock_table import LockTable
-    from sonde.views.locks import Locks
+    from sonde.views.calls.calls import Calls
+    from sonde.views.locks.lock_table import LockTable
+    from sonde.views.locks.locks import Locks
+    from sonde.views.locks.wait_graph import Waits
     from sonde.views.objects import Objects
     from sonde.views.quality import Quality
     from sonde.views.spans import Spans
+    from sonde.views.stacks.flat import Flat
+    from sonde.views.stacks.lines import Lines
+    from sonde.views.stacks.tree import Tree
     from sonde.views.summary import Summary
     from sonde.views.threads import Threads
-    from sonde.views.tree import Tree
-    from sonde.views.waits import Waits
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class OpenedRecording:
 
         `time` is "running" unless given, with `while_held` "wall".
         """
-        from sonde.views.tree import tree
+        from sonde.views.stacks.tree import tree
 
         asked: Time = time or ("running" if while_held is None else "wall")
         chosen = select(asked, thread, process, start, end, span)
@@ -90,7 +90,7 @@ class OpenedRecording:
         end: float | None = None,
         span: str | None = None,
     ) -> Flat:
-        from sonde.views.flat import flat
+        from sonde.views.stacks.flat import flat
 
         return flat(self.tables, select(time, thread, process, start, end, span), top=top)
 
@@ -105,7 +105,7 @@ class OpenedRecording:
         end: float | None = None,
         span: str | None = None,
     ) -> Lines:
-        from sonde.views.lines import lines
+        from sonde.views.stacks.lines import lines
 
         return lines(self.tables, select(time, thread, process, start, end, span), top=top)
 
@@ -134,7 +134,7 @@ class OpenedRecording:
         end: float | None = None,
     ) -> Calls:
         """`by` is "edge" or "context"."""
-        from sonde.views.calls import calls
+        from sonde.views.calls.calls import calls
 
         chosen = select("running", thread, process, start, end)
         return calls(self.tables, chosen, by=by, top=top)
@@ -167,7 +167,7 @@ class OpenedRecording:
         span: str | None = None,
     ) -> Locks:
         """`by` names the aspects to split the waiting by, in order, as `--by` does."""
-        from sonde.views.locks import DEFAULT, aspects, locks
+        from sonde.views.locks.locks import DEFAULT, aspects, locks
 
         chosen = select("running", thread, process, start, end, span)
         asked = DEFAULT if by is None else aspects(",".join(by))
@@ -183,7 +183,7 @@ class OpenedRecording:
         end: float | None = None,
         span: str | None = None,
     ) -> LockTable:
-        from sonde.views.lock_table import lock_table
+        from sonde.views.locks.lock_table import lock_table
 
         return lock_table(
             self.tables, select("running", thread, process, start, end, span), top=top
@@ -198,7 +198,7 @@ class OpenedRecording:
         span: str | None = None,
     ) -> Waits:
         """Who waits for whom at a second of the recording."""
-        from sonde.views.waits import waits
+        from sonde.views.locks.wait_graph import waits
 
         moment = None if at is None else round(at * 1e9)
         return waits(self.tables, select("running", thread, process, span=span), at_ns=moment)

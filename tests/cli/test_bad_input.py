@@ -13,7 +13,8 @@ import pytest
 
 from launching import run_command, sonde
 from sonde.cli._last_words import all_of
-from sonde.record import permissions, process
+from sonde.record.system import permissions
+from sonde.record.targets import process
 
 INTERRUPTED_IN_IMPORTS = """
 import os, signal, sys

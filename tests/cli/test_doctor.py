@@ -18,7 +18,8 @@ import pytest
 import pythons
 from java import all_jdks
 from sonde.cli.main import main
-from sonde.record import agents, permissions
+from sonde.record.system import native_libraries as agents
+from sonde.record.system import permissions
 from sonde.recording.reader import read
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,10 @@ SOURCE = ROOT / "src"
 DENIED = ROOT / "tests" / "denied.py"
 SONDE = "import sys; from sonde.cli.main import main; sys.exit(main())"
 # Each JVM that is found is started; all but one of the tests have nothing to ask it.
-NO_JVM = "from pathlib import Path; from sonde.record import jvms; jvms._INSTALLED = Path('/none');"
+NO_JVM = (
+    "from pathlib import Path; from sonde.doctor import java_homes; "
+    "java_homes._INSTALLED = Path('/none');"
+)
 LIBRARIES = Path(np.__file__).parents[1]
 
 CHECKS = [

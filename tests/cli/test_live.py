@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from launching import SONDE, clean_environment, sonde
-from sonde.record import cpus
+from sonde.record.system import cpu_times as cpus
 
 # The kernel's idle time has been seen to go back by a tick, which a table takes for none.
 IDLE_BACK_NS = 50_000_000

@@ -9,7 +9,7 @@ import pytest
 
 from sonde.cli.main import main
 from synthetic import MS, Maker
-from views.test_locks import products
+from views.locks.test_locks import products
 from views.test_quality import GOOD
 
 if TYPE_CHECKING:

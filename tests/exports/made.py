@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from sonde.exports import format_named
-from sonde.views.selection import Selection
+from sonde.views.selecting.selection import Selection
 from synthetic import MS, Maker
 
 if TYPE_CHECKING:

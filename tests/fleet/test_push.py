@@ -26,7 +26,7 @@ from sonde.errors import SondeError
 from sonde.exports import pprof
 from sonde.fleet.push import NotNow, destination, push
 from sonde.recording.reader import read
-from sonde.views.selection import Selection
+from sonde.views.selecting.selection import Selection
 
 service = pytest.importorskip(
     "opentelemetry.proto.collector.profiles.v1development.profiles_service_pb2"

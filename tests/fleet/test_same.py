@@ -15,11 +15,11 @@ from sonde.fleet.engines import engine
 from sonde.fleet.location import located
 from sonde.fleet.report import answer
 from sonde.recording.reader import read
-from sonde.views.flat import flat
-from sonde.views.locks import locks
-from sonde.views.selection import Selection
-from sonde.views.tree import tree
-from views.test_locks import products
+from sonde.views.locks.locks import locks
+from sonde.views.selecting.selection import Selection
+from sonde.views.stacks.flat import flat
+from sonde.views.stacks.tree import tree
+from views.locks.test_locks import products
 
 
 @pytest.fixture(scope="module")

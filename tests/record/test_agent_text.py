@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from launching import Interpreter, run_command
-from sonde.record.agent_text import decode_text
+from sonde.record.decode.agent_text import decode_text
 
 WORK = """
 import time

@@ -15,8 +15,8 @@ from launching import PATIENCE_S, TARGETS, Interpreter, run_command
 from sonde.model.overlap import overlap
 from sonde.recording.reader import read
 from sonde.recording.tables import RUNNING, Recording
-from sonde.views.locks import locks
-from sonde.views.selection import Selection
+from sonde.views.locks.locks import locks
+from sonde.views.selecting.selection import Selection
 from truth.bounds import compare
 from truth.stacks import Stacks
 

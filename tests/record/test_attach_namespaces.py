@@ -13,8 +13,8 @@ import pytest
 
 from attaching import attached, until
 from launching import Interpreter, clean_environment
-from sonde.record import process
-from sonde.record.agents import FOLDER
+from sonde.record.system.native_libraries import FOLDER
+from sonde.record.targets import process
 
 Keep = Callable[[str], Path]
 

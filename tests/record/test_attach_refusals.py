@@ -15,7 +15,8 @@ import pytest
 from attaching import Target, attach, begun, until
 from launching import PATIENCE_S, Interpreter, sonde
 from sonde.errors import SondeError
-from sonde.record import process, runtime
+from sonde.record.targets import cpython as runtime
+from sonde.record.targets import process
 
 USAGE, FAILURE = 2, 1
 NOBODY = 65534
@@ -101,7 +102,7 @@ def test_another_user(any_python: Interpreter, tmp_path: Path) -> None:
     with Target(any_python, "-c", SLEEPS) as t:
         question = (
             "import os, sys; sys.path[:0] = sys.argv[2:];"
-            "from sonde.record import process; from sonde.errors import SondeError\n"
+            "from sonde.record.targets import process; from sonde.errors import SondeError\n"
             f"os.setgid({NOBODY}); os.setuid({NOBODY})\n"
             "try: process.look_at(int(sys.argv[1]))\n"
             "except SondeError as error: print(error)"

@@ -12,9 +12,9 @@ import pytest
 from attaching import Target, attached
 from launching import TARGETS, Interpreter, sonde
 from matrix import OLDEST_AND_NEWEST
-from sonde.record.budget import WINDOW_NS, Budget, Cost
-from sonde.views.flat import flat
-from sonde.views.selection import Selection
+from sonde.record.recorder.overhead_budget import WINDOW_NS, Budget, Cost
+from sonde.views.selecting.selection import Selection
+from sonde.views.stacks.flat import flat
 
 PYTHONS = OLDEST_AND_NEWEST
 S = 1_000_000_000

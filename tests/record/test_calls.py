@@ -17,8 +17,8 @@ from environments import Environment
 from launching import PATIENCE_S, TARGETS, TESTS, Interpreter, clean_environment, must_run, sonde
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
-from sonde.views.calls import calls
-from sonde.views.selection import select
+from sonde.views.calls.calls import calls
+from sonde.views.selecting.selection import select
 
 Keep = Callable[[str], Path]
 

@@ -22,11 +22,11 @@ from attaching import attach, begun, has_agent, until
 from environments import Environment, environment_of
 from launching import PATIENCE_S, SONDE, TARGETS, TESTS, Interpreter, clean_environment, sonde
 from sonde.errors import SondeError, UsageError
-from sonde.record import sessions
-from sonde.record.orders import Orders, socket_of
+from sonde.record.control_client import Orders, socket_of
+from sonde.record.targets import session_registry as sessions
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
-from sonde.views.contended import contended
+from sonde.views.locks.contentions import contended
 from sonde.views.threads import threads
 from truth.stacks import Stacks
 

@@ -9,8 +9,10 @@ import time
 
 import pytest
 
-from sonde.record import cpus, perf, taken
-from sonde.record.counters import Countable, Counters, Used
+from sonde.record.system import cpu_times as cpus
+from sonde.record.system import perf_events as perf
+from sonde.record.system import steal as taken
+from sonde.record.system.thread_counters import Countable, Counters, Used
 
 PAGES = 500
 SLEEPS = 40

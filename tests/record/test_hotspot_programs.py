@@ -16,7 +16,7 @@ from java import Jdk, class_path, compiled
 from launching import PATIENCE_S, TARGETS, clean_environment, must_run
 from serving import Load
 from sonde.recording.tables import Recording
-from sonde.views.locks import locks
+from sonde.views.locks.locks import locks
 from sonde.views.quality import quality as quality_of
 
 Keep = Callable[[str], Path]

@@ -50,7 +50,7 @@ def beat(path: Path) -> tuple[int, int]:
 def recorder_of(pid: int) -> int:
     """The child of `sonde run` that is its recorder."""
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        if b"sonde.record.recorder" in Path(f"/proc/{child}/cmdline").read_bytes():
+        if b"sonde.record.recorder.main" in Path(f"/proc/{child}/cmdline").read_bytes():
             return int(child)
     raise AssertionError("sonde run has no recorder")
 

@@ -6,7 +6,7 @@ import json
 import subprocess
 
 from launching import Interpreter
-from sonde.record import linetable
+from sonde.record.tables import cpython_lines as linetable
 
 # All code of some modules: its first line, its table, and the position of every instruction.
 TABLES = """

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from rings import ORIGIN, RING, Ring
-from sonde.record import shm
-from sonde.record.agent_memory import AgentMemory
-from sonde.record.contexts import Contexts
-from sonde.record.lock_records import LockRecords
-from sonde.record.lock_runs import LockRows, LockRuns
-from sonde.record.open_locks import LockWait
-from sonde.record.target import TargetProcess
+from sonde.record.decode.lock_records import LockRecords
+from sonde.record.decode.target import TargetProcess
+from sonde.record.shm import layout as shm
+from sonde.record.shm.agent_memory import AgentMemory
+from sonde.record.shm.lock_drain import LockRows, LockRuns
+from sonde.record.tables.contexts import Contexts
+from sonde.record.tables.open_lock_waits import LockWait
 from sonde.recording.encode import encode_column
 from sonde.recording.reader import read
 from sonde.recording.schema import TABLES

@@ -11,12 +11,12 @@ import pytest
 from attaching import Target, attached
 from launching import TARGETS, Interpreter, must_run
 from rings import ORIGIN, RING, Ring
-from sonde.record import shm
-from sonde.record.agent_memory import AgentMemory
-from sonde.record.contexts import Contexts
-from sonde.record.lock_runs import LockRows
-from sonde.record.slots import Slot
-from sonde.record.target import TargetProcess
+from sonde.record.decode.ring_reader import Slot
+from sonde.record.decode.target import TargetProcess
+from sonde.record.shm import layout as shm
+from sonde.record.shm.agent_memory import AgentMemory
+from sonde.record.shm.lock_drain import LockRows
+from sonde.record.tables.contexts import Contexts
 from sonde.recording.reader import read
 from sonde.recording.writer import Writer
 

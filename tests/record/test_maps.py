@@ -7,8 +7,8 @@ import mmap
 import os
 from pathlib import Path
 
-from sonde.record import shm
-from sonde.record.maps import FILE, LARGE, Maps
+from sonde.record.shm import layout as shm
+from sonde.record.tables.memory_maps import FILE, LARGE, Maps
 
 
 def test_kinds_of_memory(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from attaching import until
-from sonde.record import procfs
-from sonde.record.metrics import Metrics
+from sonde.record.system import procfs
+from sonde.record.tables.metrics import Metrics
 from sonde.recording.reader import read
 
 PROGRAM = """

@@ -28,7 +28,7 @@ from launching import (
 from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
-from sonde.views.locks import locks
+from sonde.views.locks.locks import locks
 from sonde.views.quality import quality
 from sonde.views.spans import spans
 from truth import test_spans as known_spans

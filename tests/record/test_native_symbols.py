@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sonde.record import native_symbols
-from sonde.record.native_symbols import Files, Kernel, MadeCode
+from sonde.record.system import native_symbols
+from sonde.record.system.native_symbols import Files, Kernel, MadeCode
 
 
 @pytest.fixture(scope="module")

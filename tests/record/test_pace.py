@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from sonde.record import pace as pace_module
-from sonde.record.pace import FRUGAL, LONGEST, LONGEST_IF_RARE, LONGEST_REST, SHORTEST, Pace
-from sonde.record.procfs import runnable
+from sonde.record.recorder import drain_schedule as pace_module
+from sonde.record.recorder.drain_schedule import (
+    FRUGAL,
+    LONGEST,
+    LONGEST_IF_RARE,
+    LONGEST_REST,
+    SHORTEST,
+    Pace,
+)
+from sonde.record.system.procfs import runnable
 
 
 def config(*what: str, rate: int = 1000) -> dict[str, Any]:

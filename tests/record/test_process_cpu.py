@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.record import process_cpu
-from sonde.record.process_cpu import ProcessCpu
+from sonde.record.tables import process_cpu
+from sonde.record.tables.process_cpu import ProcessCpu
 
 MS = 1_000_000
 

@@ -12,7 +12,7 @@ import pytest
 
 from attaching import Target, attached
 from launching import PATIENCE_S, TARGETS, Interpreter, Run, clean_environment, run_command
-from sonde.record import agents
+from sonde.record.system import native_libraries as agents
 
 Keep = Callable[[str], Path]
 Result = tuple[int, str, list[str]]

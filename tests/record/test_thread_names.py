@@ -8,10 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from sonde.record import shm, threads
-from sonde.record.thread_names import NAME_NS, NAMES_AT_ONE_PLACE, ThreadNames
-from sonde.record.threads import OpenWait, Threads
-from sonde.record.weights import Place
+from sonde.record.shm import layout as shm
+from sonde.record.tables import threads
+from sonde.record.tables.thread_names import NAME_NS, NAMES_AT_ONE_PLACE, ThreadNames
+from sonde.record.tables.thread_time import Place
+from sonde.record.tables.threads import OpenWait, Threads
 
 NOBODY = 1 << 30
 """No thread has this id."""

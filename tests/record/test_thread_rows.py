@@ -10,11 +10,14 @@ import pytest
 
 from launching import Interpreter, sonde
 from rings import ORIGIN, RING, Ring
-from sonde.record import handle, procfs, shm, threads
-from sonde.record.agent_memory import AgentMemory
-from sonde.record.contexts import Contexts
-from sonde.record.lock_runs import LockRows
-from sonde.record.target import TargetProcess
+from sonde.record import recorder_process as handle
+from sonde.record.decode.target import TargetProcess
+from sonde.record.shm import layout as shm
+from sonde.record.shm.agent_memory import AgentMemory
+from sonde.record.shm.lock_drain import LockRows
+from sonde.record.system import procfs
+from sonde.record.tables import threads
+from sonde.record.tables.contexts import Contexts
 from sonde.recording.reader import read
 from sonde.recording.tables import HELD, Recording
 from sonde.recording.writer import Writer

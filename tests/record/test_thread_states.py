@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 from attaching import until
-from sonde.record.candidates import candidates
-from sonde.record.thread_states import RUNS, thread_states
+from sonde.record.system.thread_states import RUNS, thread_states
+from sonde.record.targets.candidates import candidates
 
 PROGRAM = """
 import os, sys, threading, time

@@ -16,7 +16,7 @@ from sonde.recording.reader import read, read_bytes, read_parts
 from sonde.recording.sink import FileSink, MemorySink, WriteError
 from sonde.recording.tables import Recording
 from sonde.recording.writer import Writer
-from sonde.views.contended import contended
+from sonde.views.locks.contentions import contended
 
 ENTER, ENTERED, EXIT = 1, 2, 4
 SEAM = 100 * MS

@@ -9,12 +9,12 @@ from sonde.reports import lock_table as lock_table_report
 from sonde.reports import locks as locks_report
 from sonde.reports import waits as waits_report
 from sonde.reports.chains import on_one_line, program
-from sonde.views.lock_table import lock_table
-from sonde.views.locks import locks
-from sonde.views.waits import graph_of, waits
+from sonde.views.locks.lock_table import lock_table
+from sonde.views.locks.locks import locks
+from sonde.views.locks.wait_graph import graph_of, waits
 from synthetic import MS, Maker
-from views.test_locks import products
-from views.test_waits import deadlocked, nested
+from views.locks.test_locks import products
+from views.locks.test_wait_graph import deadlocked, nested
 
 
 def told(make: Maker, **options: Any) -> list[str]:

@@ -10,8 +10,8 @@ from sonde.reports import flat as flat_report
 from sonde.reports import lines as lines_report
 from sonde.reports import threads as threads_report
 from sonde.reports.lines import Sources
-from sonde.views.flat import flat
-from sonde.views.lines import lines
+from sonde.views.stacks.flat import flat
+from sonde.views.stacks.lines import lines
 from sonde.views.threads import threads
 from synthetic import MS, Maker
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from reports.page import printed
 from sonde.reports.tree import render
-from sonde.views.selection import Selection
-from sonde.views.tree import tree
+from sonde.views.selecting.selection import Selection
+from sonde.views.stacks.tree import tree
 from synthetic import MS, Maker
 
 

@@ -15,8 +15,8 @@ import warnings
 from pathlib import Path
 
 import sonde
-from sonde.record import agents
-from sonde.record.handle import KINDS
+from sonde.record.system import native_libraries as agents
+from sonde.record.recorder_process import KINDS
 
 warnings.simplefilter("ignore")  # forks of a threaded program are meant
 sys.setrecursionlimit(20_000)

@@ -21,8 +21,8 @@ import got_slots
 
 import sonde
 from sonde.record import session as sessions
-from sonde.record import shm
-from sonde.record.handle import Options, RecorderHandle
+from sonde.record.shm import layout as shm
+from sonde.record.recorder_process import Options, RecorderHandle
 
 faulthandler.dump_traceback_later(100, exit=True)
 sys.setswitchinterval(0.0001)

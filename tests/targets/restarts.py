@@ -16,8 +16,8 @@ import tempfile
 import threading
 import time
 
-from sonde.record import shm
-from sonde.record.arming import Arming
+from sonde.record.shm import layout as shm
+from sonde.record.recorder.samplers import Arming
 from sonde.record.session import _load_agent
 
 SLOTS, RING_SIZE = 64, 1 << 14

@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 
 from attaching import Target, attach, begun, has_agent, until
 from launching import PATIENCE_S, TARGETS, Interpreter
-from sonde.record import sessions
+from sonde.record.targets import session_registry as sessions
 from sonde.recording.reader import read
 from sonde.recording.writer import Writer
 from sonde.top import watched as watched_module
@@ -25,9 +25,9 @@ from sonde.top.app import Top
 from sonde.top.rows import Rows
 from sonde.top.screens import Keys, Processes
 from sonde.top.watched import Watched
-from sonde.views.flat import flat
-from sonde.views.lock_table import lock_table
-from sonde.views.selection import Selection
+from sonde.views.locks.lock_table import lock_table
+from sonde.views.selecting.selection import Selection
+from sonde.views.stacks.flat import flat
 from sonde.views.threads import threads
 
 WHAT = ["cpu", "locks"]

@@ -11,7 +11,7 @@ import pytest
 
 from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run
 from sonde.recording.tables import Recording
-from sonde.views.calls import calls
+from sonde.views.calls.calls import calls
 from truth.stacks import BUILT_IN, PROGRAMS
 from truth.test_pyperformance import ARGUMENTS, benchmarks
 

@@ -10,9 +10,9 @@ import pytest
 
 from java import Jdk, compiled
 from launching import Interpreter, Run, must_run
-from sonde.views.locks import locks
-from sonde.views.selection import Selection
-from sonde.views.tree import tree
+from sonde.views.locks.locks import locks
+from sonde.views.selecting.selection import Selection
+from sonde.views.stacks.tree import tree
 from truth.stacks import PROGRAMS
 
 JAVA_PROGRAMS = Path(__file__).resolve().parent / "hotspot"

@@ -11,8 +11,8 @@ import pytest
 from java import Jdk, compiled
 from launching import Run, clean_environment, must_run, sonde
 
-from sonde.views.locks import locks
-from sonde.views.selection import Selection
+from sonde.views.locks.locks import locks
+from sonde.views.selecting.selection import Selection
 
 from truth.conftest import ATTEMPTS
 from truth.locks.books import Books

@@ -10,7 +10,7 @@ import pytest
 from java import Jdk, compiled
 from launching import Run, must_run
 
-from sonde.views.locks import locks
+from sonde.views.locks.locks import locks
 from sonde.views.quality import quality
 
 PROGRAMS = Path(__file__).resolve().parent / "hotspot"

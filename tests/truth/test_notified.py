@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from launching import Interpreter, Run, must_run
-from sonde.views.locks import locks
-from sonde.views.selection import Selection
+from sonde.views.locks.locks import locks
+from sonde.views.selecting.selection import Selection
 from truth.stacks import PROGRAMS
 
 ROUNDS = "20"

@@ -13,9 +13,9 @@ from attaching import attach, until
 from environments import Environment
 from launching import PATIENCE_S, TESTS, Run, clean_environment, must_run, sonde
 from sonde.recording.reader import read
-from sonde.views.flat import flat
-from sonde.views.locks import locks
-from sonde.views.selection import Selection
+from sonde.views.stacks.flat import flat
+from sonde.views.locks.locks import locks
+from sonde.views.selecting.selection import Selection
 from sonde.views.spans import SpanRow, spans
 from sonde.views.threads import threads
 from truth.stacks import PROGRAMS

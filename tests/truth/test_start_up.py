@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from launching import PATIENCE_S, Interpreter, clean_environment, must_run
-from sonde.views.calls import CallEdge, calls
+from sonde.views.calls.calls import CallEdge, calls
 from truth.stacks import PROGRAMS
 
 Keep = Callable[[str], Path]

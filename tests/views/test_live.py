@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sonde.views.flat import flat
-from sonde.views.history import history
 from sonde.views.live import live
-from sonde.views.lock_table import lock_table
-from sonde.views.selection import Selection
+from sonde.views.locks.lock_table import lock_table
+from sonde.views.selecting.selection import Selection
+from sonde.views.stacks.flat import flat
+from sonde.views.stacks.history import history
 from sonde.views.threads import threads
 from synthetic import MS, Maker
 

@@ -12,7 +12,7 @@ from sonde.errors import UsageError
 from sonde.recording.tables import Objects as Table
 from sonde.recording.tables import Recording, Types
 from sonde.views.objects import objects
-from sonde.views.selection import select
+from sonde.views.selecting.selection import select
 from synthetic import MS, Maker
 
 EVERY = 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sonde.views.selection import Selection
+from sonde.views.selecting.selection import Selection
 from sonde.views.summary import summary
 from synthetic import MS, Maker
 from views.test_quality import GOOD

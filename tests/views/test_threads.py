@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.views.selection import Selection
-from sonde.views.span import duration_ns
+from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.selection import Selection
 from sonde.views.threads import threads
 from synthetic import Maker
 

@@ -13,9 +13,9 @@ import sys
 from typing import Any
 
 from sonde.recording.reader import read
-from sonde.views.flat import flat
-from sonde.views.selection import select
-from sonde.views.tree import tree
+from sonde.views.selecting.selection import select
+from sonde.views.stacks.flat import flat
+from sonde.views.stacks.tree import tree
 
 VIEWS: dict[str, Any] = {"tree": tree, "flat": flat}
 

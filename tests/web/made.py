@@ -16,8 +16,8 @@ from typing import Any
 
 from sonde.model.contention import blames
 from sonde.recording.tables import Recording
-from sonde.views.calls import calls
-from sonde.views.contended import Contended, contended
+from sonde.views.calls.calls import calls
+from sonde.views.locks.contentions import Contended, contended
 from sonde.web.bundle import PARTS, Bundle
 from synthetic import MS, Maker
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
-from sonde.views.calls import calls
-from sonde.views.flat import flat
-from sonde.views.locks import locks
-from sonde.views.profile import Function
+from sonde.views.calls.calls import calls
+from sonde.views.locks.locks import locks
 from sonde.views.quality import quality
-from sonde.views.selection import Selection
+from sonde.views.selecting.selection import Selection
 from sonde.views.spans import spans
+from sonde.views.stacks.flat import flat
+from sonde.views.stacks.profile import Function
 from sonde.views.summary import summary
 from sonde.web import columns
 from sonde.web.bundle import PARTS, Bundle, module_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sonde.errors import SondeError
 
 if TYPE_CHECKING:
-    from sonde.record.tprof import Ticks
+    from sonde.record.system.tprof import Ticks
 
 # Of programs that could not be entered; a machine may have hundreds.
 MOST_TOLD = 5
@@ -24,12 +24,12 @@ FASTEST = 1000
 def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
     """With `pid` only that process is entered."""
     from sonde.record.attach import Attach
-    from sonde.record.discovery import Discovery
-    from sonde.record.handle import Options
-    from sonde.record.process import look_at
-    from sonde.record.tprof import LOOK_S, profile
-    from sonde.views.chained import open_recording
-    from sonde.views.inside import named
+    from sonde.record.recorder_process import Options
+    from sonde.record.system.tprof import LOOK_S, profile
+    from sonde.record.targets.discovery import Discovery
+    from sonde.record.targets.process import look_at
+    from sonde.views.stacks.chained_samples import open_recording
+    from sonde.views.stacks.function_timeline import named
 
     discovery: Discovery | None = None
     if pid is not None:

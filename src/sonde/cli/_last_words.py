@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import Any
 
-from sonde.record.quantities import size_words
+from sonde.record.recorder.units import size_words
 
 UNSEEN = (
     "no CPython 3.11 to 3.15 and no JVM from 17 on was seen; "

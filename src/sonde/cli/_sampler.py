@@ -6,7 +6,7 @@ from sonde.errors import UsageError
 
 
 def check_sampler(name: str) -> str:
-    from sonde.record.arming import SAMPLERS
+    from sonde.record.recorder.samplers import SAMPLERS
 
     if name != "auto" and name not in SAMPLERS:
         raise UsageError(f"there is no sampler {name!r}; there are: auto, {', '.join(SAMPLERS)}")
@@ -14,7 +14,7 @@ def check_sampler(name: str) -> str:
 
 
 def check_stacks(kind: str) -> str:
-    from sonde.record.conduct import STACKS
+    from sonde.record.recorder.capture_control import STACKS
 
     if kind not in STACKS:
         raise UsageError(f"--stacks takes one of {', '.join(STACKS)}, not {kind!r}")

@@ -14,7 +14,7 @@ from sonde.errors import UsageError
 if TYPE_CHECKING:
     from sonde.model.choice import Time
     from sonde.recording.tables import Recording
-    from sonde.views.selection import Selection
+    from sonde.views.selecting.selection import Selection
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The recording.")]
 Thread = Annotated[
@@ -88,7 +88,7 @@ def selection_of(
 ) -> Selection:
     pid = whole("--process", process, "a process id")
     start_s, end_s = seconds("--from", start), seconds(end_option, end)
-    from sonde.views.selection import select
+    from sonde.views.selecting.selection import select
 
     thief = None if taken == "all" else taken
     return select(time or "running", thread, pid, start_s, end_s, span, thief, event)
@@ -96,7 +96,7 @@ def selection_of(
 
 def check_range(recording: Recording, start: str | None, at: str | None = None) -> None:
     """A range or a moment behind the end is a mistake, not an empty answer."""
-    from sonde.views.span import duration_ns
+    from sonde.views.selecting.duration import duration_ns
 
     length = duration_ns(recording)
     for option, text in (("--from", start), ("--at", at)):

@@ -35,8 +35,8 @@ from sonde.cli._select import seconds as number
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:
-    from sonde.record.discovery import Discovery
-    from sonde.record.process import RunningProcess
+    from sonde.record.targets.discovery import Discovery
+    from sonde.record.targets.process import RunningProcess
 
 
 def attach(
@@ -96,10 +96,10 @@ def attach(
       sonde attach 4711 --mode continuous --rotate 60s --keep 10 --push s3://profiles/prod
     """
     from sonde.record.attach import Attach
-    from sonde.record.handle import Options, check_calls, check_rate, parse_what
-    from sonde.record.jvm import Jvm
-    from sonde.record.modes import parse_mode
-    from sonde.record.quantities import parse_share
+    from sonde.record.recorder.modes import parse_mode
+    from sonde.record.recorder.units import parse_share
+    from sonde.record.recorder_process import Options, check_calls, check_rate, parse_what
+    from sonde.record.targets.hotspot import Jvm
 
     if [pid, tree, name].count(None) != 2:
         raise UsageError("sonde attach takes one of PID, --tree PID and --name PATTERN")
@@ -156,8 +156,8 @@ def _chosen(
     pid: str | None, tree: str | None, name: str | None, children: bool
 ) -> tuple[list[RunningProcess], Discovery | None]:
     """The processes to begin with, at least one, and what looks for others."""
-    from sonde.record.discovery import Discovery, matcher
-    from sonde.record.process import RECORDED, look_at
+    from sonde.record.targets.discovery import Discovery, matcher
+    from sonde.record.targets.process import RECORDED, look_at
 
     if pid is not None:
         return [look_at(process_id(pid))], None

@@ -26,7 +26,7 @@ def cpus(
       sonde cpus
       sonde cpus --every 0.5 --for 5 --json
     """
-    from sonde.record import cpus as machine
+    from sonde.record.system import cpu_times as machine
     from sonde.reports.cpus import render
     from sonde.reports.page import console
 

@@ -13,7 +13,7 @@ from sonde.cli._last_words import all_of
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:
-    from sonde.record.orders import Orders
+    from sonde.record.control_client import Orders
 
 VERBS = {
     "status": "what is recorded, where to, and how well",
@@ -63,7 +63,7 @@ def ctl(
       sonde ctl 4711 rate 100
       sonde ctl 4711
     """
-    from sonde.record.orders import Orders, socket_of
+    from sonde.record.control_client import Orders, socket_of
 
     order = order_of(command) if command else None
     path = socket_of(session)
@@ -218,7 +218,7 @@ def _complete() -> None:
         import readline
     except ImportError:  # a Python built without it still has a prompt
         return
-    from sonde.record.handle import KINDS
+    from sonde.record.recorder_process import KINDS
 
     def candidates(text: str, state: int) -> str | None:
         before = readline.get_line_buffer()[: readline.get_begidx()].split()

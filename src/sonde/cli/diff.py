@@ -57,9 +57,9 @@ def diff(
         raise UsageError("--calls compares no time: --running, --waiting and --wall exclude it")
     selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
 
-    from sonde.views.call_diff import CallDiff, call_diff
-    from sonde.views.chained import open_recording
-    from sonde.views.diff import diff as time_diff
+    from sonde.views.calls.call_diff import CallDiff, call_diff
+    from sonde.views.stacks.chained_samples import open_recording
+    from sonde.views.stacks.diff import diff as time_diff
 
     with working(f"reading {base} and {new}"):
         recordings = [open_recording(file) for file in (base, new)]

@@ -24,7 +24,7 @@ def doctor(
       sonde doctor
       sonde doctor --json
     """
-    from sonde.record.doctor import diagnose
+    from sonde.doctor.diagnosis import diagnose
 
     with working("recording each interpreter for a moment"):
         result = diagnose()

@@ -82,7 +82,7 @@ def export(
     if in_folder and out == STDOUT:
         raise UsageError(f"{to} is a folder of files; name it with -o OUT")
 
-    from sonde.views.chained import open_recording
+    from sonde.views.stacks.chained_samples import open_recording
 
     with working(f"reading {file}"):
         recording = open_recording(file)

@@ -71,7 +71,7 @@ def add(
     location = _located(store)
     from sonde.fleet.add import add as add_all
     from sonde.fleet.labels import given
-    from sonde.views.words import amount, count
+    from sonde.views.selecting.formatting import amount, count
 
     for added in add_all(location, files, given(label or [])):
         for warning in added.warnings:
@@ -242,7 +242,7 @@ def push(
     """
     from sonde.fleet import extra
     from sonde.fleet import push as pushing
-    from sonde.views.words import count
+    from sonde.views.selecting.formatting import count
 
     if "+http" not in to:
         extra.check("pyarrow")
@@ -279,7 +279,7 @@ def compact(store: StoreName) -> None:
     """
     location = _located(store)
     from sonde.fleet.upkeep import compact as run
-    from sonde.views.words import count
+    from sonde.views.selecting.formatting import count
 
     with working(f"compacting {store}"):
         done = run(location)
@@ -304,7 +304,7 @@ def prune(
     location = _located(store)
     from sonde.fleet.asked import period
     from sonde.fleet.upkeep import prune as run
-    from sonde.views.words import count
+    from sonde.views.selecting.formatting import count
 
     age = period(older)
     with working(f"pruning {store}"):

@@ -33,7 +33,7 @@ from sonde.errors import UsageError
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
-    from sonde.views.selection import Selection
+    from sonde.views.selecting.selection import Selection
 
 VIEWS = (
     "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
@@ -152,7 +152,7 @@ def report(
     if view == "hot" and selection.narrowed:
         raise UsageError("hot is of the whole session and takes no choice of a part")
 
-    from sonde.views.chained import open_recording
+    from sonde.views.stacks.chained_samples import open_recording
 
     with working(f"reading {files[0]}"):
         recording = open_recording(*files, samples=view != "quality")
@@ -187,27 +187,27 @@ def _view(
     while_held: str | None,
 ) -> Any:
     if view == "tree":
-        from sonde.views.tree import tree
+        from sonde.views.stacks.tree import tree
 
         return tree(recording, selection, merge_lines=merge_lines, top=top, while_held=while_held)
     if view == "flat":
-        from sonde.views.flat import flat
+        from sonde.views.stacks.flat import flat
 
         return flat(recording, selection, top=top)
     if view == "lines":
-        from sonde.views.lines import lines
+        from sonde.views.stacks.lines import lines
 
         return lines(recording, selection, top=top)
     if view == "locks":
-        from sonde.views.locks import DEFAULT, aspects, locks
+        from sonde.views.locks.locks import DEFAULT, aspects, locks
 
         return locks(recording, selection, by=DEFAULT if by is None else aspects(by), top=top)
     if view == "lock-table":
-        from sonde.views.lock_table import lock_table
+        from sonde.views.locks.lock_table import lock_table
 
         return lock_table(recording, selection, top=top)
     if view == "waits":
-        from sonde.views.waits import waits
+        from sonde.views.locks.wait_graph import waits
 
         return waits(recording, selection, at_ns=None if at is None else round(at * 1e9))
     if view == "objects":
@@ -215,7 +215,7 @@ def _view(
 
         return objects(recording, selection, by=by or "class", top=top)
     if view == "calls":
-        from sonde.views.calls import calls
+        from sonde.views.calls.calls import calls
 
         return calls(recording, selection, by=by or "edge", top=top)
     if view == "threads":
@@ -235,7 +235,7 @@ def _view(
 
         return data(recording, selection, by=DEFAULT_BY if by is None else by.split(","), top=top)
     if view == "hot":
-        from sonde.views.hot import hot
+        from sonde.views.stacks.live_profile import hot
 
         return hot(recording, top=top)
     if view == "quality":

@@ -71,10 +71,10 @@ def run(
       sonde run -o slow.sonde --what +waits -- python3.13 -m mypackage
       sonde run --what calls app.py
     """
-    from sonde.record.handle import Options, check_calls, check_rate, parse_what
     from sonde.record.launch import Launch, end_like, program_name
-    from sonde.record.modes import parse_mode
-    from sonde.record.quantities import parse_share
+    from sonde.record.recorder.modes import parse_mode
+    from sonde.record.recorder.units import parse_share
+    from sonde.record.recorder_process import Options, check_calls, check_rate, parse_what
 
     arguments = list(command or [])
     if arguments and arguments[0] == "--":

@@ -32,7 +32,7 @@ def threads(
       sonde threads 4711 --every 0.5 --for 10 --json
     """
     number = process_id(pid)
-    from sonde.record.watched import WatchedProcess
+    from sonde.record.system.thread_usage import WatchedProcess
     from sonde.reports.live_threads import render
     from sonde.reports.page import console
 

@@ -50,7 +50,7 @@ def top(
       sonde top 4711
       sonde top 4711 --once
     """
-    from sonde.record.handle import check_rate, parse_what
+    from sonde.record.recorder_process import check_rate, parse_what
 
     number = process_id(pid)
     if window is not None and not 1 <= window <= LONGEST_S:
@@ -109,7 +109,7 @@ def _print(watched: Watched, window_s: float, as_json: bool) -> None:
         ]
         print(json.dumps(told, separators=(",", ":")))
         return
-    from sonde.record.process import argv_of, program_of
+    from sonde.record.targets.process import argv_of, program_of
     from sonde.reports.live import render
     from sonde.reports.page import console
 

@@ -47,7 +47,7 @@ def tprof(
       sonde tprof --for 30 --rate 500 --json
       sonde tprof --inside --for 10
     """
-    from sonde.record.tprof import profile
+    from sonde.record.system.tprof import profile
     from sonde.views.tprof import tprof as view
 
     length = seconds("--for", for_)

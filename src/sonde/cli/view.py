@@ -126,7 +126,7 @@ def _opened(store: str) -> Shown:
 
 
 def _read(files: list[str], *, sources: bool) -> list[Bundle]:
-    from sonde.views.chained import open_recording
+    from sonde.views.stacks.chained_samples import open_recording
     from sonde.web.bundle import Bundle
 
     bundles = []

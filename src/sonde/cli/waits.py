@@ -36,7 +36,7 @@ def waits(
       sonde waits 4711
     """
     number = process_id(pid)
-    from sonde.record import sessions
+    from sonde.record.targets import session_registry as sessions
 
     session = sessions.find(number)
     if session is not None and "locks" not in session.what:
@@ -48,8 +48,8 @@ def waits(
             f"process {pid} is recorded in mode wrap, into memory; end that recording to look at it"
         )
     from sonde.recording.reader import read
-    from sonde.views.selection import Selection
-    from sonde.views.waits import waits as waits_at
+    from sonde.views.locks.wait_graph import waits as waits_at
+    from sonde.views.selecting.selection import Selection
 
     recording = _look_at(number) if session is None else read(session.path)
     now = int(recording.target.get("duration_ns", 0))
@@ -67,8 +67,8 @@ def waits(
 def _look_at(pid: int) -> Recording:
     """A recording of a moment."""
     from sonde.record.attach import Attach
-    from sonde.record.handle import Options
-    from sonde.record.process import look_at
+    from sonde.record.recorder_process import Options
+    from sonde.record.targets.process import look_at
     from sonde.recording.reader import read
 
     process = look_at(pid)

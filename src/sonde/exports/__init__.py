@@ -14,7 +14,7 @@ from sonde.errors import UsageError
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
-    from sonde.views.selection import Selection
+    from sonde.views.selecting.selection import Selection
 
 FORMATS = ("collapsed", "speedscope", "pprof", "firefox", "perfetto", "otlp", "parquet")
 

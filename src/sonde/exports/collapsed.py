@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from sonde.views.profile import profile
+from sonde.views.stacks.profile import profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
-    from sonde.views.selection import Selection
+    from sonde.views.selecting.selection import Selection
 
 SUFFIX = ".collapsed.txt"
 TEXT = True

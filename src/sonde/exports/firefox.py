@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sonde.recording.tables import RUNNING
-from sonde.views.profile import BUILT_IN, Function, Profile, profile
 from sonde.views.quality import quality
-from sonde.views.selection import chosen
-from sonde.views.span import duration_ns
+from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.selection import chosen
+from sonde.views.stacks.profile import BUILT_IN, Function, Profile, profile
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Ints
     from sonde.recording.tables import Recording
-    from sonde.views.selection import Selection
+    from sonde.views.selecting.selection import Selection
 
 SUFFIX = ".firefox.json.gz"
 TEXT = False

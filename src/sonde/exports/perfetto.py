@@ -15,18 +15,18 @@ from sonde.exports.messages import message_class
 from sonde.model.contention import NOBODY, blames
 from sonde.model.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
-from sonde.views.contended import contended
-from sonde.views.in_spans import within
-from sonde.views.profile import Profile, profile
-from sonde.views.selection import chosen, threads_of
-from sonde.views.span import duration_ns
-from sonde.views.waiting import OTHERWISE
+from sonde.views.locks.contentions import contended
+from sonde.views.locks.wait_totals import OTHERWISE
+from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.selection import chosen, threads_of
+from sonde.views.selecting.span_filter import within
+from sonde.views.stacks.profile import Profile, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sonde.recording.tables import Recording
-    from sonde.views.selection import Selection
+    from sonde.views.selecting.selection import Selection
 
 SUFFIX = ".perfetto-trace"
 TEXT = False

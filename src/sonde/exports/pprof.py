@@ -11,13 +11,13 @@ import numpy as np
 from sonde.exports.messages import message_class
 from sonde.model.context_tree import sums
 from sonde.recording.tables import RUNNING
-from sonde.views.profile import profile
-from sonde.views.selection import chosen
-from sonde.views.span import duration_ns
+from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.selection import chosen
+from sonde.views.stacks.profile import profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
-    from sonde.views.selection import Selection
+    from sonde.views.selecting.selection import Selection
 
 SUFFIX = ".pb.gz"
 TEXT = False

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from sonde.views.profile import Profile, profile
-from sonde.views.selection import chosen
+from sonde.views.selecting.selection import chosen
+from sonde.views.stacks.profile import Profile, profile
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Ints
     from sonde.recording.tables import Recording
-    from sonde.views.selection import Selection
+    from sonde.views.selecting.selection import Selection
 
 SUFFIX = ".speedscope.json"
 TEXT = True

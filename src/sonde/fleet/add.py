@@ -9,7 +9,7 @@ from sonde.errors import SondeError
 from sonde.fleet import parts
 from sonde.fleet.labels import labels_of
 from sonde.fleet.rows import rows_of
-from sonde.views.chained import open_recording
+from sonde.views.stacks.chained_samples import open_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

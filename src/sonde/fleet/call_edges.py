@@ -11,13 +11,13 @@ from sonde.errors import UsageError
 from sonde.fleet.contexts import contexts_of
 from sonde.fleet.hashes import NONE
 from sonde.model.call_windows import interval
-from sonde.views.call_advice import advise
-from sonde.views.calls import BY, CallEdge, Calls
+from sonde.views.calls.calls import BY, CallEdge, Calls
+from sonde.views.calls.inlining_advice import advise
 
 if TYPE_CHECKING:
     from sonde.fleet.asked import Asked
     from sonde.fleet.contexts import Contexts
-    from sonde.views.profile import Function
+    from sonde.views.stacks.profile import Function
 
 EDGE = ("caller", "line", "callee")
 DIGITS = 12

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sonde.errors import SondeError
 from sonde.fleet.labels import labels_of
-from sonde.views.chained import open_recording
+from sonde.views.stacks.chained_samples import open_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

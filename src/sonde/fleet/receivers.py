@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from sonde.errors import SondeError
 from sonde.fleet.push import NotNow
-from sonde.views.selection import Selection
+from sonde.views.selecting.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,7 @@ class Pyroscope:
 
     def send(self, recording: Recording, labels: Labels, told: Mapping[str, str]) -> None:  # noqa: ARG002
         from sonde.exports import pprof
-        from sonde.views.span import duration_ns
+        from sonde.views.selecting.duration import duration_ns
 
         profile = BytesIO()
         pprof.write(recording, Selection("wall"), profile)

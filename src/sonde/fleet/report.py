@@ -62,7 +62,7 @@ def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | 
     if view == "lines":
         return profiles.lines(asked, top=top)
     if view == "locks":
-        from sonde.views.locks import DEFAULT, aspects
+        from sonde.views.locks.locks import DEFAULT, aspects
 
         return waits.locks(asked, by=DEFAULT if by is None else aspects(by), top=top)
     if view == "blockers":

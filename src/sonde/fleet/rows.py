@@ -20,15 +20,15 @@ from sonde.model.contention import blames
 from sonde.model.context_tree import ContextTree
 from sonde.model.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
-from sonde.views.calls import picked, sizes_of
-from sonde.views.contended import Contended, contended
-from sonde.views.locks import locks
-from sonde.views.profile import identities
-from sonde.views.selection import Selection
-from sonde.views.span import duration_ns, pauses
-from sonde.views.taken import by_step, is_counted
+from sonde.views.calls.calls import picked, sizes_of
+from sonde.views.locks.contentions import Contended, contended
+from sonde.views.locks.locks import locks
+from sonde.views.locks.wait_totals import explained
+from sonde.views.selecting.duration import duration_ns, pauses
+from sonde.views.selecting.selection import Selection
+from sonde.views.selecting.stolen_time import by_step, is_counted
+from sonde.views.stacks.profile import identities
 from sonde.views.threads import lives
-from sonde.views.waiting import explained
 
 if TYPE_CHECKING:
     from sonde.fleet.labels import Labels

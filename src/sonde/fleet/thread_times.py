@@ -11,8 +11,8 @@ import ibis
 from sonde.fleet.schema import ALL, METRICS, THIEVES
 from sonde.model.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
+from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.threads import ThreadRow, Threads, used
-from sonde.views.waiting import OTHERWISE
 
 if TYPE_CHECKING:
     from sonde.fleet.asked import Asked

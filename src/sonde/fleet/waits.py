@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import ibis
 
 from sonde.fleet.contexts import Contexts, contexts_of
-from sonde.views.locks import DEFAULT, Chain, Locks, LocksRow, in_order
-from sonde.views.profile import Function
+from sonde.views.locks.locks import DEFAULT, Chain, Locks, LocksRow, in_order
+from sonde.views.stacks.profile import Function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,12 +15,13 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import inject, lineage
-from .discovery import Discovery
-from .entering import Entry
-from .handle import Options, RecorderHandle, RecorderKilledError, outliving
-from .jvm import Jvm
-from .process import RunningProcess, has_agent, look_at
+from .recorder_process import Options, RecorderHandle, RecorderKilledError, outliving
+from .targets import lineage
+from .targets import ptrace_inject as inject
+from .targets.discovery import Discovery
+from .targets.entry import Entry
+from .targets.hotspot import Jvm
+from .targets.process import RunningProcess, has_agent, look_at
 
 REMOTE_S = 10.0
 # How long the agents of a recorder that was killed have to leave.

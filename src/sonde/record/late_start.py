@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from . import perf, shm
-from .conduct import STACK_BITS, bits_of
-from .handle import RING_SIZE, SLOTS, online_memory
+from .recorder.capture_control import STACK_BITS, bits_of
+from .recorder_process import RING_SIZE, SLOTS, online_memory
+from .shm import layout as shm
+from .system import perf_events as perf
 
 if TYPE_CHECKING:
-    from .handle import Options
+    from .recorder_process import Options
 
 FILE = "config"
 _SELF_ARMED = {"cpu", "waits", "locks", "threads"}

@@ -16,10 +16,12 @@ from typing import Any
 
 from sonde.errors import CommandError, SondeError
 
-from . import agents, exits, late_start
-from .group_witness import GroupWitness
-from .handle import Options, RecorderHandle, outliving
-from .listening import listen
+from . import late_start
+from .recorder.agent_socket import listen
+from .recorder_process import Options, RecorderHandle, outliving
+from .system import exit_status as exits
+from .system import native_libraries as agents
+from .system.group_witness import GroupWitness
 
 # Passed on when somebody sends them to us alone; those for our process group reach the target.
 _FORWARDED = (

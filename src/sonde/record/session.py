@@ -17,8 +17,10 @@ from sonde import _inside
 from sonde.errors import SondeError, UsageError
 from sonde.model.partial_tree import DEFAULT_MEMORY
 
-from . import agents, shm
-from .handle import (
+from .launch import program_name
+from .recorder.modes import parse_mode
+from .recorder.units import parse_share, parse_size
+from .recorder_process import (
     DEFAULT_RATE,
     DEFAULT_WHAT,
     Options,
@@ -27,11 +29,10 @@ from .handle import (
     check_rate,
     parse_what,
 )
-from .launch import program_name
-from .modes import parse_mode
-from .online import check_memory
-from .profile import Hot, HotEdge, Profile, profile_of
-from .quantities import parse_share, parse_size
+from .shm import layout as shm
+from .system import native_libraries as agents
+from .tables.live_profile import check_memory
+from .tables.profile_result import Hot, HotEdge, Profile, profile_of
 
 
 @functools.cache

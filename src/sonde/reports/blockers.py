@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import labelled
 from sonde.reports.page import line
-from sonde.views.words import brief, count, percent
+from sonde.views.selecting.formatting import brief, count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

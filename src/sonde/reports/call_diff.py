@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from sonde.reports.diff import likeness
 from sonde.reports.names import labelled
 from sonde.reports.page import line, paragraph
-from sonde.views.words import count, percent
+from sonde.views.selecting.formatting import count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.call_diff import CallDiff
+    from sonde.views.calls.call_diff import CallDiff
 
 TOP = 20
 """Rows shown unless told."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from sonde.reports.chains import on_one_line
 from sonde.reports.names import labelled, printable
 from sonde.reports.page import heading, line, paragraph
-from sonde.views.words import count, percent
+from sonde.views.selecting.formatting import count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.call_advice import Advice
-    from sonde.views.calls import CallEdge, Calls
-    from sonde.views.profile import Function
+    from sonde.views.calls.calls import CallEdge, Calls
+    from sonde.views.calls.inlining_advice import Advice
+    from sonde.views.stacks.profile import Function
 
 TOP = 20
 """Edges shown unless told."""

@@ -9,7 +9,7 @@ from sonde.reports.page import line
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.record.cpus import CpuTime
+    from sonde.record.system.cpu_times import CpuTime
 
 _BAR = 24
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.reports.chains import on_one_line
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import line, paragraph
-from sonde.views.words import count, percent
+from sonde.views.selecting.formatting import count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

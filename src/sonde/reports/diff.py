@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import labelled
 from sonde.reports.page import line, paragraph
-from sonde.views.words import brief, count, duration, percent
+from sonde.views.selecting.formatting import brief, count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from sonde.model.choice import Time
     from sonde.model.overlap import Likeness
-    from sonde.views.diff import Diff, DiffRow
+    from sonde.views.stacks.diff import Diff, DiffRow
 
 TOP = 20
 """Rows shown unless told."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import heading, line, paragraph
-from sonde.views.words import count
+from sonde.views.selecting.formatting import count
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.record.doctor import Diagnosis, JvmVerdict, Verdict
-    from sonde.record.machine import Machine
+    from sonde.doctor.diagnosis import Diagnosis, JvmVerdict, Verdict
+    from sonde.doctor.machine_checks import Machine
 
 _LABEL = 17
 _VERSION = 10

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sonde.reports.names import labelled
 from sonde.reports.page import line, paragraph
 from sonde.views.events import CPU
-from sonde.views.words import count, duration, percent
+from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

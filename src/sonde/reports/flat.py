@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import labelled
 from sonde.reports.page import line
-from sonde.views.words import count, measured, percent
+from sonde.views.selecting.formatting import count, measured, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.flat import Flat, FlatRow
+    from sonde.views.stacks.flat import Flat, FlatRow
 
 TOP = 20
 """Rows shown unless told."""

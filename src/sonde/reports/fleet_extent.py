@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sonde.reports.page import line, paragraph
-from sonde.views.words import count, percent
+from sonde.views.selecting.formatting import count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sonde.reports.page import line, paragraph
-from sonde.views.words import duration
+from sonde.views.selecting.formatting import duration
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.chains import on_one_line
 from sonde.reports.page import line, paragraph
-from sonde.views.words import count, duration, percent
+from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.hot import HotContexts
+    from sonde.views.stacks.live_profile import HotContexts
 
 TOP = 10
 """Rows shown unless told."""

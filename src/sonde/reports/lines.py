@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import clipped, place, printable
 from sonde.reports.page import line
-from sonde.views import sources
-from sonde.views.words import count, measured, percent
+from sonde.views.selecting import sources
+from sonde.views.selecting.formatting import count, measured, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.lines import Lines
+    from sonde.views.stacks.lines import Lines
 
 TOP = 20
 """Rows shown unless told."""

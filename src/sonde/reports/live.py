@@ -9,15 +9,15 @@ from sonde.reports.chains import on_one_line
 from sonde.reports.names import clipped, labelled, place, printable, shortened
 from sonde.reports.page import bar, heading, line
 from sonde.views.quality import MORE_SAMPLES, standard_error
-from sonde.views.words import brief, count, percent
+from sonde.views.selecting.formatting import brief, count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.history import History
     from sonde.views.live import Live
-    from sonde.views.profile import Function
-    from sonde.views.sources import Sources
+    from sonde.views.selecting.sources import Sources
+    from sonde.views.stacks.history import History
+    from sonde.views.stacks.profile import Function
 
 Parts = list[str | tuple[str, str]]
 """One line: texts, each with a style or without."""

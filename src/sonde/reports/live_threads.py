@@ -10,7 +10,7 @@ from sonde.reports.page import line
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.record.watched import ThreadStep
+    from sonde.record.system.thread_usage import ThreadStep
 
 _WIDTH = 60
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from sonde.reports.locks import NO_FRAMES
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import line
-from sonde.views.words import brief, count, percent
+from sonde.views.selecting.formatting import brief, count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.lock_table import LockRow, LockTable
+    from sonde.views.locks.lock_table import LockRow, LockTable
 
 CLASSES = 5
 """Classes of locks shown by default."""

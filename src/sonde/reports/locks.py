@@ -8,13 +8,13 @@ from sonde.model.holder_activity import MIN_SAMPLES
 from sonde.reports.chains import on_one_line
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import bar, heading, line, paragraph
-from sonde.views.held_in import RELEASED_FUNCTION
-from sonde.views.words import brief, count, duration, percent
+from sonde.views.locks.held_in import RELEASED_FUNCTION
+from sonde.views.selecting.formatting import brief, count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.locks import Chain, Locks, LocksRow
+    from sonde.views.locks.locks import Chain, Locks, LocksRow
 
 TOP = 5
 """Rows shown of each level, unless told."""

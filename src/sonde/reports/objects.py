@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sonde.reports.chains import on_one_line
 from sonde.reports.names import labelled, printable, shortened
 from sonde.reports.page import line, paragraph
-from sonde.views.words import amount, count, percent
+from sonde.views.selecting.formatting import amount, count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sonde.fleet.outliers import FEWEST, WILD
 from sonde.reports.names import labelled
 from sonde.reports.page import line, paragraph
-from sonde.views.words import percent
+from sonde.views.selecting.formatting import percent
 
 if TYPE_CHECKING:
     from rich.console import Console

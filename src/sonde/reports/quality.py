@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.reports.names import printable
 from sonde.reports.page import heading, line, paragraph
 from sonde.views.quality import standard_error
-from sonde.views.words import count, duration, percent
+from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sonde.reports.page import line
-from sonde.views.words import brief, count
+from sonde.views.selecting.formatting import brief, count
 
 if TYPE_CHECKING:
     from rich.console import Console

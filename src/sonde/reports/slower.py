@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import labelled
 from sonde.reports.page import line, paragraph
-from sonde.views.words import count, percent
+from sonde.views.selecting.formatting import count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,9 +9,9 @@ from sonde.model.lock_kinds import SIGNALS
 from sonde.reports import flat, locks, quality
 from sonde.reports.names import printable
 from sonde.reports.page import command, heading, paragraph
+from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.quality import standard_error
-from sonde.views.waiting import OTHERWISE
-from sonde.views.words import count, duration, percent
+from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import heading, line, paragraph
-from sonde.views.words import count, duration, percent
+from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import labelled
 from sonde.reports.page import bar, line
-from sonde.views.profile import BUILT_IN
-from sonde.views.words import count, measured, percent
+from sonde.views.selecting.formatting import count, measured, percent
+from sonde.views.stacks.profile import BUILT_IN
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.tree import Node, Tree
+    from sonde.views.stacks.tree import Node, Tree
 
 SMALL = 0.005
 """Branches below this share of the total are folded."""

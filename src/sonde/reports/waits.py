@@ -8,12 +8,12 @@ from sonde.reports.chains import on_one_line, program, spot
 from sonde.reports.locks import NO_FRAMES
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import heading, line, paragraph
-from sonde.views.words import count, duration
+from sonde.views.selecting.formatting import count, duration
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.waits import Frames, Wait, Waits
+    from sonde.views.locks.wait_graph import Frames, Wait, Waits
 
 TOP = 20
 """Waiting threads shown unless told."""

@@ -14,14 +14,14 @@ from textual.binding import Binding
 from textual.widgets import Input, Static
 
 from sonde.errors import SondeError
-from sonde.record.process import argv_of, program_of
+from sonde.record.targets.process import argv_of, program_of
 from sonde.reports import live as report
 from sonde.reports.names import clipped, printable, shortened
 from sonde.top.rows import Rows, as_text
 from sonde.top.screens import Keys, Processes
 from sonde.top.states import threads_now
 from sonde.top.watched import Watched
-from sonde.views.sources import Sources
+from sonde.views.selecting.sources import Sources
 
 if TYPE_CHECKING:
     from sonde.reports.live import ThreadNow
@@ -299,7 +299,7 @@ class Top(App[None]):
     # ---- another process
 
     async def action_processes(self) -> None:
-        from sonde.record.candidates import candidates, command_of
+        from sonde.record.targets.candidates import candidates, command_of
 
         recorded = self.picture.processes if self.picture else []
         entries = [

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.record.thread_states import RUNS, STOPPED, ThreadState, thread_states
+from sonde.record.system.thread_states import RUNS, STOPPED, ThreadState, thread_states
 from sonde.reports.live import ThreadNow
-from sonde.views.words import duration
+from sonde.views.selecting.formatting import duration
 
 if TYPE_CHECKING:
     from sonde.views.live import Live
+    from sonde.views.locks.wait_graph import Wait
     from sonde.views.threads import ThreadRow
-    from sonde.views.waits import Wait
 
 _SLEEPS = {
     "I/O": ("I/O", "waits for I/O"),

@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from sonde.errors import SondeError
-from sonde.record import sessions
+from sonde.record.targets import session_registry as sessions
 from sonde.recording.follow import Follower
 from sonde.views.live import HISTORY_NS, Live, live
 
@@ -67,8 +67,8 @@ class Watched:
 
     def _enter(self) -> str:
         from sonde.record.attach import Attach
-        from sonde.record.handle import Options
-        from sonde.record.process import look_at
+        from sonde.record.recorder_process import Options
+        from sonde.record.targets.process import look_at
 
         process = look_at(self.pid)
         self._folder = self._folder or tempfile.mkdtemp(prefix="sonde-top-")

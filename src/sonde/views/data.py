@@ -9,9 +9,9 @@ import numpy as np
 
 from sonde.errors import SondeError, UsageError
 from sonde.recording.tables import MEMORY
-from sonde.views.contended import chains_of
-from sonde.views.counted import counting, rows_of
-from sonde.views.selection import Selection, chosen
+from sonde.views.locks.contentions import chains_of
+from sonde.views.selecting.selection import Selection, chosen
+from sonde.views.selecting.weighting import counting, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.views.flat import Flat, flat
-from sonde.views.history import History, history
-from sonde.views.lines import Lines, lines
-from sonde.views.lock_table import LockTable, lock_table
-from sonde.views.locks import locks
+from sonde.views.locks.lock_table import LockTable, lock_table
+from sonde.views.locks.locks import locks
+from sonde.views.locks.wait_graph import Waits, waits
 from sonde.views.quality import Quality, quality
-from sonde.views.selection import Selection
+from sonde.views.selecting.selection import Selection
+from sonde.views.stacks.flat import Flat, flat
+from sonde.views.stacks.history import History, history
+from sonde.views.stacks.lines import Lines, lines
 from sonde.views.threads import Threads, threads
-from sonde.views.waits import Waits, waits
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Process, Recording

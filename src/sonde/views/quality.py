@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sonde.recording.tables import EXIT
-from sonde.views.words import count, duration, percent
+from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,12 +9,12 @@ import numpy as np
 
 from sonde.model.context_tree import ContextTree, sums
 from sonde.recording.tables import RUNNING
-from sonde.views.contended import contended
-from sonde.views.in_spans import within
-from sonde.views.selection import Selection, chosen, threads_of
-from sonde.views.span import duration_ns, pauses
-from sonde.views.taken import by_sample, is_counted
-from sonde.views.waiting import waiting_in_spans
+from sonde.views.locks.contentions import contended
+from sonde.views.locks.wait_totals import waiting_in_spans
+from sonde.views.selecting.duration import duration_ns, pauses
+from sonde.views.selecting.selection import Selection, chosen, threads_of
+from sonde.views.selecting.span_filter import within
+from sonde.views.selecting.stolen_time import by_sample, is_counted
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Ints

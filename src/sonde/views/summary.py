@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.views.evidence import Finding
-from sonde.views.findings import findings
-from sonde.views.flat import Flat, flat
+from sonde.views.findings.evidence import Finding
+from sonde.views.findings.findings import findings
 from sonde.views.quality import Quality, quality
-from sonde.views.selection import Selection
-from sonde.views.span import duration_ns
+from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.selection import Selection
 from sonde.views.spans import SpanRow, spans
+from sonde.views.stacks.flat import Flat, flat
 from sonde.views.threads import ThreadRow, threads
 
 if TYPE_CHECKING:

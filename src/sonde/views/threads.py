@@ -10,12 +10,12 @@ import numpy as np
 
 from sonde.model.context_tree import Ints, sums
 from sonde.recording.tables import Recording
-from sonde.views.contended import contended
-from sonde.views.in_spans import covered, named
-from sonde.views.selection import Selection, chosen, threads_of
-from sonde.views.span import duration_ns, pauses
-from sonde.views.taken import by_thread, is_counted, split_by_processor, within
-from sonde.views.waiting import waiting
+from sonde.views.locks.contentions import contended
+from sonde.views.locks.wait_totals import waiting
+from sonde.views.selecting.duration import duration_ns, pauses
+from sonde.views.selecting.selection import Selection, chosen, threads_of
+from sonde.views.selecting.span_filter import covered, named
+from sonde.views.selecting.stolen_time import by_thread, is_counted, split_by_processor, within
 
 
 @dataclass(slots=True)

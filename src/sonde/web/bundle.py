@@ -20,19 +20,19 @@ from sonde.model.contention import NOBODY, Ints
 from sonde.model.context_tree import ContextTree, Merged
 from sonde.model.lock_kinds import KINDS
 from sonde.model.thieves import THIEVES
-from sonde.views.calls import calls, picked
-from sonde.views.contended import contended
-from sonde.views.locks import ASPECTS
-from sonde.views.profile import BUILT_IN, Function
+from sonde.views.calls.calls import calls, picked
+from sonde.views.locks.contentions import contended
+from sonde.views.locks.locks import ASPECTS
 from sonde.views.quality import quality
-from sonde.views.selection import Selection
-from sonde.views.sources import Sources
-from sonde.views.span import duration_ns
+from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.formatting import duration
+from sonde.views.selecting.selection import Selection
+from sonde.views.selecting.sources import Sources
+from sonde.views.selecting.stolen_time import by_step, corrected_cpu, is_counted, starts
 from sonde.views.spans import spans
+from sonde.views.stacks.profile import BUILT_IN, Function
 from sonde.views.summary import summary
-from sonde.views.taken import by_step, corrected_cpu, is_counted, starts
 from sonde.views.threads import lives
-from sonde.views.words import duration
 from sonde.web.coarse import MAX_SAMPLES, CoarseSamples, merged
 from sonde.web.columns import changes, deflated, part, signed, unsigned
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from sonde.recording.tables import Recording
-from sonde.views.locks import locks
+from sonde.views.locks.locks import locks
 
 RECORDED = 0.99
 CHARGED = 0.98

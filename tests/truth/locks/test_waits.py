@@ -10,7 +10,7 @@ from environments import Environment
 from launching import Interpreter
 
 from sonde.recording.reader import read
-from sonde.views.waits import waits
+from sonde.views.locks.wait_graph import waits
 from truth.locks.books import CHARGED, RECORDED
 from truth.locks.conftest import Get, run_program
 

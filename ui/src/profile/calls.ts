@@ -1,5 +1,5 @@
 /**
- * Who calls whom, from which line, how often: the page's twin of src/sonde/views/calls.py.
+ * Who calls whom, from which line, how often: the page's twin of src/sonde/views/calls/calls.py.
  *
  * Weights are shares of the calls that are looked at, and add up to 1.
  */

@@ -1,5 +1,5 @@
 /**
- * What holders did while others waited: what src/sonde/views/held_in.py does for the reports.
+ * What holders did while others waited: what src/sonde/views/locks/held_in.py does for the reports.
  *
  * Off-CPU time is exact; the rest of a group of holds is divided in proportion to the CPU samples
  * that fall into it.

@@ -1,0 +1,1 @@
+"""From the records in the rings to rows."""

@@ -1,0 +1,330 @@
+"""One target process (strictly: one program image in it) as its recorder sees it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ..shm import layout as shm
+from ..shm.agent_memory import AgentMemory
+from ..shm.lock_drain import LockRows, LockRuns
+from ..shm.thread_ids import ThreadIds
+from ..system import procfs
+from ..tables.contexts import SHORT_THREADS, Codes, Contexts
+from ..tables.lock_table import Locks
+from ..tables.memory_maps import Maps
+from ..tables.open_lock_waits import OpenLocks
+from ..tables.process_cpu import ProcessCpu
+from ..tables.spans import Spans
+from ..tables.thread_names import ThreadNames
+from ..tables.thread_time import NO_THREAD_OBJECT
+from ..tables.threads import Threads
+from .ring_reader import Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
+    from sonde.recording.writer import Writer
+
+    from ..recorder.samplers import Armed
+    from ..system.procfs import About
+    from ..tables.metrics import Metrics
+
+
+_images: dict[int, int] = {}
+
+
+class TargetProcess:
+    """What is known of it, subject by subject, and how that becomes rows of the parts."""
+
+    def __init__(
+        self,
+        pid: int,
+        runtime: str,
+        version: str,
+        writer: Writer,
+        contexts: Contexts,
+        lock_rows: LockRows,
+        origin: int,
+        agent: AgentMemory,
+        about: About | None = None,
+    ) -> None:
+        self.pid = pid
+        self.runtime = runtime
+        self.writer = writer
+        self.contexts = contexts
+        self.lock_rows = lock_rows
+        self.origin = origin
+        self.tids = ThreadIds(pid)
+        self.codes = Codes(contexts, runtime)
+        self.names = ThreadNames(pid, runtime)
+        self.threads = Threads(self)
+        self.cpu = ProcessCpu(pid)
+        self.locks = Locks(self)
+        self.spans = Spans(self)
+        self.polls_waits = False
+        """Waits are seen from outside only, not told by the threads themselves."""
+        self._counted: Container[str] | None = ()
+        """What is captured at the moment; None: nothing, this is a pause."""
+        self.types: dict[int, str] = {0: ""}
+        """What classes are called, by the number the agent gave them."""
+        self.armed: Armed | None = None
+        self.metrics: Metrics | None = None
+        self.maps = Maps(pid)
+        self.event_periods: dict[int, int] = {}
+        self.events_told: dict[int, int] = {}
+        """Of each kernel event, by its number."""
+        self.ended = False
+        self.garbled = self.undescribed = self.undecodable_waits = 0
+        self.started = agent.self_armed()[0] or time.monotonic_ns()
+        self.seam = 0
+        """When the part being written followed another one; 0 in the first."""
+        self.open_locks = OpenLocks(self)
+        self._version = version
+        # A process that executes another program is another one to us.
+        image = _images[pid] = _images.get(pid, -1) + 1
+        self._number = procfs.born_ticks(pid, pid) << 20 | image & 0xFFFFF
+        self.about = about or procfs.about(pid)
+        self.agent = agent
+        self.memory = self.agent.view  # all that decoding a record needs of it
+        self.lock_runs = LockRuns(lock_rows, self.memory, agent.ring_size)
+        self._slots: dict[int, Slot] = {}
+        self._slots_of: dict[int, list[Slot]] = {}
+        """The same by thread, which may have two."""
+        self.row = self._process_row()
+
+    # ---- what is captured
+
+    def why_no_ticks(self, armed: Armed) -> str:
+        """Why no window can be opened in it, if so."""
+        if self.runtime != "cpython":
+            return f"calls of {self.runtime} programs are not counted"
+        if armed.code != shm.SAMPLER_PERF or armed.sampler == "remote":
+            return f"calls are counted by perf signals only, and the sampler is {armed.sampler}"
+        return ""
+
+    def marks_activations(self) -> bool:
+        """Whether its threads can tell which frames are the same as in their last samples."""
+        by_perf = self.armed is not None and self.armed.code == shm.SAMPLER_PERF
+        return self.runtime == "cpython" and by_perf
+
+    def stand_still(self) -> None:
+        """Nothing is captured until it is armed again."""
+        if self.armed is not None:
+            self.armed.close()
+        self.agent.order_nothing()
+        self.captures(None)
+
+    def captures(self, what: Container[str] | None) -> None:
+        """This is captured from now on; None: nothing, and the time counts for no thread."""
+        self.threads.turn(self._counted)
+        self.cpu.turn(counted=self._counts_cpu())
+        self._step_metrics()  # else the next step would lie on both sides
+        self._counted = what
+
+    def _step_metrics(self) -> None:
+        if self.metrics is not None:
+            self.metrics.step(told=self._counts_threads())
+
+    def _counts_cpu(self) -> bool:
+        return self._counted is not None and "cpu" in self._counted
+
+    def _counts_threads(self) -> bool:
+        return self._counted is not None and "threads" in self._counted
+
+    def still_mapped(self) -> bool:
+        """Is the program that mapped our memory still the one that runs?"""
+        return "memfd:sonde" in procfs.maps_of(self.pid)
+
+    def set_event_periods(self, periods: dict[int, int]) -> None:
+        self.event_periods = periods
+        self.agent.order_events(periods)
+
+    def poll_cpu(self, period: int) -> None:
+        """Compares what the process used with what samples stand for."""
+        if not self._counts_cpu():
+            return
+        used = self.cpu.used(self.agent.reader_ns())
+        self.drain()  # what was sampled until then, or a slow drain looks like unsampled threads
+        self.cpu.compare(used, (len(self.threads) + 1) * period, self.threads.cpu_since_heard)
+
+    def _write_unsampled(self, now: int) -> None:
+        unsampled = self.cpu.unsampled
+        if not unsampled:
+            return
+        since = self.seam or self.started
+        row = self.writer.append(
+            "threads", self.row, 0, SHORT_THREADS, 0, since - self.origin, now - self.origin,
+            unsampled,
+        )  # fmt: skip
+        context = self.standing_for(SHORT_THREADS)
+        self.writer.append("samples", row, now - self.origin, context, unsampled, 0)
+
+    def unnamed(self) -> set[int]:
+        """The threading.Thread objects seen of which nobody has told the name yet."""
+        found = {slot.thread_object() for slot in self._slots.values()}
+        return {
+            address for address in found if address > NO_THREAD_OBJECT and address not in self.names
+        }
+
+    def standing_for(self, what: str) -> int:
+        return self.contexts.standing_for(what, self.runtime)
+
+    # ---- waits for locks
+
+    def look_at_waits(self, now: int) -> None:
+        """Tells of those that have lasted for long."""
+        self._keep_waits()
+        self.open_locks.look(now)
+
+    def keep_wait(self, tid: int) -> None:
+        """What a run left open of this thread's is kept in mind here."""
+        for slot in self._slots_of.get(tid, ()):
+            slot.locks.keep_wait()
+
+    def wait_changes(self, tid: int) -> None:
+        for slot in self._slots_of.get(tid, ()):
+            slot.locks.wait_changes()
+
+    def _keep_waits(self) -> None:
+        for slot in self._slots.values():
+            slot.locks.keep_wait()
+
+    # ---- draining
+
+    def drain(self) -> float:
+        """Takes what the rings hold; returns how full the fullest one was."""
+        fullest = 0
+        pending = [self._slot(*facts) for facts in self.agent.pending()]
+        for slot in pending:
+            fullest = max(fullest, slot.backlog())
+        waiting = [slot for slot in pending if not slot.drain()]
+        for slot in waiting:  # the ring it waited for may have come after it
+            slot.drain()
+        return fullest / self.agent.ring_size
+
+    def _slot(self, index: int, tid: int, claimed: int) -> Slot:
+        slot = self._slots.get(index)
+        if slot is None or slot.claimed != claimed:
+            if slot is not None:
+                self._drop(index)
+            slot = self._slots[index] = Slot(self, index, self.tids.ours(tid), claimed)
+            self._slots_of.setdefault(slot.tid, []).append(slot)
+            self.agent.knows(index, claimed)
+        return slot
+
+    def _drop(self, index: int) -> None:
+        slot = self._slots.pop(index)
+        others = [other for other in self._slots_of.pop(slot.tid) if other is not slot]
+        if others:
+            self._slots_of[slot.tid] = others
+
+    def settle(self) -> None:
+        """Nothing is kept back any more that a later record might tell more about."""
+        for slot in self._slots.values():
+            slot.end()
+
+    def sweep(self) -> None:
+        """Frees the slots of threads that are gone, so that any number of threads finds one."""
+        alive = procfs.threads_of(self.pid)
+        newest: dict[int, int] = {}
+        for slot in self._slots.values():
+            newest[slot.tid] = max(newest.get(slot.tid, 0), slot.claimed)
+        for index, slot in list(self._slots.items()):
+            if slot.tid == shm.NOTES_TID:
+                continue
+            gone = slot.tid not in alive and not procfs.has_thread(self.pid, slot.tid)
+            if not gone and newest[slot.tid] != slot.claimed:
+                # A thread has two where a reader feeds one for it and it tells of locks in the
+                # other; it is another thread's that had the same id if it is older than the thread.
+                gone = slot.claimed < procfs.birth_of(self.pid, slot.tid)
+            if gone and slot.drain() and not slot.backlog():
+                slot.end()
+                if self.metrics is not None:
+                    self.metrics.ended(slot.tid, told=self._counts_threads())
+                self.threads.ended(slot.tid, slot.known_time)
+                slot.locks.keep_wait()
+                self.open_locks.forget(slot.tid)
+                self._drop(index)
+                self.agent.free(index)
+            else:
+                slot.learn_name()  # it may have come since, in another ring
+
+    # ---- parts
+
+    def end_part(self, now: int) -> None:
+        """Writes what the rows of this part are to say; the process goes on in the next."""
+        self.captures(self._counted)
+        self.threads.end_part(now)
+        self._write_unsampled(now)
+
+    def renew(self, now: int, carried: Callable[[int], int]) -> None:
+        """All rows are new ones, of a part that begins now."""
+        self._keep_waits()
+        self.lock_runs.forget()
+        self.origin = self.seam = now
+        self.cpu.renew(self.agent.reader_ns())
+        self.codes.renew()
+        self.locks.renew()
+        self._forget_names(now)
+        self.row = self._process_row()
+        for slot in self._slots.values():
+            slot.renew(carried)
+        self.threads.renew(carried)
+        self.spans.renew()
+        self.open_locks.repeat(carried)
+
+    def _forget_names(self, now: int) -> None:
+        known = {slot.thread_object() for slot in self._slots.values()}
+        known |= self.threads.thread_objects() | self.open_locks.virtual()
+        self.names.forget(now, known)
+
+    # ---- the end
+
+    def finish(self, ended: bool, exit_: str | None) -> None:
+        """The last drain; `ended` tells whether the process is gone or the recording is over."""
+        self.ended = True
+        if self.armed is not None:
+            self.armed.close()
+        self.drain()
+        self.settle()
+        self.captures(self._counted)
+        if self.metrics is not None:
+            self.metrics.close()
+        now = time.monotonic_ns()
+        self.threads.finish(now, ended=ended)
+        self._write_unsampled(now)
+        facts: dict[str, Any] = {"end_ns": now - self.origin} if ended else {}
+        if exit_ is not None:
+            facts["exit"] = exit_
+        if facts:
+            self.writer.update("processes", self.row, **facts)
+
+    def close(self) -> None:
+        self._slots.clear()
+        self._slots_of.clear()
+        self.agent.close()
+
+    # ---- what it says about itself
+
+    def counts(self) -> dict[str, int]:
+        counts = self.agent.counts(self.runtime)
+        counts["undecodable"] += self.undescribed
+        has_timers = self.agent.reader_mode() == shm.SAMPLER_CPU_TIMER
+        if self.armed is not None and self.armed.sampler == "cpu-timer" and not has_timers:
+            counts["without_timers"] = 1
+        return {
+            **counts,
+            "undecodable_waits": self.undecodable_waits,
+            "garbled_rings": self.garbled,
+            **self.cpu.counts(),
+            **{f"event_{number}": n for number, n in self.events_told.items()},
+        }
+
+    def _process_row(self) -> int:
+        ppid, executable, argv = self.about
+        start = max(self.started - self.origin, 0)
+        return self.writer.append(
+            "processes", self.pid, ppid, self.runtime, self._version, executable, argv, start, -1,
+            "", self._number,
+        )  # fmt: skip

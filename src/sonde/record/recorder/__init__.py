@@ -1,0 +1,1 @@
+"""The recorder process: it opens events, drains targets and writes the recording."""

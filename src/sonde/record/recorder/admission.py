@@ -1,0 +1,433 @@
+"""How processes come into a session: their agents introduce themselves, or we read them."""
+
+from __future__ import annotations
+
+import os
+import select
+import selectors
+import socket
+import struct
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..decode.target import TargetProcess
+from ..shm import layout as shm
+from ..shm.agent_memory import AgentMemory
+from ..shm.lock_drain import LockRows
+from ..shm.thread_ids import ThreadIds
+from ..tables.contexts import Contexts
+from ..tables.live_profile import Online
+from ..tables.metrics import Metrics
+from ..targets.remote_reader import RemoteReader
+from . import self_armed
+from .agent_connections import Steering
+from .capture_control import Conduct
+from .dump_triggers import Thresholds
+from .samplers import SAMPLERS_OF
+from .self_armed import SelfArmed
+
+if TYPE_CHECKING:
+    from ..system.procfs import About
+    from .segments import Parts
+    from .target_set import Roster
+
+ANSWER_S = 1.0
+# Connections that are looked at before rings are drained again.
+AT_ONCE = 64
+# Descriptors that come with a hello.
+MAX_DESCRIPTORS = 4
+_LANGUAGES = {"cpython": "Python", "hotspot": "Java"}
+# No execve takes longer to replace the old program.
+EXEC_NS = 1_000_000_000
+# A target without an agent after this long will not get one.
+PATIENCE_NS = 1_000_000_000
+
+
+class Admission:
+    def __init__(
+        self,
+        config: dict[str, Any],
+        parts: Parts,
+        roster: Roster,
+        selector: selectors.BaseSelector,
+        listener: socket.socket,
+        path: str,
+        tell: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self._config = config
+        self._parts = parts
+        self._writer = parts.writer
+        self._roster = roster
+        self._selector = selector
+        self._path = path
+        self._tell = tell
+        self._contexts = Contexts(parts.writer)
+        self._lock_rows = LockRows(parts.writer)
+        self._contexts.tells_sizes = "calls" in config["what"]
+        if config.get("online"):
+            self._contexts.online = Online(self._contexts, config["online"])
+        self.thresholds = Thresholds(config["mode"]["dump_when"], self._contexts)
+        self._executing: dict[int, int] = {}
+        self._listeners: list[socket.socket] = []
+        self._came: list[SelfArmed] = []
+        """Processes that armed themselves and were not taken in yet, oldest first."""
+        self._remote: RemoteReader | None = None
+        self._steering = Steering()
+        self.conduct = Conduct(config, parts.writer, roster, self._steering)
+        self.origin: int | None = None
+        """When the part being written began: before the first process came in there is none."""
+        self.trouble: str | None = None
+        self.why_remote = ""
+        self.listen(listener)
+
+    @property
+    def online(self) -> Online | None:
+        return self._contexts.online
+
+    @property
+    def contexts(self) -> int:
+        """How many the part being written has."""
+        return self._contexts.count
+
+    @property
+    def left_behind(self) -> int:
+        return self._steering.left_behind
+
+    def listen(self, listener: socket.socket) -> None:
+        """One more place where agents introduce themselves."""
+        listener.setblocking(False)
+        self._listeners.append(listener)
+        self._selector.register(listener, selectors.EVENT_READ, ("agent", listener))
+
+    def accept(self, listener: socket.socket, most: int = AT_ONCE) -> bool:
+        """Those that wait; false if there may be more."""
+        for _ in range(most):
+            try:
+                connection, _ = listener.accept()
+            except BlockingIOError:
+                return True
+            stays = False
+            try:
+                stays = self._admit(connection)
+            except struct.error:
+                pass  # it is no agent
+            except OSError as error:  # it died, or a target that lives goes on unprofiled
+                self.trouble = f"recording it failed: {_words(error.errno)}"
+            if not stays:
+                connection.close()
+        return False
+
+    def take_in_waiting(self) -> None:
+        """Everybody who has introduced itself or is about to, as the recording ends."""
+        for listener in self._listeners:
+            while not self.accept(listener):
+                pass
+        self.take_in_armed(time.monotonic_ns() + self_armed.WAIT_NS)
+
+    def end(self) -> None:
+        """Nobody is sampled any more; agents that were put into a process leave it."""
+        if self._remote is not None:
+            self._remote.stop()
+        self._roster.disarm()
+        self._steering.end()
+        self.conduct.end()
+
+    def renew(self, now: int) -> None:
+        """Everybody goes on in a part that begins now."""
+        self.origin = now
+        self.conduct.renew()
+        carried = self._contexts.renew()
+        for target in self._roster:
+            target.renew(now, carried)
+
+    # ---- agents
+
+    def _admit(self, connection: socket.socket) -> bool:
+        """An agent introduces itself; true if its connection is to stay."""
+        connection.settimeout(ANSWER_S)
+        message, fds, _, _ = socket.recv_fds(connection, shm.HELLO.size, MAX_DESCRIPTORS)
+        try:
+            return self._admit_hello(connection, message, fds)
+        finally:
+            for fd in fds:  # those that nobody took
+                os.close(fd)
+
+    def _admit_hello(self, connection: socket.socket, message: bytes, fds: list[int]) -> bool:
+        magic, protocol, told_pid, told_tid, ppid, reason, version_hex, runtime = shm.HELLO.unpack(
+            message
+        )
+        if magic != shm.MAGIC or protocol != shm.PROTOCOL or runtime >= len(shm.RUNTIMES):
+            return False
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        pid, uid, _ = struct.unpack("iII", credentials)
+        if uid not in (os.getuid(), 0) and os.getuid() != 0:
+            return False
+        if reason == shm.REASON_REMOTE:
+            if pid != os.getpid():
+                return False
+            pid = told_pid
+        version = f"{version_hex >> 24}.{version_hex >> 16 & 255}.{version_hex >> 8 & 255}"
+        if reason in (shm.REASON_FORKED_ARMED, shm.REASON_START_ARMED) and fds:
+            came = SelfArmed(
+                pid, told_tid, ppid, reason, shm.RUNTIMES[runtime], version, fds[0], fds[1:]
+            )
+            fds.clear()
+            self._came.append(came)
+            return False
+        if reason == shm.REASON_STEER:
+            # A forked child has no such thread yet. Looking into /proc for it would make the kernel
+            # walk what it remembers of that folder when the child is reaped.
+            tid = ThreadIds(pid).ours(told_tid) if told_tid else 0
+            self._steering.add(pid, tid, connection)
+            self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
+            self._tell({"steered": pid})
+            return True
+        if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
+            self._around_exec(pid, reason)
+            connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
+        elif reason in (shm.REASON_PAUSE, shm.REASON_RESUME):
+            if self.origin is not None:
+                if reason == shm.REASON_PAUSE:
+                    self.conduct.pause()
+                else:
+                    self.conduct.resume(self.origin)
+            connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
+        elif _is_closed(connection):
+            pass  # it has given up waiting for us, and comes again, or not
+        # One that comes after we gave up waiting for it finds itself read from outside already.
+        elif reason != shm.REASON_ATTACH or self._remote is None:
+            self._take_in(connection, pid, reason, shm.RUNTIMES[runtime], version)
+        return False
+
+    def _take_in(
+        self, connection: socket.socket, pid: int, reason: int, runtime: str, version: str
+    ) -> None:
+        """A process to be recorded: give it memory, arm its threads."""
+        self._make_room(pid, runtime, reason == shm.REASON_START)
+        slots, ring_size = self._config["slots"], self._config["ring_size"]
+        target = self._new_target(pid, runtime, version, AgentMemory(slots, ring_size))
+        conduct = self.conduct
+        conduct.order(target)
+        target.agent.order_calls(**self._config["calls"])
+        if "objects" in conduct.what and runtime == "cpython":
+            self._roster.tally.without_objects = True
+        follow = int(self._config.get("children", True))
+        socket.send_fds(
+            connection,
+            [
+                shm.CONFIG.pack(
+                    shm.MAGIC, shm.PROTOCOL, target.agent.size, conduct.period, slots, ring_size,
+                    conduct.hooks(), follow,
+                )
+            ],
+            [target.agent.fd],
+        )  # fmt: skip
+        magic, status = shm.READY.unpack(connection.recv(shm.READY.size))
+        if magic != shm.MAGIC or status:
+            self.trouble = f"the agent could not start: {_words(status)}"
+            self._roster.drop(target, self.trouble)
+            return
+        try:
+            if reason == shm.REASON_REMOTE:
+                target.armed = conduct.read_remotely(target, self.why_remote)
+            else:
+                target.armed = conduct.arm(target)
+        except OSError:
+            self._roster.drop(target, None)
+            return
+        armed = target.armed
+        if armed.sampler not in SAMPLERS_OF[runtime]:
+            language, names = _LANGUAGES[runtime], SAMPLERS_OF[runtime]
+            self.trouble = (
+                f"--sampler {armed.sampler} does not sample {language} threads; use auto, "
+                f"{', '.join(names[:-1])} or {names[-1]}"
+            )
+            self._roster.drop(target, self.trouble)
+            self._tell({"refused": self.trouble, "pid": pid})
+            return
+        target.cpu.begin()
+        self._roster.watch(pid)
+        target.metrics = Metrics(target) if "threads" in conduct.what else None
+        target.polls_waits = "waits" in conduct.what and not armed.wait_signals
+        self._roster.tally.armed(armed)
+        if "calls" in conduct.what and (why := target.why_no_ticks(armed)):
+            self._roster.tally.why_no_calls = why
+        exact = int(armed.sampler in ("perf-user", "cpu-timer"))
+        connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
+        self._tell({"admitted": pid})
+
+    def _make_room(self, pid: int, runtime: str, replaced: bool, began: int | None = None) -> None:
+        """For a process that is new to us, whatever had its number before."""
+        for old in self._roster.of(pid):
+            self._roster.drop(old, "replaced by exec" if replaced else None)
+        if self.origin is None:
+            self.origin = time.monotonic_ns() if began is None else began
+            self._parts.started(self.origin)
+            self._writer.target({"runtime": runtime})
+
+    def _new_target(
+        self,
+        pid: int,
+        runtime: str,
+        version: str,
+        memory: AgentMemory,
+        about: About | None = None,
+    ) -> TargetProcess:
+        assert self.origin is not None
+        target = TargetProcess(
+            pid, runtime, version, self._writer, self._contexts, self._lock_rows, self.origin,
+            memory, about,
+        )  # fmt: skip
+        target.open_locks.notable_ns = self.thresholds.notable_ns
+        target.open_locks.told = self.thresholds.waited
+        self._roster.add(target)
+        return target
+
+    # ---- processes that armed themselves
+
+    @property
+    def next_armed(self) -> int | None:
+        """When the next of them is to be taken in."""
+        return self._came[0].since + self_armed.WAIT_NS if self._came else None
+
+    def take_in_armed(self, now: int, pid: int | None = None) -> None:
+        """Those that came a moment ago; or at once the one with that number."""
+        while self._came and (pid is not None or self._came[0].since + self_armed.WAIT_NS <= now):
+            if pid is not None and all(came.pid != pid for came in self._came):
+                return
+            came = self._came.pop(0)
+            try:
+                self._take_in_self_armed(came)
+            except OSError as error:
+                self.trouble = f"recording it failed: {_words(error.errno)}"
+            finally:
+                came.forget_process()
+
+    def _take_in_self_armed(self, came: SelfArmed) -> None:
+        slots, ring_size = self._config["slots"], self._config["ring_size"]
+        if not came.fits(slots, ring_size):
+            came.close()
+            return
+        forked = came.reason == shm.REASON_FORKED_ARMED
+        over, exit_ = came.ended()
+        if over and forked and self.origin is not None and not came.has_data():
+            self_armed.write_ended(came, exit_, self._roster, self._writer, self.origin)
+            came.close()
+            return
+        self._make_room(came.pid, came.runtime, not forked, came.armed_ns())
+        about = self_armed.about_child(came, self._roster) if forked else None
+        if over and about is None:
+            about = came.ppid, "", self._config["argv"]
+        memory = AgentMemory(slots, ring_size, came.memory)
+        target = self._new_target(came.pid, came.runtime, came.version, memory, about)
+        conduct = self.conduct
+        conduct.adopt(target, came.events, target.tids.ours(came.tid))
+        assert target.armed is not None
+        target.cpu.begin(memory.self_armed()[1])
+        target.metrics = Metrics(target) if "threads" in conduct.what else None
+        target.polls_waits = "waits" in conduct.what and not target.armed.wait_signals
+        self._roster.tally.armed(target.armed)
+        if not over:
+            self._roster.watch(came.pid)
+        if not self._roster.watches(came.pid):
+            self._roster.drop(target, came.ended()[1])
+        self._tell({"admitted": came.pid})
+
+    def step_metrics(self) -> None:
+        for target in self._roster:
+            if target.metrics is None and "threads" in self.conduct.what:
+                target.metrics = Metrics(target)
+            if target.metrics is not None:
+                told = not self.conduct.paused and "threads" in self.conduct.what
+                target.metrics.step(self._steering.threads_of(target.pid), told=told)
+
+    # ---- a program replaces itself
+
+    def _around_exec(self, pid: int, reason: int) -> None:
+        self.take_in_armed(0, pid)
+        for target in self._roster.of(pid):
+            if target.armed is None:
+                continue
+            if reason == shm.REASON_EXEC:
+                target.stand_still()
+                self._executing[pid] = time.monotonic_ns()
+            else:
+                self._executing.pop(pid, None)
+                self.conduct.rearm(target)
+
+    def rearm_survivors(self, now: int) -> None:
+        """A program that records itself cannot tell us that its exec failed; its memory does."""
+        for pid, since in list(self._executing.items()):
+            if now - since < EXEC_NS:
+                continue
+            del self._executing[pid]
+            for target in self._roster.of(pid):
+                if target.still_mapped():
+                    self.conduct.rearm(target)
+
+    # ---- a process that no agent enters
+
+    def read_remotely(self, root: int, age: int) -> None:
+        """No agent has come: read the target from outside, if it is a CPython."""
+        if self._remote is not None:
+            if self._remote.refusal and self._remote.refusal != self.trouble:
+                self.trouble = self._remote.refusal
+                self._tell({"refused": self.trouble, "pid": root})
+            return
+        wanted = self._config["sampler"] == "remote"
+        if not wanted and not self.why_remote and age < PATIENCE_NS:
+            return
+        remote = RemoteReader(root, self._path)
+        if wanted:
+            self.why_remote = "--sampler remote was asked for"
+        self.why_remote = self.why_remote or "no agent could enter the target"
+        if remote.try_start():
+            self._remote = remote
+        elif remote.refusal and remote.refusal != self.trouble:
+            self.trouble = remote.refusal
+            self._tell({"refused": remote.refusal, "pid": root})
+
+    # ---- processes that were attached to
+
+    def hear_steered(self, pid: int) -> None:
+        number = self._steering.fileno(pid)
+        failed = self._steering.hear(pid)
+        if pid not in self._steering:
+            self._selector.unregister(number)
+            if pid in self._executing:
+                self._left(pid, "replaced by exec")
+        if failed is not None:
+            self.trouble = f"the agent could not start: {_words(failed)}"
+            self._tell({"refused": self.trouble, "pid": pid})
+
+    def ask_names(self) -> None:
+        for target in self._roster:
+            if target.pid in self._steering:
+                self._steering.ask_names(target.pid, target.unnamed())
+
+    def exited(self, pid: int) -> None:
+        self._steering.lost.pop(pid, None)
+        self._executing.pop(pid, None)
+
+    def drop_left(self, now: int) -> None:
+        """Processes that live, but without our agent in them."""
+        for pid, since in list(self._steering.lost.items()):
+            if now - since > EXEC_NS:
+                self._left(pid, None)
+
+    def _left(self, pid: int, exit_: str | None) -> None:
+        self.exited(pid)
+        for target in self._roster.of(pid):
+            self._roster.drop(target, exit_)
+        self._tell({"left": pid})
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(connection, select.POLLHUP)
+    return bool(poll.poll(0))
+
+
+def _words(errno: int | None) -> str:
+    return os.strerror(errno or 0).lower()

@@ -1,0 +1,303 @@
+"""How a session is conducted while it runs: paused or not, how often, and what is captured.
+
+Orders go to the agents through the memory they share with us, and to the kernel by arming anew.
+Whatever changes, a sample weighs the CPU time since the last one, so shares and totals stay right;
+what was not captured for a while counts for no thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from sonde.errors import SondeError
+
+from ..shm import layout as shm
+from . import kernel_events
+from .kernel_events import KernelEvent
+from .samplers import Arming
+
+if TYPE_CHECKING:
+    from sonde.recording.writer import Writer
+
+    from ..decode.target import TargetProcess
+    from .agent_connections import Steering
+    from .samplers import Armed
+    from .target_set import Roster
+
+# Of threads the kernel tells, not the agent.
+_BITS = {
+    "cpu": shm.WHAT_CPU,
+    "waits": shm.WHAT_WAITS,
+    "locks": shm.WHAT_LOCKS,
+    "objects": shm.WHAT_OBJECTS,
+    "calls": shm.WHAT_CALLS,
+    "threads": 0,
+}
+
+_NO_END = "the signals that tell of it cause it themselves; it was not recorded any longer"
+
+
+def bits_of(what: Iterable[str]) -> int:
+    """Kernel events have none: the agent tells what its threads are signalled."""
+    return sum(_BITS.get(kind, 0) for kind in what)
+
+
+STACKS = ("whole", "chained", "checked")
+"""What a sample tells: all calls, or a function and its caller, at which depth; checked ones are
+whole, and walked twice to see whether what a walk left out was right."""
+STACK_BITS = {"chained": shm.WHAT_CHAINED, "checked": shm.WHAT_CHECKED}
+
+
+class Conduct:
+    def __init__(
+        self, config: dict[str, Any], writer: Writer, roster: Roster, steering: Steering
+    ) -> None:
+        self._writer = writer
+        self._roster = roster
+        self._steering = steering
+        self.rate: int = config["rate"]
+        self._stacks = STACK_BITS.get(config.get("stacks", "whole"), 0)
+        if config.get("online"):
+            self._stacks |= shm.WHAT_ACTIVATIONS
+        self._began_with = frozenset(config["what"])
+        # Whatever else is asked for, samples of running code are taken from the beginning.
+        self.what = self._began_with | {"cpu"}
+        self._pause: int | None = None
+        """When it began."""
+        self._paused_ns = 0
+        self._arming = Arming(self.period, config.get("sampler", "auto"))
+        self._events: dict[str, tuple[int, KernelEvent]] = {}
+        """By what was asked for: the number of the event, which is its row too."""
+        self._periods: dict[int, int] = {}
+        self._endless: set[int] = set()
+        self._arming.captures(self.what, self._wanted_events(self.what))
+        self.longest_period = self.period
+
+    @property
+    def period(self) -> int:
+        return 1_000_000_000 // self.rate
+
+    @property
+    def asks_chained(self) -> bool:
+        return bool(self._stacks & shm.WHAT_CHAINED)
+
+    @property
+    def paused(self) -> bool:
+        return self._pause is not None
+
+    @property
+    def paused_ns(self) -> int:
+        under_way = 0 if self._pause is None else time.monotonic_ns() - self._pause
+        return self._paused_ns + under_way
+
+    # ---- targets
+
+    def hooks(self) -> int:
+        """What an agent that comes now is to prepare for: it cannot be asked to later."""
+        return bits_of(self.what | self._began_with) | self._stacks
+
+    def order(self, target: TargetProcess) -> None:
+        """Tells one agent what is captured now."""
+        bits = 0 if self.paused else bits_of(self.what) | self._stacks
+        target.agent.order(bits, self.period)
+        target.set_event_periods(self._periods)
+        target.captures(None if self.paused else self.what)
+
+    def arm(self, target: TargetProcess) -> Armed:
+        """Samples a process that has just come, unless this is a pause."""
+        armed = self._arm(target)
+        if self.paused:
+            armed.close()
+        return armed
+
+    def _arm(self, target: TargetProcess) -> Armed:
+        ours = self._steering.threads_of(target.pid)
+        return self._arming.arm(target.pid, ours, target.runtime)
+
+    def adopt(self, target: TargetProcess, events: list[int], tid: int) -> None:
+        """Goes on with a process that armed itself, by what was ordered when it did so."""
+        ordered = target.agent.ordered()
+        user_only = any(t.armed and t.armed.sampler == "perf-user" for t in self._roster)
+        target.armed = self._arming.adopt(
+            "perf-user" if user_only else "perf", events, {tid: target.agent.self_armed()}
+        )
+        self.order(target)
+        if self.paused:
+            target.armed.close()
+        elif ordered != target.agent.ordered():  # something else is wanted by now
+            target.armed.close()
+            self.rearm(target)
+
+    def read_remotely(self, target: TargetProcess, why: str) -> Armed:
+        return self._arming.read_remotely(target.pid, why)
+
+    def rearm(self, target: TargetProcess) -> None:
+        """Samples a process again whose events were closed."""
+        if self.paused or target.armed is None or target.armed.events:
+            return
+        target.agent.order(bits_of(self.what) | self._stacks, self.period)
+        why = target.armed.why_not_better or ""
+        try:
+            if target.armed.sampler == "remote":
+                target.armed = self._arming.read_remotely(target.pid, why)
+            else:
+                target.armed = self._arm(target)
+        except OSError:  # it is gone, as we are about to hear
+            return
+        target.set_event_periods(self._periods)
+        target.captures(self.what)
+
+    # ---- orders
+
+    def pause(self) -> None:
+        """Nothing is captured until `resume`, and none of that time counts."""
+        if self._pause is not None:
+            return
+        for target in self._roster:
+            target.stand_still()
+        self._pause = time.monotonic_ns()
+
+    def resume(self, origin: int) -> None:
+        if self._pause is None:
+            return
+        self.end_pause(origin)
+        for target in self._roster:
+            self.rearm(target)
+
+    def end_pause(self, origin: int) -> None:
+        if self._pause is None:
+            return
+        began, now = self._pause, time.monotonic_ns()
+        self._pause = None
+        self._paused_ns += now - began
+        # Only now: after the last word of a recorder that dies in a pause there is nothing to cut.
+        self._writer.append("pauses", began - origin, now - origin)
+
+    # ---- parts
+
+    def cut_pause(self, now: int, origin: int) -> None:
+        """One that goes on becomes two: what has been of it belongs to the part that ends."""
+        if self._pause is not None:
+            self._writer.append("pauses", self._pause - origin, now - origin)
+            self._paused_ns += now - self._pause
+            self._pause = now
+
+    def renew(self) -> None:
+        """A part begins, in which only the present rate has been."""
+        self.longest_period = self.period
+        self._arming.counted.clear()
+        for _, event in self._events.values():
+            self._writer.append("events", event.name, event.period)
+
+    # ---- what is captured, and how often
+
+    def set_rate(self, rate: int, origin: int) -> None:
+        """Samples per second of CPU time, of every target from now on."""
+        if rate == self.rate:
+            return
+        self._roster.tally.rate_changes(rate, time.monotonic_ns() - origin, self._roster)
+        self.rate = rate
+        self.longest_period = max(self.longest_period, self.period)
+        self._arming.period = self.period
+        before = {target: target.armed.baseline for target in self._roster if target.armed}
+        self._all_anew()
+        # What a thread had used when it was first armed still counts from there.
+        for target, baseline in before.items():
+            if target.armed is not None:
+                target.armed.baseline = baseline
+
+    def set_what(self, what: Iterable[str]) -> None:
+        """Captures this from now on; a sentence where it cannot be."""
+        wanted = frozenset(what)
+        if "locks" in wanted and "locks" not in self._began_with:
+            raise SondeError(
+                "locks cannot be switched on: the session began without them, and their hooks are "
+                "set when it begins; start it with --what cpu,locks"
+            )
+        if "calls" in wanted and "calls" not in self._began_with:
+            raise SondeError(
+                "calls cannot be switched on: the session began without them; start it with "
+                "--what cpu,calls"
+            )
+        if "objects" in wanted and not any(t.runtime == "hotspot" for t in self._roster):
+            raise SondeError(
+                "objects cannot be switched on: sonde records those of Java programs only"
+            )
+        if "objects" in wanted and "objects" not in self._began_with:
+            raise SondeError(
+                "objects cannot be switched on: the session began without them; start it with "
+                "--what +objects"
+            )
+        samplers = {target.armed.sampler for target in self._roster if target.armed is not None}
+        if "waits" in wanted - self._began_with and (worse := samplers - {"perf"}):
+            raise SondeError(
+                "waits cannot be switched on: without perf signals (the sampler is "
+                f"{', '.join(sorted(worse))}) the session must begin with --what +waits"
+            )
+        if "locks" in wanted and samplers == {"remote"}:
+            raise SondeError("locks cannot be recorded: no agent is in the target")
+        self.what = wanted
+        self._arming.captures(wanted, self._wanted_events(wanted))
+        self._all_anew()
+
+    # ---- kernel events
+
+    def _wanted_events(self, what: Iterable[str]) -> dict[int, KernelEvent]:
+        for kind in sorted(what):
+            if not kernel_events.is_event(kind) or kind in self._events:
+                continue
+            if len(self._events) == kernel_events.MOST:
+                raise SondeError(f"a recording holds at most {kernel_events.MOST} events")
+            event = kernel_events.parse(kind)
+            row = self._writer.append("events", event.name, event.period)
+            self._events[kind] = (row, event)
+            self._periods[row] = event.period
+        found = dict(self._events[kind] for kind in what if kind in self._events)
+        return {row: event for row, event in found.items() if row not in self._endless}
+
+    def close_endless(self, target: TargetProcess) -> None:
+        """Events that a target's own signals cause would hold its threads for ever."""
+        endless = target.agent.endless()
+        for number in [row for row, _ in self._events.values() if endless >> row & 1]:
+            if target.armed is not None:
+                target.armed.close_event(number)
+            if number not in self._endless:
+                self._endless.add(number)
+                self._arming.captures(self.what, self._wanted_events(self.what))
+
+    def event_facts(self, facts: dict[str, Any]) -> None:
+        """Makes what targets counted of kernel events a list of them, where there are any."""
+        told = []
+        for row, event in self._events.values():
+            why = _NO_END if row in self._endless else None
+            for target in self._roster:
+                if target.armed is not None:
+                    why = why or target.armed.why_no_events
+            told.append(
+                {
+                    "name": event.name,
+                    "period": event.period,
+                    "counted": self._arming.counted.get(row, 0),
+                    "told": facts.pop(f"event_{row}", 0),
+                    "why_not": why,
+                }
+            )
+        if told:
+            facts["events"] = told
+
+    def end(self) -> None:
+        """Agents that nobody steers leave by themselves, soon after this."""
+        for target in self._roster:
+            target.agent.order(shm.WHAT_NO_MORE, self.period)
+
+    def _all_anew(self) -> None:
+        # Close, order, open: an agent reckons by the period, and no tick may come by the old one
+        # after it knows the new. Inherited events cannot be changed in place.
+        if self.paused:
+            return
+        for target in self._roster:
+            if target.armed is not None:
+                target.armed.close()
+            self.rearm(target)

@@ -1,0 +1,427 @@
+"""The recorder process: drains the rings of all targets of one session into one recording.
+
+It is a process of its own, so that a target that dies loses nothing already written, and one that
+lives pays nothing for decoding and compression. It imports only what it needs: it runs beside
+production.
+
+Started as `python -m sonde.record.recorder.main FD CONFIG`, where FD is its end of a socket pair
+over which whoever started it (parent_channel.py) says `disarm`, `pause`, `names`, `mark`, `rotate`,
+`dump`, `online` and `stop`, and hears `ready`, `error` and `done`. Anybody else who may speaks over
+the control socket (control_server.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+from sonde.errors import SondeError, UsageError
+
+from ..system.steal import cpu_includes_steal
+from ..tables.metrics import STEP_NS
+from ..targets import session_registry as sessions
+from .admission import Admission
+from .agent_socket import Listening, listen
+from .control_server import Control
+from .drain_schedule import Pace
+from .overhead_budget import Budget, Cost, interrupt_ns
+from .parent_channel import Starter
+from .quality_counts import target_facts
+from .segment_lifecycle import Bookkeeping
+from .segments import Parts
+from .target_set import Roster
+
+# Counts take as much room as the samples of one flush; only recordings cut off need them early.
+COUNT_NS = 250_000_000
+SWEEP_NS = 600_000_000
+# Contexts that a recorder which is to be frugal knows at a time: with them it had 63 MB.
+MOST_CONTEXTS = 100_000
+
+FULL = "the file is as large as it may be"
+
+
+class Recorder:
+    def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
+        self._began = time.monotonic_ns()
+        self._config = config
+        self._parts = Parts(config, target_facts(config))
+        self._writer = self._parts.writer
+        if "threads" in config["what"]:
+            self._writer.target({"cpu_includes_steal": cpu_includes_steal()})
+        self._root: int | None = None
+        self._stopping = False
+        self._ended = self._began
+        self._end_note = "stopped"
+        self._budget: Budget | None = None
+        if config.get("budget") is not None:
+            self._budget = Budget(config["budget"], config["rate"], self._began, interrupt_ns())
+        self._pace = Pace(config, frugal=self._budget is not None)
+        self._bounded = self._budget is not None or config["mode"]["name"] == "wrap"
+        self._running_since: int | None = None
+        given = config.get("listening")
+        listening = Listening.inherited(given) if given else listen(config.get("place"))
+        self._folder, self.path = listening.folder, listening.path
+        self._folders = [self._folder]
+        self._selector = selectors.DefaultSelector()
+        self._starter = Starter(control, self._selector, attached=config.get("attached", False))
+        # Where others look for it: a target's own file system is no place for that.
+        self._home = sessions.make_home() if config.get("place") else self._folder
+        self._roster = Roster(self._selector, self._home, self._writer, config)
+        self._admission = Admission(
+            config, self._parts, self._roster, self._selector, listening.listener, self.path,
+            self._starter.tell,
+        )  # fmt: skip
+        self._conduct = self._admission.conduct
+        self._steered = Control(self._home, self._selector, self)
+        self._book = Bookkeeping(
+            self._began, self._parts, self._roster, self._admission, self._budget, self._starter
+        )
+        self._next_dump = 0
+
+    # ---- the loop
+
+    def run(self) -> None:
+        self._starter.say(
+            {"ready": self.path, "path": self._parts.path, "session": self._parts.session["id"]}
+        )
+        next_flush = time.monotonic_ns() + self._pace.flush_ns
+        next_sweep = next_count = next_step = next_flush
+        try:
+            while not self._stopping:
+                wake = min(next_flush, self._admission.next_armed or next_flush)
+                left = (wake - time.monotonic_ns()) / 1e9
+                asleep = max(min(self._pace.sleep, left), self._pace.rest)
+                for key, _ in self._selector.select(asleep):
+                    self._handle(key.data)
+                self._admission.take_in_armed(time.monotonic_ns())
+                self._roster.announce_changes()
+                began = time.thread_time()
+                fullest = max((target.drain() for target in self._roster), default=0.0)
+                self._pace.drained(fullest, time.thread_time() - began)
+                now = time.monotonic_ns()
+                for target in self._roster:
+                    self._conduct.close_endless(target)
+                if now >= next_count:
+                    self._book.write_quality()
+                    next_count = now + COUNT_NS
+                if now >= next_step:
+                    self._admission.step_metrics()
+                    next_step = now + STEP_NS
+                if now >= next_flush:
+                    for target in self._roster:
+                        target.poll_cpu(self._conduct.longest_period)
+                    self._book.flush()
+                    next_flush = now + self._pace.flush_ns
+                    if self._bounded and self._admission.contexts > MOST_CONTEXTS:
+                        self._parts.wanted = True  # a new part knows only what it needs
+                    if self._parts.due(now):
+                        self._book.next_part()
+                    if self._parts.full():
+                        self.stop(FULL)
+                self._watch_thresholds(now)
+                if self._admission.origin is None and self._root and self._running_since:
+                    self._admission.read_remotely(self._root, now - self._running_since)
+                self._admission.rearm_survivors(now)
+                if now >= next_sweep:
+                    self._sweep(now)
+                    next_sweep = now + SWEEP_NS
+                    self._keep_budget(now)
+            self._finish()
+        finally:
+            self._roster.disarm()
+            for folder in {*self._folders, self._home}:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _handle(self, what: Any) -> None:
+        if what == "control":
+            self._obey()
+        elif isinstance(what, int):
+            self._exited(what)
+        elif what[0] == "agent":
+            self._admission.accept(what[1])
+        elif what[0] == "control":
+            self._steered.ready(what[1])
+        else:
+            self._admission.hear_steered(what[1])
+
+    def _sweep(self, now: int) -> None:
+        for target in self._roster:
+            target.sweep()
+            if not self._conduct.paused:
+                target.look_at_waits(now)
+        self._admission.ask_names()
+        self._admission.drop_left(now)
+
+    def _keep_budget(self, now: int) -> None:
+        if self._budget is None or self._admission.origin is None:
+            return
+        counts = self._book.facts(whole=True)
+        cost = Cost(
+            counts.get("agent_cpu_ns", 0), counts["recorder_cpu_ns"], counts.get("taken", 0)
+        )
+        if self._conduct.paused:
+            self._budget.pass_over(now, cost)
+            return
+        rate = self._budget.step(now, cost)
+        if rate is not None:
+            self._change_rate(rate)
+
+    def _change_rate(self, rate: int) -> None:
+        self._conduct.set_rate(rate, self._book.origin)
+        self._pace.set_rate(rate)
+
+    def _watch_thresholds(self, now: int) -> None:
+        why = self._admission.thresholds.take()
+        if why is None or now < self._next_dump:
+            return
+        self._next_dump = now + self._config["mode"]["dump_every_ns"]
+        try:
+            self._starter.mention({"dumped": self.dump(None, why), "why": why})
+        except SondeError as error:
+            self._starter.mention({"trouble": str(error)})
+
+    def _exited(self, pid: int) -> None:
+        self._roster.exited(pid)
+        self._admission.exited(pid)
+        if self._starter.attached:
+            self._starter.tell({"exited": pid})
+        elif pid == self._root:
+            self.stop("target exited")
+
+    def stop(self, note: str) -> None:
+        if not self._stopping:
+            self._ended = time.monotonic_ns()
+        self._stopping = True
+        self._book.grows = False
+        self._end_note = note
+
+    # ---- steering, by whoever started us, by the control socket and by the program itself
+
+    def status(self) -> dict[str, Any]:
+        began = self._parts.first_origin or self._began
+        return {
+            "state": "paused" if self._conduct.paused else "recording",
+            "mode": self._config["mode"]["name"],
+            "path": self._parts.path,
+            "part": self._parts.count,
+            "size": self._parts.size,
+            "duration_ns": time.monotonic_ns() - began,
+            "paused_ns": self._conduct.paused_ns,
+            "processes": [target.pid for target in self._roster],
+            "recorder": os.getpid(),
+            "what": sorted(self._conduct.what),
+            "rate": self._conduct.rate,
+            "quality": self._book.facts(whole=True),
+        }
+
+    def pause(self) -> None:
+        self._conduct.pause()
+
+    def resume(self) -> None:
+        self._conduct.resume(self._book.origin)
+
+    def mark(self, text: str, at: int | None = None) -> None:
+        at = time.monotonic_ns() if at is None else at
+        self._writer.append("marks", at - self._book.origin, -1, text)
+
+    def set_rate(self, rate: int) -> None:
+        if self._budget is not None:
+            self._budget.ask(rate)
+        self._change_rate(rate)
+
+    def set_what(self, what: list[str]) -> None:
+        self._conduct.set_what(what)
+        self._roster.captures(what)
+        self._pace.captures(what, self._conduct.rate)
+
+    def flush(self) -> int:
+        return self._book.bring_up_to_date()
+
+    def dump(self, path: str | None = None, why: str = "asked for") -> str:
+        return self._book.dump(path, why)
+
+    def rotate(self) -> str:
+        return self._book.rotate()
+
+    def hot(self, top: int = 10, by: str = "context", purge: bool = False) -> dict[str, Any]:
+        """What is hot at this moment, and was since the session began or was purged."""
+        online = self._admission.online
+        if online is None:
+            raise SondeError(
+                "this session keeps no profile while it runs: it needs online=True, a budget, or "
+                "mode wrap"
+            )
+        for target in self._roster:
+            target.drain()
+        answer = online.answer(top, by)
+        if purge:
+            online.purge()
+        return answer
+
+    # ---- whoever started us
+
+    def _obey(self) -> None:
+        order = self._starter.hear()
+        if order is None:  # it is gone; the targets decide when we end
+            if self._root is None or self._starter.attached:
+                self.stop("the one who started the recording is gone")
+            return
+        if order.get("root"):  # a session of many processes has none
+            self._root = order["root"]
+            self._roster.watch(order["root"])
+        if "listen" in order:
+            self._starter.tell({"listens": self._listen(order["listen"]), "place": order["listen"]})
+        if "not_entered" in order:
+            self._roster.tally.not_entered = order["not_entered"]
+        if "running" in order:
+            self._running_since = time.monotonic_ns()
+            self._admission.why_remote = order.get("why", "")
+        if "entered" in order:  # how it came in, and what that cost the target
+            self._writer.target({"entered": order["entered"]})
+        if "names" in order:
+            for target in self._roster.of(order["pid"]):
+                target.names.told.update({int(k): v for k, v in order["names"].items()})
+        if "mark" in order:
+            self.mark(order["mark"], order["time"])
+        if "exit" in order:
+            self._note_exit(order["pid"], order["exit"])
+            if not self._roster.watches(order["pid"]):  # it could not be: only this word tells
+                self._exited(order["pid"])
+        if "disarm" in order:
+            for target in self._roster.of(order["disarm"]):
+                target.stand_still()
+            self._starter.say({"disarmed": True})
+        if "pause" in order:
+            self.pause() if order["pause"] else self.resume()
+            self._starter.say({"paused": order["pause"]})
+        if "rotate" in order:
+            self._parts.wanted = True
+        if "dump" in order:
+            self._answer_dump(order["dump"])
+        if "online" in order:
+            self._answer_online(order["online"])
+        if "stop" in order:
+            self.stop(order.get("note", "stopped"))
+
+    def _listen(self, place: dict[str, Any]) -> str:
+        """One more place for agents to find us; empty if the process that it is for is gone."""
+        try:
+            listening = listen(place)
+        except OSError:
+            return ""
+        self._folders.append(listening.folder)
+        self._admission.listen(listening.listener)
+        return listening.path
+
+    def _answer_dump(self, path: str | None) -> None:
+        try:
+            self._starter.say({"dump": self.dump(path)})
+        except SondeError as error:
+            self._starter.say({"dump": None, "why_not": str(error)})
+
+    def _answer_online(self, asked: dict[str, Any]) -> None:
+        try:
+            self._starter.say({"online": self.hot(**asked)})
+        except UsageError as error:
+            self._starter.say({"online": None, "wrong": str(error)})
+        except SondeError as error:
+            self._starter.say({"online": None, "why_not": str(error)})
+
+    def _note_exit(self, pid: int, text: str) -> None:
+        self._config["exit"] = {"pid": pid, "text": text}
+
+    # ---- the end
+
+    def _finish(self) -> None:
+        self._admission.take_in_waiting()
+        self._conduct.end_pause(self._book.origin)
+        self._admission.end()
+        # A root that exits and one that we see exit are the same event; its code comes by control.
+        self._hear_exit()
+        if self._parts.refused is not None and self._admission.origin is not None:
+            self._parts.writer.sink.spend_reserve()
+            self._book.next_part()  # what was lost is said at least
+        for target in self._roster:
+            target.finish(ended=False, exit_=None)
+        self._book.write_quality()
+        self._book.write_hot()
+        noted = self._config.get("exit")
+        if noted:
+            self._writer.target({"exit": noted["text"]})
+        end = {"note": self._end_note, "duration_ns": self._ended - self._book.origin}
+        if self._parts.flies:
+            self._writer.target({"dumped": self._end_note})
+        self._parts.close(end)
+        facts = self._book.facts(whole=True)
+        trouble = self._admission.trouble
+        if self._admission.origin is None:  # there was no process to record
+            self._parts.discard()
+        elif self._parts.flies:
+            try:
+                self._parts.dump(self._config["path"], self._end_note)
+            except SondeError as error:
+                trouble = str(error)
+        self._steered.end(
+            {
+                "path": self._parts.path,
+                "size": self._parts.size_on_disk(),
+                "mode": self._config["mode"]["name"],
+            }
+        )
+        self._starter.say(
+            {
+                "done": facts,
+                "duration_ns": self._ended - (self._parts.first_origin or self._began),
+                "path": self._parts.path,
+                "parts": self._parts.count,
+                "dumps": self._parts.dumps,
+                "refused": self._parts.refused,
+                "mode": self._config["mode"],
+                "trouble": trouble,
+                "note": self._end_note,
+                "left_behind": self._admission.left_behind,
+                "processes": self._roster.many,
+            }
+        )
+
+    def _hear_exit(self) -> None:
+        """The starter reaps the root and knows how it ended; wait for that word a moment."""
+        if self._end_note != "target exited" or self._starter.attached:
+            return
+        orders = self._starter.last_orders()
+        while "exit" not in self._config and (order := next(orders, None)) is not None:
+            if "exit" in order:
+                self._note_exit(order["pid"], order["exit"])
+
+
+def main() -> int:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    config: dict[str, Any] = json.loads(sys.argv[2])
+    with contextlib.suppress(ValueError, OSError):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    os.umask(0o077)
+    recorder: Recorder | None = None
+    try:
+        recorder = Recorder(control, config)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: recorder.stop("the recorder was told to stop"))
+        recorder.run()
+    except SondeError as error:
+        with contextlib.suppress(OSError):
+            control.send(json.dumps({"error": str(error)}).encode())
+        return error.code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""What goes into the parts of a session: all that is known, before one ends, is dumped or read."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from sonde.errors import SondeError
+
+if TYPE_CHECKING:
+    from .admission import Admission
+    from .overhead_budget import Budget
+    from .parent_channel import Starter
+    from .segments import Parts
+    from .target_set import Roster
+
+# Of the session's profile, what every dump and the end of the recording says.
+HOT_ROWS = 20
+
+
+class Bookkeeping:
+    def __init__(
+        self,
+        began: int,
+        parts: Parts,
+        roster: Roster,
+        admission: Admission,
+        budget: Budget | None,
+        starter: Starter,
+    ) -> None:
+        self._began = began
+        self._parts = parts
+        self._writer = parts.writer
+        self._roster = roster
+        self._admission = admission
+        self._conduct = admission.conduct
+        self._budget = budget
+        self._starter = starter
+        self._refused = False
+        self.grows = True
+        """Nobody has said yet that this is the end."""
+
+    @property
+    def origin(self) -> int:
+        """The moment that times in the part being written count from."""
+        return self._admission.origin or self._began
+
+    def flush(self) -> None:
+        self._parts.flush()
+        if self._parts.refused is None:
+            self._roster.tally.written()
+        self._mention_disk()
+
+    def _mention_disk(self) -> None:
+        """That nothing can be written, or that it can again."""
+        refused = self._parts.refused
+        if refused is not None and not self._refused:
+            self._starter.mention({"trouble": f"{refused}; the recording goes on without"})
+        elif refused is None and self._refused:
+            self._starter.mention({"trouble": f"{self._parts.path} is written again"})
+        self._refused = refused is not None
+
+    def bring_up_to_date(self) -> int:
+        """Everything that has happened until now is in the part being written; its size."""
+        for target in self._roster:
+            target.drain()
+        self.write_quality()
+        self.flush()
+        self._refuse_unwritten()
+        return self._writer.size
+
+    def next_part(self) -> None:
+        """All that is known goes into the part that ends; everybody goes on in the next."""
+        for target in self._roster:
+            target.drain()
+            target.settle()
+        # So that no step of the metrics lies on both sides.
+        self._admission.step_metrics()
+        now = time.monotonic_ns()
+        self._conduct.cut_pause(now, self.origin)
+        for target in self._roster:
+            target.end_part(now)
+        self.write_quality()
+        self.flush()
+        self._parts.begin(now)
+        self._roster.tally.begin_part(self._writer.unwritten.get("samples", 0))
+        self._admission.renew(now)
+        self._roster.announce()
+        # Cut off before its next count, it would take its rows for all that was counted.
+        self.write_quality()
+        self._mention_disk()
+
+    def dump(self, path: str | None = None, why: str = "asked for") -> str:
+        """Writes a flight recorder's memory into a file; a SondeError says why it cannot."""
+        self._parts.check_dump()
+        if self._admission.origin is None:
+            raise SondeError("there is nothing to dump yet")
+        for target in self._roster:
+            target.drain()
+        self._admission.step_metrics()
+        self._conduct.cut_pause(time.monotonic_ns(), self.origin)
+        self.write_quality()
+        self.write_hot()
+        return self._parts.dump(path, why)
+
+    def rotate(self) -> str:
+        """Begins the next part of a continuous recording now, and tells where."""
+        self._parts.check_rotation()
+        if self._admission.origin is None:
+            raise SondeError("there is nothing recorded yet that a part could follow")
+        self.next_part()
+        self._refuse_unwritten()
+        return self._parts.path
+
+    def _refuse_unwritten(self) -> None:
+        if self._parts.refused is not None:
+            raise SondeError(self._parts.refused)
+
+    # ---- what the session says about itself
+
+    def facts(self, *, whole: bool = False) -> dict[str, Any]:
+        """In the part being written, or as a whole."""
+        more = self._parts.counts()
+        if paused_ns := self._conduct.paused_ns:
+            more["paused_ns"] = paused_ns
+        facts = self._roster.facts(more, whole=whole)
+        self._conduct.event_facts(facts)
+        if self._conduct.asks_chained:
+            facts["stacks_asked"] = "chained"
+        if self._budget is not None:
+            facts |= self._budget.facts()
+        if (online := self._admission.online) is not None:
+            facts["online"] = online.facts()
+        return facts
+
+    def write_quality(self) -> None:
+        self._writer.quality(self.facts())
+        if self.grows:  # so that a recording still growing, or cut off, knows its length
+            self._writer.target({"duration_ns": time.monotonic_ns() - self.origin})
+
+    def write_hot(self) -> None:
+        """What is known of the whole session, of which a flight recorder has only the end."""
+        if (online := self._admission.online) is not None:
+            self._writer.target({"hot": online.answer(HOT_ROWS)})

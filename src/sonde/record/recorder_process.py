@@ -1,0 +1,389 @@
+"""Starting a recorder process and talking with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sonde.errors import SondeError, UsageError
+from sonde.model.partial_tree import DEFAULT_MEMORY
+
+from .recorder import kernel_events
+from .recorder.agent_socket import Listening
+from .recorder.modes import Mode
+from .recorder.segment_storage import memory_files, rescue
+
+DEFAULT_RATE = 1000
+HIGHEST_RATE = 20_000
+KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls")
+DEFAULT_WHAT = "cpu,locks"
+# Threads that may be sampled at the same time, and bytes that may wait per thread.
+SLOTS = 4096
+RING_SIZE = 256 << 10
+
+RECORDER = "sonde.record.recorder.main"
+
+# On a machine that is busy enough an interpreter takes this long to come up.
+START_S = 60.0
+FINISH_S = 30.0
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """How calls are counted: windows a second of CPU time, calls in each, and every how manieth."""
+
+    stride: int = 4
+    samples: int = 8
+    ticks: int = 100
+
+
+@dataclass
+class Options:
+    """What to record and where to."""
+
+    path: str
+    program: str
+    argv: list[str]
+    pid: int
+    what: list[str] = field(default_factory=lambda: DEFAULT_WHAT.split(","))
+    rate: int = DEFAULT_RATE
+    sampler: str = "auto"
+    stacks: str = "whole"
+    """Whole, or chained: of each sample a function and its caller."""
+    children: bool = True
+    calls: CallOptions = CallOptions()
+    attached: bool = False
+    """The target runs already: the recorder tells how far it is, and ends with who started it."""
+    place: dict[str, Any] | None = None
+    """Where the target reaches the session's socket, if not where we do."""
+    mode: Mode = field(default_factory=Mode)
+    budget: float | None = None
+    """The share of one core that recording may cost; the rate follows."""
+    online: int | None = None
+    """Bytes for the profile that can be asked for while it runs; None: as the mode has it."""
+    memory: list[int] | None = None
+    """Files of ours for mode wrap, which outlive the recorder."""
+    session: dict[str, Any] | None = None
+    """The session that this recorder goes on with, and the number of its first part."""
+
+
+def outliving(options: Options) -> Options:
+    """The same, with memory of ours for what would be lost with its recorder."""
+    if options.mode.name != "wrap":
+        return options
+    return replace(options, memory=memory_files())
+
+
+def online_memory(options: Options) -> int:
+    """Bytes; 0: there is none. Sessions that are left on have one, which outlives their parts."""
+    if options.stacks != "whole":
+        return 0
+    if options.online is not None:
+        return options.online
+    left_on = options.mode.name == "wrap" or options.budget is not None
+    return DEFAULT_MEMORY if left_on else 0
+
+
+def parse_what(
+    what: str | Iterable[str],
+    option: str = "--what",
+    base: Iterable[str] = tuple(DEFAULT_WHAT.split(",")),
+) -> list[str]:
+    """The list behind --what. One of `+waits` and `-locks` changes `base` instead."""
+    parts = what.split(",") if isinstance(what, str) else map(str, what)
+    entries = [part.strip() for part in parts if part.strip()]
+    takes = (
+        f"{option} takes a list of: {', '.join(KINDS)}, {kernel_events.PREFIX}NAME[@PERIOD]; "
+        "+KIND adds to the default, -KIND removes from it"
+    )
+    changes = [entry[0] in "+-" for entry in entries]
+    if any(changes) and not all(changes):
+        raise UsageError(f"{option} mixes kinds with +KIND or -KIND: use one or the other")
+    kinds = [
+        entry[1:].strip() if change else entry
+        for entry, change in zip(entries, changes, strict=True)
+    ]
+    for kind in kinds:
+        if kernel_events.is_event(kind):
+            kernel_events.check(kernel_events.parse(kind))
+        elif kind not in KINDS:
+            raise UsageError(f"cannot record {kind!r}; {takes}")
+    if any(changes):
+        kinds = _changed(list(base), entries, kinds, option)
+    if not kinds:
+        raise UsageError(f"{option} is empty; {takes}")
+    if sum(map(kernel_events.is_event, set(kinds))) > kernel_events.MOST:
+        raise UsageError(f"{option} names more than {kernel_events.MOST} events")
+    return kinds
+
+
+def _changed(base: list[str], entries: list[str], kinds: list[str], option: str) -> list[str]:
+    for entry, kind in zip(entries, kinds, strict=True):
+        if entry[0] == "+":
+            base += [kind] if kind not in base else []
+        elif kind in base:
+            base.remove(kind)
+        else:
+            raise UsageError(f"{option} {entry}: {kind} is not among {','.join(base) or 'nothing'}")
+    return base
+
+
+def check_rate(rate: int, option: str = "--rate") -> int:
+    if not 1 <= rate <= HIGHEST_RATE:
+        raise UsageError(
+            f"{option} must be between 1 and {HIGHEST_RATE} samples a second, not {rate}"
+        )
+    return rate
+
+
+def check_calls(
+    kinds: list[str], rate: int, stride: int | None, samples: int | None, ticks: int | None
+) -> tuple[int, CallOptions]:
+    """The rate of samples, and the options of calls; a window opens at a sample's tick."""
+    usual = CallOptions()
+    for name, value, most in (("stride", stride, 1000), ("samples", samples, 10_000)):
+        if value is not None and not 1 <= value <= most:
+            raise UsageError(f"--{name} must be between 1 and {most} calls, not {value}")
+    if "calls" not in kinds:
+        for name, value in (("stride", stride), ("samples", samples), ("ticks", ticks)):
+            if value is not None:
+                raise UsageError(f"--{name} is for counting calls: it goes with --what calls")
+        return rate, usual
+    windows = usual.ticks if ticks is None else check_rate(ticks, "--ticks")
+    if "cpu" not in kinds:
+        rate = windows
+    elif windows > rate:
+        if ticks is not None:
+            raise UsageError(
+                f"windows open when samples are taken: --ticks {windows} cannot be above the rate "
+                f"of {rate}"
+            )
+        windows = rate
+    return rate, CallOptions(stride or usual.stride, samples or usual.samples, windows)
+
+
+class RecorderKilledError(SondeError):
+    """Somebody killed it, or the kernel did for want of memory: not its own doing."""
+
+
+class RecorderHandle:
+    """A recorder process started by us."""
+
+    socket_path: str
+    path: str
+    session: str
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        patience: float | None = None,
+        listening: Listening | None = None,
+    ) -> None:
+        """Waits until it is ready; a SondeError says why it cannot be.
+
+        With `patience` not longer than that: then `ready` is false, and `listening`, where agents
+        introduce themselves, must be ours.
+        """
+        ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        config = {
+            "path": os.path.abspath(options.path),
+            "program": options.program,
+            "argv": options.argv,
+            "pid": options.pid,
+            "what": options.what,
+            "rate": options.rate,
+            "sampler": options.sampler,
+            "stacks": options.stacks,
+            "children": options.children,
+            "calls": asdict(options.calls),
+            "attached": options.attached,
+            "place": options.place,
+            "mode": options.mode.to_config(),
+            "budget": options.budget,
+            "online": online_memory(options),
+            "session": options.session,
+            "memory": options.memory,
+            "slots": SLOTS,
+            "ring_size": RING_SIZE,
+            "sonde": _version(),
+            "listening": listening.to_config() if listening else None,
+        }
+        self._socket = ours
+        self._done: dict[str, Any] | None = None
+        self._memory = options.memory or []
+        self._mode = options.mode.name
+        environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _program(), str(its.fileno()), json.dumps(config)],
+            pass_fds=[its.fileno(), *self._memory, *([listening.fileno()] if listening else [])],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=None,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for the target
+        )
+        its.close()
+        self._listening = listening
+        self.ready = False
+        if listening:
+            listening.close()  # a recorder that dies is to be noticed at once
+            self.socket_path = listening.path
+        if patience is None or select.select([ours], [], [], patience)[0]:
+            self._hear(START_S)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def say(self, words: dict[str, Any]) -> None:
+        """One that has been told by others to end hears no more, and has said all there is."""
+        try:
+            self._socket.send(json.dumps(words).encode())
+        except OSError:
+            if self._heard_end():
+                return
+            raise self._gone() from None
+
+    def ask(self, words: dict[str, Any], answer: str) -> dict[str, Any]:
+        """Says something and waits for the answer; what else it says meanwhile is passed over.
+
+        A recorder that has been told by others to end answers with its last word.
+        """
+        self.say(words)
+        while self._done is None:
+            heard = self._hear(FINISH_S)
+            if answer in heard:
+                return heard
+        return self._done
+
+    def hear(self) -> dict[str, Any]:
+        """The next thing it says; after `done` there is no other."""
+        answer = self._done or self._hear(FINISH_S)
+        if "done" in answer:
+            self._end()
+        return answer
+
+    def finished(self) -> dict[str, Any]:
+        """Waits until the file is closed; what the recording says about itself."""
+        try:
+            while self._done is None:
+                self._hear(FINISH_S)
+            return self._done
+        finally:
+            self._end()
+
+    def _hear(self, timeout: float) -> dict[str, Any]:
+        self._socket.settimeout(timeout)
+        try:
+            message = self._socket.recv(1 << 20)
+        except TimeoutError:
+            self._process.kill()
+            self._process.wait()
+            self._remove_folder()
+            late = "" if self.ready else "; the program ran unrecorded"
+            raise SondeError(f"the recorder gave no answer in {timeout:.0f} s{late}") from None
+        except OSError:
+            message = b""
+        if not message:
+            raise self._gone()
+        answer: dict[str, Any] = json.loads(message)
+        if "error" in answer:
+            self._end()
+            raise SondeError(answer["error"])
+        if "ready" in answer:
+            self.ready = True
+            self.socket_path = answer["ready"]
+            self.path = answer["path"]
+            self.session = answer["session"]
+        if "done" in answer:
+            self._done = answer
+        return answer
+
+    def _heard_end(self) -> bool:
+        """Its last word may lie unread in the socket; a SondeError if that tells why it went."""
+        with contextlib.suppress(ValueError):
+            while self._done is None and select.select([self._socket], [], [], 0)[0]:
+                self._hear(FINISH_S)
+        return self._done is not None
+
+    def _remove_folder(self) -> None:
+        """Who is killed leaves the socket's folder behind."""
+        if self._listening:
+            shutil.rmtree(self._listening.folder, ignore_errors=True)
+
+    def _gone(self) -> SondeError:
+        code = self._process.wait()
+        self._remove_folder()
+        if reason := self._left_behind():
+            return SondeError(reason)
+        kept = self._kept()
+        if code < 0:
+            return RecorderKilledError(f"the recorder was killed by signal {-code}{kept}")
+        return SondeError(f"the recorder ended with code {code}{kept}")
+
+    def _kept(self) -> str:
+        """What is left of the recording, as the end of a sentence."""
+        path = getattr(self, "path", None)
+        if path is None:
+            return ""
+        if self._mode == "wrap":
+            try:
+                if not rescue(self._memory, path):
+                    return ""
+            except SondeError as error:
+                return f"; {error}"
+        return f"; {path} holds what was recorded until then"
+
+    def _left_behind(self) -> str | None:
+        """Why it went, if it said so: its last word may still lie unread in the socket."""
+        self._socket.setblocking(False)
+        with contextlib.suppress(OSError):
+            while message := self._socket.recv(1 << 20):
+                reason: str | None = json.loads(message).get("error")
+                if reason:
+                    return reason
+        return None
+
+    def _end(self) -> None:
+        self._socket.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(FINISH_S)
+
+
+def _program() -> str:
+    """What the recorder runs: isolated from the target's variables, but with our own modules."""
+    source = str(Path(__file__).resolve().parents[2])
+    others = [path for path in sys.path if path and path != source and os.path.isdir(path)]
+    return f"""
+import sys
+sys.path.insert(0, {source!r})
+sys.path += [path for path in {others!r} if path not in sys.path]
+try:
+    from {RECORDER} import main
+except ImportError as error:
+    import json, socket
+    words = {{"error": f"the recorder cannot start: {{error}}"}}
+    socket.socket(fileno=int(sys.argv[1])).send(json.dumps(words).encode())
+    sys.exit(1)
+sys.exit(main())
+"""
+
+
+def _version() -> str:
+    import sonde
+
+    return sonde.__version__

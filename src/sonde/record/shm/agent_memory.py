@@ -1,0 +1,184 @@
+"""The memory that one process's agent shares with us: what we order in it, what it has counted.
+
+What the rings in it hold is read by decode/ring_reader.py.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from typing import TYPE_CHECKING
+
+from ..decode import call_windows as windows
+from . import layout as shm
+from . import walk_failures as unwalked
+from .slot_scan import SlotScan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_READER_MODE, _READER_NS, _SLOTS_USED = 5, 10, 11
+
+
+class AgentMemory:
+    def __init__(self, slots: int, ring_size: int, made: int | None = None) -> None:
+        """`made`: the descriptor of memory that the agent made; it is closed with the rest."""
+        self.ring_size = ring_size
+        self.size = shm.size_of(slots, ring_size)
+        self.rings_at = self.size - slots * ring_size
+        if made is not None:
+            self.fd = made
+            self.view = memoryview(mmap.mmap(made, self.size))
+            self._scan = SlotScan(self.view, slots)
+            # We rely on these two; the others are the agent's own business.
+            self.view[8:16] = struct.pack("<II", slots, ring_size)
+            return
+        self.fd = os.memfd_create("sonde", os.MFD_CLOEXEC)
+        os.ftruncate(self.fd, self.size)
+        self.view = memoryview(mmap.mmap(self.fd, self.size))
+        self._scan = SlotScan(self.view, slots)
+        shm.HEADER.pack_into(
+            self.view, 0, shm.MAGIC, shm.PROTOCOL, slots, ring_size, 0, 0, 0, 0, 0, 0, 0, 0, 0
+        )
+
+    def close(self) -> None:
+        self.view.release()
+        os.close(self.fd)
+
+    # ---- what we order: the agent looks there before it does anything
+
+    def order(self, what: int, period: int) -> None:
+        shm.ORDERS.pack_into(self.view, shm.ORDERS_AT, what, 0, period)
+
+    def order_nothing(self) -> None:
+        """Until something else is ordered."""
+        self.order(0, shm.ORDERS.unpack_from(self.view, shm.ORDERS_AT)[2])
+
+    def order_calls(self, stride: int, samples: int, ticks: int) -> None:
+        every = 1_000_000_000 // ticks
+        shm.CALL_ORDERS.pack_into(self.view, shm.CALL_ORDERS_AT, stride, samples, every)
+
+    def order_events(self, periods: dict[int, int]) -> None:
+        """The periods of the kernel events, by number."""
+        for number, period in periods.items():
+            at = shm.EVENT_PERIODS_AT + number * shm.WORD.size
+            shm.WORD.pack_into(self.view, at, period)
+
+    # ---- slots, one for each thread that has something to tell
+
+    def pending(self) -> Iterator[tuple[int, int, int]]:
+        """Of each that has records, or whose thread is not known yet: its index, its thread as that
+        knows itself, since when."""
+        for index in self._scan.pending(self._slots()):
+            base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
+            _, tid, claimed, _, _ = shm.SLOT_FACTS.unpack_from(self.view, base)
+            yield index, tid, claimed
+
+    def knows(self, index: int, claimed: int) -> None:
+        """The thread that has it since then is known."""
+        self._scan.knows(index, claimed)
+
+    def free(self, index: int) -> None:
+        """Another thread may have it; last of all it is said so."""
+        self._scan.knows(index, 0)
+        base = shm.HEADER_SIZE + index * shm.SLOT_SIZE
+        shm.SLOT_FACTS.pack_into(self.view, base, shm.SLOT_USED, 0, 0, 0, 0)
+        self.view[base : base + 4] = shm.SLOT_FREE.to_bytes(4, "little")
+
+    def _slots(self) -> int:
+        """How many were ever in use; no more than there are, whatever the target has written."""
+        header: tuple[int, ...] = shm.HEADER.unpack_from(self.view, 0)
+        return min(header[_SLOTS_USED], header[2])
+
+    # ---- what the agent says
+
+    def reader_mode(self) -> int:
+        """How far down the agent's own thread had to go to read the others."""
+        mode: int = shm.HEADER.unpack_from(self.view, 0)[_READER_MODE]
+        return mode
+
+    def reader_ns(self) -> int:
+        """The CPU time of the agent's own thread."""
+        used: int = shm.HEADER.unpack_from(self.view, 0)[_READER_NS]
+        return used
+
+    def self_armed(self) -> tuple[int, int]:
+        """When the process armed itself, and its CPU time then."""
+        since, cpu = shm.SELF_ARMED.unpack_from(self.view, shm.SELF_ARMED_AT)
+        return since, cpu
+
+    def ordered(self) -> tuple[int, int]:
+        """What the agent captures now, and its period."""
+        what, _, period = shm.ORDERS.unpack_from(self.view, shm.ORDERS_AT)
+        return what, period
+
+    def endless(self) -> int:
+        """Kernel events that nothing but their own signals causes, bits by number."""
+        bits: int = shm.ENDLESS.unpack_from(self.view, shm.ENDLESS_AT)[0]
+        return bits
+
+    def why_no_calls(self) -> str:
+        """Why calls are not counted, if so."""
+        why = windows.REFUSALS.get(shm.CALLS.unpack_from(self.view, shm.CALLS_AT)[0], "")
+        withheld = shm.WITHHELD.unpack_from(self.view, shm.WITHHELD_AT)
+        if why or not any(withheld) or self._windows_opened():
+            return why
+        return windows.why_withheld(withheld)
+
+    def _windows_opened(self) -> bool:
+        slots = (shm.HEADER_SIZE + index * shm.SLOT_SIZE for index in range(self._slots()))
+        return any(
+            shm.SLOT_CALL_COUNTS.unpack_from(self.view, base + shm.CALL_COUNTS_AT)[2]
+            for base in slots
+        )
+
+    def counts(self, runtime: str) -> dict[str, int]:
+        header = shm.HEADER.unpack_from(self.view, 0)
+        withheld = shm.WITHHELD.unpack_from(self.view, shm.WITHHELD_AT)
+        words = self._scan.total(self._slots())
+        at = shm.HEAD_AT // 8
+        _, taken, lost, undecodable, truncated, agent_ns, waits, duplicate = words[at : at + 8]
+        at = shm.LOCK_COUNTS_AT // 8
+        lock_events, lock_events_lost = words[at : at + 2]
+        at = shm.CALL_COUNTS_AT // 8
+        calls, calls_lost, opened, missed = words[at : at + 4]
+        at = shm.FRAMES_AT // 8
+        frames, visited = words[at : at + 2]
+        return {
+            "taken": taken,
+            "lost": lost,
+            "undecodable": undecodable,
+            "truncated": truncated,
+            "agent_cpu_ns": agent_ns + header[_READER_NS],
+            "events_lost": lost + header[6] + lock_events_lost + header[12] + calls_lost,
+            "lock_events": lock_events,
+            "lock_events_lost": lock_events_lost,
+            **windows.counts(calls, calls_lost, opened, missed, withheld),
+            "waits": waits,
+            "duplicate_signals": duplicate,
+            "late_signals": header[7],
+            "frames": frames,
+            "frames_visited": visited,
+            **self._checked(),
+            **self._unjoined(),
+            "unnamed_code": header[8],
+            "faults": header[9],
+            **self._unwalked(runtime),
+        }
+
+    def _checked(self) -> dict[str, int]:
+        """Walks that were made twice, if that was asked for."""
+        checked, wrong = shm.WALKS.unpack_from(self.view, shm.WALKS_AT)
+        return {"walks_checked": checked, "walks_wrong": wrong} if checked else {}
+
+    def _unjoined(self) -> dict[str, int]:
+        """Forked children that could not join the session, if there were any."""
+        count = shm.WORD.unpack_from(self.view, shm.UNJOINED_AT)[0]
+        return {"unjoined_processes": count} if count else {}
+
+    def _unwalked(self, runtime: str) -> dict[str, int]:
+        """Stacks that the runtime itself could not walk, by reason; they are undecodable."""
+        counts = shm.UNWALKED.unpack_from(self.view, shm.UNWALKED_AT)
+        reasons = unwalked.REASONS.get(runtime, ())
+        return {f"unwalked_{name}": n for name, n in zip(reasons, counts, strict=False) if n}

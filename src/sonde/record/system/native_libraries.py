@@ -1,0 +1,61 @@
+"""Where the native parts of this installation are, and for which interpreters."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sonde.errors import SondeError
+
+OLDEST = (3, 11)
+"""The first CPython whose frames the agents know."""
+
+FOLDER = Path(__file__).resolve().parents[2] / "agents"
+
+
+def available() -> dict[str, Path]:
+    """Agents by CPython minor version ("3.12")."""
+    found: dict[str, Path] = {}
+    for path in sorted(FOLDER.glob("libsonde-cpython-*.so")):
+        match = re.fullmatch(r"libsonde-cpython-(\d+\.\d+)\.so", path.name)
+        if match:
+            found[match[1]] = path
+    return found
+
+
+def agent_for(version: str) -> Path:
+    agents = available()
+    if version not in agents:
+        have = ", ".join(agents) or "none"
+        raise SondeError(
+            f"this installation has no agent for CPython {version} (it has: {have}); "
+            f"install sonde with the headers of Python {version} present"
+        )
+    return agents[version]
+
+
+def hotspot_agent() -> Path:
+    path = FOLDER / "libsonde-hotspot.so"
+    if not path.exists():
+        raise SondeError(
+            "this installation has no agent for Java; "
+            "install sonde with a JDK present (its headers are needed: jvmti.h)"
+        )
+    return path
+
+
+def preload() -> Path:
+    return _ours("preload")
+
+
+def drain() -> Path:
+    return _ours("drain")
+
+
+def _ours(name: str) -> Path:
+    path = FOLDER / f"libsonde-{name}.so"
+    if not path.exists():
+        raise SondeError(
+            f"the native part of sonde is missing ({path}); build it with `make build`"
+        )
+    return path

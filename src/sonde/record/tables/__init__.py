@@ -1,0 +1,1 @@
+"""The rows that an agent's records become."""

@@ -1,0 +1,54 @@
+"""The locks of one process: a row for each, and what it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..shm import layout as shm
+from ..system.procfs import inode_at
+
+if TYPE_CHECKING:
+    from ..decode.target import TargetProcess
+
+
+class Locks:
+    def __init__(self, process: TargetProcess) -> None:
+        self._process = process
+        self._rows: dict[tuple[int, int], int] = {}
+        self._untyped: set[tuple[int, int]] = set()
+        """Of which nobody has told the type yet."""
+
+    def row(self, address: int, kind: int, type_: str = "") -> int:
+        key = (address, kind)
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._new(address, kind, type_)
+            if not type_:
+                self._untyped.add(key)
+        elif type_ and key in self._untyped:  # who let it go was drained before who waited
+            self._untyped.remove(key)
+            self._process.writer.update("locks", row, type=type_)
+        return row
+
+    def has_type(self, address: int, kind: int) -> bool:
+        return (address, kind) not in self._untyped
+
+    def renew(self) -> None:
+        """All rows are new ones."""
+        self._rows.clear()
+        self._untyped.clear()
+
+    def _new(self, address: int, kind: int, type_: str) -> int:
+        process = self._process
+        made_of = shm.MADE_OF[kind] if kind < len(shm.MADE_OF) else ""
+        if kind >= shm.KIND_MONITOR:
+            address &= 0xFFFFFFFF  # the identity hash; above it is what tells uses of it apart
+        if made_of != "shared":
+            return process.writer.append("locks", process.row, address, made_of, type_)
+        # Each process has it mapped elsewhere; the file behind it is the same.
+        inode = inode_at(process.pid, address) or address
+        row = process.contexts.shared_locks.get(inode)
+        if row is None:
+            row = process.writer.append("locks", process.row, inode, made_of)
+            process.contexts.shared_locks[inode] = row
+        return row

@@ -1,0 +1,137 @@
+"""Waits for locks that have not ended: a new part repeats them, and a threshold may be on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..shm import layout as shm
+
+if TYPE_CHECKING:
+    from ..decode.target import TargetProcess
+
+ENTER = 1
+GIL = 1
+
+
+class LockEvent(NamedTuple):
+    """As it was written, but by what lasts longer than a part's rows."""
+
+    tid: int
+    """Or the number of a thread that the kernel does not know."""
+    interpreter: int
+    time: int
+    lock: int
+    kind: int
+    class_: str
+    """Of what is waited for, "" where it has none."""
+    sequence: int
+    type: int
+    context: int
+    span: int
+    """The agent's number of it; 0: none."""
+
+
+class LockWait(NamedTuple):
+    """A wait that is long, to be judged by whoever asked for such."""
+
+    kind: int
+    context: int
+    began: int
+    ns: int
+
+
+class OpenLocks:
+    """Of one process."""
+
+    def __init__(self, process: TargetProcess) -> None:
+        self._process = process
+        self._waiting: dict[int, LockEvent] = {}
+        self._holders: dict[tuple[int, int], LockEvent] = {}
+        self.notable_ns: int | None = None
+        """Waits of at least this length are told to `told`."""
+        self.told: Callable[[LockWait], None] | None = None
+        self._told_of: set[tuple[int, int]] = set()
+
+    def waits(self, event: LockEvent) -> None:
+        self._waiting[event.tid] = event
+
+    def holds(self, event: LockEvent) -> None:
+        self._holders[event.lock, event.kind] = event
+
+    def is_waiting(self, tid: int) -> bool:
+        return tid in self._waiting
+
+    def is_held(self, lock: int, kind: int) -> bool:
+        """Is it known who holds it?"""
+        return (lock, kind) in self._holders
+
+    def let_go(self, lock: int, kind: int) -> None:
+        if self._holders:
+            self._holders.pop((lock, kind), None)
+
+    def ended(self, tid: int, lock: int, kind: int, now: int) -> None:
+        self.let_go(lock, kind)
+        event = self._waiting.pop(tid, None)
+        if event is not None and event.lock == lock:
+            self.waited(tid, kind, event.context, event.time, now)
+
+    def waited(self, tid: int, kind: int, context: int, began: int, now: int) -> None:
+        """A wait is over."""
+        known = (tid, began) in self._told_of
+        self._told_of.discard((tid, began))
+        if self.notable_ns is not None and now - began >= self.notable_ns and not known:
+            self._tell(LockWait(kind, context, began, now - began))
+
+    def look(self, now: int) -> None:
+        """Waits that go on: in a deadlock nobody tells of an end."""
+        if self.notable_ns is None:
+            return
+        for tid, event in self._waiting.items():
+            key = (tid, event.time)
+            if now - event.time >= self.notable_ns and key not in self._told_of:
+                self._told_of.add(key)
+                self._tell(LockWait(event.kind, event.context, event.time, now - event.time))
+
+    def _tell(self, wait: LockWait) -> None:
+        if self.told is not None:
+            self.told(wait)
+
+    def forget(self, tid: int) -> None:
+        """A thread is gone, and with it its wait."""
+        event = self._waiting.pop(tid, None)
+        if event is not None:
+            self._told_of.discard((tid, event.time))
+
+    def virtual(self) -> set[int]:
+        """The threads in here that the kernel does not know."""
+        events = (*self._waiting.values(), *self._holders.values())
+        return {event.tid for event in events if event.tid & shm.VIRTUAL}
+
+    def repeat(self, carried: Callable[[int], int]) -> None:
+        """Says again in a new part who waits and who holds; joined to the old one it is known."""
+        for key, event in self._waiting.items():
+            self._waiting[key] = self._again(event, carried)
+        waited_for = {(event.lock, event.kind) for event in self._waiting.values()}
+        for lock in [lock for lock in self._holders if lock not in waited_for]:
+            del self._holders[lock]
+        for lock, event in self._holders.items():
+            self._holders[lock] = self._again(event, carried)
+
+    def _again(self, event: LockEvent, carried: Callable[[int], int]) -> LockEvent:
+        process = self._process
+        event = event._replace(context=carried(event.context))
+        if event.tid & shm.VIRTUAL:
+            row = process.threads.virtual_row(event.tid, event.time)
+        else:
+            row = process.threads.time_of(event.tid, event.time, event.time).row(event.interpreter)
+        process.lock_rows.append(
+            row,
+            event.time - process.origin,
+            process.locks.row(event.lock, event.kind, event.class_),
+            event.sequence,
+            event.type,
+            event.context,
+            process.spans.row(event.span),
+        )
+        return event

@@ -1,0 +1,114 @@
+"""The spans of one process as they come out of its rings."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..decode.target import TargetProcess
+    from .thread_time import ThreadTime
+
+# Another ring may still hold a sample of a span whose end has been drained from its own.
+KEEP_NS = 3_000_000_000
+
+
+class UnknownSpanError(Exception):
+    """Its beginning lies in another ring that has not been drained yet."""
+
+
+@dataclass(slots=True)
+class _Span:
+    time: ThreadTime
+    """Of the thread that entered it."""
+    interpreter: int
+    start: int
+    name: str
+    above: _Span | None
+    """The one it was entered in."""
+    end: int | None = None
+    row: int = -1
+    """In the part being written; -1: it has not been needed there."""
+
+
+class Spans:
+    """By the numbers that the agent gave; forgotten some time after the end."""
+
+    def __init__(self, process: TargetProcess) -> None:
+        self._process = process
+        self._spans: dict[int, _Span] = {}
+        self._ended: deque[tuple[int, int]] = deque()
+        self._unknown: dict[int, bool] = {}
+        """Whose beginning never came, and whether anything of this part lies in them."""
+
+    def check(self, number: int) -> None:
+        """An error if it is not known what the span with this number is."""
+        if number and number not in self._spans:
+            if number not in self._unknown:
+                raise UnknownSpanError(number)
+            self._unknown[number] = True
+
+    def row(self, number: int) -> int:
+        """Of the span with this number; -1 for none, and for one that is not known any more."""
+        span = self._spans.get(number) if number else None
+        if span is None:
+            return -1
+        return span.row if span.row >= 0 else self._write(span)
+
+    def given_up(self, number: int) -> None:
+        """Its beginning never came."""
+        self._unknown[number] = True
+
+    def begin(
+        self, number: int, parent: int, time: ThreadTime, interpreter: int, start: int, name: str
+    ) -> None:
+        span = _Span(time, interpreter, start, name, self._spans.get(parent))
+        self._forget(number)
+        self._spans[number] = span
+        self._write(span)
+
+    def end(self, number: int, at: int) -> None:
+        span = self._spans.get(number)
+        if span is not None and span.end is None:
+            row = self.row(number)
+            span.end = at
+            self._write_end(row, at)
+        self._ended.append((at, number))
+        while self._ended[0][0] < at - KEEP_NS:
+            self._forget(self._ended.popleft()[1])
+
+    def renew(self) -> None:
+        """A new part begins: it is told again which are open; of others, when they are needed."""
+        self._process.lock_runs.spans_change()
+        self._unknown = {number: False for number, needed in self._unknown.items() if needed}
+        for number, span in list(self._spans.items()):
+            span.row = -1
+            if not self._process.threads.has(span.time):
+                self._forget(number)  # a thread that is over has no row any more
+        for span in self._spans.values():
+            if span.end is None and span.row < 0:
+                self._write(span)
+
+    def _forget(self, number: int) -> None:
+        self._process.lock_runs.spans_change()
+        self._unknown.pop(number, None)
+        span = self._spans.pop(number, None)
+        if span is not None:
+            span.row = -1  # others may have been entered in it
+
+    def _write(self, span: _Span) -> int:
+        process = self._process
+        # Where that has no row in this part, the part before has told what it was entered in.
+        above = -1 if span.above is None else span.above.row
+        thread = span.time.row(span.interpreter)
+        start = span.start - process.origin
+        span.row = process.writer.append("spans", thread, start, span.name, above)
+        if span.end is not None:  # before this part began, as the one before it says
+            process.writer.append("span_ends", span.row, 0)
+        return span.row
+
+    def _write_end(self, row: int, at: int) -> None:
+        after = at - self._process.origin
+        # The opened table has -1 for those that were not left.
+        self._process.writer.append("span_ends", row, 0 if after == -1 else after)

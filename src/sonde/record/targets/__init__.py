@@ -1,0 +1,1 @@
+"""Target processes: find them, and get the agent in."""

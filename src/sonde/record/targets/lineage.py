@@ -1,0 +1,76 @@
+"""Where a process comes from: its parent, and whether it has become a program of its own since."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+import time
+
+from .cpython import read
+
+_AT_RANDOM = 25
+_RANDOM_SIZE = 16
+
+# kcmp(2), x86-64.
+_SYS_KCMP, _KCMP_VM = 312, 1
+# Between vfork and exec a child borrows its parent's memory. No program takes this long there.
+_BORROWS_S = 1.0
+
+
+def parent_of(pid: int) -> int:
+    """0 once it is gone."""
+    fields = _stat(pid)
+    return int(fields[1]) if fields else 0
+
+
+def is_alive(pid: int) -> bool:
+    """Not if it only waits for its parent to look at it."""
+    return _stat(pid)[:1] not in ([], [b"Z"], [b"X"])
+
+
+def age_of(pid: int) -> float:
+    """How long ago it was started, in seconds, to 10 ms."""
+    fields = _stat(pid)
+    started = int(fields[19]) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - started
+
+
+def image_of(pid: int) -> bytes | None:
+    """What tells one program image from every other; a fork has its parent's.
+
+    The kernel gives each program 16 random bytes when it is executed. None if they cannot be read.
+    """
+    try:
+        with open(f"/proc/{pid}/auxv", "rb") as f:
+            words = f.read()
+        for kind, value in struct.iter_unpack("<QQ", words[: len(words) // 16 * 16]):
+            if kind == _AT_RANDOM:
+                return read(pid, value, _RANDOM_SIZE)
+    except (OSError, ValueError, OverflowError):
+        pass
+    return None
+
+
+def borrows_memory(pid: int, parent: int) -> bool:
+    """Whether it lives in its parent's memory, as between vfork and exec.
+
+    Whatever is done to such a process is done to its parent.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    answer = libc.syscall(_SYS_KCMP, pid, parent, _KCMP_VM, 0, 0)
+    if answer >= 0:
+        return bool(answer == 0)
+    # A kernel without kcmp; a parent that is gone has had its memory back.
+    return ctypes.get_errno() != errno.ESRCH and age_of(pid) < _BORROWS_S
+
+
+def _stat(pid: int) -> list[bytes]:
+    """From the state on, which is field 3 in proc(5)."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            stat = f.read()
+    except OSError:
+        return []
+    return stat[stat.rfind(b")") + 2 :].split()

@@ -1,0 +1,253 @@
+"""A running process as somebody who wants to attach sees it: what it is, and what is in the way."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sonde.errors import SondeError
+
+from ..system import native_libraries as agents
+from ..system import permissions
+from . import cpython as runtime
+from . import hotspot as jvm
+from . import session_registry as sessions
+from .cpython import Runtime
+from .hotspot import Jvm
+
+_STOPPED = "Tt"
+
+RECORDED = "a CPython 3.11 to 3.15 or a JVM from 17 on"
+
+
+class NotRecordable(SondeError):
+    """There is nothing in this process that sonde could record."""
+
+
+@dataclass(frozen=True)
+class RunningProcess:
+    pid: int
+    runtime: Runtime | Jvm
+    agent: Path
+    argv: list[str]
+
+    @property
+    def program(self) -> str:
+        """What to call a recording of it after."""
+        return program_of(self.argv)
+
+    def place(self) -> dict[str, Any]:
+        """Where it can reach a socket of ours."""
+        theirs, ours = f"/proc/{self.pid}/root", "/"
+        uid, gid = owner_of(self.pid)
+        place: dict[str, Any] = {}
+        if not _same(f"{theirs}/", ours) or not _same(f"{theirs}/tmp", "/tmp"):
+            place = {"root": theirs, "folder": "/tmp"}
+        if uid != os.geteuid():
+            place |= {"uid": uid, "gid": gid}
+            place.setdefault("folder", tempfile.gettempdir())
+        return place
+
+
+def look_at(pid: int) -> RunningProcess:
+    """What process `pid` is; a SondeError says why it cannot be recorded."""
+    if pid <= 0 or not os.path.exists(f"/proc/{pid}"):
+        raise NotRecordable(f"there is no process {pid}")
+    status = status_of(pid)
+    state = status.get("State", "?")[:1]
+    if status.get("Tgid", str(pid)) != str(pid):
+        raise SondeError(f"{pid} is a thread of process {status['Tgid']}; attach to that")
+    if state == "Z":
+        raise NotRecordable(f"process {pid} has exited; its parent has only not looked yet")
+    if pid == os.getpid():
+        raise SondeError("that is sonde itself; a program records itself with sonde.record()")
+    try:
+        with open(f"/proc/{pid}/mem", "rb"):
+            pass
+        # Of a JVM that runs Python inside, or the other way round, the one that started is meant.
+        found: Runtime | Jvm | None = runtime.find(pid) or jvm.find(pid)
+        older = found is None and runtime.is_older(pid)
+    except (FileNotFoundError, ProcessLookupError):
+        raise NotRecordable(_nothing_in(pid)) from None
+    except PermissionError:
+        raise SondeError(_what_is_missing(pid, status)) from None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise SondeError(f"the memory of process {pid} cannot be read: {why}") from None
+    if found is None:
+        raise NotRecordable(_not_ours(pid, older))
+    agent = _agent_for(pid, found)
+    if session := sessions.find(pid):
+        raise SondeError(
+            f"process {pid} is being recorded already, into {session.path or 'memory'}"
+        )
+    if state in _STOPPED:
+        raise SondeError(f"process {pid} is stopped; continue it first (kill -CONT {pid})")
+    return RunningProcess(pid, found, agent, argv_of(pid))
+
+
+def _agent_for(pid: int, found: Runtime | Jvm) -> Path:
+    if isinstance(found, Jvm):
+        if 0 < found.major < jvm.OLDEST:
+            raise SondeError(
+                f"process {pid} runs Java {found.version}; sonde records {jvm.OLDEST} and newer"
+            )
+        return agents.hotspot_agent()
+    if found.free_threaded:
+        raise SondeError(
+            f"process {pid} runs a free-threaded CPython {found.version}, "
+            "which sonde cannot record yet"
+        )
+    return agents.agent_for(found.version)
+
+
+def tracer_of(pid: int) -> str | None:
+    """Who traces the process already, by name."""
+    tracer = status_of(pid).get("TracerPid", "0")
+    if tracer == "0":
+        return None
+    return f"{status_of(int(tracer)).get('Name', 'a process')} (process {tracer})"
+
+
+def has_agent(pid: int) -> bool:
+    """Whether a thread of the process is an agent's own."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return False
+    for task in tasks:
+        try:
+            with open(f"/proc/{pid}/task/{task}/comm") as f:
+                if f.read().startswith("sonde-"):
+                    return True
+        except (OSError, UnicodeDecodeError):
+            continue
+    return False
+
+
+def owner_of(pid: int) -> tuple[int, int]:
+    """As whom it opens files. /proc itself belongs to root where a process has changed its user."""
+    status = status_of(pid)
+    try:
+        return int(status["Uid"].split()[3]), int(status["Gid"].split()[3])
+    except (KeyError, IndexError, ValueError):
+        return os.geteuid(), os.getegid()
+
+
+def status_of(pid: int) -> dict[str, str]:
+    try:
+        with open(f"/proc/{pid}/status", errors="replace") as f:
+            return {key: value.strip() for key, _, value in (line.partition(":") for line in f)}
+    except OSError:
+        return {}
+
+
+def _nothing_in(pid: int) -> str:
+    if not os.path.exists(f"/proc/{pid}"):
+        return f"there is no process {pid}"
+    return f"process {pid} is a thread of the kernel, not {RECORDED}"
+
+
+def _not_ours(pid: int, older: bool) -> str:
+    if older:
+        return f"process {pid} runs a CPython older than 3.11, the first that sonde records"
+    try:
+        what = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        what = "another program"
+    return f"process {pid} is not {RECORDED}: it runs {what}"
+
+
+def _what_is_missing(pid: int, status: dict[str, str]) -> str:
+    uids = status.get("Uid", "").split()
+    own = os.geteuid()
+    if uids and any(uid != str(own) for uid in uids[:3]):
+        return (
+            f"process {pid} belongs to {_name_of(int(uids[0]))} and you are {_name_of(own)}; "
+            "run sonde as that user or as root (it needs CAP_SYS_PTRACE)"
+        )
+    scope = permissions.setting("yama/ptrace_scope") or 0
+    advice = {
+        1: "kernel.yama.ptrace_scope is 1: only a parent may attach; run sonde as root, give it "
+        "CAP_SYS_PTRACE, or set kernel.yama.ptrace_scope=0",
+        2: "kernel.yama.ptrace_scope is 2: attaching needs CAP_SYS_PTRACE; run sonde as root",
+        3: "kernel.yama.ptrace_scope is 3: nobody may attach until the machine is restarted "
+        "without it",
+    }
+    if scope in advice:
+        return f"process {pid} may not be entered: {advice[scope]}"
+    if permissions.has_capability(permissions.CAP_SYS_PTRACE):
+        return (
+            f"process {pid} may not be entered although sonde has CAP_SYS_PTRACE: it is of "
+            "another user namespace, or a security policy of this machine protects it"
+        )
+    return (
+        f"process {pid} may not be entered: it has more privileges than you or has made itself "
+        "undumpable; run sonde as root (it needs CAP_SYS_PTRACE)"
+    )
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def argv_of(pid: int) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return [os.fsdecode(part) for part in f.read().split(b"\0")[:-1]]
+    except OSError:
+        return []
+
+
+def program_of(argv: list[str]) -> str:
+    """The script or module of an interpreter's command line; else the command's own name."""
+    name = argv[0] if argv else "python"
+    if "python" in os.path.basename(name):
+        rest = iter(argv[1:])
+        for word in rest:
+            if word == "-m":
+                name = next(rest, name)
+            elif word in ("-X", "-W"):
+                next(rest, None)
+                continue
+            elif word.startswith("-") and word != "-":
+                if word == "-c":
+                    break
+                continue
+            else:
+                name = word
+            break
+    elif os.path.basename(name) == "java":
+        name = _java_program(argv) or name
+    base = os.path.basename(name.rstrip("/")).removesuffix(".py").removesuffix(".jar")
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in base) or "python"
+
+
+_JAVA_WITH_VALUE = ("-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules")
+
+
+def _java_program(argv: list[str]) -> str | None:
+    """The main class or the jar of a Java command line."""
+    rest = iter(argv[1:])
+    for word in rest:
+        if word in ("-jar", "-m", "--module"):
+            return next(rest, None)
+        if word in _JAVA_WITH_VALUE:
+            next(rest, None)
+        elif not word.startswith(("-", "@")):
+            return word.rpartition(".")[2]
+    return None

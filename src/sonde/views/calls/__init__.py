@@ -1,0 +1,1 @@
+"""Calls: how often, from where, and what inlining would save."""

@@ -1,0 +1,1 @@
+"""Findings: what a recording shows, each with its evidence."""

@@ -1,0 +1,194 @@
+"""What would an experienced reader of this recording point at first?
+
+Each rule is a generator over the evidence and stays silent below its thresholds.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sonde.model.context_tree import Flags, sums
+from sonde.views.findings.evidence import Evidence, Finding, place
+from sonde.views.findings.lock_findings import contended_locks, deadlocks, gil
+from sonde.views.findings.steal_findings import taken_by_others
+from sonde.views.quality import quality, standard_error
+from sonde.views.selecting.formatting import percent
+from sonde.views.selecting.selection import Selection
+from sonde.views.stacks.profile import BUILT_IN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sonde.recording.tables import Recording
+    from sonde.views.stacks.profile import Profile
+
+HOT = 0.25
+IMPORTING = 0.20
+LOGGING = 0.10
+COLLECTING = 0.10
+WAITING_CHAIN = 0.50
+WAITING_OF_WALL = 0.20
+FEWEST_SAMPLES = 30
+"""A rule that rests on fewer samples than this would cry wolf."""
+CHAIN_SHOWN = 4
+
+
+def findings(recording: Recording, selection: Selection | None = None) -> list[Finding]:
+    """Everything the rules have to say, the largest share first."""
+    evidence = Evidence(recording, selection or Selection())
+    found = [finding for rule in RULES for finding in rule(evidence)]
+    return sorted(found, key=lambda finding: -finding.share)
+
+
+def hot_functions(evidence: Evidence) -> Iterator[Finding]:
+    found = evidence.running
+    size, total = len(found.functions), found.total
+    own = sums(found.function, found.own, size)
+    samples = sums(found.function, found.samples, size)
+    for f in np.flatnonzero((own >= HOT * total) & (samples >= FEWEST_SAMPLES)).tolist():
+        function, share = found.functions[f], int(own[f]) / total
+        if function.stands_in:
+            continue
+        error = 2 * standard_error(share, int(found.samples.sum()))
+        detail = (
+            f"{place(function)} itself took {percent(share)} ± {percent(error)} of the CPU time"
+        )
+        hottest = _hottest_line(evidence.running_lines, f)
+        if hottest and function.file != BUILT_IN:
+            line, part = hottest
+            detail += f", {percent(part)} of that in line {line}"
+        yield Finding(
+            f"{function.name} is hot", detail, share, evidence.command("flat", "--top", "10")
+        )
+
+
+def importing(evidence: Evidence) -> Iterator[Finding]:
+    found = evidence.running
+    machinery = found.functions_where(
+        [f.file.startswith("<frozen importlib._bootstrap") for f in found.functions]
+    )
+    spent, samples, outer = _under(found, machinery)
+    if spent < IMPORTING * found.total or samples < FEWEST_SAMPLES:
+        return
+    share = spent / found.total
+    detail = f"{percent(share)} of the CPU time went into importing modules"
+    below = found.tree.nearest(outer) >= 0
+    bodies = below & found.functions_where([f.name == "<module>" for f in found.functions])
+    if bodies.any():
+        totals = found.tree.totals(found.own)
+        dearest = int(np.argmax(np.where(bodies, totals, -1)))
+        file = found.functions[int(found.function[dearest])].file
+        detail += f"; the dearest is {file} with {percent(int(totals[dearest]) / found.total)}"
+    yield Finding(
+        "imports are out of proportion",
+        detail,
+        share,
+        evidence.command("tree", "--merge-lines"),
+    )
+
+
+def logging(evidence: Evidence) -> Iterator[Finding]:
+    yield from _out_of_proportion(
+        evidence,
+        [
+            f.file.endswith(("/logging/__init__.py", "/logging/handlers.py"))
+            for f in evidence.running.functions
+        ],
+        LOGGING,
+        "logging is out of proportion",
+        "was spent in the logging package",
+    )
+
+
+def collecting(evidence: Evidence) -> Iterator[Finding]:
+    yield from _out_of_proportion(
+        evidence,
+        [f.file == BUILT_IN and f.name == "gc.collect" for f in evidence.running.functions],
+        COLLECTING,
+        "garbage collection is out of proportion",
+        "was spent in gc.collect, called by the program itself",
+    )
+
+
+def waiting_chain(evidence: Evidence) -> Iterator[Finding]:
+    found = evidence.waiting
+    total = found.total
+    if not total or total < WAITING_OF_WALL * (total + evidence.running.total):
+        return
+    longest = int(np.argmax(found.own))
+    share = int(found.own[longest]) / total
+    if share < WAITING_CHAIN or found.functions[int(found.function[longest])].stands_in:
+        return
+    chain: list[str] = []
+    node = longest
+    while node >= 0 and len(chain) < CHAIN_SHOWN:
+        chain.append(found.functions[int(found.function[node])].name)
+        node = int(found.tree.parent[node])
+    yield Finding(
+        f"most waiting is in {chain[0]}",
+        f"{percent(share)} of the waiting time is in the chain {' > '.join(reversed(chain))}",
+        share,
+        evidence.command("tree", "--waiting", "--merge-lines"),
+    )
+
+
+def poor_quality(evidence: Evidence) -> Iterator[Finding]:
+    for problem in quality(evidence.recording).problems:
+        yield Finding(
+            problem.title,
+            f"{problem.detail}; {problem.advice}",
+            problem.share,
+            shlex.join(["sonde", "report", evidence.recording.path, "quality"]),
+        )
+
+
+RULES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
+    hot_functions,
+    importing,
+    logging,
+    collecting,
+    waiting_chain,
+    deadlocks,
+    gil,
+    contended_locks,
+    taken_by_others,
+    poor_quality,
+)
+
+
+def _under(found: Profile, flags: Flags) -> tuple[int, int, Flags]:
+    """Time and samples in and below the flagged nodes, and the outermost of these."""
+    alone = np.arange(1, len(found.tree) + 1)
+    outer = flags & found.tree.outermost(np.where(flags, 0, alone))
+    spent = int(found.tree.totals(found.own)[outer].sum())
+    samples = int(found.tree.totals(found.samples)[outer].sum())
+    return spent, samples, outer
+
+
+def _out_of_proportion(
+    evidence: Evidence, flags: list[bool], threshold: float, title: str, where: str
+) -> Iterator[Finding]:
+    found = evidence.running
+    spent, samples, _ = _under(found, found.functions_where(flags))
+    if spent < threshold * found.total or samples < FEWEST_SAMPLES:
+        return
+    share = spent / found.total
+    yield Finding(
+        title,
+        f"{percent(share)} of the CPU time {where}",
+        share,
+        evidence.command("tree", "--merge-lines"),
+    )
+
+
+def _hottest_line(found: Profile, function: int) -> tuple[int, float] | None:
+    """The line of a function with the most own time, and its share of the function's."""
+    mine = found.function == function
+    if not mine.any():
+        return None
+    by_line = sums(found.line[mine], found.own[mine], 0)
+    line = int(np.argmax(by_line))
+    return line, int(by_line[line]) / int(by_line.sum())

@@ -1,0 +1,55 @@
+"""Findings about time that others took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sonde.views.findings.evidence import Evidence, Finding
+from sonde.views.selecting.formatting import duration, percent
+from sonde.views.selecting.selection import threads_of
+from sonde.views.selecting.stolen_time import by_thread, is_counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sonde.model.thieves import Thief
+
+TAKEN = 0.10
+"""Of the time that threads could have run."""
+FEWEST_NS = 20_000_000
+
+_BLAME: dict[Thief, tuple[str, str]] = {
+    "queue": ("other work had the processors", "stood in the queue of a processor"),
+    "quota": ("the control group's quota held it back", "were held back by the group's CPU quota"),
+    "hypervisor": (
+        "the hypervisor took processors away",
+        "had lost their processor to other guests of the host",
+    ),
+}
+
+
+def taken_by_others(evidence: Evidence) -> Iterator[Finding]:
+    recording, selection = evidence.recording, evidence.selection
+    if not is_counted(recording):
+        return
+    keep = threads_of(recording, selection)
+    lost = by_thread(recording, selection.start_ns, selection.end_ns)
+    ran = evidence.running.total
+    for thief, (title, how) in _BLAME.items():
+        ns = lost[thief] * keep
+        total = int(ns.sum())
+        share = total / (total + ran) if total else 0.0
+        if share < TAKEN or total < FEWEST_NS:
+            continue
+        worst = int(np.argmax(ns))
+        name = recording.threads.name[worst] or str(recording.threads.tid[worst])
+        yield Finding(
+            title,
+            f"threads that could run {how} for {duration(total)}, {percent(share)} of the time "
+            f"they could have run; "
+            f"most of all {name} with {duration(int(ns[worst]))}",
+            share,
+            evidence.command("flat", "--taken", thief),
+        )

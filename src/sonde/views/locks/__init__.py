@@ -1,0 +1,1 @@
+"""Locks: contentions, what each lock is called, wait graphs, what holders did."""

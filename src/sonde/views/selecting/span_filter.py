@@ -1,0 +1,69 @@
+"""What happened inside spans: the choice of one name, and the span of every wait for a lock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sonde.errors import UsageError
+from sonde.model.context_tree import ContextTree
+from sonde.recording.tables import ENTER
+from sonde.views.selecting.formatting import some
+
+if TYPE_CHECKING:
+    from sonde.model.contention import Contentions, Ints
+    from sonde.model.context_tree import Flags
+    from sonde.recording.tables import Recording
+
+
+def named(recording: Recording, name: str) -> Flags:
+    """Which spans bear this name; a usage error if none does."""
+    spans = recording.spans
+    flags = np.fromiter((known == name for known in spans.name), bool, len(spans))
+    if not flags.any():
+        raise UsageError(f"no span {name!r} in {recording.path}; it holds {some(spans.name)}")
+    return flags
+
+
+def within(recording: Recording, name: str) -> Flags:
+    """Which spans bear this name or were entered in one that does; last for no span: no."""
+    inside = ContextTree(recording.spans.parent).nearest(named(recording, name)) >= 0
+    return np.append(inside, False)
+
+
+def spans_of_waits(recording: Recording, found: Contentions) -> Ints:
+    """The innermost span in which each wait for a lock began, -1: in none."""
+    events = recording.lock_events
+    begun = np.flatnonzero((events.span >= 0) & (events.type == ENTER))
+    keys = zip(
+        events.thread[begun].tolist(),
+        events.lock[begun].tolist(),
+        events.time[begun].tolist(),
+        strict=True,
+    )
+    known = dict(zip(keys, events.span[begun].tolist(), strict=True))
+    if not known:
+        return np.full(len(found), -1, dtype=np.int64)
+    waits = zip(found.thread.tolist(), found.lock.tolist(), found.start.tolist(), strict=True)
+    return np.fromiter((known.get(wait, -1) for wait in waits), np.int64, len(found))
+
+
+def covered(recording: Recording, rows: Flags, start: Ints, end: Ints) -> Ints:
+    """By thread row: how long it was in any of these spans, each from `start` to `end`."""
+    thread = recording.spans.thread.astype(np.int64)
+    size = len(recording.threads)
+    mine = np.flatnonzero(rows & (end > start))
+    if not len(mine):
+        return np.zeros(size, dtype=np.int64)
+    # A stride wider than any time keeps the running maximum from reaching the next thread.
+    stride = int(end.max()) + 1
+    begin = np.maximum(start[mine], 0) + thread[mine] * stride
+    over = end[mine] + thread[mine] * stride
+    order = np.argsort(begin, kind="stable")
+    reach = np.maximum.accumulate(over[order])
+    before = np.concatenate([[0], reach[:-1]])
+    alone = np.maximum(over[order] - np.maximum(begin[order], before), 0)
+    found = np.zeros(size, dtype=np.int64)
+    np.add.at(found, thread[mine][order], alone)
+    return found

@@ -1,0 +1,1 @@
+"""Call stacks: profiles, trees, tables by function and by line, and their differences."""
