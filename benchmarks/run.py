@@ -30,44 +30,33 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import accuracy
-import agreement
-import attach
-import calls
-import chained
-import continuous
-import counting
-import cycles
-import evaluation
-import fleet_store
-import hotspot
-import hotspot_locks
-import interpreters
-import intervals
-import kept
-import locks
-import machine
-import opening
-import overhead
-import packages
-import page
-import partial
-import peers
-import programs
-import recorder
-import scale
-import slower
-import source_state
-import steal
-import threads
-import ticks
-import top
-import truths
-import walks
-from markdown import Section
-from overhead import Plan
-from packages import Environment
-from progress import say
+from accuracy import accuracy, agreement, calls, chained, partial, slower, steal, truths, walks
+from cost import (
+    attach,
+    continuous,
+    counting,
+    cycles,
+    fleet_store,
+    hotspot,
+    hotspot_locks,
+    intervals,
+    locks,
+    opening,
+    overhead,
+    page,
+    recorder,
+    scale,
+    threads,
+    ticks,
+    top,
+)
+from cost.overhead import Plan
+from harness import interpreters, kept, machine, packages, peers, source_state
+from harness.packages import Environment
+from harness.progress import say
+from publish import evaluation
+from publish.markdown import Section
+from workloads import programs
 
 PARTS = (
     "overhead",

@@ -22,7 +22,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(BENCHMARKS)
     import importlib
 
-    return importlib.import_module("ticks")
+    return importlib.import_module("cost.ticks")
 
 
 def rounds_with(ticks: Any, cost: float, after: float, seed: int) -> Any:
@@ -104,8 +104,7 @@ class Machine:
 def test_ticks_come_at_any_place_of_a_stretch(ticks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds after a collection take longer: ticks that keep coming there would seem dear, or that
     never do cheap, and neighbouring blocks would agree on it."""
-    import pace
-    import tick_rounds
+    from harness import pace, tick_rounds
 
     machine = Machine()
     monkeypatch.setattr(tick_rounds, "time", machine)
@@ -121,7 +120,7 @@ def test_ticks_come_at_any_place_of_a_stretch(ticks: Any, monkeypatch: pytest.Mo
 
 
 def test_rounds_at_full_speed_count(ticks: Any) -> None:
-    import pace
+    from harness import pace
 
     paces = [100, 210, 120, 190, 126, 105]
     assert pace.at_full_speed(range(6), paces, 2) == [0, 2, 5]
@@ -142,7 +141,7 @@ def catches(number: int) -> bool:
 @pytest.mark.parametrize("kind", ["TellingTimer", "TellingSignal"])
 def test_a_timer_alone_tells_when_it_struck(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.syspath_prepend(BENCHMARKS)
-    import floor
+    from harness import floor
 
     timer = getattr(floor, kind)(rate=1000)
     before = catches(signal.SIGTRAP)

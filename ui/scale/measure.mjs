@@ -1,6 +1,6 @@
 /**
  * How the page feels with a large recording: until each view is drawn, and until the frame after
- * each gesture is. Called by benchmarks/page.py; prints JSON.
+ * each gesture is. Called by benchmarks/cost/page.py; prints JSON.
  *
  *     node scale/measure.mjs SONDE RECORDING PAGE.html
  */

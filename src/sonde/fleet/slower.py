@@ -3,7 +3,7 @@
 Samples of one process are not independent, so processes are what is counted: a function's share of
 the running time is measured in each, and the two groups are compared by Welch's test. Many
 functions are looked at, so what is called significant is corrected for that (Benjamini, Hochberg).
-How often that is wrong where nothing changed is measured: benchmarks/slower.py.
+How often that is wrong where nothing changed is measured: benchmarks/accuracy/slower.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""How right the figures are, against truths and against other samplers."""

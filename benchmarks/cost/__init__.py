@@ -1,0 +1,1 @@
+"""What sonde costs: the program, the recorder, and whoever reads the recording."""

@@ -1,0 +1,1 @@
+"""How it is measured: conditions in turns, paired figures, interpreters, other profilers."""

@@ -1,0 +1,1 @@
+"""Tables and pictures, and where they go in the documentation."""

@@ -1,0 +1,1 @@
+"""Programs that are measured, and recordings made by hand."""
