@@ -103,7 +103,7 @@ $(VENV)/test-ready: $(VENV)/ready
 bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py
 
-evaluate: build page $(VENV)/bench-ready ## docs/evaluation.md anew, all of it (hours; goes on where it was broken off)
+evaluate: build page $(VENV)/bench-ready ## measure overhead and accuracy, write benchmarks/results and docs/evaluation.md (hours; resumes)
 	$(BIN)/python benchmarks/run.py --whole $(EVALUATE)
 
 # SUITES="cpython gevent" PYTHON_VERSIONS="3.12 3.15" WHAT="cpu,locks attached" MODULES="*test_signal"

@@ -10,12 +10,12 @@
                                         threads steal;
                                         and long ones: calls-versions calls-table agreement truth
                                         intervals
-    benchmarks/run.py --write           put the tables into docs/evaluation.md as well
+    benchmarks/run.py --write           write benchmarks/results and the pages made of it
     benchmarks/run.py --whole           `make evaluate`: every part, written into the page. What is
                                         measured is kept under build/, and the same call goes on
                                         from there after it was broken off
 
-Prints Markdown tables. The method of each part is told in docs/evaluation.md.
+Prints Markdown tables. Each page of benchmarks/results describes the method of its parts.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class Bench:
         cost = calls.by_rounds(seconds / 3, self.scratch)
         for env in self.envs.values():
             if env is not self.main:
-                calls.of_programs(section, env, names, cost, seconds, self.scratch, bounds=False)
+                calls.of_programs(section, env, names, cost, seconds, self.scratch, goals=False)
 
     def calls_table(self, section: Section) -> None:
         names = self.programs(list(programs.BRANCHED), ["richards"])
@@ -320,7 +320,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--programs", metavar="NAMES", type=listed, help="comma-separated")
     parser.add_argument("--versions", metavar="LIST", type=listed, help="such as 3.12,3.15")
     parser.add_argument("--quick", action="store_true", help="short runs of few programs")
-    parser.add_argument("--write", action="store_true", help="update docs/evaluation.md")
+    parser.add_argument(
+        "--write", action="store_true", help="update benchmarks/results and the pages made from it"
+    )
     parser.add_argument(
         "--whole", action="store_true", help="every part, kept under build/ and written"
     )

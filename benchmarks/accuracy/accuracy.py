@@ -19,7 +19,7 @@ from publish.markdown import Section, verdict
 WORKLOADS = Path(__file__).resolve().parents[1] / "workloads"
 PROGRAMS = ("richards", "deltablue", "json", "raytrace")
 RATES = (1000, 10_000)
-LOST_BOUND = 0.005
+LOST_GOAL = 0.005
 
 
 @dataclass
@@ -115,7 +115,7 @@ def report(
     rates: list[int],
 ) -> None:
     """One table per rate: a row for each profiler on each version it was run on."""
-    bounds = []
+    goals = []
     checked = impossible = wrong_line = 0
     for rate in rates:
         rows = []
@@ -146,13 +146,13 @@ def report(
         section.table(title, head, rows)
         worst = max((o.failed / max(o.samples, 1) for o in ours), default=0.0)
         what = f"sonde, lost + undecodable at {rate} Hz, worst of {len(ours)} runs"
-        bounds.append(verdict(what, 100 * worst, 100 * LOST_BOUND, "%", f"{100 * worst:.3f} %"))
+        goals.append(verdict(what, 100 * worst, 100 * LOST_GOAL, "%", f"{100 * worst:.3f} %"))
         checked += sum(o.verdict.checked for o in ours)
         impossible += sum(o.verdict.impossible for o in ours)
         wrong_line += sum(o.verdict.wrong_line for o in ours)
-    bounds.append(verdict(f"sonde, impossible of {checked:,} stacks", impossible, 0, "stacks"))
-    bounds.append(verdict(f"sonde, wrong call lines in {checked:,}", wrong_line, 0, "stacks"))
-    section.bounds(bounds)
+    goals.append(verdict(f"sonde, impossible of {checked:,} stacks", impossible, 0, "stacks"))
+    goals.append(verdict(f"sonde, wrong call lines in {checked:,}", wrong_line, 0, "stacks"))
+    section.goals(goals)
 
 
 def _runs(envs: dict[str, Environment], tools: peers.Tools) -> Iterator[tuple[str, Environment]]:

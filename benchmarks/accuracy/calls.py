@@ -15,15 +15,15 @@ import numpy as np
 
 from accuracy.call_graphs import TICKS, compared_at_once
 from cost import ticks
-from cost.overhead import CALLS_BOUND, Plan, run_worker
+from cost.overhead import CALLS_GOAL, Plan, run_worker
 from harness.packages import Environment
 from harness.paired import Figure, median, overhead, rounds_of
 from harness.progress import say
 from publish.markdown import Section, measured_verdict, percent
 from workloads import programs
 
-OVERLAP_BOUNDS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.90}
-MEAN_OVERLAP_BOUND = 0.90
+OVERLAP_GOALS = {"richards": 0.95, "raytrace": 0.95, "deltablue": 0.90}
+MEAN_OVERLAP_GOAL = 0.90
 BASE = {"stride": 1, "samples": 1}
 STRIDES = (1, 3, 7, 15)
 SAMPLES = (1, 4, 16, 64)
@@ -41,7 +41,7 @@ def of_programs(
     cost_of: Cost,
     seconds: float,
     scratch: Path,
-    bounds: bool = True,
+    goals: bool = True,
 ) -> None:
     """Table 3: overhead and overlap by program, of windows and of what a timer alone finds."""
     rows = []
@@ -85,22 +85,22 @@ def of_programs(
                     "windows": [100 * answer["overlap"] for answer in found.values()]},
          "groups": list(found), "label": "overlap with all calls, %"},
     )  # fmt: skip
-    if not bounds or not middle:
+    if not goals or not middle:
         return
     lines = [
         measured_verdict(
             "overhead of counting calls, median of the programs", middle.times(100),
-            100 * CALLS_BOUND, "%", percent(middle),
+            100 * CALLS_GOAL, "%", percent(middle),
         )
     ]  # fmt: skip
     lines += [
-        _at_least(f"overlap on {name}", found[name]["overlap"], bound)
-        for name, bound in OVERLAP_BOUNDS.items()
+        _at_least(f"overlap on {name}", found[name]["overlap"], goal)
+        for name, goal in OVERLAP_GOALS.items()
         if name in found
     ]
     told = f"counted calls, mean overlap of {len(found)} programs"
-    lines.append(_at_least(told, means["overlap"], MEAN_OVERLAP_BOUND))
-    section.bounds(lines)
+    lines.append(_at_least(told, means["overlap"], MEAN_OVERLAP_GOAL))
+    section.goals(lines)
 
 
 def of_parameters(
@@ -185,6 +185,6 @@ def _part(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def _at_least(what: str, value: float, bound: float) -> str:
-    word = "met" if value >= bound else "**missed**"
-    return f"{what}: {100 * value:.1f} % (bound {100 * bound:g} %): {word}"
+def _at_least(what: str, value: float, goal: float) -> str:
+    word = "met" if value >= goal else "**missed**"
+    return f"{what}: {100 * value:.1f} % (goal {100 * goal:g} %): {word}"

@@ -16,7 +16,7 @@ from harness.progress import say
 from publish.markdown import Section, verdict
 
 RATE = 10_000
-OVERLAP_BOUND = 0.9
+OVERLAP_GOAL = 0.9
 BOUNDED = ("richards", "deltablue", "json")
 DEEP = "deep"
 
@@ -55,8 +55,8 @@ def report(
             ]
         )
         if name in BOUNDED:
-            kept = "met" if overlap >= OVERLAP_BOUND else "**missed**"
-            lines.append(f"{name}: overlap {overlap:.3f} (bound {OVERLAP_BOUND}): {kept}")
+            kept = "met" if overlap >= OVERLAP_GOAL else "**missed**"
+            lines.append(f"{name}: overlap {overlap:.3f} (goal {OVERLAP_GOAL}): {kept}")
         if name == DEEP:
             lines.append(
                 verdict("a chained sample at depth 200, against a whole one", ns["chained"],
@@ -68,7 +68,7 @@ def report(
          "nodes", "of several callers", "caller sure", "three levels sure"],
         rows,
     )  # fmt: skip
-    section.bounds(lines)
+    section.goals(lines)
 
 
 def _record(env: Environment, name: str, stacks: str, seconds: float, path: Path) -> None:

@@ -196,7 +196,7 @@ def report(
         power,
     )
     mean = sum(rates) / len(rates)
-    section.bounds(
+    section.goals(
         [
             verdict("wrong where nothing changed, in the mean", 100 * mean, 100 * LEVEL, "%",
                     f"{100 * mean:.1f} %"),

@@ -139,7 +139,7 @@ def report(section: Section, scratch: Path, quick: bool) -> None:
         )
         return
     figure = _figure(runs, "by_processor")
-    section.bounds(
+    section.goals(
         [
             measured_verdict(
                 "steal time, of a thread's CPU time", figure.times(100), 100 * GOAL, "%",

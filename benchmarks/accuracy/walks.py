@@ -67,7 +67,7 @@ def report(
                 kept = "met" if cut >= CUT else "**missed**"
                 lines.append(
                     f"frames looked at, depth 200, {env.version}: a {cut:.1f}th of all "
-                    f"(bound: a {CUT:g}th): {kept}"
+                    f"(goal: a {CUT:g}th): {kept}"
                 )
         total.add(of_version)
     rows.append(_row("**all**", total))
@@ -78,9 +78,9 @@ def report(
     )
     kept = "met" if not total.wrong and total.checked >= ENOUGH else "**missed**"
     lines.append(
-        f"wrong walks: {total.wrong:,} of {total.checked:,} (bound: none of {ENOUGH:,}): {kept}"
+        f"wrong walks: {total.wrong:,} of {total.checked:,} (goal: none of {ENOUGH:,}): {kept}"
     )
-    section.bounds(lines)
+    section.goals(lines)
 
 
 def report_java(section: Section, seconds: float, scratch: Path) -> None:
@@ -105,9 +105,7 @@ def report_java(section: Section, seconds: float, scratch: Path) -> None:
         rows,
     )
     kept = "met" if not total.wrong and total.checked else "**missed**"
-    section.bounds(
-        [f"wrong Java stacks: {total.wrong:,} of {total.checked:,} (bound: none): {kept}"]
-    )
+    section.goals([f"wrong Java stacks: {total.wrong:,} of {total.checked:,} (goal: none): {kept}"])
 
 
 def _row(name: str, walked: Walked, counted: int | None = None) -> list[str]:

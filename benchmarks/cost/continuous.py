@@ -74,7 +74,7 @@ def report(section: Section, env: Environment, seconds: float, scratch: Path) ->
     )
     section.say(_joined(folder))
     most = max(recorders)
-    section.bounds([verdict("recorder, at its largest", most, MOST_MB, "MB", f"{most:.1f} MB")])
+    section.goals([verdict("recorder, at its largest", most, MOST_MB, "MB", f"{most:.1f} MB")])
 
 
 def _recorder(pid: int) -> int:

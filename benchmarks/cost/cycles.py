@@ -93,4 +93,4 @@ def report(section: Section, envs: list[Environment], quick: bool) -> None:
     ]  # fmt: skip
     title = f"{cycles} times attached to and left under load; most in the first → second half"
     section.table(title, head, rows)
-    section.bounds([verdict("failed requests, recordings and crashes", failed, 0, "")])
+    section.goals([verdict("failed requests, recordings and crashes", failed, 0, "")])

@@ -18,12 +18,12 @@ from publish.markdown import Section, verdict
 SIZES = {1_000_000: 50, 10_000_000: 500, 100_000_000: 5_000}
 """Samples, and of how many processes."""
 QUICK = {100_000: 5, 1_000_000: 50}
-SECONDS_BOUND = 10.0
-MEMORY_BOUND_MB = 4096.0
-BYTES_BOUND = 6.0
-GROWTH_BOUND = 1.3
+SECONDS_GOAL = 10.0
+MEMORY_GOAL_MB = 4096.0
+BYTES_GOAL = 6.0
+GROWTH_GOAL = 1.3
 """Times what ten times the samples should take: ten times as long."""
-BOUND_VIEWS = ("flat", "tree")
+GOAL_VIEWS = ("flat", "tree")
 MULTIPLIED = Path(__file__).parents[1] / "workloads" / "multiplied.py"
 SHOP = Path(__file__).parents[2] / "tests" / "targets" / "shop.py"
 
@@ -142,18 +142,18 @@ def report(section: Section, env: Environment, scratch: Path, quick: bool) -> No
          for name, of in costs.items()],
     )  # fmt: skip
     of_fighters(section, env, scratch, 2 if quick else 5)
-    slowest = max(costs[name][-1].seconds for name in BOUND_VIEWS)
-    largest = max(costs[name][-1].peak_mb for name in BOUND_VIEWS)
+    slowest = max(costs[name][-1].seconds for name in GOAL_VIEWS)
+    largest = max(costs[name][-1].peak_mb for name in GOAL_VIEWS)
     per_sample = float(storage[-1][4])
     steps = list(sizes)[-2:]
-    times = [max(costs[name][at].seconds for name in BOUND_VIEWS) for at in (-2, -1)]
+    times = [max(costs[name][at].seconds for name in GOAL_VIEWS) for at in (-2, -1)]
     growth = times[1] / times[0] / (steps[1] / steps[0])
-    section.bounds(
+    section.goals(
         [
-            verdict("flat and tree", slowest, SECONDS_BOUND, "s", f"{slowest:.2f} s"),
-            verdict("flat and tree", largest, MEMORY_BOUND_MB, "MB", f"{largest:.0f} MB"),
-            verdict("whole store", per_sample, BYTES_BOUND, "bytes a sample"),
-            verdict("growth from the second largest to the largest", growth, GROWTH_BOUND,
+            verdict("flat and tree", slowest, SECONDS_GOAL, "s", f"{slowest:.2f} s"),
+            verdict("flat and tree", largest, MEMORY_GOAL_MB, "MB", f"{largest:.0f} MB"),
+            verdict("whole store", per_sample, BYTES_GOAL, "bytes a sample"),
+            verdict("growth from the second largest to the largest", growth, GROWTH_GOAL,
                     "of linear", f"{growth:.2f} of linear"),
         ]
     )  # fmt: skip

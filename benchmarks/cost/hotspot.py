@@ -34,7 +34,7 @@ CONDITIONS = ("sonde", "timer")
 SLICE_S = 0.02
 SETTLE_S = 0.015
 LONG_SLICE_S = 1.5
-JUDGED_RATE, BOUND = 1000, 2.0
+JUDGED_RATE, GOAL = 1000, 2.0
 
 # Hofer, Method Profiling and Lock Contention Profiling on the Java Virtual Machine Level: stack
 # fragment sampling, by the interval between samples.
@@ -155,12 +155,12 @@ def report(section: Section, quick: bool) -> None:
                 for program in programs
             }
             lines.append(_table(section, version, costs))
-    section.bounds(lines)
+    section.goals(lines)
     section.say(HOFER)
 
 
 def _table(section: Section, version: str, costs: dict[str, Costs]) -> str:
-    """One JDK's; the line about the bound is returned."""
+    """One JDK's; the line about the goal is returned."""
     columns = list(next(iter(costs.values())).ratios)
     rows = [
         [
@@ -185,6 +185,6 @@ def _table(section: Section, version: str, costs: dict[str, Costs]) -> str:
     section.table(f"CPU time a piece of work takes more on JDK {version}", head, rows)
     judged = means[JUDGED_RATE, "sonde"]
     return measured_verdict(
-        f"overhead at {JUDGED_RATE} Hz, JDK {version}", judged.times(100), BOUND, "%",
+        f"overhead at {JUDGED_RATE} Hz, JDK {version}", judged.times(100), GOAL, "%",
         percent(judged),
     )  # fmt: skip

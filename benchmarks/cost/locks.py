@@ -21,10 +21,10 @@ ALONE_SLICE_S = 0.006
 SINGLE_SLICE_S = 0.012
 CONTENDED_SLICE_S = 0.4
 CONTENDED_SETTLE_S = 0.4
-PAIR_BOUND_NS = 3.0
-SINGLE_BOUND = 0.01
-MEDIAN_BOUND = 0.05
-WORST_BOUND = 0.15
+PAIR_GOAL_NS = 3.0
+SINGLE_GOAL = 0.01
+MEDIAN_GOAL = 0.05
+WORST_GOAL = 0.15
 HOFER = 0.078
 """Hofer's mean over contended benchmarks on HotSpot, with both call chains (dissertation, 4.4)."""
 
@@ -105,12 +105,12 @@ def of_alone(section: Section, envs: list[Environment], plan: Plan) -> None:
             row += [f"{base.value:.0f}", text]
             if name == "acquire and release":
                 what = f"uncontended pair, Python {env.version}"
-                lines.append(measured_verdict(what, figure, PAIR_BOUND_NS, "ns", f"{text} ns"))
+                lines.append(measured_verdict(what, figure, PAIR_GOAL_NS, "ns", f"{text} ns"))
         rows.append(row)
     head = ["Python", "acquire and release, ns", "with sonde"]
     head += ["GIL let go and taken, ns", "with sonde"]
     section.table("Uncontended: ns of CPU time, and how much longer with hooks", head, rows)
-    section.bounds(lines)
+    section.goals(lines)
 
 
 def of_single(section: Section, env: Environment, names: list[str], plan: Plan) -> None:
@@ -130,8 +130,8 @@ def of_single(section: Section, env: Environment, names: list[str], plan: Plan) 
         figure = median(column)
         session = median(found.ratios("session"))
         rows.append([name, percent(figure), percent(session), found.note()])
-        if figure.low > SINGLE_BOUND:
-            lines.append(f"{name}: {percent(figure)} (bound 1 %): **missed**")
+        if figure.low > SINGLE_GOAL:
+            lines.append(f"{name}: {percent(figure)} (goal 1 %): **missed**")
     if not columns:
         return
     total = geometric_mean(columns)
@@ -143,13 +143,13 @@ def of_single(section: Section, env: Environment, names: list[str], plan: Plan) 
         if not lines
         else f"{len(lines)} of {len(columns)} above 1 %"
     )
-    section.bounds(lines)
+    section.goals(lines)
 
 
 def of_contended(section: Section, envs: list[Environment], plan: Plan, beside: Plan) -> None:
     """Programs that fight, and how much there is to write.
 
-    What has a bound is measured for itself, in more rounds than what stands `beside` it: slices of
+    What has a goal is measured for itself, in more rounds than what stands `beside` it: slices of
     such programs differ by a third from each other, whatever is recorded.
     """
     rows, values = [], []
@@ -188,12 +188,12 @@ def of_contended(section: Section, envs: list[Environment], plan: Plan, beside: 
         return
     shares = sorted(figure.value for figure in values)
     middle, worst = shares[len(shares) // 2], max(values, key=lambda figure: figure.value)
-    section.bounds(
+    section.goals(
         [
-            f"contended, median: {100 * middle:.1f} % (bound {100 * MEDIAN_BOUND:g} %): "
-            + ("met" if middle <= MEDIAN_BOUND else "**missed**"),
+            f"contended, median: {100 * middle:.1f} % (goal {100 * MEDIAN_GOAL:g} %): "
+            + ("met" if middle <= MEDIAN_GOAL else "**missed**"),
             measured_verdict(
-                "contended, worst", worst.times(100), 100 * WORST_BOUND, "%", percent(worst, 1)
+                "contended, worst", worst.times(100), 100 * WORST_GOAL, "%", percent(worst, 1)
             ),
             f"beside it: Hofer's HotSpot agent took {100 * HOFER:.1f} % on average",
         ]

@@ -21,9 +21,9 @@ from workloads import synthetic
 SAMPLES = 1_000_000
 CONTEXTS = 50_000
 STEADY_CONTEXTS = 300
-SECONDS_BOUND = 3.0
-MEMORY_BOUND_MB = 500.0
-BYTES_BOUND = 16.0
+SECONDS_GOAL = 3.0
+MEMORY_GOAL_MB = 500.0
+BYTES_GOAL = 16.0
 TIMES = 3
 
 
@@ -94,10 +94,10 @@ def of_opening(section: Section, scratch: Path, samples: int) -> None:
             )
     head = ["recording", "view", "seconds", "peak MB", "file, MB", "bytes a sample"]
     section.table(f"`sonde report FILE VIEW --json`, {samples:,} samples", head, rows)
-    section.bounds(
+    section.goals(
         [
-            verdict("tree, slower one", worst_s, SECONDS_BOUND, "s", f"{worst_s:.2f} s"),
-            verdict("tree, larger one", worst_mb, MEMORY_BOUND_MB, "MB", f"{worst_mb:.0f} MB"),
+            verdict("tree, slower one", worst_s, SECONDS_GOAL, "s", f"{worst_s:.2f} s"),
+            verdict("tree, larger one", worst_mb, MEMORY_GOAL_MB, "MB", f"{worst_mb:.0f} MB"),
         ]
     )
 
@@ -125,6 +125,6 @@ def of_disk(
         rows.append([name, f"{counts[1]:,}", f"{sizes[1]:,}", f"{whole:.1f}", f"{growth:.1f}"])
     head = ["program", "samples", "bytes", "bytes a sample", "each further one"]
     section.table(f"On disk, 1000 Hz, {seconds:.0f} s, Python {env.version}", head, rows)
-    section.bounds(
-        [verdict("whole file, largest", worst, BYTES_BOUND, "bytes a sample", f"{worst:.1f}")]
+    section.goals(
+        [verdict("whole file, largest", worst, BYTES_GOAL, "bytes a sample", f"{worst:.1f}")]
     )

@@ -32,9 +32,9 @@ HARNESS = Path(__file__).resolve().parents[1] / "harness"
 SLICES_S = {100: 0.015, 1000: 0.008, 10_000: 0.004}
 LONGEST_SLICE_S = 0.3
 ATTACHED_SLICE_S = 0.3
-BOUNDS = {100: 0.003, 1000: 0.015, 10_000: 0.12}
+GOALS = {100: 0.003, 1000: 0.015, 10_000: 0.12}
 ABOVE_FLOOR_US = 2.5
-CALLS_BOUND = 0.005
+CALLS_GOAL = 0.005
 PEER_PROGRAMS = ("richards", "deltablue", "json", "deep")
 
 
@@ -123,7 +123,7 @@ def measure(env: Environment, names: list[str], rate: int, plan: Plan) -> list[M
 
 
 def of_sonde(section: Section, env: Environment, names: list[str], plans: dict[int, Plan]) -> None:
-    """One table per rate, then the geometric means against the bounds."""
+    """One table per rate, then the geometric means against the goals."""
     names = [name for name in names if env.runs(name)]
     lines = []
     for rate, plan in plans.items():
@@ -153,10 +153,10 @@ def of_sonde(section: Section, env: Environment, names: list[str], plans: dict[i
         head = ["program", "sonde, CPU", "empty timer, CPU", "sonde, wall"]
         head += ["µs a sample above it", "in the handler", "rounds"]
         section.table(f"{rate} Hz, Python {env.version}", head, rows)
-        bound = BOUNDS[rate]
+        goal = GOALS[rate]
         lines.append(
             measured_verdict(
-                f"overhead at {rate} Hz", total.times(100), 100 * bound, "%", percent(total)
+                f"overhead at {rate} Hz", total.times(100), 100 * goal, "%", percent(total)
             )
         )
         lines.append(
@@ -168,7 +168,7 @@ def of_sonde(section: Section, env: Environment, names: list[str], plans: dict[i
                 micro(above),
             )
         )
-    section.bounds(lines)
+    section.goals(lines)
 
 
 def _row(measured: Measured) -> list[str]:

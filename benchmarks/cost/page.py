@@ -31,9 +31,9 @@ SAMPLES = 1_000_000
 CONTEXTS = 50_000
 THREADS = 200
 CONTENTIONS = 100_000
-SIZE_BOUND_MB = 15.0
-PAINT_BOUND_S = 2.0
-INTERACTION_BOUND_MS = 100.0
+SIZE_GOAL_MB = 15.0
+PAINT_GOAL_S = 2.0
+INTERACTION_GOAL_MS = 100.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
 
@@ -59,10 +59,10 @@ def report(section: Section, scratch: Path, samples: int = SAMPLES) -> None:
             ]
         ],
     )
-    bounds = [verdict("the page", size, SIZE_BOUND_MB, "MB", f"{size:.1f} MB")]
+    goals = [verdict("the page", size, SIZE_GOAL_MB, "MB", f"{size:.1f} MB")]
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
-        section.bounds(bounds)
+        section.goals(goals)
         section.say("Not measured in a browser: there is no chromium here.")
         return
     say("page: in the browser")
@@ -83,11 +83,11 @@ def report(section: Section, scratch: Path, samples: int = SAMPLES) -> None:
     )
     paint = max(*told["server"], *told["file"]) / 1000
     slowest = max(ms for ms, _ in told["gestures"].values())
-    bounds += [
-        verdict("the slowest view", paint, PAINT_BOUND_S, "s", f"{paint:.2f} s"),
-        verdict("slowest gesture", slowest, INTERACTION_BOUND_MS, "ms", f"{slowest:.0f} ms"),
+    goals += [
+        verdict("the slowest view", paint, PAINT_GOAL_S, "s", f"{paint:.2f} s"),
+        verdict("slowest gesture", slowest, INTERACTION_GOAL_MS, "ms", f"{slowest:.0f} ms"),
     ]
-    section.bounds(bounds)
+    section.goals(goals)
 
 
 def felt(recording: Path, page: Path, browser: str) -> dict[str, Any]:

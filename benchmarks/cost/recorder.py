@@ -23,8 +23,8 @@ from harness.packages import SOURCE, Environment
 from harness.progress import say
 from publish.markdown import Section, verdict
 
-START_BOUND_S = 0.2
-MEMORY_BOUND_MB = 50.0
+START_GOAL_S = 0.2
+MEMORY_GOAL_MB = 50.0
 STARTS = 7
 
 
@@ -108,10 +108,10 @@ def report(section: Section, env: Environment, seconds: float) -> None:
             ["`python -c pass`", f"{statistics.median(bare):.3f}"],
         ],
     )
-    section.bounds(
+    section.goals(
         [
-            verdict("recorder, start", start, START_BOUND_S, "s", f"{start:.3f} s"),
-            verdict("recorder, peak", largest, MEMORY_BOUND_MB, "MB", f"{largest:.0f} MB"),
+            verdict("recorder, start", start, START_GOAL_S, "s", f"{start:.3f} s"),
+            verdict("recorder, peak", largest, MEMORY_GOAL_MB, "MB", f"{largest:.0f} MB"),
             f"a command takes {added:.2f} s longer from start to end with `sonde run`",
         ]
     )

@@ -58,7 +58,7 @@ def report(section: Section, scratch: Path, quick: bool) -> None:
         os.unlink(path)
     head = ["recording", "file, MB", "command", "CPU seconds", "wall seconds", "peak MB"]
     section.table("Views, exports and the web UI of large recordings", head, rows)
-    section.bounds(
+    section.goals(
         [
             verdict("slowest view", slowest, SECONDS_GOAL, "s", f"{slowest:.1f} CPU s"),
             verdict("quality, slowest", quality, QUALITY_SECONDS_GOAL, "s", f"{quality:.1f} CPU s"),

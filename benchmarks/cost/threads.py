@@ -99,7 +99,7 @@ def report(section: Section, env: Environment, plan: Plan, scratch: Path) -> Non
             head,
             rows,
         )
-    section.bounds(lines)
+    section.goals(lines)
 
 
 def _row(threads: int, condition: str, runs: dict[str, list[Once]]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cost.overhead import ABOVE_FLOOR_US, BOUNDS, CALLS_BOUND, answered
+from cost.overhead import ABOVE_FLOOR_US, CALLS_GOAL, GOALS, answered
 from harness import kept
 from harness.pace import FULL
 from harness.packages import SOURCE, Environment
@@ -38,8 +38,8 @@ RATE = 100
 KINDS: dict[str, tuple[str, float | None, Callable[..., Any]]] = {
     "timer": ("the timer alone", None, np.mean),
     "signal": ("and a signal", None, np.mean),
-    "cpu": ("a sample", BOUNDS[RATE], np.mean),
-    "calls": ("a window of calls", CALLS_BOUND, np.median),
+    "cpu": ("a sample", GOALS[RATE], np.mean),
+    "calls": ("a window of calls", CALLS_GOAL, np.median),
 }
 """What is recorded at each tick, and how much of the CPU time that may cost in the mean or the
 median of the programs. The timer alone interrupts and does nothing else; with it comes a signal to
@@ -234,17 +234,17 @@ def report(
     lines = [
         measured_verdict(
             f"{words}, {RATE} times a second of CPU time", share(total[kind]).times(100),
-            100 * bound, "%", percent(share(total[kind])),
+            100 * goal, "%", percent(share(total[kind])),
         )
-        for kind, (words, bound, _) in KINDS.items()
-        if bound is not None
+        for kind, (words, goal, _) in KINDS.items()
+        if goal is not None
     ]  # fmt: skip
     what = f"a sample above the timer alone, {RATE} times a second"
     lines.append(measured_verdict(what, above, ABOVE_FLOOR_US, "µs", micro(above)))
     each = [cost for costs in never.values() for cost in costs]
     right = sum(cost.low <= 0 <= cost.high for cost in each)
     lines.append(f"intervals of ticks that never were with 0 in them: {right} of {len(each)}")
-    section.bounds(lines)
+    section.goals(lines)
 
 
 def difference(one: Figure, other: Figure) -> Figure:

@@ -23,7 +23,7 @@ from harness.packages import Environment
 from harness.progress import say
 from publish.markdown import Section, verdict
 
-QUIET_BOUND = 1.0
+QUIET_GOAL = 1.0
 START_S = 30.0
 SETTLE_S = 3.0
 A_SCREEN = 2000
@@ -143,7 +143,7 @@ def _cpu_ns(pid: int) -> int:
 def report(section: Section, env: Environment, py_spy: list[str] | None, quick: bool) -> None:
     seconds = 8.0 if quick else 30.0
     rows: list[list[str]] = []
-    bounds: list[str] = []
+    goals: list[str] = []
     for name, text in PROGRAMS.items():
         with program(env, text) as pid:
             say(f"top: {name}")
@@ -151,7 +151,7 @@ def report(section: Section, env: Environment, py_spy: list[str] | None, quick: 
             rows.append([name, "`sonde top`", f"{cost.itself:.2f} %", f"{cost.recorder:.2f} %"])
             if name.startswith("quiet"):
                 together = f"{cost.together:.2f} % of a core"
-                bounds.append(verdict("quiet target", cost.together, QUIET_BOUND, "%", together))
+                goals.append(verdict("quiet target", cost.together, QUIET_GOAL, "%", together))
             if py_spy is not None:
                 try:
                     cost = watched([*py_spy, "top", "--pid", str(pid)], seconds)
@@ -160,4 +160,4 @@ def report(section: Section, env: Environment, py_spy: list[str] | None, quick: 
                     section.say(f"`py-spy top` does not run here: {error}")
     head = ["target", "watched by", "itself, of a core", "its recorder"]
     section.table(f"Watching for {seconds:.0f} s, 100 samples a second", head, rows)
-    section.bounds(bounds)
+    section.goals(goals)

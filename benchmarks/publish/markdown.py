@@ -20,7 +20,7 @@ class Picture:
 
 @dataclass
 class Section:
-    """One part of the evaluation: its tables and what they say about the bounds."""
+    """One part of the evaluation: its tables and what they say about the goals."""
 
     name: str
     parts: list[str] = field(default_factory=list)
@@ -43,9 +43,9 @@ class Section:
 
     def figure(self, kind: str, name: str, words: str, data: dict[str, Any]) -> None:
         self.pictures.append(Picture(kind, f"evaluation-{name}", data))
-        self.parts.append(f"![{words}](images/evaluation-{name}.svg)")
+        self.parts.append(f"![{words}](../../docs/images/evaluation-{name}.svg)")
 
-    def bounds(self, lines: Sequence[str]) -> None:
+    def goals(self, lines: Sequence[str]) -> None:
         self.parts.append("\n".join(f"- {line}" for line in lines))
 
     def text(self) -> str:
@@ -78,15 +78,15 @@ def micro(figure: Figure) -> str:
     return f"{figure.value:.1f} [{figure.low:.1f}, {figure.high:.1f}]"
 
 
-def verdict(what: str, value: float, bound: float, unit: str, text: str | None = None) -> str:
-    """One line: the figure, its bound, and whether it is kept."""
-    word = "met" if value <= bound else "**missed**"
-    return f"{what}: {text or f'{value:g} {unit}'} (bound {bound:g} {unit}): {word}"
+def verdict(what: str, value: float, goal: float, unit: str, text: str | None = None) -> str:
+    """One line: the figure, its goal, and whether it is kept."""
+    word = "met" if value <= goal else "**missed**"
+    return f"{what}: {text or f'{value:g} {unit}'} (goal {goal:g} {unit}): {word}"
 
 
-def measured_verdict(what: str, figure: Figure, bound: float, unit: str, text: str) -> str:
+def measured_verdict(what: str, figure: Figure, goal: float, unit: str, text: str) -> str:
     """The same for a figure with an interval, which may leave it open."""
-    line = verdict(what, figure.value, bound, unit, text)
-    if figure.low <= bound < figure.high:
-        line += ", but the interval reaches over the bound"
+    line = verdict(what, figure.value, goal, unit, text)
+    if figure.low <= goal < figure.high:
+        line += ", but the interval reaches over the goal"
     return line
