@@ -109,11 +109,12 @@ def _print(watched: Watched, window_s: float, as_json: bool) -> None:
         ]
         print(json.dumps(told, separators=(",", ":")))
         return
-    from sonde.record.targets.process import argv_of, program_of
+    from sonde.record.system.procfs import words_of
+    from sonde.record.targets.process import program_of
     from sonde.reports.live import render
     from sonde.reports.page import console
 
-    program = program_of(argv_of(watched.pid))
+    program = program_of(words_of(watched.pid))
     span = f"{seen.span_ns / SECOND:.1f} s"
     title = f"{watched.pid} {program}, the last {span}"
     render(seen, now, console(), title=title + (f"; {watched.ended}" if watched.ended else ""))

@@ -16,7 +16,7 @@ from typing import Any
 from sonde.errors import SondeError
 
 from .recorder_process import Options, RecorderHandle, RecorderKilledError, outliving
-from .targets import lineage
+from .system.procfs import is_alive
 from .targets import ptrace_inject as inject
 from .targets.discovery import Discovery
 from .targets.entry import Entry
@@ -134,7 +134,7 @@ class Attach:
     def _go_on(self, error: RecorderKilledError) -> None:
         """Another one takes its place; the session goes on in another part."""
         self._end_entries()
-        inside = {pid for pid in self._inside if lineage.is_alive(pid)}
+        inside = {pid for pid in self._inside if is_alive(pid)}
         if self._restarts >= MOST_RESTARTS or self._ending or not self._anybody_to_record(inside):
             raise SondeError(str(error))
         self._restarts += 1
@@ -155,7 +155,7 @@ class Attach:
 
     def _anybody_to_record(self, inside: set[int]) -> bool:
         if self._root is not None:
-            return lineage.is_alive(self._root)
+            return is_alive(self._root)
         return bool(inside) or (self._discovery is not None and not self._discovery.is_over)
 
     def _wait_for_agents_to_leave(self, pids: set[int]) -> None:
@@ -177,7 +177,7 @@ class Attach:
         except RecorderKilledError:
             raise
         except SondeError:
-            if lineage.is_alive(self._root):
+            if is_alive(self._root):
                 self._give_up()
                 raise
             self._root_exited = True
@@ -346,7 +346,7 @@ class Attach:
             if len(self._entries) >= AT_ONCE:
                 return
             # One that is gone seems to live elsewhere.
-            path = self._path_for(process) if lineage.is_alive(process.pid) else ""
+            path = self._path_for(process) if is_alive(process.pid) else ""
             if path is None:
                 continue  # the recorder has not said yet where it listens for it
             self._waiting.remove(process)

@@ -14,7 +14,8 @@ from textual.binding import Binding
 from textual.widgets import Input, Static
 
 from sonde.errors import SondeError
-from sonde.record.targets.process import argv_of, program_of
+from sonde.record.system.procfs import words_of
+from sonde.record.targets.process import program_of
 from sonde.reports import live as report
 from sonde.reports.names import clipped, printable, shortened
 from sonde.top.rows import Rows, as_text
@@ -81,7 +82,7 @@ class Top(App[None]):
         self.now: list[ThreadNow] = []
         self.pictures = 0
         """How often one was made."""
-        self._program = program_of(argv_of(watched.pid))
+        self._program = program_of(words_of(watched.pid))
         self._sorts = {"functions": "self", "threads": "cpu", "locks": "waited"}
         self._sources = Sources(None)
         self._pending = True
@@ -338,6 +339,6 @@ class Top(App[None]):
             return
         self.watched.close()
         self.watched, self.process, self.picture = other, pid, None
-        self._program = program_of(argv_of(pid))
+        self._program = program_of(words_of(pid))
         self._last_of_ended, self._pending = False, True
         self._draw_head()

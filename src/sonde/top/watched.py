@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from sonde.errors import SondeError
+from sonde.record.system.procfs import is_alive
 from sonde.record.targets import session_registry as sessions
 from sonde.recording.follow import Follower
 from sonde.views.live import HISTORY_NS, Live, live
@@ -130,7 +131,7 @@ class Watched:
         A recorder says something four times a second, unless it was killed.
         """
         session = sessions.find(self.pid)
-        if session is None or not lives(self.pid):
+        if session is None or not is_alive(self.pid):
             self.ended = self._why_no_more()
         elif session.path != self.path:
             self._follower.close()
@@ -142,7 +143,7 @@ class Watched:
         return False
 
     def _why_no_more(self) -> str:
-        if lives(self.pid):
+        if is_alive(self.pid):
             return f"whoever recorded process {self.pid} has ended the recording"
         return f"process {self.pid} has exited"
 
@@ -194,13 +195,3 @@ class Watched:
                 del self._follower
             if self._folder:
                 shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def lives(pid: int) -> bool:
-    """Whether a process is there, and not only because nobody has asked how it ended."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as f:
-            stat = f.read()
-    except OSError:
-        return False
-    return stat[stat.rfind(b")") + 2 :][:1] not in (b"Z", b"X")

@@ -8,6 +8,8 @@ import os
 import signal
 import struct
 
+from .procfs import stat_of
+
 # linux/pidfd.h, 6.15: what a pidfd tells about a process that was reaped.
 _GET_INFO = 0xC040FF0B
 _INFO = struct.Struct("<QQ 11I i")
@@ -30,23 +32,13 @@ def of(pid: int, pidfd: int) -> str | None:
 
     Until its parent has looked at it, it is found in /proc; from then on only the pidfd knows.
     """
-    status = _of_zombie(pid)
+    stat = stat_of(pid)
+    status = stat.exit_status if stat else None
     if status is None:
         status = _of_reaped(pidfd)
     with contextlib.suppress(ValueError):
         return None if status is None else describe(status)
     return None
-
-
-def _of_zombie(pid: int) -> int | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as f:
-            stat = f.read()
-    except OSError:
-        return None
-    fields = stat[stat.rfind(b")") + 2 :].split()
-    # Who may not look into it is told 0.
-    return int(fields[49]) if fields[0] == b"Z" and len(fields) > 49 else None
 
 
 def _of_reaped(pidfd: int) -> int | None:

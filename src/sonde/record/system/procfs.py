@@ -4,9 +4,57 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
+
+_ENDED = frozenset("ZX")  # a zombie, whose parent has not waited for it, or one that is just gone
 
 About = tuple[int, str, list[str]]
 """Of a process: its parent, its program, and that one's arguments."""
+
+
+@dataclass(frozen=True)
+class Stat:
+    """The line /proc/PID/stat, of a process or of one of its threads; see proc(5)."""
+
+    name: str
+    fields: tuple[str, ...]
+    """From the state on, which is field 3."""
+
+    @property
+    def state(self) -> str:
+        return self.fields[0]
+
+    @property
+    def parent(self) -> int:
+        return int(self.fields[1])
+
+    @property
+    def start_ticks(self) -> int:
+        """When it was started, in clock ticks since boot."""
+        return int(self.fields[19])
+
+    @property
+    def exit_status(self) -> int | None:
+        """Of a zombie, as wait(2) has it; 0 for those who may not trace the process."""
+        return int(self.fields[49]) if self.state == "Z" and len(self.fields) > 49 else None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in _ENDED
+
+
+def stat_of(pid: int, tid: int | None = None) -> Stat | None:
+    path = f"/proc/{pid}/stat" if tid is None else f"/proc/{pid}/task/{tid}/stat"
+    text = _read(path)
+    head, closed, rest = text.rpartition(")")
+    fields = tuple(rest.split())
+    return Stat(head.partition("(")[2], fields) if closed and fields else None
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process is there, and is not a zombie."""
+    stat = stat_of(pid)
+    return stat is not None and not stat.has_ended
 
 
 def threads_of(pid: int) -> set[int]:
@@ -24,11 +72,7 @@ def has_thread(pid: int, tid: int) -> bool:
 
 def name_of(pid: int, tid: int) -> str:
     """What the kernel calls a thread."""
-    try:
-        with open(f"/proc/{pid}/task/{tid}/comm") as f:
-            return f.read().rstrip("\n")
-    except (OSError, UnicodeDecodeError):
-        return ""
+    return _read(f"/proc/{pid}/task/{tid}/comm").rstrip("\n")
 
 
 def cpu_of(pid: int, tid: int) -> int:
@@ -59,12 +103,8 @@ def process_cpu(pid: int) -> int:
 
 def born_ticks(pid: int, tid: int) -> int:
     """When a thread was started, in clock ticks since boot."""
-    try:
-        with open(f"/proc/{pid}/task/{tid}/stat", "rb") as f:
-            stat = f.read()
-    except OSError:
-        return 0
-    return int(stat[stat.rfind(b")") + 2 :].split()[19])
+    stat = stat_of(pid, tid)
+    return stat.start_ticks if stat else 0
 
 
 def birth_of(pid: int, tid: int) -> int:
@@ -76,15 +116,24 @@ def birth_of(pid: int, tid: int) -> int:
     return max(time.monotonic_ns() - age, 1)
 
 
+def words_of(pid: int, name: str = "cmdline") -> list[str]:
+    """The command line, or the environment, of a process; bytes that are no text are kept."""
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as f:
+            words = f.read().removesuffix(b"\0")
+    except OSError:
+        return []
+    return [os.fsdecode(word) for word in words.split(b"\0")] if words else []
+
+
 def about(pid: int) -> About:
     argv = _read(f"/proc/{pid}/cmdline").split("\0")[:-1]
     try:
         executable = os.readlink(f"/proc/{pid}/exe")
     except OSError:
         executable = ""
-    stat = _read(f"/proc/{pid}/stat")
-    fields = stat[stat.rfind(")") + 1 :].split()
-    return int(fields[1]) if len(fields) > 1 else 0, executable, argv
+    stat = stat_of(pid)
+    return stat.parent if stat else 0, executable, argv
 
 
 def maps_of(pid: int) -> str:

@@ -6,6 +6,8 @@ import os
 import platform
 from typing import NamedTuple
 
+from .procfs import stat_of
+
 RUNS, SLEEPS, STOPPED, UNKNOWN = "runs", "sleeps", "stopped", "?"
 AGENT = "sonde-"
 """What threads of the agent are called."""
@@ -59,20 +61,14 @@ def thread_states(pid: int) -> dict[int, ThreadState]:
 
 def _state(pid: int, tid: int) -> ThreadState | None:
     folder = f"/proc/{pid}/task/{tid}"
-    try:
-        with open(f"{folder}/stat", "rb") as f:
-            stat = f.read()
-    except OSError:
+    stat = stat_of(pid, tid)
+    if stat is None or stat.has_ended:
         return None
-    close = stat.rfind(b")")
-    name = stat[stat.find(b"(") + 1 : close].decode(errors="replace")
-    letter = stat[close + 2 : close + 3].decode()
+    name, letter = stat.name, stat.state
     if letter == "R":
         return ThreadState(tid, name, RUNS, "")
     if letter in "Tt":
         return ThreadState(tid, name, STOPPED, "")
-    if letter in "ZX":
-        return None
     return ThreadState(tid, name, SLEEPS if letter in "SDI" else UNKNOWN, _waits_for(folder))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from .procfs import threads_of
+from .procfs import is_alive, name_of, threads_of
 from .thread_counters import Countable, Counters, Used
 
 
@@ -52,27 +52,9 @@ class WatchedProcess:
 
     def _look(self) -> set[int]:
         alive = threads_of(self._pid)
-        self.gone = not alive or (alive == {self._pid} and _is_over(self._pid))
+        self.gone = not alive or (alive == {self._pid} and not is_alive(self._pid))
         for tid in alive:
             if tid not in self._threads:
                 self._threads[tid] = Counters(self._pid, tid, self._countable)
-            self._names[tid] = _name(self._pid, tid) or self._names.get(tid, "")
+            self._names[tid] = name_of(self._pid, tid) or self._names.get(tid, "")
         return alive
-
-
-def _is_over(pid: int) -> bool:
-    """A process that has ended stays in the list until its parent has heard of it."""
-    try:
-        with open(f"/proc/{pid}/stat", errors="replace") as f:
-            text = f.read()
-    except OSError:
-        return True
-    return text[text.rfind(")") + 1 :].split()[0] in ("Z", "X")
-
-
-def _name(pid: int, tid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/task/{tid}/comm", errors="replace") as f:
-            return f.read().rstrip("\n")
-    except OSError:
-        return ""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from .native_symbols import JIT, UNKNOWN, Files, Kernel, MadeCode
 from .perf_ring import Machine, Mapped, Renamed, Tick
+from .procfs import name_of
 
 # Short enough that the maps of a process that ends are mostly read while it lives.
 LOOK_S = 0.05
@@ -81,11 +82,7 @@ class _Process:
     def name(self, tid: int) -> str:
         known = self.names.get(tid)
         if known is None:
-            try:
-                with open(f"/proc/{self.pid}/task/{tid}/comm", "rb") as f:
-                    known = f.read().decode(errors="replace").rstrip("\n")
-            except OSError:
-                known = ""
+            known = name_of(self.pid, tid)
             if known:
                 self.names[tid] = known
         return known

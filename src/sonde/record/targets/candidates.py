@@ -6,8 +6,9 @@ import os
 from typing import NamedTuple
 
 from ..system import native_libraries as agents
+from ..system.procfs import words_of
 from . import cpython as runtime
-from .process import argv_of, owner_of
+from .process import owner_of
 
 
 class Candidate(NamedTuple):
@@ -31,7 +32,7 @@ def candidates() -> list[Candidate]:
             continue
         if seen is None or seen.free_threaded or seen.version not in agents.available():
             continue
-        argv = argv_of(pid)
+        argv = words_of(pid)
         # Recorders end with their session.
         if not any("sonde.record.recorder.main" in word for word in argv):
             found.append(Candidate(pid, seen.version, command_of(argv)))

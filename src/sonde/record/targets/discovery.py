@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from sonde.errors import SondeError, UsageError
 
 from ..recorder_process import RECORDER
+from ..system.procfs import is_alive, words_of
 from . import lineage
 from .hotspot import Jvm, is_up
-from .process import NotRecordable, RunningProcess, argv_of, look_at
+from .process import NotRecordable, RunningProcess, look_at
 
 # Python takes longer than this to come up, so little of a child is missed.
 SHORTEST_S = 0.02
@@ -61,7 +62,7 @@ def callers() -> set[int]:
     """
     found: set[int] = set()
     pid = lineage.parent_of(os.getpid())
-    while pid > 1 and "--name" in (line := " ".join(argv_of(pid))):
+    while pid > 1 and "--name" in (line := " ".join(words_of(pid))):
         if "attach" in line:
             found.add(pid)
         pid = lineage.parent_of(pid)
@@ -138,7 +139,7 @@ class Discovery:
     @property
     def is_over(self) -> bool:
         """Whether nobody is left, and nobody will come."""
-        self.members = {pid for pid in self.members if lineage.is_alive(pid)}
+        self.members = {pid for pid in self.members if is_alive(pid)}
         return self._matches is None and not self.members
 
     def look(self, inside: Collection[int], room: int = 64) -> list[RunningProcess]:
@@ -205,7 +206,7 @@ class Discovery:
                     continue
             except OSError:
                 continue
-            line = " ".join(argv_of(pid))
+            line = " ".join(words_of(pid))
             # Recorders are told in their command line what they record.
             if self._matches(line) and RECORDER not in line and pid not in self._callers:
                 self.again(pid)

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from ..system import elf
+from ..system.procfs import words_of
 
 OLDEST = 17
 
@@ -75,11 +76,7 @@ def _version(pid: int, library: str) -> str:
 def _options(pid: int) -> tuple[str, ...]:
     words: list[str] = []
     for name in ("cmdline", "environ"):
-        try:
-            with open(f"/proc/{pid}/{name}", "rb") as f:
-                parts = f.read().decode(errors="replace").split("\0")
-        except OSError:
-            continue
+        parts = words_of(pid, name)
         if name == "environ":
             variables = (part.partition("=") for part in parts)
             parts = [value for key, _, value in variables if key.endswith("_OPTIONS")]

@@ -8,6 +8,7 @@ import os
 import struct
 import time
 
+from ..system.procfs import stat_of
 from .cpython import read
 
 _AT_RANDOM = 25
@@ -21,19 +22,14 @@ _BORROWS_S = 1.0
 
 def parent_of(pid: int) -> int:
     """0 once it is gone."""
-    fields = _stat(pid)
-    return int(fields[1]) if fields else 0
-
-
-def is_alive(pid: int) -> bool:
-    """Not if it only waits for its parent to look at it."""
-    return _stat(pid)[:1] not in ([], [b"Z"], [b"X"])
+    stat = stat_of(pid)
+    return stat.parent if stat else 0
 
 
 def age_of(pid: int) -> float:
     """How long ago it was started, in seconds, to 10 ms."""
-    fields = _stat(pid)
-    started = int(fields[19]) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+    stat = stat_of(pid)
+    started = stat.start_ticks / os.sysconf("SC_CLK_TCK") if stat else 0.0
     return time.clock_gettime(time.CLOCK_BOOTTIME) - started
 
 
@@ -64,13 +60,3 @@ def borrows_memory(pid: int, parent: int) -> bool:
         return bool(answer == 0)
     # A kernel without kcmp; a parent that is gone has had its memory back.
     return ctypes.get_errno() != errno.ESRCH and age_of(pid) < _BORROWS_S
-
-
-def _stat(pid: int) -> list[bytes]:
-    """From the state on, which is field 3 in proc(5)."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as f:
-            stat = f.read()
-    except OSError:
-        return []
-    return stat[stat.rfind(b")") + 2 :].split()

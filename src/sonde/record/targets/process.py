@@ -13,6 +13,7 @@ from sonde.errors import SondeError
 
 from ..system import native_libraries as agents
 from ..system import permissions
+from ..system.procfs import name_of, threads_of, words_of
 from . import cpython as runtime
 from . import hotspot as jvm
 from . import session_registry as sessions
@@ -87,7 +88,7 @@ def look_at(pid: int) -> RunningProcess:
         )
     if state in _STOPPED:
         raise SondeError(f"process {pid} is stopped; continue it first (kill -CONT {pid})")
-    return RunningProcess(pid, found, agent, argv_of(pid))
+    return RunningProcess(pid, found, agent, words_of(pid))
 
 
 def _agent_for(pid: int, found: Runtime | Jvm) -> Path:
@@ -115,18 +116,7 @@ def tracer_of(pid: int) -> str | None:
 
 def has_agent(pid: int) -> bool:
     """Whether a thread of the process is an agent's own."""
-    try:
-        tasks = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return False
-    for task in tasks:
-        try:
-            with open(f"/proc/{pid}/task/{task}/comm") as f:
-                if f.read().startswith("sonde-"):
-                    return True
-        except (OSError, UnicodeDecodeError):
-            continue
-    return False
+    return any(name_of(pid, tid).startswith("sonde-") for tid in threads_of(pid))
 
 
 def owner_of(pid: int) -> tuple[int, int]:
@@ -203,14 +193,6 @@ def _same(one: str, other: str) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return False
-
-
-def argv_of(pid: int) -> list[str]:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            return [os.fsdecode(part) for part in f.read().split(b"\0")[:-1]]
-    except OSError:
-        return []
 
 
 def program_of(argv: list[str]) -> str:

@@ -9,6 +9,8 @@ import os
 import tempfile
 from dataclasses import dataclass
 
+from ..system.procfs import stat_of
+
 FILE = "session.json"
 CONTROL = "control"
 PREFIX = "sonde-"
@@ -83,11 +85,6 @@ def running() -> list[RunningSession]:
 
 def _born(pid: int) -> int:
     """When a process was started, in clock ticks since boot; 0 if there is none, or its remains."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as f:
-            stat = f.read()
-        state, *fields = stat[stat.rfind(b")") + 2 :].split()
-        # Nobody may ever look after one that was killed together with who started it.
-        return 0 if state in b"ZX" else int(fields[18])
-    except (OSError, ValueError, IndexError):
-        return 0
+    stat = stat_of(pid)
+    # One that was killed together with its parent may stay a zombie forever.
+    return stat.start_ticks if stat and not stat.has_ended else 0
