@@ -10,8 +10,8 @@ import pytest
 
 from launching import Interpreter, sonde
 from rings import ORIGIN, RING, Ring
-from sonde.record import recorder_process as handle
 from sonde.record.decode.target import TargetProcess
+from sonde.record.recorder import options
 from sonde.record.shm import layout as shm
 from sonde.record.shm.agent_memory import AgentMemory
 from sonde.record.shm.lock_drain import LockRows
@@ -287,7 +287,7 @@ def test_rings_that_lose_most_of_it(
     program, path = tmp_path / "many.py", tmp_path / "many.sonde"
     program.write_text(MANY)
     small = tmp_path / "sitecustomize.py"
-    small.write_text(f"import {handle.__name__} as handle\nhandle.RING_SIZE = 4096\n")
+    small.write_text(f"import {options.__name__} as options\noptions.RING_SIZE = 4096\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     ran = sonde(
         "run", "-o", path, "--what", "cpu,waits,locks", "--", python.path, "-I", program,

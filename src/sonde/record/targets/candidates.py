@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..system import native_libraries as agents
 from . import cpython as runtime
 from .process import argv_of, owner_of
+from .session_registry import RECORDER
 
 
 class Candidate(NamedTuple):
@@ -33,7 +34,7 @@ def candidates() -> list[Candidate]:
             continue
         argv = argv_of(pid)
         # Recorders end with their session.
-        if not any("sonde.record.recorder.main" in word for word in argv):
+        if not any(RECORDER in word for word in argv):
             found.append(Candidate(pid, seen.version, command_of(argv)))
     return sorted(found)
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from sonde.errors import SondeError, UsageError
 
-from ..recorder_process import RECORDER
 from . import lineage
 from .hotspot import Jvm, is_up
 from .process import NotRecordable, RunningProcess, argv_of, look_at
+from .session_registry import RECORDER
 
 # Python takes longer than this to come up, so little of a child is missed.
 SHORTEST_S = 0.02

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 FILE = "session.json"
 CONTROL = "control"
 PREFIX = "sonde-"
+# The module that a recorder process runs, by which its command line is known.
+RECORDER = "sonde.record.recorder.main"
 
 
 @dataclass(frozen=True)
