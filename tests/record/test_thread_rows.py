@@ -114,7 +114,7 @@ class Program:
         self.process.drain()
         self.process.settle()
         self.process.end_part(now)
-        self._writer.end_part({"duration_ns": now - self.process.origin})
+        self._writer.end_part({"duration_ns": now - self.process.segment.origin})
         self._writer.begin(self._writer.sink, self._facts(2, now))
         self.process.renew(now, self._contexts.renew())
 

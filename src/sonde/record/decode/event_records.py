@@ -27,7 +27,9 @@ class EventRows:
             self._told(which)
             weight = weight or process.event_periods.get(which, 1)
             row = slot.time.row(interpreter)
-            process.writer.append("chained", row, now - process.origin, link, line, weight, which)
+            process.writer.append(
+                "chained", row, now - process.segment.origin, link, line, weight, which
+            )
             return
         process.spans.check(number)
         span = process.spans.row(number)
@@ -36,7 +38,18 @@ class EventRows:
         self._told(which)
         weight = weight or process.event_periods.get(which, 1)
         row = slot.time.row(interpreter)
-        self._kept = [row, now - process.origin, which, context, weight, span, address, 0, -1, 0]
+        self._kept = [
+            row,
+            now - process.segment.origin,
+            which,
+            context,
+            weight,
+            span,
+            address,
+            0,
+            -1,
+            0,
+        ]
 
     def _told(self, which: int) -> None:
         told = self._slot.process.events_told

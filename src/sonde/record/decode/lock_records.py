@@ -31,7 +31,12 @@ class LockRecords:
         """Takes as many as all is known of; returns the new tail."""
         slot, process = self._slot, self._slot.process
         return process.lock_runs.take(
-            slot.line, slot.ring_at, tail, head, process.origin, process.open_locks.notable_ns
+            slot.line,
+            slot.ring_at,
+            tail,
+            head,
+            process.segment.origin,
+            process.open_locks.notable_ns,
         )
 
     def keep_wait(self) -> None:
@@ -68,7 +73,11 @@ class LockRecords:
         self.keep_wait()
         class_ = process.types[of_type]
         lock_row = process.locks.row(lock, kind, class_)
-        append, origin, open_locks = process.lock_rows.append, process.origin, process.open_locks
+        append, origin, open_locks = (
+            process.lock_rows.append,
+            process.segment.origin,
+            process.open_locks,
+        )
         span = process.spans.row(number)
         whose = holder if holder & shm.VIRTUAL else slot.tid
         line.interpreter, line.thread = interp, -1

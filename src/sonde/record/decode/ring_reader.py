@@ -50,8 +50,8 @@ class Slot:
         self._window = Window()
         self._events = EventRows(self)
         self.locks = LockRecords(self)
-        online = process.contexts.online
-        self._online = None if online is None else OnlineThread(online, process)
+        online = process.online
+        self._online = None if online is None else OnlineThread(online, process.sampling)
 
     @property
     def time(self) -> ThreadTime:
@@ -245,7 +245,7 @@ class Slot:
         """The CPU time that it stands for."""
         if state == RUNNING:
             return self.time.running(now, cpu, place, processor)
-        seen_from_outside = self.process.polls_waits
+        seen_from_outside = self.process.sampling.polls_waits
         self.time.waited(now, cpu, place, state, goes_on=seen_from_outside)
         self.process.threads.waits_no_more(self.tid)
         return 0
@@ -281,7 +281,7 @@ class Slot:
         _, _, _, _, time_, duration, name_len, _ = shm.MARK.unpack_from(process.memory, at)
         at += shm.MARK.size
         name = decode_text(bytes(process.memory[at : at + name_len]))
-        process.writer.append("marks", time_ - process.origin, -1, name, duration)
+        process.writer.append("marks", time_ - process.segment.origin, -1, name, duration)
 
     def _note(self, at: int, type_: int) -> None:
         process = self.process
@@ -297,7 +297,7 @@ class Slot:
             process.spans.begin(span, parent, self.time, interpreter, now, text)
         elif type_ == shm.NOTE_MARK:
             row = self.time.row(interpreter)
-            process.writer.append("marks", now - process.origin, row, text)
+            process.writer.append("marks", now - process.segment.origin, row, text)
 
     def _type(self, at: int) -> None:
         _, _, _, _, type_, _, name_len, _, _ = shm.CODE.unpack_from(self.process.memory, at)
@@ -316,7 +316,7 @@ class Slot:
         name = process.types[type_]
         row = process.contexts.type(name, process.runtime) if name else -1
         process.writer.append(
-            "objects", self.time.row(0), now - process.origin, context, row, size, every
+            "objects", self.time.row(0), now - process.segment.origin, context, row, size, every
         )
 
     def _call(self, at: int, flags: int) -> None:
@@ -340,8 +340,8 @@ class Slot:
             process.memory, at
         )
         self._window.write(
-            process.writer, self.time.row(interpreter), began - process.origin, duration, number,
-            stride, how, int(flags & shm.WINDOW_ALL != 0),
+            process.writer, self.time.row(interpreter), began - process.segment.origin, duration,
+            number, stride, how, int(flags & shm.WINDOW_ALL != 0),
         )  # fmt: skip
 
     def _open_wait(self, at: int) -> None:

@@ -10,14 +10,16 @@ from ..shm.agent_memory import AgentMemory
 from ..shm.lock_drain import LockRows, LockRuns
 from ..shm.thread_ids import ThreadIds
 from ..system import procfs
+from ..tables.active_sampler import Sampling
 from ..tables.contexts import SHORT_THREADS, Codes, Contexts
 from ..tables.lock_table import Locks
 from ..tables.memory_maps import Maps
 from ..tables.open_lock_waits import OpenLocks
 from ..tables.process_cpu import ProcessCpu
+from ..tables.segment import ProcessSegment
 from ..tables.spans import Spans
 from ..tables.thread_names import ThreadNames
-from ..tables.thread_time import NO_THREAD_OBJECT
+from ..tables.thread_row import NO_THREAD_OBJECT
 from ..tables.threads import Threads
 from .ring_reader import Slot
 
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
 
     from sonde.recording.writer import Writer
 
-    from ..recorder.samplers import Armed
     from ..system.procfs import About
+    from ..tables.active_sampler import ActiveSampler
+    from ..tables.live_profile import Online
     from ..tables.metrics import Metrics
 
 
@@ -48,27 +51,29 @@ class TargetProcess:
         origin: int,
         agent: AgentMemory,
         about: About | None = None,
+        online: Online | None = None,
     ) -> None:
         self.pid = pid
         self.runtime = runtime
         self.writer = writer
         self.contexts = contexts
+        self.online = online
         self.lock_rows = lock_rows
-        self.origin = origin
+        self.segment = segment = ProcessSegment(pid, runtime, writer, origin)
+        self.sampling = Sampling(runtime)
         self.tids = ThreadIds(pid)
         self.codes = Codes(contexts, runtime)
         self.names = ThreadNames(pid, runtime)
-        self.threads = Threads(self)
         self.cpu = ProcessCpu(pid)
-        self.locks = Locks(self)
-        self.spans = Spans(self)
-        self.polls_waits = False
-        """Waits are seen from outside only, not told by the threads themselves."""
+        self.lock_runs = LockRuns(lock_rows, agent.view, agent.ring_size)
+        self.spans = Spans(segment, self.lock_runs)
+        self.threads = Threads(segment, self.sampling, self.names, self.spans, self.cpu)
+        self.locks = Locks(segment, contexts)
+        self.open_locks = OpenLocks(segment, self.threads, self.locks, self.spans, lock_rows)
         self._counted: Container[str] | None = ()
         """What is captured at the moment; None: nothing, this is a pause."""
         self.types: dict[int, str] = {0: ""}
         """What classes are called, by the number the agent gave them."""
-        self.armed: Armed | None = None
         self.metrics: Metrics | None = None
         self.maps = Maps(pid)
         self.event_periods: dict[int, int] = {}
@@ -77,9 +82,6 @@ class TargetProcess:
         self.ended = False
         self.garbled = self.undescribed = self.undecodable_waits = 0
         self.started = agent.self_armed()[0] or time.monotonic_ns()
-        self.seam = 0
-        """When the part being written followed another one; 0 in the first."""
-        self.open_locks = OpenLocks(self)
         self._version = version
         # A process that executes another program is another one to us.
         image = _images[pid] = _images.get(pid, -1) + 1
@@ -87,26 +89,28 @@ class TargetProcess:
         self.about = about or procfs.about(pid)
         self.agent = agent
         self.memory = self.agent.view  # all that decoding a record needs of it
-        self.lock_runs = LockRuns(lock_rows, self.memory, agent.ring_size)
         self._slots: dict[int, Slot] = {}
         self._slots_of: dict[int, list[Slot]] = {}
         """The same by thread, which may have two."""
-        self.row = self._process_row()
+        segment.row = self._process_row()
 
     # ---- what is captured
 
-    def why_no_ticks(self, armed: Armed) -> str:
+    @property
+    def armed(self) -> ActiveSampler | None:
+        return self.sampling.armed
+
+    @armed.setter
+    def armed(self, armed: ActiveSampler) -> None:
+        self.sampling.armed = armed
+
+    def why_no_ticks(self, armed: ActiveSampler) -> str:
         """Why no window can be opened in it, if so."""
         if self.runtime != "cpython":
             return f"calls of {self.runtime} programs are not counted"
         if armed.code != shm.SAMPLER_PERF or armed.sampler == "remote":
             return f"calls are counted by perf signals only, and the sampler is {armed.sampler}"
         return ""
-
-    def marks_activations(self) -> bool:
-        """Whether its threads can tell which frames are the same as in their last samples."""
-        by_perf = self.armed is not None and self.armed.code == shm.SAMPLER_PERF
-        return self.runtime == "cpython" and by_perf
 
     def stand_still(self) -> None:
         """Nothing is captured until it is armed again."""
@@ -152,13 +156,14 @@ class TargetProcess:
         unsampled = self.cpu.unsampled
         if not unsampled:
             return
-        since = self.seam or self.started
+        origin = self.segment.origin
+        since = self.segment.boundary or self.started
         row = self.writer.append(
-            "threads", self.row, 0, SHORT_THREADS, 0, since - self.origin, now - self.origin,
+            "threads", self.segment.row, 0, SHORT_THREADS, 0, since - origin, now - origin,
             unsampled,
         )  # fmt: skip
         context = self.standing_for(SHORT_THREADS)
-        self.writer.append("samples", row, now - self.origin, context, unsampled, 0)
+        self.writer.append("samples", row, now - origin, context, unsampled, 0)
 
     def unnamed(self) -> set[int]:
         """The threading.Thread objects seen of which nobody has told the name yet."""
@@ -262,12 +267,12 @@ class TargetProcess:
         """All rows are new ones, of a part that begins now."""
         self._keep_waits()
         self.lock_runs.forget()
-        self.origin = self.seam = now
+        self.segment.origin = self.segment.boundary = now
         self.cpu.renew(self.agent.reader_ns())
         self.codes.renew()
         self.locks.renew()
         self._forget_names(now)
-        self.row = self._process_row()
+        self.segment.row = self._process_row()
         for slot in self._slots.values():
             slot.renew(carried)
         self.threads.renew(carried)
@@ -294,11 +299,11 @@ class TargetProcess:
         now = time.monotonic_ns()
         self.threads.finish(now, ended=ended)
         self._write_unsampled(now)
-        facts: dict[str, Any] = {"end_ns": now - self.origin} if ended else {}
+        facts: dict[str, Any] = {"end_ns": now - self.segment.origin} if ended else {}
         if exit_ is not None:
             facts["exit"] = exit_
         if facts:
-            self.writer.update("processes", self.row, **facts)
+            self.writer.update("processes", self.segment.row, **facts)
 
     def close(self) -> None:
         self._slots.clear()
@@ -323,7 +328,7 @@ class TargetProcess:
 
     def _process_row(self) -> int:
         ppid, executable, argv = self.about
-        start = max(self.started - self.origin, 0)
+        start = max(self.started - self.segment.origin, 0)
         return self.writer.append(
             "processes", self.pid, ppid, self.runtime, self._version, executable, argv, start, -1,
             "", self._number,

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..shm import layout as shm
 
 if TYPE_CHECKING:
-    from ..decode.target import TargetProcess
+    from ..shm.lock_drain import LockRows
+    from .lock_table import Locks
+    from .segment import ProcessSegment
+    from .spans import Spans
+    from .threads import Threads
 
 ENTER = 1
 GIL = 1
@@ -44,8 +48,19 @@ class LockWait(NamedTuple):
 class OpenLocks:
     """Of one process."""
 
-    def __init__(self, process: TargetProcess) -> None:
-        self._process = process
+    def __init__(
+        self,
+        segment: ProcessSegment,
+        threads: Threads,
+        locks: Locks,
+        spans: Spans,
+        lock_rows: LockRows,
+    ) -> None:
+        self._segment = segment
+        self._threads = threads
+        self._locks = locks
+        self._spans = spans
+        self._lock_rows = lock_rows
         self._waiting: dict[int, LockEvent] = {}
         self._holders: dict[tuple[int, int], LockEvent] = {}
         self.notable_ns: int | None = None
@@ -119,19 +134,18 @@ class OpenLocks:
             self._holders[lock] = self._again(event, carried)
 
     def _again(self, event: LockEvent, carried: Callable[[int], int]) -> LockEvent:
-        process = self._process
         event = event._replace(context=carried(event.context))
         if event.tid & shm.VIRTUAL:
-            row = process.threads.virtual_row(event.tid, event.time)
+            row = self._threads.virtual_row(event.tid, event.time)
         else:
-            row = process.threads.time_of(event.tid, event.time, event.time).row(event.interpreter)
-        process.lock_rows.append(
+            row = self._threads.time_of(event.tid, event.time, event.time).row(event.interpreter)
+        self._lock_rows.append(
             row,
-            event.time - process.origin,
-            process.locks.row(event.lock, event.kind, event.class_),
+            event.time - self._segment.origin,
+            self._locks.row(event.lock, event.kind, event.class_),
             event.sequence,
             event.type,
             event.context,
-            process.spans.row(event.span),
+            self._spans.row(event.span),
         )
         return event
