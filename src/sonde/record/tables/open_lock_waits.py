@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..shm import layout as shm
 
@@ -45,6 +45,16 @@ class LockWait(NamedTuple):
     ns: int
 
 
+class RingWaits(Protocol):
+    """The waits of a thread that its ring tells of, as whoever reads the ring knows them."""
+
+    def keep_wait(self) -> None:
+        """The wait that a run left open is told to who keeps them in mind."""
+
+    def wait_changes(self) -> None:
+        """Somebody else keeps its wait in mind, or none any more."""
+
+
 class OpenLocks:
     """Of one process."""
 
@@ -67,6 +77,28 @@ class OpenLocks:
         """Waits of at least this length are told to `told`."""
         self.told: Callable[[LockWait], None] | None = None
         self._told_of: set[tuple[int, int]] = set()
+        self._rings: dict[int, list[RingWaits]] = {}
+        """By thread, which may have two."""
+
+    def add_ring(self, tid: int, ring: RingWaits) -> None:
+        self._rings.setdefault(tid, []).append(ring)
+
+    def remove_ring(self, tid: int, ring: RingWaits) -> None:
+        others = [other for other in self._rings.pop(tid) if other is not ring]
+        if others:
+            self._rings[tid] = others
+
+    def clear_rings(self) -> None:
+        self._rings.clear()
+
+    def keep_wait(self, tid: int) -> None:
+        """What a run left open of this thread's is kept in mind here."""
+        for ring in self._rings.get(tid, ()):
+            ring.keep_wait()
+
+    def wait_changes(self, tid: int) -> None:
+        for ring in self._rings.get(tid, ()):
+            ring.wait_changes()
 
     def waits(self, event: LockEvent) -> None:
         self._waiting[event.tid] = event
