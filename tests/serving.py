@@ -18,7 +18,7 @@ from types import TracebackType
 
 from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment
 from sonde.record.attach import Attach
-from sonde.record.recorder_process import Options
+from sonde.record.recorder.options import Options
 from sonde.record.targets.process import look_at
 
 CLIENTS = 3

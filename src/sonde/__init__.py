@@ -53,10 +53,7 @@ def __getattr__(name: str) -> Any:
         globals().update({known: getattr(_inside, known) for known in _INSIDE})
         return globals()[name]
     if name == "__version__":
-        from importlib import metadata
+        from sonde._version import version
 
-        try:
-            return metadata.version("sonde")
-        except metadata.PackageNotFoundError:
-            return "0+unknown"
+        return version()
     raise AttributeError(f"module 'sonde' has no attribute {name!r}")

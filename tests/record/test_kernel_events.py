@@ -82,7 +82,7 @@ def test_where_a_function_begins_in_its_file() -> None:
 
 
 def test_several_are_checked_together() -> None:
-    from sonde.record.recorder_process import parse_what
+    from sonde.record.recorder.options import parse_what
 
     many = ",".join(f"event:page-faults@{n}" for n in range(1, 18))
     with pytest.raises(UsageError, match="more than 16"):

@@ -62,7 +62,7 @@ def test_a_drain_looks_only_at_threads_that_wrote(
     drain = Slot.drain
 
     def counted(self: Slot) -> bool:
-        drained.append(self.tid)
+        drained.append(self.thread.tid)
         return drain(self)
 
     monkeypatch.setattr(Slot, "drain", counted)

@@ -12,6 +12,7 @@ from typing import Any, cast
 from attaching import until
 from sonde.record.system import procfs
 from sonde.record.tables.metrics import Metrics
+from sonde.record.tables.segment import ProcessSegment
 from sonde.recording.reader import read
 
 PROGRAM = """
@@ -64,8 +65,8 @@ def metrics_of(pid: int, asked: list[int], append: Callable[..., None]) -> Metri
         row=lambda tid, _: asked.append(tid) or tid, ended_unseen=lambda *_: None
     )
     writer = SimpleNamespace(append=append, target=lambda _: None)
-    target = SimpleNamespace(pid=pid, threads=threads, writer=writer, origin=0, row=0)
-    return Metrics(cast("Any", target))
+    segment = ProcessSegment(pid, "cpython", cast("Any", writer), 0, row=0)
+    return Metrics(segment, cast("Any", threads))
 
 
 def test_a_pause_is_in_no_step(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from sonde.record.shm import layout as shm
 from sonde.record.tables import threads
+from sonde.record.tables.active_sampler import Sampling
+from sonde.record.tables.segment import ProcessSegment
 from sonde.record.tables.thread_names import NAME_NS, NAMES_AT_ONE_PLACE, ThreadNames
 from sonde.record.tables.thread_time import Place
 from sonde.record.tables.threads import OpenWait, Threads
@@ -58,8 +59,8 @@ def test_a_thread_of_the_agent_is_none_of_the_programs(monkeypatch: pytest.Monke
     """It has an interpreter's state while it wants the GIL, and whoever looks then finds it."""
     called = {1: "worker", 2: "sonde-steer"}
     monkeypatch.setattr(threads, "name_of", lambda _, tid: called[tid])
-    process = SimpleNamespace(pid=NOBODY, armed=None, polls_waits=False, names={})
-    known = Threads(cast("Any", process))
+    segment = ProcessSegment(NOBODY, "cpython", cast("Any", None), 0)
+    known = Threads(segment, Sampling("cpython"), *cast("Any", ({}, None, None)))
     for tid in called:
         known.still_waits(tid, OpenWait(5, 0, Place(0, 0), 0))
     assert len(known) == 1

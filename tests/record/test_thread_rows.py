@@ -10,8 +10,8 @@ import pytest
 
 from launching import Interpreter, sonde
 from rings import ORIGIN, RING, Ring
-from sonde.record import recorder_process as handle
 from sonde.record.decode.target import TargetProcess
+from sonde.record.recorder import options
 from sonde.record.shm import layout as shm
 from sonde.record.shm.agent_memory import AgentMemory
 from sonde.record.shm.lock_drain import LockRows
@@ -114,7 +114,7 @@ class Program:
         self.process.drain()
         self.process.settle()
         self.process.end_part(now)
-        self._writer.end_part({"duration_ns": now - self.process.origin})
+        self._writer.end_part({"duration_ns": now - self.process.segment.origin})
         self._writer.begin(self._writer.sink, self._facts(2, now))
         self.process.renew(now, self._contexts.renew())
 
@@ -287,7 +287,7 @@ def test_rings_that_lose_most_of_it(
     program, path = tmp_path / "many.py", tmp_path / "many.sonde"
     program.write_text(MANY)
     small = tmp_path / "sitecustomize.py"
-    small.write_text(f"import {handle.__name__} as handle\nhandle.RING_SIZE = 4096\n")
+    small.write_text(f"import {options.__name__} as options\noptions.RING_SIZE = 4096\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     ran = sonde(
         "run", "-o", path, "--what", "cpu,waits,locks", "--", python.path, "-I", program,

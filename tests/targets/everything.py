@@ -16,7 +16,7 @@ from pathlib import Path
 
 import sonde
 from sonde.record.system import native_libraries as agents
-from sonde.record.recorder_process import KINDS
+from sonde.record.recorder.options import KINDS
 
 warnings.simplefilter("ignore")  # forks of a threaded program are meant
 sys.setrecursionlimit(20_000)

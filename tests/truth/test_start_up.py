@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from launching import PATIENCE_S, Interpreter, clean_environment, must_run
-from sonde.views.calls.calls import CallEdge, calls
+from sonde.views.calls.call_edge import CallEdge
+from sonde.views.calls.calls import calls
 from truth.stacks import PROGRAMS
 
 Keep = Callable[[str], Path]

@@ -97,8 +97,8 @@ def attach(
     """
     from sonde.record.attach import Attach
     from sonde.record.recorder.modes import parse_mode
+    from sonde.record.recorder.options import Options, check_calls, check_rate, parse_what
     from sonde.record.recorder.units import parse_share
-    from sonde.record.recorder_process import Options, check_calls, check_rate, parse_what
     from sonde.record.targets.hotspot import Jvm
 
     if [pid, tree, name].count(None) != 2:

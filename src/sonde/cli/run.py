@@ -73,8 +73,8 @@ def run(
     """
     from sonde.record.launch import Launch, end_like, program_name
     from sonde.record.recorder.modes import parse_mode
+    from sonde.record.recorder.options import Options, check_calls, check_rate, parse_what
     from sonde.record.recorder.units import parse_share
-    from sonde.record.recorder_process import Options, check_calls, check_rate, parse_what
 
     arguments = list(command or [])
     if arguments and arguments[0] == "--":

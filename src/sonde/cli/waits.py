@@ -67,7 +67,7 @@ def waits(
 def _look_at(pid: int) -> Recording:
     """A recording of a moment."""
     from sonde.record.attach import Attach
-    from sonde.record.recorder_process import Options
+    from sonde.record.recorder.options import Options
     from sonde.record.targets.process import look_at
     from sonde.recording.reader import read
 

@@ -11,7 +11,8 @@ from sonde.errors import UsageError
 from sonde.fleet.contexts import contexts_of
 from sonde.fleet.hashes import NONE
 from sonde.model.call_windows import interval
-from sonde.views.calls.calls import BY, CallEdge, Calls
+from sonde.views.calls.call_edge import CallEdge
+from sonde.views.calls.calls import BY, Calls
 from sonde.views.calls.inlining_advice import advise
 
 if TYPE_CHECKING:

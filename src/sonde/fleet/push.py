@@ -14,35 +14,22 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from sonde.errors import SondeError
+from sonde.fleet.destination import Destination, NotNow
 from sonde.fleet.labels import labels_of
 from sonde.views.stacks.chained_samples import open_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sonde.fleet.labels import Labels
-    from sonde.recording.tables import Recording
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 """Between two tries; each pause is twice the one before."""
 PATIENCE_S = 60.0
 """How long one recording is tried before the next one has its turn."""
 LOOK_S = 1.0
-
-
-class NotNow(Exception):
-    """It did not work, but may later."""
-
-
-class Destination(Protocol):
-    @property
-    def address(self) -> str: ...
-
-    def send(self, recording: Recording, labels: Labels, told: Mapping[str, str]) -> None:
-        """Sends it; NotNow if that is worth another try."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from sonde.errors import SondeError
-from sonde.fleet.push import NotNow
+from sonde.fleet.destination import NotNow
 from sonde.views.selecting.selection import Selection
 
 if TYPE_CHECKING:

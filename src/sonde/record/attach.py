@@ -15,7 +15,8 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from .recorder_process import Options, RecorderHandle, RecorderKilledError, outliving
+from .recorder.options import Options, outliving
+from .recorder_process import RecorderHandle, RecorderKilledError
 from .system.procfs import is_alive
 from .targets import ptrace_inject as inject
 from .targets.discovery import Discovery

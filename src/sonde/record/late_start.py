@@ -10,12 +10,12 @@ import os
 from typing import TYPE_CHECKING
 
 from .recorder.capture_control import STACK_BITS, bits_of
-from .recorder_process import RING_SIZE, SLOTS, online_memory
+from .recorder.options import RING_SIZE, SLOTS, online_memory
 from .shm import layout as shm
 from .system import perf_events as perf
 
 if TYPE_CHECKING:
-    from .recorder_process import Options
+    from .recorder.options import Options
 
 FILE = "config"
 _SELF_ARMED = {"cpu", "waits", "locks", "threads"}

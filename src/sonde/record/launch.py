@@ -18,7 +18,8 @@ from sonde.errors import CommandError, SondeError
 
 from . import late_start
 from .recorder.agent_socket import listen
-from .recorder_process import Options, RecorderHandle, outliving
+from .recorder.options import Options, outliving
+from .recorder_process import RecorderHandle
 from .system import exit_status as exits
 from .system import native_libraries as agents
 from .system.group_witness import GroupWitness

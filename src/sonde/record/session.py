@@ -19,16 +19,16 @@ from sonde.model.partial_tree import DEFAULT_MEMORY
 
 from .launch import program_name
 from .recorder.modes import parse_mode
-from .recorder.units import parse_share, parse_size
-from .recorder_process import (
+from .recorder.options import (
     DEFAULT_RATE,
     DEFAULT_WHAT,
     Options,
-    RecorderHandle,
     check_calls,
     check_rate,
     parse_what,
 )
+from .recorder.units import parse_share, parse_size
+from .recorder_process import RecorderHandle
 from .shm import layout as shm
 from .system import native_libraries as agents
 from .tables.live_profile import check_memory

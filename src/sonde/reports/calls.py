@@ -12,7 +12,8 @@ from sonde.views.selecting.formatting import count, percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.views.calls.calls import CallEdge, Calls
+    from sonde.views.calls.call_edge import CallEdge
+    from sonde.views.calls.calls import Calls
     from sonde.views.calls.inlining_advice import Advice
     from sonde.views.stacks.profile import Function
 

@@ -68,7 +68,7 @@ class Watched:
 
     def _enter(self) -> str:
         from sonde.record.attach import Attach
-        from sonde.record.recorder_process import Options
+        from sonde.record.recorder.options import Options
         from sonde.record.targets.process import look_at
 
         process = look_at(self.pid)

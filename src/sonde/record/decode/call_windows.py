@@ -4,27 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..shm import layout as shm
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sonde.recording.writer import Writer
-
-REFUSALS = {
-    shm.CALLS_COMPILED: "calls are not counted: the interpreter compiles at run time, and each "
-    "window would make it begin anew",
-    shm.CALLS_FAILED: "calls are not counted: sys.monitoring could not be used",
-}
-"""Why an agent does not count calls, by what it says."""
-
-WITHHELD = {
-    "tracing": "calls are not counted while the program uses sys.settrace or sys.setprofile",
-    "monitoring": "calls are not counted while a tool of the program uses sys.monitoring",
-    "no_tool_id": "calls are not counted while every tool id of sys.monitoring is in use",
-    "evaluator": "calls are not counted while the program evaluates its frames itself (PEP 523)",
-}
-"""Why an agent does not open a window, in the order of its counts."""
 
 
 class Window:
@@ -60,26 +43,3 @@ class Window:
         row = writer.append("windows", thread, began, duration, stride, how, native)
         writer.extend("calls", [(row, *call) for call in calls])
         self._calls = []
-
-
-def counts(
-    calls: int, lost: int, windows: int, missed: int, withheld: tuple[int, ...]
-) -> dict[str, int]:
-    """What a recording says of its windows, if there were any."""
-    if not windows and not missed and not any(withheld):
-        return {}
-    reasons = zip(WITHHELD, withheld, strict=True)
-    return {
-        "calls_counted": calls,
-        "calls_lost": lost,
-        "windows": windows,
-        "windows_missed": missed,
-        "windows_withheld": sum(withheld),
-        **{f"windows_withheld_{reason}": number for reason, number in reasons if number},
-    }
-
-
-def why_withheld(withheld: tuple[int, ...]) -> str:
-    """The reason for most of the windows that were not opened; empty if all were."""
-    most = max(range(len(withheld)), key=withheld.__getitem__)
-    return list(WITHHELD.values())[most] if withheld[most] else ""

@@ -10,7 +10,9 @@ from ..shm.lock_drain import NO_WAIT, WAIT_IS_KEPT, WAITS_HERE
 from ..tables.open_lock_waits import LockEvent
 
 if TYPE_CHECKING:
-    from .ring_reader import Slot
+    from .process_tables import ProcessTables
+    from .ring_thread import RingThread
+    from .stacks import StackDecoder
 
 # Types as the recording numbers them, where they differ from the agent's.
 ENTER, HELD, FOUND = 1, 5, 6
@@ -23,63 +25,69 @@ class UnknownTypeError(KeyError):
 
 
 class LockRecords:
-    def __init__(self, slot: Slot) -> None:
-        self._slot = slot
+    def __init__(
+        self, tables: ProcessTables, thread: RingThread, stacks: StackDecoder, ring_at: int
+    ) -> None:
+        self._tables = tables
+        self._thread = thread
+        self._stacks = stacks
+        self._line = stacks.line
+        self._ring_at = ring_at
         self.wait_changes()
 
     def run(self, tail: int, head: int) -> int:
         """Takes as many as all is known of; returns the new tail."""
-        slot, process = self._slot, self._slot.process
-        return process.lock_runs.take(
-            slot.line, slot.ring_at, tail, head, process.origin, process.open_locks.notable_ns
-        )
+        tables = self._tables
+        origin, notable_ns = tables.segment.origin, tables.open_locks.notable_ns
+        return tables.lock_runs.take(self._line, self._ring_at, tail, head, origin, notable_ns)
 
     def keep_wait(self) -> None:
         """The wait that a run left open is told to who keeps them in mind."""
-        slot, process = self._slot, self._slot.process
-        wait = slot.line.wait
+        tables, line = self._tables, self._line
+        wait = line.wait
         if wait.open == WAITS_HERE:
             wait.open = WAIT_IS_KEPT
             event = LockEvent(
-                slot.tid, slot.line.interpreter, wait.time, wait.lock, wait.kind,
-                process.types.get(wait.type, ""), wait.sequence, ENTER, wait.context, wait.span,
+                self._thread.tid, line.interpreter, wait.time, wait.lock, wait.kind,
+                tables.types.get(wait.type, ""), wait.sequence, ENTER, wait.context, wait.span,
             )  # fmt: skip
-            process.open_locks.waits(event)
+            tables.open_locks.waits(event)
 
     def wait_changes(self) -> None:
         """Somebody else keeps its wait in mind, or none any more."""
-        waits = self._slot.process.open_locks.is_waiting(self._slot.tid)
-        self._slot.line.wait.open = WAIT_IS_KEPT if waits else NO_WAIT
+        waits = self._tables.open_locks.is_waiting(self._thread.tid)
+        self._line.wait.open = WAIT_IS_KEPT if waits else NO_WAIT
 
     def record(self, at: int, type_: int, flags: int) -> None:
         """Takes one of which not everything was known."""
-        slot, process, line = self._slot, self._slot.process, self._slot.line
+        tables, line = self._tables, self._line
         (_, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind, _,
-         holder, number, _) = shm.LOCK.unpack_from(process.memory, at)  # fmt: skip
-        process.spans.check(number)
+         holder, number, _) = shm.LOCK.unpack_from(tables.memory, at)  # fmt: skip
+        tables.spans.check(number)
         of_type = started if type_ == shm.LOCK_ENTER else 0
-        if of_type not in process.types:  # before the stack, which is taken once only
+        if of_type not in tables.types:  # before the stack, which is taken once only
             raise UnknownTypeError(of_type)
         has_stack = type_ not in _WITHOUT_STACK
         if has_stack:
-            context = slot.stack_of(at, keep, count, flags, shm.LOCK.size)
+            context = self._stacks.stack_of(at, keep, count, flags, shm.LOCK.size)
         else:
             context, interp = -1, line.interpreter
         self.keep_wait()
-        class_ = process.types[of_type]
-        lock_row = process.locks.row(lock, kind, class_)
-        append, origin, open_locks = process.lock_rows.append, process.origin, process.open_locks
-        span = process.spans.row(number)
-        whose = holder if holder & shm.VIRTUAL else slot.tid
+        class_ = tables.types[of_type]
+        lock_row = tables.locks.row(lock, kind, class_)
+        append, open_locks = tables.lock_rows.append, tables.open_locks
+        origin = tables.segment.origin
+        span = tables.spans.row(number)
+        whose = holder if holder & shm.VIRTUAL else self._thread.tid
         line.interpreter, line.thread = interp, -1
         if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
             if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
                 now = origin
             if holder & shm.VIRTUAL:
-                row = process.threads.virtual_row(holder, now)
+                row = tables.threads.virtual_row(holder, now)
             else:
-                whose = process.tids.ours(holder)
-                time_ = process.threads.time_of(whose, now)
+                whose = tables.tids.ours(holder)
+                time_ = tables.threads.time_of(whose, now)
                 time_.is_thread(started, now)
                 row = time_.row(interp)
             found = ENTER if started_sequence else FOUND
@@ -90,14 +98,14 @@ class LockRecords:
             if type_ == HELD:
                 open_locks.holds(event)
             else:
-                process.keep_wait(whose)
+                open_locks.keep_wait(whose)
                 open_locks.waits(event)
-                process.wait_changes(whose)
+                open_locks.wait_changes(whose)
         else:
             if holder & shm.VIRTUAL:
-                row = process.threads.virtual_row(holder, now)
+                row = tables.threads.virtual_row(holder, now)
             else:
-                row = line.thread = slot.time.row(interp)
+                row = line.thread = self._thread.time.row(interp)
             if type_ == shm.LOCK_WAITED:
                 append(row, started - origin, lock_row, started_sequence, ENTER, context, span)
                 open_locks.waited(whose, kind, context, started, now)
@@ -115,10 +123,10 @@ class LockRecords:
             self.wait_changes()
         append(row, now - origin, lock_row, sequence, type_, context, span)
         if has_stack and not flags & (shm.UNDECODABLE | shm.TRUNCATED):
-            words = struct.unpack_from(f"<{count}Q", process.memory, at + shm.LOCK.size)
+            words = struct.unpack_from(f"<{count}Q", tables.memory, at + shm.LOCK.size)
             rows = line.aside if flags & shm.ASIDE else line.rows[keep : keep + count]
-            process.lock_runs.learn_stack(line.rows[keep - 1] if keep else -1, words[::-1], rows)
-        process.lock_runs.learn_lock(
-            lock, kind, lock_row, process.locks.has_type(lock, kind), open_locks.is_held(lock, kind)
+            tables.lock_runs.learn_stack(line.rows[keep - 1] if keep else -1, words[::-1], rows)
+        tables.lock_runs.learn_lock(
+            lock, kind, lock_row, tables.locks.has_type(lock, kind), open_locks.is_held(lock, kind)
         )
-        process.lock_runs.learn_span(line, number, span)
+        tables.lock_runs.learn_span(line, number, span)

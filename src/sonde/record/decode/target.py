@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..shm import layout as shm
 from ..shm.agent_memory import AgentMemory
-from ..shm.lock_drain import LockRows, LockRuns
-from ..shm.thread_ids import ThreadIds
 from ..system import procfs
-from ..tables.contexts import SHORT_THREADS, Codes, Contexts
-from ..tables.lock_table import Locks
-from ..tables.memory_maps import Maps
-from ..tables.open_lock_waits import OpenLocks
-from ..tables.process_cpu import ProcessCpu
-from ..tables.spans import Spans
-from ..tables.thread_names import ThreadNames
-from ..tables.thread_time import NO_THREAD_OBJECT
-from ..tables.threads import Threads
+from ..tables.contexts import SHORT_THREADS
+from ..tables.segment import ProcessSegment
+from ..tables.thread_row import NO_THREAD_OBJECT
+from .process_tables import ProcessTables
 from .ring_reader import Slot
 
 if TYPE_CHECKING:
@@ -26,8 +19,11 @@ if TYPE_CHECKING:
 
     from sonde.recording.writer import Writer
 
-    from ..recorder.samplers import Armed
+    from ..shm.lock_drain import LockRows
     from ..system.procfs import About
+    from ..tables.active_sampler import ActiveSampler
+    from ..tables.contexts import Contexts
+    from ..tables.live_profile import Online
     from ..tables.metrics import Metrics
 
 
@@ -48,65 +44,50 @@ class TargetProcess:
         origin: int,
         agent: AgentMemory,
         about: About | None = None,
+        online: Online | None = None,
     ) -> None:
         self.pid = pid
         self.runtime = runtime
         self.writer = writer
-        self.contexts = contexts
-        self.lock_rows = lock_rows
-        self.origin = origin
-        self.tids = ThreadIds(pid)
-        self.codes = Codes(contexts, runtime)
-        self.names = ThreadNames(pid, runtime)
-        self.threads = Threads(self)
-        self.cpu = ProcessCpu(pid)
-        self.locks = Locks(self)
-        self.spans = Spans(self)
-        self.polls_waits = False
-        """Waits are seen from outside only, not told by the threads themselves."""
+        self.segment = segment = ProcessSegment(pid, runtime, writer, origin)
+        self._tables = tables = ProcessTables(segment, contexts, lock_rows, agent, online)
+        self.sampling = tables.sampling
+        self.tids = tables.tids
+        self.names = tables.names
+        self.threads = tables.threads
+        self.cpu = tables.cpu
+        self.open_locks = tables.open_locks
         self._counted: Container[str] | None = ()
         """What is captured at the moment; None: nothing, this is a pause."""
-        self.types: dict[int, str] = {0: ""}
-        """What classes are called, by the number the agent gave them."""
-        self.armed: Armed | None = None
         self.metrics: Metrics | None = None
-        self.maps = Maps(pid)
-        self.event_periods: dict[int, int] = {}
-        self.events_told: dict[int, int] = {}
-        """Of each kernel event, by its number."""
-        self.ended = False
-        self.garbled = self.undescribed = self.undecodable_waits = 0
         self.started = agent.self_armed()[0] or time.monotonic_ns()
-        self.seam = 0
-        """When the part being written followed another one; 0 in the first."""
-        self.open_locks = OpenLocks(self)
         self._version = version
         # A process that executes another program is another one to us.
         image = _images[pid] = _images.get(pid, -1) + 1
         self._number = procfs.born_ticks(pid, pid) << 20 | image & 0xFFFFF
         self.about = about or procfs.about(pid)
         self.agent = agent
-        self.memory = self.agent.view  # all that decoding a record needs of it
-        self.lock_runs = LockRuns(lock_rows, self.memory, agent.ring_size)
+        self.memory = tables.memory
         self._slots: dict[int, Slot] = {}
-        self._slots_of: dict[int, list[Slot]] = {}
-        """The same by thread, which may have two."""
-        self.row = self._process_row()
+        segment.row = self._process_row()
 
     # ---- what is captured
 
-    def why_no_ticks(self, armed: Armed) -> str:
+    @property
+    def armed(self) -> ActiveSampler | None:
+        return self.sampling.armed
+
+    @armed.setter
+    def armed(self, armed: ActiveSampler) -> None:
+        self.sampling.armed = armed
+
+    def why_no_ticks(self, armed: ActiveSampler) -> str:
         """Why no window can be opened in it, if so."""
         if self.runtime != "cpython":
             return f"calls of {self.runtime} programs are not counted"
         if armed.code != shm.SAMPLER_PERF or armed.sampler == "remote":
             return f"calls are counted by perf signals only, and the sampler is {armed.sampler}"
         return ""
-
-    def marks_activations(self) -> bool:
-        """Whether its threads can tell which frames are the same as in their last samples."""
-        by_perf = self.armed is not None and self.armed.code == shm.SAMPLER_PERF
-        return self.runtime == "cpython" and by_perf
 
     def stand_still(self) -> None:
         """Nothing is captured until it is armed again."""
@@ -137,7 +118,7 @@ class TargetProcess:
         return "memfd:sonde" in procfs.maps_of(self.pid)
 
     def set_event_periods(self, periods: dict[int, int]) -> None:
-        self.event_periods = periods
+        self._tables.event_periods = periods
         self.agent.order_events(periods)
 
     def poll_cpu(self, period: int) -> None:
@@ -152,23 +133,21 @@ class TargetProcess:
         unsampled = self.cpu.unsampled
         if not unsampled:
             return
-        since = self.seam or self.started
+        origin = self.segment.origin
+        since = self.segment.boundary or self.started
         row = self.writer.append(
-            "threads", self.row, 0, SHORT_THREADS, 0, since - self.origin, now - self.origin,
+            "threads", self.segment.row, 0, SHORT_THREADS, 0, since - origin, now - origin,
             unsampled,
         )  # fmt: skip
-        context = self.standing_for(SHORT_THREADS)
-        self.writer.append("samples", row, now - self.origin, context, unsampled, 0)
+        context = self._tables.standing_for(SHORT_THREADS)
+        self.writer.append("samples", row, now - origin, context, unsampled, 0)
 
     def unnamed(self) -> set[int]:
         """The threading.Thread objects seen of which nobody has told the name yet."""
-        found = {slot.thread_object() for slot in self._slots.values()}
+        found = {slot.thread.thread_object() for slot in self._slots.values()}
         return {
             address for address in found if address > NO_THREAD_OBJECT and address not in self.names
         }
-
-    def standing_for(self, what: str) -> int:
-        return self.contexts.standing_for(what, self.runtime)
 
     # ---- waits for locks
 
@@ -176,15 +155,6 @@ class TargetProcess:
         """Tells of those that have lasted for long."""
         self._keep_waits()
         self.open_locks.look(now)
-
-    def keep_wait(self, tid: int) -> None:
-        """What a run left open of this thread's is kept in mind here."""
-        for slot in self._slots_of.get(tid, ()):
-            slot.locks.keep_wait()
-
-    def wait_changes(self, tid: int) -> None:
-        for slot in self._slots_of.get(tid, ()):
-            slot.locks.wait_changes()
 
     def _keep_waits(self) -> None:
         for slot in self._slots.values():
@@ -205,19 +175,17 @@ class TargetProcess:
 
     def _slot(self, index: int, tid: int, claimed: int) -> Slot:
         slot = self._slots.get(index)
-        if slot is None or slot.claimed != claimed:
+        if slot is None or slot.thread.claimed != claimed:
             if slot is not None:
                 self._drop(index)
-            slot = self._slots[index] = Slot(self, index, self.tids.ours(tid), claimed)
-            self._slots_of.setdefault(slot.tid, []).append(slot)
+            slot = self._slots[index] = Slot(self._tables, index, self.tids.ours(tid), claimed)
+            self.open_locks.add_ring(slot.thread.tid, slot.locks)
             self.agent.knows(index, claimed)
         return slot
 
     def _drop(self, index: int) -> None:
         slot = self._slots.pop(index)
-        others = [other for other in self._slots_of.pop(slot.tid) if other is not slot]
-        if others:
-            self._slots_of[slot.tid] = others
+        self.open_locks.remove_ring(slot.thread.tid, slot.locks)
 
     def settle(self) -> None:
         """Nothing is kept back any more that a later record might tell more about."""
@@ -229,26 +197,28 @@ class TargetProcess:
         alive = procfs.threads_of(self.pid)
         newest: dict[int, int] = {}
         for slot in self._slots.values():
-            newest[slot.tid] = max(newest.get(slot.tid, 0), slot.claimed)
+            thread = slot.thread
+            newest[thread.tid] = max(newest.get(thread.tid, 0), thread.claimed)
         for index, slot in list(self._slots.items()):
-            if slot.tid == shm.NOTES_TID:
+            thread = slot.thread
+            if thread.tid == shm.NOTES_TID:
                 continue
-            gone = slot.tid not in alive and not procfs.has_thread(self.pid, slot.tid)
-            if not gone and newest[slot.tid] != slot.claimed:
+            gone = thread.tid not in alive and not procfs.has_thread(self.pid, thread.tid)
+            if not gone and newest[thread.tid] != thread.claimed:
                 # A thread has two where a reader feeds one for it and it tells of locks in the
                 # other; it is another thread's that had the same id if it is older than the thread.
-                gone = slot.claimed < procfs.birth_of(self.pid, slot.tid)
+                gone = thread.claimed < procfs.birth_of(self.pid, thread.tid)
             if gone and slot.drain() and not slot.backlog():
                 slot.end()
                 if self.metrics is not None:
-                    self.metrics.ended(slot.tid, told=self._counts_threads())
-                self.threads.ended(slot.tid, slot.known_time)
+                    self.metrics.ended(thread.tid, told=self._counts_threads())
+                self.threads.ended(thread.tid, thread.known)
                 slot.locks.keep_wait()
-                self.open_locks.forget(slot.tid)
+                self.open_locks.forget(thread.tid)
                 self._drop(index)
                 self.agent.free(index)
             else:
-                slot.learn_name()  # it may have come since, in another ring
+                thread.learn_name()  # it may have come since, in another ring
 
     # ---- parts
 
@@ -261,21 +231,22 @@ class TargetProcess:
     def renew(self, now: int, carried: Callable[[int], int]) -> None:
         """All rows are new ones, of a part that begins now."""
         self._keep_waits()
-        self.lock_runs.forget()
-        self.origin = self.seam = now
+        tables = self._tables
+        tables.lock_runs.forget()
+        self.segment.origin = self.segment.boundary = now
         self.cpu.renew(self.agent.reader_ns())
-        self.codes.renew()
-        self.locks.renew()
+        tables.codes.renew()
+        tables.locks.renew()
         self._forget_names(now)
-        self.row = self._process_row()
+        self.segment.row = self._process_row()
         for slot in self._slots.values():
             slot.renew(carried)
         self.threads.renew(carried)
-        self.spans.renew()
+        tables.spans.renew()
         self.open_locks.repeat(carried)
 
     def _forget_names(self, now: int) -> None:
-        known = {slot.thread_object() for slot in self._slots.values()}
+        known = {slot.thread.thread_object() for slot in self._slots.values()}
         known |= self.threads.thread_objects() | self.open_locks.virtual()
         self.names.forget(now, known)
 
@@ -283,7 +254,7 @@ class TargetProcess:
 
     def finish(self, ended: bool, exit_: str | None) -> None:
         """The last drain; `ended` tells whether the process is gone or the recording is over."""
-        self.ended = True
+        self._tables.ended = True
         if self.armed is not None:
             self.armed.close()
         self.drain()
@@ -294,36 +265,36 @@ class TargetProcess:
         now = time.monotonic_ns()
         self.threads.finish(now, ended=ended)
         self._write_unsampled(now)
-        facts: dict[str, Any] = {"end_ns": now - self.origin} if ended else {}
+        facts: dict[str, Any] = {"end_ns": now - self.segment.origin} if ended else {}
         if exit_ is not None:
             facts["exit"] = exit_
         if facts:
-            self.writer.update("processes", self.row, **facts)
+            self.writer.update("processes", self.segment.row, **facts)
 
     def close(self) -> None:
         self._slots.clear()
-        self._slots_of.clear()
+        self.open_locks.clear_rings()
         self.agent.close()
 
     # ---- what it says about itself
 
     def counts(self) -> dict[str, int]:
         counts = self.agent.counts(self.runtime)
-        counts["undecodable"] += self.undescribed
+        counts["undecodable"] += self._tables.undescribed
         has_timers = self.agent.reader_mode() == shm.SAMPLER_CPU_TIMER
         if self.armed is not None and self.armed.sampler == "cpu-timer" and not has_timers:
             counts["without_timers"] = 1
         return {
             **counts,
-            "undecodable_waits": self.undecodable_waits,
-            "garbled_rings": self.garbled,
+            "undecodable_waits": self._tables.undecodable_waits,
+            "garbled_rings": self._tables.garbled,
             **self.cpu.counts(),
-            **{f"event_{number}": n for number, n in self.events_told.items()},
+            **{f"event_{number}": n for number, n in self._tables.events_told.items()},
         }
 
     def _process_row(self) -> int:
         ppid, executable, argv = self.about
-        start = max(self.started - self.origin, 0)
+        start = max(self.started - self.segment.origin, 0)
         return self.writer.append(
             "processes", self.pid, ppid, self.runtime, self._version, executable, argv, start, -1,
             "", self._number,

@@ -65,8 +65,10 @@ class Admission:
         self._contexts = Contexts(parts.writer)
         self._lock_rows = LockRows(parts.writer)
         self._contexts.tells_sizes = "calls" in config["what"]
+        self.online: Online | None = None
+        """What is known of the session while it runs, if that is wanted."""
         if config.get("online"):
-            self._contexts.online = Online(self._contexts, config["online"])
+            self.online = Online(self._contexts, config["online"])
         self.thresholds = Thresholds(config["mode"]["dump_when"], self._contexts)
         self._executing: dict[int, int] = {}
         self._listeners: list[socket.socket] = []
@@ -80,10 +82,6 @@ class Admission:
         self.trouble: str | None = None
         self.why_remote = ""
         self.listen(listener)
-
-    @property
-    def online(self) -> Online | None:
-        return self._contexts.online
 
     @property
     def contexts(self) -> int:
@@ -138,6 +136,8 @@ class Admission:
         self.origin = now
         self.conduct.renew()
         carried = self._contexts.renew()
+        if self.online is not None:
+            self.online.forget_rows()
         for target in self._roster:
             target.renew(now, carried)
 
@@ -230,13 +230,13 @@ class Admission:
             return
         try:
             if reason == shm.REASON_REMOTE:
-                target.armed = conduct.read_remotely(target, self.why_remote)
+                armed = conduct.read_remotely(target, self.why_remote)
             else:
-                target.armed = conduct.arm(target)
+                armed = conduct.arm(target)
         except OSError:
             self._roster.drop(target, None)
             return
-        armed = target.armed
+        target.armed = armed
         if armed.sampler not in SAMPLERS_OF[runtime]:
             language, names = _LANGUAGES[runtime], SAMPLERS_OF[runtime]
             self.trouble = (
@@ -248,8 +248,10 @@ class Admission:
             return
         target.cpu.begin()
         self._roster.watch(pid)
-        target.metrics = Metrics(target) if "threads" in conduct.what else None
-        target.polls_waits = "waits" in conduct.what and not armed.wait_signals
+        target.metrics = (
+            Metrics(target.segment, target.threads) if "threads" in conduct.what else None
+        )
+        target.sampling.polls_waits = "waits" in conduct.what and not armed.wait_signals
         self._roster.tally.armed(armed)
         if "calls" in conduct.what and (why := target.why_no_ticks(armed)):
             self._roster.tally.why_no_calls = why
@@ -277,7 +279,7 @@ class Admission:
         assert self.origin is not None
         target = TargetProcess(
             pid, runtime, version, self._writer, self._contexts, self._lock_rows, self.origin,
-            memory, about,
+            memory, about, self.online,
         )  # fmt: skip
         target.open_locks.notable_ns = self.thresholds.notable_ns
         target.open_locks.told = self.thresholds.waited
@@ -325,8 +327,10 @@ class Admission:
         conduct.adopt(target, came.events, target.tids.ours(came.tid))
         assert target.armed is not None
         target.cpu.begin(memory.self_armed()[1])
-        target.metrics = Metrics(target) if "threads" in conduct.what else None
-        target.polls_waits = "waits" in conduct.what and not target.armed.wait_signals
+        target.metrics = (
+            Metrics(target.segment, target.threads) if "threads" in conduct.what else None
+        )
+        target.sampling.polls_waits = "waits" in conduct.what and not target.armed.wait_signals
         self._roster.tally.armed(target.armed)
         if not over:
             self._roster.watch(came.pid)
@@ -337,7 +341,7 @@ class Admission:
     def step_metrics(self) -> None:
         for target in self._roster:
             if target.metrics is None and "threads" in self.conduct.what:
-                target.metrics = Metrics(target)
+                target.metrics = Metrics(target.segment, target.threads)
             if target.metrics is not None:
                 told = not self.conduct.paused and "threads" in self.conduct.what
                 target.metrics.step(self._steering.threads_of(target.pid), told=told)

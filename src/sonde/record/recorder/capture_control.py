@@ -120,14 +120,14 @@ class Conduct:
         """Goes on with a process that armed itself, by what was ordered when it did so."""
         ordered = target.agent.ordered()
         user_only = any(t.armed and t.armed.sampler == "perf-user" for t in self._roster)
-        target.armed = self._arming.adopt(
+        target.armed = armed = self._arming.adopt(
             "perf-user" if user_only else "perf", events, {tid: target.agent.self_armed()}
         )
         self.order(target)
         if self.paused:
-            target.armed.close()
+            armed.close()
         elif ordered != target.agent.ordered():  # something else is wanted by now
-            target.armed.close()
+            armed.close()
             self.rearm(target)
 
     def read_remotely(self, target: TargetProcess, why: str) -> Armed:

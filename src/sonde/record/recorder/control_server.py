@@ -152,7 +152,7 @@ def _mark(session: Steerable, order: dict[str, Any]) -> None:
 
 
 def _rate(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
-    from ..recorder_process import check_rate
+    from .options import check_rate
 
     rate = order.get("hz")
     if not isinstance(rate, int) or isinstance(rate, bool):
@@ -162,7 +162,7 @@ def _rate(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
 
 
 def _what(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
-    from ..recorder_process import parse_what
+    from .options import parse_what
 
     asked = order.get("list")
     if not isinstance(asked, list) or not all(isinstance(kind, str) for kind in asked):

@@ -14,7 +14,7 @@ from .samplers import SAMPLERS
 
 if TYPE_CHECKING:
     from ..decode.target import TargetProcess
-    from .samplers import Armed
+    from ..tables.active_sampler import ActiveSampler
 
 
 MOST_RATES = 100
@@ -45,7 +45,7 @@ class Tally:
         self._written: dict[str, int] = {}
         self._before: dict[str, int] = {}
 
-    def armed(self, armed: Armed) -> None:
+    def armed(self, armed: ActiveSampler) -> None:
         """One more target is sampled; the session is called by the worst of their samplers."""
         self._samplers.add(armed.sampler)
         self.why_not_better = armed.why_not_better or self.why_not_better

@@ -10,7 +10,7 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-from ..decode import call_windows as windows
+from . import call_counts
 from . import layout as shm
 from . import walk_failures as unwalked
 from .slot_scan import SlotScan
@@ -120,11 +120,11 @@ class AgentMemory:
 
     def why_no_calls(self) -> str:
         """Why calls are not counted, if so."""
-        why = windows.REFUSALS.get(shm.CALLS.unpack_from(self.view, shm.CALLS_AT)[0], "")
+        why = call_counts.REFUSALS.get(shm.CALLS.unpack_from(self.view, shm.CALLS_AT)[0], "")
         withheld = shm.WITHHELD.unpack_from(self.view, shm.WITHHELD_AT)
         if why or not any(withheld) or self._windows_opened():
             return why
-        return windows.why_withheld(withheld)
+        return call_counts.why_withheld(withheld)
 
     def _windows_opened(self) -> bool:
         slots = (shm.HEADER_SIZE + index * shm.SLOT_SIZE for index in range(self._slots()))
@@ -154,7 +154,7 @@ class AgentMemory:
             "events_lost": lost + header[6] + lock_events_lost + header[12] + calls_lost,
             "lock_events": lock_events,
             "lock_events_lost": lock_events_lost,
-            **windows.counts(calls, calls_lost, opened, missed, withheld),
+            **call_counts.counts(calls, calls_lost, opened, missed, withheld),
             "waits": waits,
             "duplicate_signals": duplicate,
             "late_signals": header[7],

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from sonde.recording.writer import Writer
 
-    from .live_profile import Online
-
 BUILT_IN = "<built-in>"
 
 # What stands for a stack that has no Python frame, and for frames that were left out.
@@ -31,8 +29,6 @@ class Contexts:
         self._writer = writer
         self.tells_sizes = False
         """How long a function's code is, is wanted."""
-        self.online: Online | None = None
-        """What is known of the session while it runs, if that is wanted."""
         self._start_over()
 
     def _start_over(self) -> None:
@@ -46,8 +42,6 @@ class Contexts:
         self.chains = Chains(self._writer)
         self.shared_locks: dict[int, int] = {}
         """Rows of the locks between processes, by the inode of the memory they lie in."""
-        if self.online is not None:
-            self.online.forget_rows()
 
     @property
     def count(self) -> int:

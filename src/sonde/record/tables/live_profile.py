@@ -17,7 +17,7 @@ from .profile_result import BY, MOST
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..decode.target import TargetProcess
+    from .active_sampler import Sampling
     from .contexts import Contexts
 
 # A message between processes may have some 200 KB; chains are told as far as this allows.
@@ -162,11 +162,11 @@ class Online:
 class OnlineThread:
     """One thread's last sample in the tree."""
 
-    __slots__ = ("_online", "_process", "_stack", "unchanged")
+    __slots__ = ("_online", "_sampling", "_stack", "unchanged")
 
-    def __init__(self, online: Online, process: TargetProcess) -> None:
+    def __init__(self, online: Online, sampling: Sampling) -> None:
         self._online = online
-        self._process = process
+        self._sampling = sampling
         self._stack = ThreadStack()
         self.unchanged = 0
         """Outermost frames that have looked the same in every record since the last sample."""
@@ -198,7 +198,7 @@ class OnlineThread:
             while same < min(unchanged, depth) and self._online.is_native(rows[same]):
                 same += 1
             return range(same, begun)
-        if not rows or self._process.marks_activations():
+        if not rows or self._sampling.marks_activations():
             return range(0)  # what is new in it is not marked, and counts in the next sample
         # Nobody tells: what has not changed counts as the same, and so does the frame that has
         # moved within its function.

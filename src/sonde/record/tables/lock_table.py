@@ -8,12 +8,14 @@ from ..shm import layout as shm
 from ..system.procfs import inode_at
 
 if TYPE_CHECKING:
-    from ..decode.target import TargetProcess
+    from .contexts import Contexts
+    from .segment import ProcessSegment
 
 
 class Locks:
-    def __init__(self, process: TargetProcess) -> None:
-        self._process = process
+    def __init__(self, segment: ProcessSegment, contexts: Contexts) -> None:
+        self._segment = segment
+        self._contexts = contexts
         self._rows: dict[tuple[int, int], int] = {}
         self._untyped: set[tuple[int, int]] = set()
         """Of which nobody has told the type yet."""
@@ -27,7 +29,7 @@ class Locks:
                 self._untyped.add(key)
         elif type_ and key in self._untyped:  # who let it go was drained before who waited
             self._untyped.remove(key)
-            self._process.writer.update("locks", row, type=type_)
+            self._segment.writer.update("locks", row, type=type_)
         return row
 
     def has_type(self, address: int, kind: int) -> bool:
@@ -39,16 +41,16 @@ class Locks:
         self._untyped.clear()
 
     def _new(self, address: int, kind: int, type_: str) -> int:
-        process = self._process
+        segment = self._segment
         made_of = shm.MADE_OF[kind] if kind < len(shm.MADE_OF) else ""
         if kind >= shm.KIND_MONITOR:
             address &= 0xFFFFFFFF  # the identity hash; above it is what tells uses of it apart
         if made_of != "shared":
-            return process.writer.append("locks", process.row, address, made_of, type_)
+            return segment.writer.append("locks", segment.row, address, made_of, type_)
         # Each process has it mapped elsewhere; the file behind it is the same.
-        inode = inode_at(process.pid, address) or address
-        row = process.contexts.shared_locks.get(inode)
+        inode = inode_at(segment.pid, address) or address
+        row = self._contexts.shared_locks.get(inode)
         if row is None:
-            row = process.writer.append("locks", process.row, inode, made_of)
-            process.contexts.shared_locks[inode] = row
+            row = segment.writer.append("locks", segment.row, inode, made_of)
+            self._contexts.shared_locks[inode] = row
         return row

@@ -13,19 +13,21 @@ from ..system.thread_counters import Countable, Counters
 from ..system.thread_states import AGENT
 
 if TYPE_CHECKING:
-    from ..decode.target import TargetProcess
+    from .segment import ProcessSegment
+    from .threads import Threads
 
 STEP_NS = 100_000_000
 
 
 class Metrics:
-    def __init__(self, target: TargetProcess) -> None:
-        self._target = target
+    def __init__(self, segment: ProcessSegment, threads: Threads) -> None:
+        self._segment = segment
+        self._threads = threads
         self._countable = Countable()
-        self._threads: dict[int, Counters] = {}
+        self._counters: dict[int, Counters] = {}
         self._fresh: set[int] = set()
         """Seen, and not told of yet."""
-        self._taken = Taken(target.pid)
+        self._taken = Taken(segment.pid)
         self._kernel_includes_steal = cpu_includes_steal()
         self._but: Container[int] = ()
         self._look()
@@ -36,28 +38,28 @@ class Metrics:
         `but` are ours, the same as before unless told. In a pause it is counted and not told, so
         that it is no part of the step after it.
         """
-        target = self._target
+        segment = self._segment
         if but is not None:
             self._but = but
         alive = self._look()
         now = time.monotonic_ns()
-        for tid, counters in list(self._threads.items()):
+        for tid, counters in list(self._counters.items()):
             if tid in self._but or self._turned_out_ours(tid):
                 counters.close()
-                del self._threads[tid]
+                del self._counters[tid]
                 continue
             self._tell(tid, counters, now, told=told)
             if tid not in alive:
-                target.threads.ended_unseen(tid, now, counters.cpu_ns)
+                self._threads.ended_unseen(tid, now, counters.cpu_ns)
                 counters.close()
-                del self._threads[tid]
+                del self._counters[tid]
         taken, processors = self._taken.step(told=told)
         if told:
-            target.writer.target({"metrics_include_steal": self._includes_steal()})
-            at = now - target.origin
-            target.writer.append("machine", target.row, at, *taken)
+            segment.writer.target({"metrics_include_steal": self._includes_steal()})
+            at = now - segment.origin
+            segment.writer.append("machine", segment.row, at, *taken)
             for processor in processors:
-                target.writer.append("processors", target.row, at, *processor)
+                segment.writer.append("processors", segment.row, at, *processor)
 
     def _includes_steal(self) -> bool:
         # perf's clock is not stopped while the hypervisor has the processor (by its source: 6.18).
@@ -65,35 +67,35 @@ class Metrics:
 
     def ended(self, tid: int, *, told: bool) -> None:
         """A thread's last step, for which it must still have a row."""
-        counters = self._threads.pop(tid, None)
+        counters = self._counters.pop(tid, None)
         if counters is not None:
             self._tell(tid, counters, time.monotonic_ns(), told=told)
             counters.close()
 
     def _tell(self, tid: int, counters: Counters, now: int, *, told: bool) -> None:
-        target, used = self._target, counters.step()
-        row = target.threads.row(tid, now)  # idle ones have one too
+        segment, used = self._segment, counters.step()
+        row = self._threads.row(tid, now)  # idle ones have one too
         if used is not None and told:
-            target.writer.append("metrics", row, now - target.origin, *astuple(used))
+            segment.writer.append("metrics", row, now - segment.origin, *astuple(used))
 
     def close(self) -> None:
-        for counters in self._threads.values():
+        for counters in self._counters.values():
             counters.close()
-        self._threads.clear()
+        self._counters.clear()
 
     def _look(self) -> set[int]:
         """Opens what is new; the threads that live."""
-        pid = self._target.pid
+        pid = self._segment.pid
         alive = threads_of(pid)
         for tid in alive:
-            if tid in self._threads or tid in self._but or self._is_ours(tid):
+            if tid in self._counters or tid in self._but or self._is_ours(tid):
                 continue
-            self._threads[tid] = Counters(pid, tid, self._countable)
+            self._counters[tid] = Counters(pid, tid, self._countable)
             self._fresh.add(tid)
         return alive
 
     def _is_ours(self, tid: int) -> bool:
-        return name_of(self._target.pid, tid).startswith(AGENT)
+        return name_of(self._segment.pid, tid).startswith(AGENT)
 
     def _turned_out_ours(self, tid: int) -> bool:
         """A thread has its name a moment after it has begun, and may have been seen before."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..shm import layout as shm
 
 if TYPE_CHECKING:
-    from ..decode.target import TargetProcess
+    from ..shm.lock_drain import LockRows
+    from .lock_table import Locks
+    from .segment import ProcessSegment
+    from .spans import Spans
+    from .threads import Threads
 
 ENTER = 1
 GIL = 1
@@ -41,17 +45,60 @@ class LockWait(NamedTuple):
     ns: int
 
 
+class RingWaits(Protocol):
+    """The waits of a thread that its ring tells of, as whoever reads the ring knows them."""
+
+    def keep_wait(self) -> None:
+        """The wait that a run left open is told to who keeps them in mind."""
+
+    def wait_changes(self) -> None:
+        """Somebody else keeps its wait in mind, or none any more."""
+
+
 class OpenLocks:
     """Of one process."""
 
-    def __init__(self, process: TargetProcess) -> None:
-        self._process = process
+    def __init__(
+        self,
+        segment: ProcessSegment,
+        threads: Threads,
+        locks: Locks,
+        spans: Spans,
+        lock_rows: LockRows,
+    ) -> None:
+        self._segment = segment
+        self._threads = threads
+        self._locks = locks
+        self._spans = spans
+        self._lock_rows = lock_rows
         self._waiting: dict[int, LockEvent] = {}
         self._holders: dict[tuple[int, int], LockEvent] = {}
         self.notable_ns: int | None = None
         """Waits of at least this length are told to `told`."""
         self.told: Callable[[LockWait], None] | None = None
         self._told_of: set[tuple[int, int]] = set()
+        self._rings: dict[int, list[RingWaits]] = {}
+        """By thread, which may have two."""
+
+    def add_ring(self, tid: int, ring: RingWaits) -> None:
+        self._rings.setdefault(tid, []).append(ring)
+
+    def remove_ring(self, tid: int, ring: RingWaits) -> None:
+        others = [other for other in self._rings.pop(tid) if other is not ring]
+        if others:
+            self._rings[tid] = others
+
+    def clear_rings(self) -> None:
+        self._rings.clear()
+
+    def keep_wait(self, tid: int) -> None:
+        """What a run left open of this thread's is kept in mind here."""
+        for ring in self._rings.get(tid, ()):
+            ring.keep_wait()
+
+    def wait_changes(self, tid: int) -> None:
+        for ring in self._rings.get(tid, ()):
+            ring.wait_changes()
 
     def waits(self, event: LockEvent) -> None:
         self._waiting[event.tid] = event
@@ -119,19 +166,18 @@ class OpenLocks:
             self._holders[lock] = self._again(event, carried)
 
     def _again(self, event: LockEvent, carried: Callable[[int], int]) -> LockEvent:
-        process = self._process
         event = event._replace(context=carried(event.context))
         if event.tid & shm.VIRTUAL:
-            row = process.threads.virtual_row(event.tid, event.time)
+            row = self._threads.virtual_row(event.tid, event.time)
         else:
-            row = process.threads.time_of(event.tid, event.time, event.time).row(event.interpreter)
-        process.lock_rows.append(
+            row = self._threads.time_of(event.tid, event.time, event.time).row(event.interpreter)
+        self._lock_rows.append(
             row,
-            event.time - process.origin,
-            process.locks.row(event.lock, event.kind, event.class_),
+            event.time - self._segment.origin,
+            self._locks.row(event.lock, event.kind, event.class_),
             event.sequence,
             event.type,
             event.context,
-            process.spans.row(event.span),
+            self._spans.row(event.span),
         )
         return event

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..decode.target import TargetProcess
-    from .thread_time import ThreadTime
+    from ..shm.lock_drain import LockRuns
+    from .segment import ProcessSegment
+    from .thread_row import ThreadRow
 
 # Another ring may still hold a sample of a span whose end has been drained from its own.
 KEEP_NS = 3_000_000_000
@@ -20,8 +21,8 @@ class UnknownSpanError(Exception):
 
 @dataclass(slots=True)
 class _Span:
-    time: ThreadTime
-    """Of the thread that entered it."""
+    thread: ThreadRow
+    """That entered it."""
     interpreter: int
     start: int
     name: str
@@ -35,8 +36,9 @@ class _Span:
 class Spans:
     """By the numbers that the agent gave; forgotten some time after the end."""
 
-    def __init__(self, process: TargetProcess) -> None:
-        self._process = process
+    def __init__(self, segment: ProcessSegment, lock_runs: LockRuns) -> None:
+        self._segment = segment
+        self._lock_runs = lock_runs
         self._spans: dict[int, _Span] = {}
         self._ended: deque[tuple[int, int]] = deque()
         self._unknown: dict[int, bool] = {}
@@ -61,9 +63,9 @@ class Spans:
         self._unknown[number] = True
 
     def begin(
-        self, number: int, parent: int, time: ThreadTime, interpreter: int, start: int, name: str
+        self, number: int, parent: int, thread: ThreadRow, interpreter: int, start: int, name: str
     ) -> None:
-        span = _Span(time, interpreter, start, name, self._spans.get(parent))
+        span = _Span(thread, interpreter, start, name, self._spans.get(parent))
         self._forget(number)
         self._spans[number] = span
         self._write(span)
@@ -80,35 +82,35 @@ class Spans:
 
     def renew(self) -> None:
         """A new part begins: it is told again which are open; of others, when they are needed."""
-        self._process.lock_runs.spans_change()
+        self._lock_runs.spans_change()
         self._unknown = {number: False for number, needed in self._unknown.items() if needed}
         for number, span in list(self._spans.items()):
             span.row = -1
-            if not self._process.threads.has(span.time):
+            if not span.thread.is_listed:
                 self._forget(number)  # a thread that is over has no row any more
         for span in self._spans.values():
             if span.end is None and span.row < 0:
                 self._write(span)
 
     def _forget(self, number: int) -> None:
-        self._process.lock_runs.spans_change()
+        self._lock_runs.spans_change()
         self._unknown.pop(number, None)
         span = self._spans.pop(number, None)
         if span is not None:
             span.row = -1  # others may have been entered in it
 
     def _write(self, span: _Span) -> int:
-        process = self._process
+        segment = self._segment
         # Where that has no row in this part, the part before has told what it was entered in.
         above = -1 if span.above is None else span.above.row
-        thread = span.time.row(span.interpreter)
-        start = span.start - process.origin
-        span.row = process.writer.append("spans", thread, start, span.name, above)
+        thread = span.thread.row(span.interpreter)
+        start = span.start - segment.origin
+        span.row = segment.writer.append("spans", thread, start, span.name, above)
         if span.end is not None:  # before this part began, as the one before it says
-            process.writer.append("span_ends", span.row, 0)
+            segment.writer.append("span_ends", span.row, 0)
         return span.row
 
     def _write_end(self, row: int, at: int) -> None:
-        after = at - self._process.origin
+        after = at - self._segment.origin
         # The opened table has -1 for those that were not left.
-        self._process.writer.append("span_ends", row, 0 if after == -1 else after)
+        self._segment.writer.append("span_ends", row, 0 if after == -1 else after)

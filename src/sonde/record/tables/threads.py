@@ -16,7 +16,11 @@ from .thread_time import WAITING, Place, ThreadTime
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
-    from ..decode.target import TargetProcess
+    from .active_sampler import Sampling
+    from .process_cpu import ProcessCpu
+    from .segment import ProcessSegment
+    from .spans import Spans
+    from .thread_names import ThreadNames
 
 # A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
 # one not seen for longer had ended.
@@ -41,8 +45,19 @@ class OpenWait(NamedTuple):
 
 
 class Threads:
-    def __init__(self, process: TargetProcess) -> None:
-        self._process = process
+    def __init__(
+        self,
+        segment: ProcessSegment,
+        sampling: Sampling,
+        names: ThreadNames,
+        spans: Spans,
+        process_cpu: ProcessCpu,
+    ) -> None:
+        self._segment = segment
+        self._sampling = sampling
+        self._names = names
+        self._spans = spans
+        self._process_cpu = process_cpu
         self._times: dict[int, ThreadTime] = {}
         self._ended: dict[int, ThreadTime] = {}
         """The last thread that had an id and has ended, oldest first."""
@@ -65,7 +80,7 @@ class Threads:
 
     def claimed(self, tid: int, at: int, born: int) -> ThreadTime:
         """Of a thread that took a slot then; another one may have had its id before."""
-        pid, known = self._process.pid, self._times.get(tid)
+        pid, known = self._segment.pid, self._times.get(tid)
         if known is not None and not known.number & _UNKNOWN:
             number = born_ticks(pid, tid)
             if number not in (0, known.number) and at >= birth_of(pid, tid):
@@ -77,34 +92,40 @@ class Threads:
 
     def _add(self, tid: int, seen: int, born: int) -> ThreadTime:
         start, cpu = self._baseline_of(tid)
-        start = start or born or birth_of(self._process.pid, tid) or seen
+        start = start or born or birth_of(self._segment.pid, tid) or seen
         number = self._number_of(tid)
-        time_ = self._times[tid] = ThreadTime(self._process, tid, start, cpu, number)
+        time_ = ThreadTime(
+            self._segment, self._names, self._spans, self._process_cpu, tid, start, cpu, number
+        )
+        self._list(time_)
         return time_
+
+    def _list(self, time_: ThreadTime) -> None:
+        before = self._times.get(time_.tid)
+        if before is not None:
+            before.is_listed = False
+        time_.is_listed = True
+        self._times[time_.tid] = time_
 
     def _revived(self, tid: int, seen: int) -> ThreadTime | None:
         """A thread that counts as ended, if it was the one with this id at that time."""
         time_ = self._ended.get(tid)
         if time_ is None:
             return None
-        number = born_ticks(self._process.pid, tid)
+        number = born_ticks(self._segment.pid, tid)
         if number and number == time_.number:  # it lives after all
-            self._times[tid] = self._ended.pop(tid)
+            self._list(self._ended.pop(tid))
             time_.goes_on()
             return time_
-        is_later = number and seen >= birth_of(self._process.pid, tid)
+        is_later = number and seen >= birth_of(self._segment.pid, tid)
         return time_ if seen <= time_.ended_at and not is_later else None
 
     def _baseline_of(self, tid: int) -> tuple[int, int]:
         """When a thread's life in this recording began and its CPU time at that moment."""
-        armed = self._process.armed
+        armed = self._sampling.armed
         if armed is not None and tid in armed.baseline:
             return armed.baseline[tid]
         return 0, 0
-
-    def has(self, time_: ThreadTime) -> bool:
-        """Whether that thread still has rows here."""
-        return self._times.get(time_.tid) is time_
 
     def row(self, tid: int, seen: int) -> int:
         """A row of the thread's, whichever interpreter it runs."""
@@ -113,7 +134,7 @@ class Threads:
 
     def _number_of(self, tid: int) -> int:
         """Tells a thread from all others that ever had its id, in every part of a session."""
-        return born_ticks(self._process.pid, tid) or _UNKNOWN | next(_unknown)
+        return born_ticks(self._segment.pid, tid) or _UNKNOWN | next(_unknown)
 
     def thread_objects(self) -> set[int]:
         """Of all that may still be mentioned."""
@@ -129,29 +150,29 @@ class Threads:
         """
         row = self._virtual_rows.get(number)
         if row is None:
-            process = self._process
-            row = self._virtual_rows[number] = process.writer.append(
-                "threads", process.row, VIRTUAL_TID | number & (VIRTUAL_TID - 1),
-                process.names.of_virtual(number), 0, max(now - process.origin, 0), -1, -1, number,
+            segment = self._segment
+            row = self._virtual_rows[number] = segment.writer.append(
+                "threads", segment.row, VIRTUAL_TID | number & (VIRTUAL_TID - 1),
+                self._names.of_virtual(number), 0, max(now - segment.origin, 0), -1, -1, number,
             )  # fmt: skip
         return row
 
     def virtual_is(self, number: int, name: str) -> None:
         """What a thread is called that may have been seen before."""
-        process = self._process
-        if number not in process.names and number in self._virtual_rows:
-            process.writer.update("threads", self._virtual_rows[number], name=name)
-        process.names.add_virtual(number, name)
+        segment = self._segment
+        if number not in self._names and number in self._virtual_rows:
+            segment.writer.update("threads", self._virtual_rows[number], name=name)
+        self._names.add_virtual(number, name)
 
     # ---- waits that are seen, but not their ends
 
     def still_waits(self, tid: int, wait: OpenWait) -> None:
         """A thread was seen waiting; whether that wait ever ends is not known yet."""
-        if tid not in self._times and name_of(self._process.pid, tid).startswith(AGENT):
+        if tid not in self._times and name_of(self._segment.pid, tid).startswith(AGENT):
             return  # the agent's own, which wanted the GIL just then
         time_ = self.time_of(tid, wait.time)
         time_.is_thread(wait.thread_object, wait.time)
-        if self._process.polls_waits:
+        if self._sampling.polls_waits:
             time_.waited(wait.time, wait.cpu, wait.place, WAITING, goes_on=True)
         else:
             self._open_waits[tid] = wait
@@ -165,12 +186,12 @@ class Threads:
     def turn(self, counted: Container[str] | None) -> None:
         """Something else is captured from now on; `counted` was until now, None: a pause."""
         for tid, time_ in self._times.items():
-            if cpu := cpu_of(self._process.pid, tid):
+            if cpu := cpu_of(self._segment.pid, tid):
                 time_.turn(time.monotonic_ns(), cpu, counted)
 
     def cpu_since_heard(self) -> int:
         """What those that live have used since each told of itself."""
-        pid = self._process.pid
+        pid = self._segment.pid
         return sum(max(cpu_of(pid, tid) - time_.last_cpu, 0) for tid, time_ in self._times.items())
 
     # ---- their ends
@@ -188,6 +209,7 @@ class Threads:
         if time_ is None or (whose is not None and whose is not time_):
             return
         del self._times[tid]
+        time_.is_listed = False
         time_.write_end(time_.last_time)
         time_.ended_at = time.monotonic_ns()
         self._ended.pop(tid, None)
@@ -197,7 +219,7 @@ class Threads:
 
     def end_part(self, now: int) -> None:
         """Those that live go on in the next."""
-        pid = self._process.pid
+        pid = self._segment.pid
         alive = threads_of(pid)
         for tid, time_ in self._times.items():
             if tid in alive or has_thread(pid, tid):
@@ -220,7 +242,7 @@ class Threads:
 
     def finish(self, now: int, *, ended: bool) -> None:
         """The recording is over; `ended`: because the process is."""
-        pid, polls_waits = self._process.pid, self._process.polls_waits
+        pid, polls_waits = self._segment.pid, self._sampling.polls_waits
         alive = set() if ended else threads_of(pid)
         for tid, time_ in self._times.items():
             wait = self._open_waits.get(tid)

@@ -9,6 +9,7 @@ from ..system import native_libraries as agents
 from ..system.procfs import words_of
 from . import cpython as runtime
 from .process import owner_of
+from .session_registry import RECORDER
 
 
 class Candidate(NamedTuple):
@@ -34,7 +35,7 @@ def candidates() -> list[Candidate]:
             continue
         argv = words_of(pid)
         # Recorders end with their session.
-        if not any("sonde.record.recorder.main" in word for word in argv):
+        if not any(RECORDER in word for word in argv):
             found.append(Candidate(pid, seen.version, command_of(argv)))
     return sorted(found)
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from sonde.errors import SondeError, UsageError
 
-from ..recorder_process import RECORDER
 from ..system.procfs import is_alive, words_of
 from . import lineage
 from .hotspot import Jvm, is_up
 from .process import NotRecordable, RunningProcess, look_at
+from .session_registry import RECORDER
 
 # Python takes longer than this to come up, so little of a child is missed.
 SHORTEST_S = 0.02

@@ -14,6 +14,8 @@ from ..system.procfs import stat_of
 FILE = "session.json"
 CONTROL = "control"
 PREFIX = "sonde-"
+# The module that a recorder process runs, by which its command line is known.
+RECORDER = "sonde.record.recorder.main"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.model.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
 from sonde.model.call_windows import Floats, effective_windows, interval, standard_errors
+from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.inlining_advice import Advice, advise
 from sonde.views.locks.contentions import Chains, chains_of
 from sonde.views.selecting.selection import Selection, threads_of
@@ -24,39 +25,6 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
 
 BY = ("edge", "context")
-
-
-@dataclass(frozen=True)
-class CallEdge:
-    """Calls of one function from one line of another; by context those from one call chain."""
-
-    caller: Function | None
-    """None: nothing of the program called it."""
-    site_line: int
-    callee: Function
-    weight: float
-    count: int
-    """How many were counted."""
-    error: float
-    """The standard error of the weight."""
-    interval: tuple[float, float]
-    """The 95 % confidence interval of the weight."""
-    chain: list[dict[str, Any]] | None = None
-    """The callers with their lines, outermost first, and the callee; None: not asked for."""
-    instruction: int = 0
-    """Of the caller, where calls of one line are told apart."""
-
-    def to_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {
-            "caller": self.caller.to_json() if self.caller else None,
-            "site_line": self.site_line,
-            "callee": self.callee.to_json(),
-            "weight": self.weight,
-            "count": self.count,
-            "error": self.error,
-            "interval": list(self.interval),
-        }
-        return told if self.chain is None else {**told, "context": self.chain}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sonde.views.stacks.profile import BUILT_IN, Function
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sonde.views.calls.calls import CallEdge
+    from sonde.views.calls.call_edge import CallEdge
 
 # Below this share of all calls nothing is worth a word.
 LEAST = 0.01

@@ -1,0 +1,62 @@
+"""The tables of one process: what decoding its records reads and writes, subject by subject."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..shm.lock_drain import LockRows, LockRuns
+from ..shm.thread_ids import ThreadIds
+from ..tables.active_sampler import Sampling
+from ..tables.contexts import Codes, Contexts
+from ..tables.lock_table import Locks
+from ..tables.memory_maps import Maps
+from ..tables.open_lock_waits import OpenLocks
+from ..tables.process_cpu import ProcessCpu
+from ..tables.segment import ProcessSegment
+from ..tables.spans import Spans
+from ..tables.thread_names import ThreadNames
+from ..tables.threads import Threads
+
+if TYPE_CHECKING:
+    from ..shm.agent_memory import AgentMemory
+    from ..tables.live_profile import Online
+
+
+class ProcessTables:
+    def __init__(
+        self,
+        segment: ProcessSegment,
+        contexts: Contexts,
+        lock_rows: LockRows,
+        agent: AgentMemory,
+        online: Online | None,
+    ) -> None:
+        pid, runtime = segment.pid, segment.runtime
+        self.segment = segment
+        self.contexts = contexts
+        self.online = online
+        self.lock_rows = lock_rows
+        self.memory = agent.view
+        self.rings_at, self.ring_size = agent.rings_at, agent.ring_size
+        self.sampling = Sampling(runtime)
+        self.tids = ThreadIds(pid)
+        self.codes = Codes(contexts, runtime)
+        self.names = ThreadNames(pid, runtime)
+        self.cpu = ProcessCpu(pid)
+        self.lock_runs = LockRuns(lock_rows, agent.view, agent.ring_size)
+        self.spans = Spans(segment, self.lock_runs)
+        self.threads = Threads(segment, self.sampling, self.names, self.spans, self.cpu)
+        self.locks = Locks(segment, contexts)
+        self.open_locks = OpenLocks(segment, self.threads, self.locks, self.spans, lock_rows)
+        self.maps = Maps(pid)
+        self.types: dict[int, str] = {0: ""}
+        """What classes are called, by the number the agent gave them."""
+        self.event_periods: dict[int, int] = {}
+        self.events_told: dict[int, int] = {}
+        """Of each kernel event, by its number."""
+        self.ended = False
+        """No ring gets another record."""
+        self.garbled = self.undescribed = self.undecodable_waits = 0
+
+    def standing_for(self, what: str) -> int:
+        return self.contexts.standing_for(what, self.segment.runtime)

@@ -1,0 +1,156 @@
+"""What to record and where to, and whether what was asked for can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sonde.errors import UsageError
+from sonde.model.partial_tree import DEFAULT_MEMORY
+
+from . import kernel_events
+from .modes import Mode
+from .segment_storage import memory_files
+
+DEFAULT_RATE = 1000
+HIGHEST_RATE = 20_000
+KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls")
+DEFAULT_WHAT = "cpu,locks"
+# Threads that may be sampled at the same time, and bytes that may wait per thread.
+SLOTS = 4096
+RING_SIZE = 256 << 10
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """How calls are counted: windows a second of CPU time, calls in each, and every how manieth."""
+
+    stride: int = 4
+    samples: int = 8
+    ticks: int = 100
+
+
+@dataclass
+class Options:
+    """What to record and where to."""
+
+    path: str
+    program: str
+    argv: list[str]
+    pid: int
+    what: list[str] = field(default_factory=lambda: DEFAULT_WHAT.split(","))
+    rate: int = DEFAULT_RATE
+    sampler: str = "auto"
+    stacks: str = "whole"
+    """Whole, or chained: of each sample a function and its caller."""
+    children: bool = True
+    calls: CallOptions = CallOptions()
+    attached: bool = False
+    """The target runs already: the recorder tells how far it is, and ends with who started it."""
+    place: dict[str, Any] | None = None
+    """Where the target reaches the session's socket, if not where we do."""
+    mode: Mode = field(default_factory=Mode)
+    budget: float | None = None
+    """The share of one core that recording may cost; the rate follows."""
+    online: int | None = None
+    """Bytes for the profile that can be asked for while it runs; None: as the mode has it."""
+    memory: list[int] | None = None
+    """Files of ours for mode wrap, which outlive the recorder."""
+    session: dict[str, Any] | None = None
+    """The session that this recorder goes on with, and the number of its first part."""
+
+
+def outliving(options: Options) -> Options:
+    """The same, with memory of ours for what would be lost with its recorder."""
+    if options.mode.name != "wrap":
+        return options
+    return replace(options, memory=memory_files())
+
+
+def online_memory(options: Options) -> int:
+    """Bytes; 0: there is none. Sessions that are left on have one, which outlives their parts."""
+    if options.stacks != "whole":
+        return 0
+    if options.online is not None:
+        return options.online
+    left_on = options.mode.name == "wrap" or options.budget is not None
+    return DEFAULT_MEMORY if left_on else 0
+
+
+def parse_what(
+    what: str | Iterable[str],
+    option: str = "--what",
+    base: Iterable[str] = tuple(DEFAULT_WHAT.split(",")),
+) -> list[str]:
+    """The list behind --what. One of `+waits` and `-locks` changes `base` instead."""
+    parts = what.split(",") if isinstance(what, str) else map(str, what)
+    entries = [part.strip() for part in parts if part.strip()]
+    takes = (
+        f"{option} takes a list of: {', '.join(KINDS)}, {kernel_events.PREFIX}NAME[@PERIOD]; "
+        "+KIND adds to the default, -KIND removes from it"
+    )
+    changes = [entry[0] in "+-" for entry in entries]
+    if any(changes) and not all(changes):
+        raise UsageError(f"{option} mixes kinds with +KIND or -KIND: use one or the other")
+    kinds = [
+        entry[1:].strip() if change else entry
+        for entry, change in zip(entries, changes, strict=True)
+    ]
+    for kind in kinds:
+        if kernel_events.is_event(kind):
+            kernel_events.check(kernel_events.parse(kind))
+        elif kind not in KINDS:
+            raise UsageError(f"cannot record {kind!r}; {takes}")
+    if any(changes):
+        kinds = _changed(list(base), entries, kinds, option)
+    if not kinds:
+        raise UsageError(f"{option} is empty; {takes}")
+    if sum(map(kernel_events.is_event, set(kinds))) > kernel_events.MOST:
+        raise UsageError(f"{option} names more than {kernel_events.MOST} events")
+    return kinds
+
+
+def _changed(base: list[str], entries: list[str], kinds: list[str], option: str) -> list[str]:
+    for entry, kind in zip(entries, kinds, strict=True):
+        if entry[0] == "+":
+            base += [kind] if kind not in base else []
+        elif kind in base:
+            base.remove(kind)
+        else:
+            raise UsageError(f"{option} {entry}: {kind} is not among {','.join(base) or 'nothing'}")
+    return base
+
+
+def check_rate(rate: int, option: str = "--rate") -> int:
+    if not 1 <= rate <= HIGHEST_RATE:
+        raise UsageError(
+            f"{option} must be between 1 and {HIGHEST_RATE} samples a second, not {rate}"
+        )
+    return rate
+
+
+def check_calls(
+    kinds: list[str], rate: int, stride: int | None, samples: int | None, ticks: int | None
+) -> tuple[int, CallOptions]:
+    """The rate of samples, and the options of calls; a window opens at a sample's tick."""
+    usual = CallOptions()
+    for name, value, most in (("stride", stride, 1000), ("samples", samples, 10_000)):
+        if value is not None and not 1 <= value <= most:
+            raise UsageError(f"--{name} must be between 1 and {most} calls, not {value}")
+    if "calls" not in kinds:
+        for name, value in (("stride", stride), ("samples", samples), ("ticks", ticks)):
+            if value is not None:
+                raise UsageError(f"--{name} is for counting calls: it goes with --what calls")
+        return rate, usual
+    windows = usual.ticks if ticks is None else check_rate(ticks, "--ticks")
+    if "cpu" not in kinds:
+        rate = windows
+    elif windows > rate:
+        if ticks is not None:
+            raise UsageError(
+                f"windows open when samples are taken: --ticks {windows} cannot be above the rate "
+                f"of {rate}"
+            )
+        windows = rate
+    return rate, CallOptions(stride or usual.stride, samples or usual.samples, windows)

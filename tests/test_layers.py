@@ -1,0 +1,160 @@
+"""Imports of src/sonde: no circle between modules, and none upward in src/sonde/record."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+# Circles that are known, each as its modules in order, and why it is there.
+KNOWN_CIRCLES: dict[tuple[str, ...], str] = {}
+# Imports upward that are known, as (module, imported module), and why each is there.
+KNOWN_UPWARD: dict[tuple[str, str], str] = {}
+
+ROOMS = ("system", "targets", "shm", "tables", "decode", "recorder")
+"""Of src/sonde/record, lowest first; above them are the entry points, which lie in no room."""
+
+Imports = dict[str, set[str]]
+
+
+def modules(source: Path) -> dict[str, Path]:
+    """By name; a package is its `__init__`."""
+    found = {}
+    for path in source.rglob("*.py"):
+        parts = path.relative_to(source).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(name: str, path: Path, known: Container[str]) -> Iterator[str]:
+    """What a module imports anywhere in it: in functions and for type checkers, too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = name.split(".")
+                package = package[: len(package) - node.level + (path.name == "__init__.py")]
+                base = ".".join([*package, *filter(None, [base])])
+            for alias in node.names:
+                module = f"{base}.{alias.name}"
+                yield module if module in known else base
+
+
+def graph(source: Path) -> Imports:
+    """The modules that each module imports; of `from package import module` the module alone."""
+    known = modules(source)
+    return {
+        name: {to for to in imported(name, path, known) if to in known and to != name}
+        for name, path in known.items()
+    }
+
+
+def circles(imports: Imports) -> list[tuple[str, ...]]:
+    """Sets of modules of which each imports, over others, itself (Tarjan)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(name: str) -> None:
+        order[name] = low[name] = len(order)
+        stack.append(name)
+        for to in imports[name]:
+            if to not in order:
+                visit(to)
+                low[name] = min(low[name], low[to])
+            elif to in stack:
+                low[name] = min(low[name], order[to])
+        if low[name] == order[name]:
+            at = stack.index(name)
+            circle = tuple(sorted(stack[at:]))
+            del stack[at:]
+            if len(circle) > 1:
+                found.append(circle)
+
+    for name in imports:
+        if name not in order:
+            visit(name)
+    return found
+
+
+def height(name: str) -> int | None:
+    """Of a module of src/sonde/record in the order of its rooms; None: it lies elsewhere."""
+    if not name.startswith("sonde.record."):
+        return None
+    room = name.split(".")[2]
+    return ROOMS.index(room) if room in ROOMS else len(ROOMS)
+
+
+def upward(imports: Imports) -> list[tuple[str, str]]:
+    found = []
+    for name, tos in imports.items():
+        from_ = height(name)
+        for to in tos:
+            above = height(to)
+            if from_ is not None and above is not None and above > from_:
+                found.append((name, to))
+    return sorted(found)
+
+
+def written(folder: Path, files: dict[str, str]) -> Imports:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return graph(folder)
+
+
+def test_no_modules_import_each_other() -> None:
+    assert sorted(circles(graph(SOURCE))) == sorted(KNOWN_CIRCLES)
+
+
+def test_no_room_of_the_recorder_imports_from_one_above_it() -> None:
+    assert upward(graph(SOURCE)) == sorted(KNOWN_UPWARD)
+
+
+def test_every_folder_of_the_recorder_has_its_place_in_the_order() -> None:
+    folders = {path.parent.name for path in (SOURCE / "sonde" / "record").glob("*/__init__.py")}
+    assert folders == set(ROOMS)
+
+
+def test_circles_are_found_however_a_module_is_imported(tmp_path: Path) -> None:
+    imports = written(
+        tmp_path,
+        {
+            "app/__init__.py": "",
+            "app/a.py": "from . import b\n",
+            "app/b.py": "if TYPE_CHECKING:\n    from app.room.c import C\n",
+            "app/room/__init__.py": "",
+            "app/room/c.py": "def f():\n    from ..a import g\n",
+            "app/d.py": "import app.a\n",
+        },
+    )
+    assert circles(imports) == [("app.a", "app.b", "app.room.c")]
+
+
+def test_imports_upward_are_found(tmp_path: Path) -> None:
+    record = "sonde/record/"
+    imports = written(
+        tmp_path,
+        {
+            "sonde/__init__.py": "",
+            record + "__init__.py": "",
+            record + "launch.py": "from .recorder import main\n",
+            **{f"{record}{room}/__init__.py": "" for room in ROOMS},
+            record + "recorder/main.py": "from ..tables import rows\nfrom .. import launch\n",
+            record + "tables/rows.py": "from ..decode.target import Target\n",
+            record + "decode/target.py": "from ..shm import layout\n",
+            record + "shm/layout.py": "from sonde.model import tree\n",
+            "sonde/model/__init__.py": "",
+            "sonde/model/tree.py": "",
+        },
+    )
+    assert upward(imports) == [
+        ("sonde.record.recorder.main", "sonde.record.launch"),
+        ("sonde.record.tables.rows", "sonde.record.decode.target"),
+    ]
