@@ -278,6 +278,7 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->touched = thread->registers = 0;
         thread->repeats = 0;
         thread->ticked = thread->ticked_cpu = thread->rests_until = thread->handled = 0;
+        thread->was_expensive = false;
         thread->switches = thread->seen = thread->seen_cpu = 0;
         thread->window = (sonde_window){0};
         thread->depth = thread->same = 0;

@@ -80,6 +80,7 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t ticked, ticked_cpu;   // time and CPU time at the last tick
     uint64_t seen, seen_cpu;       // the same up to which waits are known
     uint64_t rests_until;          // CPU time before which no sample is taken; 1: look closer
+    bool was_expensive;            // so was the last handler
     uint64_t last_pc, last_sp;     // where the last signal interrupted
     uint64_t switches;             // voluntary context switches at the last wait
     sonde_window window;

@@ -218,19 +218,27 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
 }
 
 // A handler that takes as long as the time between two ticks would leave its thread no time at all:
-// thousands of frames at a high rate take that long. After an expensive one the thread is left
-// alone for three times as long; the next sample then stands for the ticks between.
+// thousands of frames at a high rate take that long. After two expensive ones in a row the thread
+// is left alone for three times as long as the second took; the next sample then stands for the
+// ticks between. One alone proves nothing: a thread's first handler touches everything for the
+// first time, and what the hypervisor steals during a handler counts as its CPU time.
 static void rest(sonde_thread *thread, uint64_t entered_tsc)
 {
     // The period in cycles of a 3 GHz clock: only an order of magnitude matters here.
     uint64_t much = sonde_period() / 4;
-    if (__rdtsc() - entered_tsc <= much * 3)
+    if (__rdtsc() - entered_tsc <= much * 3) {
+        if (thread->rests_until <= 1) // else it was a tick that is left out
+            thread->was_expensive = false;
         return;
-    uint64_t cpu = sonde_thread_cpu();
-    if (!thread->entered_cpu) // it may have been the scheduler: look closer next time
+    }
+    if (!thread->entered_cpu) { // it may have been the scheduler: look closer next time
         thread->rests_until = 1;
-    else if (cpu - thread->entered_cpu > much)
-        thread->rests_until = cpu + 3 * (cpu - thread->entered_cpu);
+        return;
+    }
+    uint64_t cpu = sonde_thread_cpu(), cost = cpu - thread->entered_cpu;
+    if (cost > much)
+        thread->rests_until = thread->was_expensive ? cpu + 3 * cost : 1;
+    thread->was_expensive = cost > much;
 }
 
 // What the handlers cost, in CPU time: time on the clock would count that somebody else had the

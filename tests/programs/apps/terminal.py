@@ -1,6 +1,6 @@
 """A terminal for a full-screen application: types, resizes itself, and says what it saw as JSON.
 
-After the application's first words it waits for a line of its input.
+Once the application is ready it waits for a line of its input.
 """
 
 import fcntl
@@ -54,7 +54,7 @@ def main():
     process = subprocess.Popen(
         sys.argv[1:], stdin=its, stdout=its, stderr=its, preexec_fn=own_terminal
     )
-    saw = [until(ours, "size=80x24")]
+    saw = [until(ours, "size=80x24"), until(ours, "is ready")]
     print("ready", flush=True)
     sys.stdin.readline()
     os.write(ours, b"c")
@@ -62,7 +62,7 @@ def main():
     resize(ours, 30, 100)
     saw.append(until(ours, "size=100x30"))
     os.write(ours, b"\x1b[B\x1b[Bq")
-    saw.append(until(ours, r"result \w+"))
+    saw.append(until(ours, r"result \w+(?=\s)"))
     while process.poll() is None:
         read(ours)
     facts = {

@@ -30,6 +30,16 @@ class Shop(App):
         table.add_columns("n", "square")
         table.add_rows([(n, n * n) for n in range(50)])
 
+    def on_ready(self):
+        self.say_when_ready()
+
+    def say_when_ready(self):
+        """Keys that come before a widget has the focus may be lost."""
+        if self.focused is None:
+            self.call_after_refresh(self.say_when_ready)
+        else:
+            self.say("is ready")
+
     def on_resize(self, event):
         self.say(f"size={event.size.width}x{event.size.height}")
 
