@@ -1,4 +1,4 @@
-"""The documentation uses the field's terms (docs/glossary.md), not private ones for the same things."""
+"""The documentation uses the field's terms, as docs/glossary.md defines them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REPLACED = {
 
 
 def prose(markdown: str) -> str:
-    """The text with code, quoted output and the targets of links blanked out; lines stay in place."""
+    """The text with code, quoted output and link targets blanked out; lines stay in place."""
 
     def blank(match: re.Match[str]) -> str:
         return re.sub(r"[^\n]", " ", match[0])
