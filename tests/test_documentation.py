@@ -37,6 +37,24 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not missing
 
 
+def anchors(page: Path) -> set[str]:
+    """Of the headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_headings_lead_to_one(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", page.read_text())
+    missing = [
+        f"{to}#{anchor}"
+        for to, anchor in links
+        if "://" not in to and anchor not in anchors(page.parent / to if to else page)
+    ]
+    assert not missing
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_in_the_documentation_is_python(page: Path) -> None:
     for block in blocks(page, "python"):
