@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from ..system import native_libraries as agents
-from . import cpython as runtime
+from ..system import native_libraries
+from . import cpython
 from .process import argv_of, owner_of
 from .session_registry import RECORDER
 
@@ -27,10 +27,10 @@ def candidates() -> list[Candidate]:
         if own and owner_of(pid)[0] != own:
             continue
         try:
-            seen = runtime.find(pid)
+            seen = cpython.find(pid)
         except (OSError, ValueError):  # gone meanwhile, or not ours to look into
             continue
-        if seen is None or seen.free_threaded or seen.version not in agents.available():
+        if seen is None or seen.free_threaded or seen.version not in native_libraries.available():
             continue
         argv = argv_of(pid)
         # Recorders end with their session.
