@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from sonde.record.system import cpu_times as cpus
+from sonde.record.system import cpu_times
 
 LONGEST_S = 300.0
 # At least so long: what else kept the machine busy may have gone by then.
@@ -18,9 +18,9 @@ STOLEN = 0.1
 
 
 def share_stolen() -> float:
-    before = cpus.read()["all"]
+    before = cpu_times.read()["all"]
     time.sleep(LOOK_S)
-    passed = cpus.read()["all"].since(before)
+    passed = cpu_times.read()["all"].since(before)
     return passed.steal_ns / passed.total_ns
 
 

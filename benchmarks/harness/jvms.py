@@ -125,10 +125,10 @@ def sonde(pid: int, rate: int, path: Path, what: str = "cpu") -> Iterator[Orders
 
 def _control(process: subprocess.Popen[str], pid: int) -> str:
     """The socket of the session, as soon as it has the process."""
-    from sonde.record.targets import session_registry as sessions
+    from sonde.record.targets import session_registry
 
     end = time.monotonic() + ATTACHED_S
-    while (session := sessions.find(pid)) is None:
+    while (session := session_registry.find(pid)) is None:
         if process.poll() is not None:
             raise RuntimeError(f"sonde attach failed: {process.communicate()[1].strip()}")
         if time.monotonic() > end:

@@ -18,8 +18,7 @@ import pytest
 import pythons
 from java import all_jdks
 from sonde.cli.main import main
-from sonde.record.system import native_libraries as agents
-from sonde.record.system import permissions
+from sonde.record.system import native_libraries, permissions
 from sonde.recording.reader import read
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +117,7 @@ def test_every_interpreter_of_the_tests_is_found_and_recorded() -> None:
     for version, path in pythons.found().items():
         interpreter = able[os.path.realpath(path)]
         assert interpreter["version"].startswith(version)
-        assert interpreter["agent"] == str(agents.available()[version])
+        assert interpreter["agent"] == str(native_libraries.available()[version])
         assert interpreter["samples"] > 0
     assert [i for i in answer["interpreters"] if i["runs_sonde"]]
     homes = {jvm["path"]: jvm for jvm in answer["jvms"]}
@@ -294,10 +293,10 @@ def test_an_agent_that_does_not_load_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = tmp_path / "agents"
-    shutil.copytree(agents.FOLDER, broken)
-    own = broken / agents.agent_for(sysconfig.get_python_version()).name
+    shutil.copytree(native_libraries.FOLDER, broken)
+    own = broken / native_libraries.agent_for(sysconfig.get_python_version()).name
     own.write_bytes(b"no library")
-    monkeypatch.setattr(agents, "FOLDER", broken)
+    monkeypatch.setattr(native_libraries, "FOLDER", broken)
     main(["doctor", "--json"])
     answer = json.loads(capsys.readouterr().out)
     (interpreter,) = [i for i in answer["interpreters"] if i["runs_sonde"]]
@@ -308,7 +307,7 @@ def test_an_agent_that_does_not_load_is_named(
 def test_an_installation_without_its_native_part_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(agents, "FOLDER", tmp_path / "nowhere")
+    monkeypatch.setattr(native_libraries, "FOLDER", tmp_path / "nowhere")
     assert main(["doctor"]) == 1
     said = capsys.readouterr().out
     assert "the native part of sonde is missing" in " ".join(said.split())

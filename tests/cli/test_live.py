@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from launching import SONDE, clean_environment, sonde
-from sonde.record.system import cpu_times as cpus
+from sonde.record.system import cpu_times
 
 # The kernel's idle time has been seen to go back by a tick, which a table takes for none.
 IDLE_BACK_NS = 50_000_000
@@ -79,9 +79,9 @@ def test_wrong_calls(arguments: list[str], code: int, sentence: str) -> None:
 
 
 def test_cpus() -> None:
-    before = cpus.read()
+    before = cpu_times.read()
     done = sonde("cpus", "--every", "0.3", "--for", "1.5", "--json")
-    after = cpus.read()
+    after = cpu_times.read()
     tables = [json.loads(line) for line in done.stdout.splitlines()]
     names = [row["cpu"] for row in tables[0]["rows"]]
     assert names == list(before)

@@ -15,8 +15,7 @@ import pytest
 from attaching import Target, attach, begun, until
 from launching import PATIENCE_S, Interpreter, sonde
 from sonde.errors import SondeError
-from sonde.record.targets import cpython as runtime
-from sonde.record.targets import process
+from sonde.record.targets import cpython, process
 
 USAGE, FAILURE = 2, 1
 NOBODY = 65534
@@ -88,10 +87,10 @@ def test_a_file_that_cannot_be_written_leaves_the_target_alone(any_python: Inter
 
 def test_a_free_threaded_build(monkeypatch: pytest.MonkeyPatch, any_python: Interpreter) -> None:
     with Target(any_python, "-c", SLEEPS) as t:
-        found = runtime.find(t.pid)
+        found = cpython.find(t.pid)
         assert found is not None
         changed = replace(found, free_threaded=True)
-        monkeypatch.setattr(runtime, "find", lambda _: changed)
+        monkeypatch.setattr(cpython, "find", lambda _: changed)
         with pytest.raises(SondeError, match="free-threaded"):
             process.look_at(t.pid)
 

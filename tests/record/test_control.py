@@ -23,7 +23,7 @@ from environments import Environment, environment_of
 from launching import PATIENCE_S, SONDE, TARGETS, TESTS, Interpreter, clean_environment, sonde
 from sonde.errors import SondeError, UsageError
 from sonde.record.control_client import Orders, socket_of
-from sonde.record.targets import session_registry as sessions
+from sonde.record.targets import session_registry
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from sonde.views.locks.contentions import contended
@@ -66,7 +66,7 @@ class Steered:
         self.attached = (
             attach(self.pid, path, "--what", what, *options) if way == "attach" else None
         )
-        until(lambda: sessions.find(self.pid), "a session", by=self.attached)
+        until(lambda: session_registry.find(self.pid), "a session", by=self.attached)
         self.orders = Orders(socket_of(str(self.pid)))
         # A session can be found as soon as the agent is there, and captures when it was entered.
         until(lambda: way != "attach" or self._entered(), "it is entered", by=self.attached)
@@ -561,5 +561,5 @@ def test_a_session_is_announced_only_while_it_lasts(steered_once: Make) -> None:
     folder = Path(socket_of(str(it.pid))).parent
     it.end()
     assert not folder.exists()
-    assert sessions.find(it.pid) is None
+    assert session_registry.find(it.pid) is None
     assert begun(it.path) or it.path.exists()

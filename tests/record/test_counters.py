@@ -9,8 +9,7 @@ import time
 
 import pytest
 
-from sonde.record.system import cpu_times as cpus
-from sonde.record.system import perf_events as perf
+from sonde.record.system import cpu_times, perf_events
 from sonde.record.system import steal as taken
 from sonde.record.system.thread_counters import Countable, Counters, Used
 
@@ -130,7 +129,7 @@ def test_nothing_stays_open() -> None:
 
 
 def test_the_first_counter_is_the_clock() -> None:
-    assert next(iter(perf.COUNTED)) == "cpu_ns"
+    assert next(iter(perf_events.COUNTED)) == "cpu_ns"
 
 
 def test_figures_never_go_back() -> None:
@@ -147,11 +146,11 @@ LATER = STAT.replace("cpu1 40 10 10 500 20 2 3 30", "cpu1 45 10 12 499 20 2 4 33
 
 
 def test_processors_from_a_record_with_known_answers() -> None:
-    found = cpus.parse(STAT)
+    found = cpu_times.parse(STAT)
     tick = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     assert list(found) == ["all", "0", "1"]
     assert (found["all"].steal_ns, found["0"].interrupt_ns) == (40 * tick, 5 * tick)
-    (step,) = [row for row in cpus.steps(found, cpus.parse(LATER)) if row.name == "1"]
+    (step,) = [row for row in cpu_times.steps(found, cpu_times.parse(LATER)) if row.name == "1"]
     assert [ns // tick for ns in (step.user_ns, step.system_ns, step.interrupt_ns)] == [5, 2, 1]
     assert (step.steal_ns // tick, step.idle_ns) == (3, 0)
 
@@ -169,11 +168,11 @@ def test_throttling_in_both_kinds_of_groups(text: str, ns: int) -> None:
 
 
 def test_steps_agree_with_the_machine() -> None:
-    before = cpus.together()
+    before = cpu_times.together()
     process = taken.Taken(os.getpid())
     burn(0.3)
     (busy, idle, steal, _), _ = process.step()
-    now = cpus.together().since(before)
+    now = cpu_times.together().since(before)
     ticks = 6 * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     assert abs(busy - (now.total_ns - now.idle_ns)) <= ticks
     assert abs(idle - now.idle_ns) <= ticks
@@ -181,10 +180,10 @@ def test_steps_agree_with_the_machine() -> None:
     assert busy >= 0.25e9
 
 
-def times_of(*rows: tuple[int, int, int]) -> dict[str, cpus.CpuTime]:
+def times_of(*rows: tuple[int, int, int]) -> dict[str, cpu_times.CpuTime]:
     """Of processors 0, 1, …: user, stolen and idle time."""
     return {
-        str(number): cpus.CpuTime(str(number), user, 0, 0, steal, idle)
+        str(number): cpu_times.CpuTime(str(number), user, 0, 0, steal, idle)
         for number, (user, steal, idle) in enumerate(rows)
     }
 

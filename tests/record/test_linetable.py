@@ -6,7 +6,7 @@ import json
 import subprocess
 
 from launching import Interpreter
-from sonde.record.tables import cpython_lines as linetable
+from sonde.record.tables import cpython_lines
 
 # All code of some modules: its first line, its table, and the position of every instruction.
 TABLES = """
@@ -30,7 +30,7 @@ def tables(python: Interpreter) -> list[tuple[int, bytes, list[list[int | None]]
 
 def test_lines(python: Interpreter) -> None:
     for first, table, positions in tables(python):
-        assert linetable.lines(table, first) == [line or 0 for line, *_ in positions]
+        assert cpython_lines.lines(table, first) == [line or 0 for line, *_ in positions]
 
 
 def test_runs_of_one_source_range(python: Interpreter) -> None:
@@ -39,7 +39,7 @@ def test_runs_of_one_source_range(python: Interpreter) -> None:
         for i, position in enumerate(positions):
             same = i and position[0] is not None and position == positions[i - 1]
             expected.append(expected[-1] if same else i)
-        found = linetable.starts(table)
+        found = cpython_lines.starts(table)
         assert len(found) == len(expected)
         # Instructions without a position are apart; so may be what is next to them.
         known = [i for i, position in enumerate(positions) if position[0] is not None]

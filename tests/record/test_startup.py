@@ -12,7 +12,7 @@ import pytest
 
 from attaching import Target, attached
 from launching import PATIENCE_S, TARGETS, Interpreter, Run, clean_environment, run_command
-from sonde.record.system import native_libraries as agents
+from sonde.record.system import native_libraries
 
 Keep = Callable[[str], Path]
 Result = tuple[int, str, list[str]]
@@ -85,7 +85,7 @@ def test_starts_that_end_early(python: Interpreter, keep: Keep, arguments: str) 
 
 @pytest.mark.parametrize("missing", ["recorder", "agent"])
 def test_without_a_recorder_or_an_agent(python: Interpreter, tmp_path: Path, missing: str) -> None:
-    preload = agents.preload()
+    preload = native_libraries.preload()
     if missing == "agent":
         preload = Path(shutil.copy(preload, tmp_path))
     command = (python.path, *PROGRAM)

@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 
 import sonde
-from sonde.record.system import native_libraries as agents
+from sonde.record.system import native_libraries
 from sonde.record.recorder.options import KINDS
 
 warnings.simplefilter("ignore")  # forks of a threaded program are meant
@@ -134,7 +134,7 @@ def forks(until):
 
 
 def main():
-    agents.FOLDER = Path(sys.argv[1])
+    native_libraries.FOLDER = Path(sys.argv[1])
     seconds = float(sys.argv[4])
     # Events come by perf alone.
     what = [*KINDS, "event:page-faults@1000"] if sys.argv[3] == "perf" else KINDS

@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 
 from attaching import Target, attach, begun, has_agent, until
 from launching import PATIENCE_S, TARGETS, Interpreter
-from sonde.record.targets import session_registry as sessions
+from sonde.record.targets import session_registry
 from sonde.recording.reader import read
 from sonde.recording.writer import Writer
 from sonde.top import watched as watched_module
@@ -333,7 +333,7 @@ def test_the_next_part_of_a_recording_is_followed(folder: Path) -> None:
         writer = Writer(path, {"duration_ns": number * 10**9})
         writer.append("processes", os.getpid(), 0, "cpython", "3.12", "/p", [], 0)
         writer.flush()
-        sessions.announce(str(session), str(path), [os.getpid()], WHAT)
+        session_registry.announce(str(session), str(path), [os.getpid()], WHAT)
         return writer
 
     first = part(1)
@@ -346,6 +346,6 @@ def test_the_next_part_of_a_recording_is_followed(folder: Path) -> None:
         assert seen.path.endswith("part-2.sonde")
         assert not seen.ended
         second.close({})
-        (session / sessions.FILE).unlink()
+        (session / session_registry.FILE).unlink()
         assert not seen.poll()
         assert seen.ended == f"whoever recorded process {os.getpid()} has ended the recording"

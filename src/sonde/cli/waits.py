@@ -36,9 +36,9 @@ def waits(
       sonde waits 4711
     """
     number = process_id(pid)
-    from sonde.record.targets import session_registry as sessions
+    from sonde.record.targets import session_registry
 
-    session = sessions.find(number)
+    session = session_registry.find(number)
     if session is not None and "locks" not in session.what:
         raise SondeError(
             f"process {pid} is recorded without locks; start it with --what cpu,locks to see waits"

@@ -8,10 +8,9 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import interpreters
+from . import interpreters, trial_recording
 from . import java_homes as jvms
 from . import machine_checks as machine
-from . import trial_recording as trial
 from .interpreters import Interpreter
 from .java_homes import JavaHome
 from .machine_checks import Machine
@@ -121,9 +120,9 @@ def diagnose() -> Diagnosis:
         except SondeError as error:
             lacks[interpreter.path] = str(error)
     trouble = None
-    trials: dict[str, trial.Trial] = {}
+    trials: dict[str, trial_recording.Trial] = {}
     try:
-        trials = trial.record([i for i in found if i.path in agents])
+        trials = trial_recording.record([i for i in found if i.path in agents])
     except SondeError as error:
         trouble = str(error)
     verdicts = [_verdict(i, agents.get(i.path), lacks, trials.get(i.path)) for i in found]
@@ -138,9 +137,9 @@ def _jvms() -> list[JvmVerdict]:
             home.agent()
         except SondeError as error:
             lacks[home.path] = str(error)
-    trials: dict[str, trial.Trial] = {}
+    trials: dict[str, trial_recording.Trial] = {}
     with contextlib.suppress(SondeError):  # told once, for the interpreters
-        trials = trial.record_jvms([home for home in homes if home.path not in lacks])
+        trials = trial_recording.record_jvms([home for home in homes if home.path not in lacks])
     verdicts = []
     for home in homes:
         problem, _, advice = lacks.get(home.path, "it was not tried").partition("; ")
@@ -153,7 +152,10 @@ def _jvms() -> list[JvmVerdict]:
 
 
 def _verdict(
-    interpreter: Interpreter, agent: str | None, lacks: dict[str, str], tried: trial.Trial | None
+    interpreter: Interpreter,
+    agent: str | None,
+    lacks: dict[str, str],
+    tried: trial_recording.Trial | None,
 ) -> Verdict:
     if agent is None:
         # What is wrong and what to do come in one sentence.
@@ -163,5 +165,5 @@ def _verdict(
         return Verdict(interpreter, agent, 0, "it was not tried", "mend what is named above")
     advice = None
     if tried.problem is not None:
-        advice = MEND_ABOVE if tried.problem == trial.NOTHING_CAME else BUILD_HERE
+        advice = MEND_ABOVE if tried.problem == trial_recording.NOTHING_CAME else BUILD_HERE
     return Verdict(interpreter, agent, tried.samples, tried.problem, advice)

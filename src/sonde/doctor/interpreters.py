@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.errors import SondeError
-from sonde.record.system import native_libraries as agents
+from sonde.record.system import native_libraries
 
 _NAMED_LIKE_PYTHON = re.compile(r"(python|pypy)(3(\.\d+)?t?)?")
 _PATIENCE_S = 20
@@ -53,10 +53,10 @@ class Interpreter:
             raise SondeError(f"this is {self.implementation}, and sonde records CPython")
         if self.free_threaded:
             raise SondeError("this is a free-threaded build, which sonde cannot record yet")
-        if tuple(map(int, self.minor.split("."))) < agents.OLDEST:
-            oldest = ".".join(map(str, agents.OLDEST))
+        if tuple(map(int, self.minor.split("."))) < native_libraries.OLDEST:
+            oldest = ".".join(map(str, native_libraries.OLDEST))
             raise SondeError(f"sonde records CPython {oldest} and newer")
-        return agents.agent_for(self.minor)
+        return native_libraries.agent_for(self.minor)
 
 
 def found() -> list[Interpreter]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.errors import SondeError
-from sonde.record.system import native_libraries as agents
-from sonde.record.targets import hotspot as jvm
+from sonde.record.system import native_libraries
+from sonde.record.targets import hotspot
 
 _INSTALLED = Path("/usr/lib/jvm")
 _LIBRARY = Path("lib/server/libjvm.so")
@@ -29,15 +29,15 @@ class JavaHome:
     def agent(self) -> Path:
         """The agent for it; a SondeError says why there is none."""
         major = self.version.partition(".")[0]
-        if major.isdecimal() and int(major) < jvm.OLDEST:
-            raise SondeError(f"sonde records Java {jvm.OLDEST} and newer")
-        return agents.hotspot_agent()
+        if major.isdecimal() and int(major) < hotspot.OLDEST:
+            raise SondeError(f"sonde records Java {hotspot.OLDEST} and newer")
+        return native_libraries.hotspot_agent()
 
 
 def found() -> list[JavaHome]:
     """Every JDK and JRE with a HotSpot, once, by version."""
     homes = {os.path.realpath(home) for home in _candidates() if (home / _LIBRARY).exists()}
-    all_ = [JavaHome(home, jvm.version_of(home)) for home in homes]
+    all_ = [JavaHome(home, hotspot.version_of(home)) for home in homes]
     return sorted(all_, key=lambda home: (_sortable(home.version), home.path))
 
 

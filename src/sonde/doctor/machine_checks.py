@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sonde.record.recorder.samplers import Arming
-from sonde.record.system import cpu_times as cpus
-from sonde.record.system import perf_events as perf
-from sonde.record.system import permissions
+from sonde.record.system import cpu_times, perf_events, permissions
 
 # Longer than any process lives: events opened to see whether they may be never fire.
 _NEVER_NS = 1 << 60
@@ -89,7 +87,7 @@ def _system() -> Check:
 
 def _kernel() -> Check:
     release = os.uname().release
-    if perf.kernel_version() >= perf.SIGTRAP_SAFE_FROM:
+    if perf_events.kernel_version() >= perf_events.SIGTRAP_SAFE_FROM:
         return Check("kernel", True, f"{release}; perf events may signal threads from 5.18 on")
     return Check(
         "kernel",
@@ -163,14 +161,16 @@ def _refusal(open_: Callable[[], int]) -> OSError | None:
 
 def _perf_signals(pid: int) -> list[Check]:
     names = ("perf", "perf-user", "perf-switches")
-    if perf.kernel_version() < perf.SIGTRAP_SAFE_FROM:
+    if perf_events.kernel_version() < perf_events.SIGTRAP_SAFE_FROM:
         found = "not tried: this kernel is too old for them"
         return [Check(name, False, found, "boot 5.18 or newer") for name in names]
-    kernel = _refusal(lambda: perf.open_event(pid, perf.TASK_CLOCK, _NEVER_NS, 0))
+    kernel = _refusal(lambda: perf_events.open_event(pid, perf_events.TASK_CLOCK, _NEVER_NS, 0))
     user = _refusal(
-        lambda: perf.open_event(pid, perf.TASK_CLOCK, _NEVER_NS, 0, exclude_kernel=True)
+        lambda: perf_events.open_event(
+            pid, perf_events.TASK_CLOCK, _NEVER_NS, 0, exclude_kernel=True
+        )
     )
-    switches = _refusal(lambda: perf.open_event(pid, perf.CONTEXT_SWITCHES, 1, 0))
+    switches = _refusal(lambda: perf_events.open_event(pid, perf_events.CONTEXT_SWITCHES, 1, 0))
     return [
         _signal(names[0], kernel, "signals wherever a thread runs, the kernel included", 1),
         _signal(names[1], user, "signals while a thread is outside the kernel", 2),
@@ -181,11 +181,11 @@ def _perf_signals(pid: int) -> list[Check]:
 def _signal(name: str, error: OSError | None, permits: str, level: int) -> Check:
     if error is None:
         return Check(name, True, permits)
-    return Check(name, False, perf.refusal(error), _perf_advice(error, level))
+    return Check(name, False, perf_events.refusal(error), _perf_advice(error, level))
 
 
 def _perf_advice(error: OSError, level: int) -> str:
-    if perf.refused_by_filter(error):
+    if perf_events.refused_by_filter(error):
         return (
             "let the container's seccomp profile allow perf_event_open "
             "(Docker and Podman: --cap-add PERFMON)"
@@ -218,13 +218,13 @@ def _paranoid() -> Check:
 
 
 def _hardware(pid: int) -> Check:
-    error = _refusal(lambda: perf.open_cycles(pid))
+    error = _refusal(lambda: perf_events.open_cycles(pid))
     if error is None:
         return Check("hardware-events", True, "the processor's counters (PMU) can be used")
     if isinstance(error, FileNotFoundError):
         found = "no processor counters (PMU), as in most virtual machines"
     else:
-        found = perf.refusal(error)
+        found = perf_events.refusal(error)
     return Check("hardware-events", False, found, "nothing to do: no sampler of sonde needs them")
 
 
@@ -370,7 +370,7 @@ def _seccomp() -> Check:
 
 def _steal() -> Check:
     """Time that the machine under this virtual one gave to others, since boot."""
-    times = cpus.together()
+    times = cpu_times.together()
     share = times.steal_ns / max(times.total_ns, 1)
     found = f"{100 * share:.2g} % of the time since boot went to other machines"
     if share < _STEAL_TOLERATED:

@@ -12,7 +12,7 @@ from pathlib import Path
 from sonde.errors import SondeError
 from sonde.record.recorder.options import Options
 from sonde.record.recorder_process import RecorderHandle
-from sonde.record.system import native_libraries as agents
+from sonde.record.system import native_libraries
 
 from .interpreters import Interpreter
 from .java_homes import JavaHome
@@ -36,7 +36,7 @@ class Trial:
 
 def record(interpreters: list[Interpreter]) -> dict[str, Trial]:
     """A trial of each, by path. A SondeError if no recorder can be started at all."""
-    preload = agents.preload()
+    preload = native_libraries.preload()
     commands = {i.path: [i.path, "-I", "-S", "-c", _PROGRAM] for i in interpreters}
     samples = _samples_of(commands, preload)
     return {i.path: _judge(i, preload, samples[i.path]) for i in interpreters}
@@ -44,7 +44,7 @@ def record(interpreters: list[Interpreter]) -> dict[str, Trial]:
 
 def record_jvms(homes: list[JavaHome]) -> dict[str, Trial]:
     """The same for JVMs; telling their settings keeps them busy for some milliseconds."""
-    preload = agents.preload()
+    preload = native_libraries.preload()
     commands = {home.path: [home.java, "-XshowSettings:all", "-version"] for home in homes}
     trials: dict[str, Trial] = {}
     for path, count in _samples_of(commands, preload).items():

@@ -18,7 +18,7 @@ from sonde.errors import SondeError
 from .recorder.options import Options, outliving
 from .recorder_process import RecorderHandle, RecorderKilledError
 from .system.procfs import is_alive
-from .targets import ptrace_inject as inject
+from .targets import ptrace_inject
 from .targets.discovery import Discovery
 from .targets.entry import Entry
 from .targets.hotspot import Jvm
@@ -76,7 +76,7 @@ class Attach:
         self._ever_inside: set[int] = set()
         self._rotates = False
         self.entered_by = ""
-        self.injection: inject.Injection | None = None
+        self.injection: ptrace_inject.Injection | None = None
         self._woken, self._wake = socket.socketpair()
         self._before = {number: signal.getsignal(number) for number in _ENDS}
         for number in _ENDS:

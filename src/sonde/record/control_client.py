@@ -10,7 +10,7 @@ from typing import Any
 
 from sonde.errors import SondeError, UsageError
 
-from .targets import session_registry as sessions
+from .targets import session_registry
 
 # The end of a session waits for its agents to leave and for the file; nothing else takes long.
 ANSWER_S = 40.0
@@ -23,7 +23,7 @@ def socket_of(which: str) -> str:
     if not which.isdecimal():
         return which
     pid = int(which)
-    for session in sessions.running():
+    for session in session_registry.running():
         if pid in session.pids or pid == session.recorder:
             return session.control
     if not os.path.exists(f"/proc/{pid}"):

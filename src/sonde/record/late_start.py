@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .recorder.capture_control import STACK_BITS, bits_of
 from .recorder.options import RING_SIZE, SLOTS, online_memory
 from .shm import layout as shm
-from .system import perf_events as perf
+from .system import perf_events
 
 if TYPE_CHECKING:
     from .recorder.options import Options
@@ -25,7 +25,7 @@ def write_config(folder: str, options: Options) -> None:
     """Writes it, if a program may arm itself with these options."""
     if options.sampler not in ("auto", "perf") or not _SELF_ARMED.issuperset(options.what):
         return
-    if perf.kernel_version() < perf.SIGTRAP_SAFE_FROM:
+    if perf_events.kernel_version() < perf_events.SIGTRAP_SAFE_FROM:
         return
     stacks = STACK_BITS.get(options.stacks, 0)
     if online_memory(options):

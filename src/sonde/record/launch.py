@@ -20,8 +20,7 @@ from . import late_start
 from .recorder.agent_socket import listen
 from .recorder.options import Options, outliving
 from .recorder_process import RecorderHandle
-from .system import exit_status as exits
-from .system import native_libraries as agents
+from .system import exit_status, native_libraries
 from .system.group_witness import GroupWitness
 
 # Passed on when somebody sends them to us alone; those for our process group reach the target.
@@ -92,7 +91,7 @@ class Launch:
     def __init__(self, arguments: list[str], make_options: Callable[[int], Options]) -> None:
         check_command(arguments)
         self._command = command_of(arguments)
-        preload = str(agents.preload())
+        preload = str(native_libraries.preload())
         # The target waits in a child of ours until the recorder is up, but not for long: the
         # recording is named after its pid, and where no recorder can be had, nothing is run.
         go_read, go_write = os.pipe()
@@ -151,7 +150,7 @@ class Launch:
             status = self._wait_for_target()
         finally:
             self._witness.end()
-        text = exits.describe(status)
+        text = exit_status.describe(status)
         done: dict[str, Any] | None = None
         trouble: str | None = None
         try:

@@ -30,7 +30,7 @@ from .recorder.options import (
 from .recorder.units import parse_share, parse_size
 from .recorder_process import RecorderHandle
 from .shm import layout as shm
-from .system import native_libraries as agents
+from .system import native_libraries
 from .tables.live_profile import check_memory
 from .tables.profile_result import Hot, HotEdge, Profile, profile_of
 
@@ -44,7 +44,7 @@ def _load_agent() -> ctypes.PyDLL:
         raise SondeError("this is a free-threaded build, which sonde cannot record yet")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     # PyDLL: the agent's entry points want the GIL held.
-    agent = ctypes.PyDLL(str(agents.agent_for(version)))
+    agent = ctypes.PyDLL(str(native_libraries.agent_for(version)))
     agent.sonde_agent_start.argtypes = [ctypes.c_char_p, ctypes.c_uint32]
     agent.sonde_agent_start.restype = ctypes.c_int
     agent.sonde_agent_stop.restype = None

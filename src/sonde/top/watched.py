@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sonde.errors import SondeError
 from sonde.record.system.procfs import is_alive
-from sonde.record.targets import session_registry as sessions
+from sonde.record.targets import session_registry
 from sonde.recording.follow import Follower
 from sonde.views.live import HISTORY_NS, Live, live
 
@@ -44,7 +44,7 @@ class Watched:
         self._folder = ""
         self._entered = 0
         self._grew = time.monotonic()
-        session = sessions.find(pid)
+        session = session_registry.find(pid)
         if session is not None:
             if not session.path:
                 raise SondeError(
@@ -130,7 +130,7 @@ class Watched:
 
         A recorder says something four times a second, unless it was killed.
         """
-        session = sessions.find(self.pid)
+        session = session_registry.find(self.pid)
         if session is None or not is_alive(self.pid):
             self.ended = self._why_no_more()
         elif session.path != self.path:

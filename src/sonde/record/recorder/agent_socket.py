@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from ..targets import session_registry as sessions
+from ..targets import session_registry
 
 # Connections that may wait for the recorder; the kernel has a limit of its own (somaxconn). Forked
 # children do not wait for it: whoever finds no room is not recorded.
@@ -44,8 +44,8 @@ def listen(place: dict[str, Any] | None = None) -> Listening:
     place = place or {}
     # A target may have another view of the file system than we: there it is, from here.
     root: str = place.get("root", "")
-    folder = place.get("folder") or sessions.folder_for_sockets() or tempfile.gettempdir()
-    seen = tempfile.mkdtemp(prefix=sessions.PREFIX, dir=root + folder)
+    folder = place.get("folder") or session_registry.folder_for_sockets() or tempfile.gettempdir()
+    seen = tempfile.mkdtemp(prefix=session_registry.PREFIX, dir=root + folder)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     path = os.path.join(seen, "agent")
     listener.bind(path)

@@ -14,8 +14,7 @@ from pathlib import Path
 from sonde.errors import SondeError, UsageError
 
 from ..shm import layout as shm
-from ..system import elf
-from ..system import perf_events as perf
+from ..system import elf, perf_events
 
 PREFIX = "event:"
 MOST = 16
@@ -84,7 +83,7 @@ class KernelEvent:
 
     def open(self, tid: int, sig_data: int, *, exclude_kernel: bool) -> int:
         """Signals thread `tid` and those it starts; OSError if not."""
-        return perf.open_event(
+        return perf_events.open_event(
             tid,
             self.config,
             self.period,
@@ -188,7 +187,7 @@ def check(event: KernelEvent) -> None:
     """A SondeError with the reason if this machine, or this user, does not have the event."""
     try:
         # Opened on ourselves and closed at once, with a period that is never reached.
-        fd = perf.open_event(
+        fd = perf_events.open_event(
             0,
             event.config,
             1 << 60,
@@ -207,11 +206,11 @@ def refusal(event: KernelEvent, error: OSError) -> str:
     processor = event.type in (_HARDWARE, _CACHE, _RAW)
     if processor and error.errno in (errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV, errno.EINVAL):
         try:
-            os.close(perf.open_cycles(0))
+            os.close(perf_events.open_cycles(0))
         except OSError:
             return (
                 f"{event.name!r} cannot be counted: this machine shows no hardware counters (PMU), "
                 "as most virtual machines; events of the kernel, such as page-faults, work"
             )
         return f"{event.name!r} cannot be counted: this processor does not have that event"
-    return f"{event.name!r} cannot be counted: {perf.refusal(error)}"
+    return f"{event.name!r} cannot be counted: {perf_events.refusal(error)}"

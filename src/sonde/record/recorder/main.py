@@ -28,7 +28,7 @@ from sonde.errors import SondeError, UsageError
 
 from ..system.steal import cpu_includes_steal
 from ..tables.metrics import STEP_NS
-from ..targets import session_registry as sessions
+from ..targets import session_registry
 from .admission import Admission
 from .agent_socket import Listening, listen
 from .control_server import Control
@@ -74,7 +74,7 @@ class Recorder:
         self._selector = selectors.DefaultSelector()
         self._starter = Starter(control, self._selector, attached=config.get("attached", False))
         # Where others look for it: a target's own file system is no place for that.
-        self._home = sessions.make_home() if config.get("place") else self._folder
+        self._home = session_registry.make_home() if config.get("place") else self._folder
         self._roster = Roster(self._selector, self._home, self._writer, config)
         self._admission = Admission(
             config, self._parts, self._roster, self._selector, listening.listener, self.path,

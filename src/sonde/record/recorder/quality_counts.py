@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..shm import layout as shm
-from ..system import cpu_times as cpus
+from ..system import cpu_times
 from .samplers import SAMPLERS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Tally:
         """When it was changed in this part, and to what."""
         self._asked = self._asked_until = 0
         """CPU time weighed by the rates before this one, and that time itself."""
-        self._steal = cpus.together().steal_ns
+        self._steal = cpu_times.together().steal_ns
         self._over: dict[str, int] = {}
         self._mode = 0
         self._samplers: set[str] = set()
@@ -81,7 +81,7 @@ class Tally:
         total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
         if self.short_processes:
             total["short_processes"] = self.short_processes
-        total["steal_ns"] = cpus.together().steal_ns - self._steal
+        total["steal_ns"] = cpu_times.together().steal_ns - self._steal
         sampled = total.get("cpu_sampled_ns", 0)
         total["asked"] = self._asked + self._rate * (sampled - self._asked_until)
         total |= more or {}

@@ -16,7 +16,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from ..shm import layout as shm
-from ..system import perf_events as perf
+from ..system import perf_events
 from ..system.procfs import cpu_of
 from . import kernel_events
 from .kernel_events import KernelEvent
@@ -101,7 +101,7 @@ class Arming:
         if self._first > 0:
             reasons.append(f"--sampler {self._wanted} was asked for")
         for sampler in SAMPLERS[self._first : _BY_PERF]:
-            if perf.kernel_version() < perf.SIGTRAP_SAFE_FROM:
+            if perf_events.kernel_version() < perf_events.SIGTRAP_SAFE_FROM:
                 reasons.append("kernels before 5.18 may kill a thread that blocks SIGTRAP")
                 break
             armed = Armed(sampler, None, False, counted=self.counted)
@@ -111,7 +111,7 @@ class Arming:
                 armed.close()
                 if isinstance(error, (FileNotFoundError, ProcessLookupError)):
                     raise
-                reasons.append(perf.refusal(error))
+                reasons.append(perf_events.refusal(error))
                 continue
             armed.why_not_better = _joined(reasons)
             return armed
@@ -156,9 +156,9 @@ class Arming:
         number = self._round << shm.SIG_ROUND_SHIFT | self._number << shm.SIG_NUMBER_SHIFT
         if self._cpu:
             armed.events.append(
-                perf.open_event(
+                perf_events.open_event(
                     tid,
-                    perf.TASK_CLOCK,
+                    perf_events.TASK_CLOCK,
                     self.period,
                     number | shm.SIG_CPU,
                     exclude_kernel=user_only,
@@ -167,7 +167,9 @@ class Arming:
         # Switches happen inside the kernel: an event that excludes it never sees one.
         if self._waits and not user_only:
             armed.events.append(
-                perf.open_event(tid, perf.CONTEXT_SWITCHES, 1, number | shm.SIG_SWITCH)
+                perf_events.open_event(
+                    tid, perf_events.CONTEXT_SWITCHES, 1, number | shm.SIG_SWITCH
+                )
             )
             armed.wait_signals = True
         for which, event in self._events.items():

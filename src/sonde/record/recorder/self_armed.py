@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..shm import layout as shm
-from ..system import exit_status as exits
+from ..system import exit_status
 
 if TYPE_CHECKING:
     from sonde.recording.writer import Writer
@@ -58,7 +58,7 @@ class SelfArmed:
         ready.register(self._pidfd, select.POLLIN)
         if not ready.poll(0):
             return False, None
-        return True, exits.of(self.pid, self._pidfd)
+        return True, exit_status.of(self.pid, self._pidfd)
 
     def forget_process(self) -> None:
         if self._pidfd >= 0:

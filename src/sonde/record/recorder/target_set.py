@@ -7,8 +7,8 @@ import selectors
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..system import exit_status as exits
-from ..targets import session_registry as sessions
+from ..system import exit_status
+from ..targets import session_registry
 from .quality_counts import Tally
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Roster:
         fd = self._pidfds.pop(pid, None)
         how = None
         if fd is not None:
-            how = exits.of(pid, fd)
+            how = exit_status.of(pid, fd)
             self._selector.unregister(fd)
             os.close(fd)
         for target in self.of(pid):
@@ -111,4 +111,4 @@ class Roster:
     def announce(self) -> None:
         self._changed = False
         pids = [target.pid for target in self._targets]
-        sessions.announce(self._folder, self._writer.path, pids, self._what)
+        session_registry.announce(self._folder, self._writer.path, pids, self._what)

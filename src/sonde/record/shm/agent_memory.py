@@ -10,9 +10,8 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-from . import call_counts
+from . import call_counts, walk_failures
 from . import layout as shm
-from . import walk_failures as unwalked
 from .slot_scan import SlotScan
 
 if TYPE_CHECKING:
@@ -180,5 +179,5 @@ class AgentMemory:
     def _unwalked(self, runtime: str) -> dict[str, int]:
         """Stacks that the runtime itself could not walk, by reason; they are undecodable."""
         counts = shm.UNWALKED.unpack_from(self.view, shm.UNWALKED_AT)
-        reasons = unwalked.REASONS.get(runtime, ())
+        reasons = walk_failures.REASONS.get(runtime, ())
         return {f"unwalked_{name}": n for name, n in zip(reasons, counts, strict=False) if n}

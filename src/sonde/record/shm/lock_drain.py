@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sonde.recording.schema import TIME_LIMIT
 
-from ..system import native_libraries as agents
+from ..system import native_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,7 +117,7 @@ class Line(ctypes.Structure):
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(agents.drain()))
+    library = ctypes.CDLL(str(native_libraries.drain()))
     known, word = ctypes.POINTER(_Known), ctypes.c_uint64
     library.sonde_rows_new.restype = ctypes.c_void_p
     library.sonde_rows_free.argtypes = [ctypes.c_void_p]

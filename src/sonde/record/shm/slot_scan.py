@@ -11,7 +11,7 @@ import functools
 from array import array
 from collections.abc import Sequence
 
-from ..system import native_libraries as agents
+from ..system import native_libraries
 from . import layout as shm
 
 _WORDS = shm.SLOT_SIZE // 8
@@ -19,7 +19,7 @@ _WORDS = shm.SLOT_SIZE // 8
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(agents.drain()))
+    library = ctypes.CDLL(str(native_libraries.drain()))
     size = ctypes.c_size_t
     library.sonde_slots_pending.restype = size
     library.sonde_slots_pending.argtypes = [ctypes.c_void_p, size, ctypes.c_void_p, ctypes.c_void_p]

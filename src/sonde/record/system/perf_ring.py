@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sonde.errors import SondeError
 
-from . import perf_events as perf
+from . import perf_events
 
 _PAGES = 64
 _HEAD_AT, _TAIL_AT = 1024, 1032
@@ -65,8 +65,8 @@ class Machine:
         except OSError as error:
             self.close()
             raise SondeError(
-                f"the whole machine cannot be sampled: {perf.refusal(error)}; run as root, or "
-                "grant CAP_PERFMON"
+                f"the whole machine cannot be sampled: {perf_events.refusal(error)}; run as root, "
+                "or grant CAP_PERFMON"
             ) from None
 
     def take(self) -> Iterator[Tick | Mapped | Renamed]:
@@ -93,7 +93,7 @@ class Machine:
 
 class _Ring:
     def __init__(self, cpu: int, rate: int) -> None:
-        self._fd = perf.open_machine(cpu, rate)
+        self._fd = perf_events.open_machine(cpu, rate)
         self._size = _PAGES * mmap.PAGESIZE
         self._memory = mmap.mmap(self._fd, mmap.PAGESIZE + self._size)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from . import cpu_times as cpus
+from . import cpu_times
 
 
 def throttled_ns(text: str) -> int:
@@ -71,11 +71,11 @@ class Processors:
     AT_LEAST_EVERY = 10
     """Steps: of what ran longer ago nothing is said to have been stolen now."""
 
-    def __init__(self, times: dict[str, cpus.CpuTime]) -> None:
+    def __init__(self, times: dict[str, cpu_times.CpuTime]) -> None:
         self._told = dict(times)
         self._steps = dict.fromkeys(times, 0)
 
-    def step(self, times: dict[str, cpus.CpuTime], *, told: bool) -> list[OfProcessor]:
+    def step(self, times: dict[str, cpu_times.CpuTime], *, told: bool) -> list[OfProcessor]:
         if not told:
             self._told, self._steps = dict(times), dict.fromkeys(times, 0)
             return []
@@ -99,7 +99,7 @@ class Taken:
 
     def __init__(self, pid: int) -> None:
         self._group = group_file(pid)
-        times = cpus.read()
+        times = cpu_times.read()
         self._processors = Processors(times)
         self._last = self._now(times)
 
@@ -108,13 +108,13 @@ class Taken:
 
         What is not `told` is no part of what is told of a processor later.
         """
-        times = cpus.read()
+        times = cpu_times.read()
         now = self._now(times)
         steps = [max(new - old, 0) for new, old in zip(now, self._last, strict=True)]
         self._last = now
         return (steps[0], steps[1], steps[2], steps[3]), self._processors.step(times, told=told)
 
-    def _now(self, times: dict[str, cpus.CpuTime]) -> tuple[int, int, int, int]:
+    def _now(self, times: dict[str, cpu_times.CpuTime]) -> tuple[int, int, int, int]:
         machine = times["all"]
         throttled = throttled_ns(_read(self._group)) if self._group else 0
         # The machine's busy time is told without the steal, that of threads may be with it.

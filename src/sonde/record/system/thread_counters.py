@@ -13,7 +13,7 @@ import os
 import struct
 from dataclasses import dataclass, fields
 
-from . import perf_events as perf
+from . import perf_events
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Countable:
         if not self.names:
             return []
         try:
-            return perf.open_counters(tid, self.names, exclude_kernel=self.exclude_kernel)
+            return perf_events.open_counters(tid, self.names, exclude_kernel=self.exclude_kernel)
         except OSError as error:
             if error.errno != errno.ESRCH:
                 self.names = []  # no more descriptors, most likely: /proc does without
@@ -65,7 +65,7 @@ class Countable:
         # Without the right to look into the kernel, what happens there is not counted.
         self.exclude_kernel = not _opens(tid, ["cpu_ns"], exclude_kernel=False)
         names: list[str] = []
-        for name in perf.COUNTED:
+        for name in perf_events.COUNTED:
             if _opens(tid, [*names, name], exclude_kernel=self.exclude_kernel):
                 names.append(name)
             elif not names:
@@ -75,7 +75,7 @@ class Countable:
 
 def _opens(tid: int, names: list[str], *, exclude_kernel: bool) -> bool:
     try:
-        opened = perf.open_counters(tid, names, exclude_kernel=exclude_kernel)
+        opened = perf_events.open_counters(tid, names, exclude_kernel=exclude_kernel)
     except OSError:
         return False
     for fd in opened:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..shm import layout as shm
-from . import cpython_lines as linetable
-from . import java_lines as bytecodes
+from . import cpython_lines, java_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -191,7 +190,7 @@ class Codes:
         starts = self._starts.get(code)
         if starts is None:
             kind, table = self._tables.get(code, (shm.TABLE_BYTECODES, b""))
-            starts = [] if kind == shm.TABLE_BYTECODES else linetable.starts(table)
+            starts = [] if kind == shm.TABLE_BYTECODES else cpython_lines.starts(table)
             self._starts[code] = starts
         return starts
 
@@ -261,5 +260,5 @@ class Codes:
 def _lines(kind: int, table: bytes, first_line: int) -> list[int]:
     """The line of every instruction, by its index."""
     if kind == shm.TABLE_BYTECODES:
-        return bytecodes.lines(table)
-    return linetable.lines(table, first_line)
+        return java_lines.lines(table)
+    return cpython_lines.lines(table, first_line)

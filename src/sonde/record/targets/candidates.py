@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from ..system import native_libraries as agents
+from ..system import native_libraries
 from ..system.procfs import words_of
-from . import cpython as runtime
+from . import cpython
 from .process import owner_of
 from .session_registry import RECORDER
 
@@ -28,10 +28,10 @@ def candidates() -> list[Candidate]:
         if own and owner_of(pid)[0] != own:
             continue
         try:
-            seen = runtime.find(pid)
+            seen = cpython.find(pid)
         except (OSError, ValueError):  # gone meanwhile, or not ours to look into
             continue
-        if seen is None or seen.free_threaded or seen.version not in agents.available():
+        if seen is None or seen.free_threaded or seen.version not in native_libraries.available():
             continue
         argv = words_of(pid)
         # Recorders end with their session.

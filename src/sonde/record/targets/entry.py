@@ -14,8 +14,7 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from . import jvm_attach
-from . import ptrace_inject as inject
+from . import jvm_attach, ptrace_inject
 from .cpython import Runtime
 from .hotspot import Jvm, is_up
 from .process import RunningProcess, tracer_of
@@ -24,7 +23,7 @@ from .remote_exec import RemoteScript, script_that_loads
 # How long the main thread has to run the script that loads the agent (3.14+).
 SCRIPT_S = 0.1
 # Outcomes of ptrace after which the process is as it was, without the agent.
-_UNTOUCHED = (inject.NO_SAFE_MOMENT, inject.NOT_PERMITTED)
+_UNTOUCHED = (ptrace_inject.NO_SAFE_MOMENT, ptrace_inject.NOT_PERMITTED)
 # From the agent's first step in the target to its first word.
 STEER_S = 2.0
 # A process is looked at anew after this long without a safe moment in it.
@@ -47,12 +46,12 @@ class Entry:
     def __init__(self, process: RunningProcess, socket_path: str, wake: Callable[[], None]) -> None:
         self.process = process
         self.by = ""
-        self.injection: inject.Injection | None = None
+        self.injection: ptrace_inject.Injection | None = None
         self.why_not: str | None = None
         self.gone = False
         self.over = self.already = False
         """Another recording has it."""
-        self._patience = inject.Patience(LOOK_ANEW_MS)
+        self._patience = ptrace_inject.Patience(LOOK_ANEW_MS)
         self._ended = False
         self._socket_path = socket_path
         self._words: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -136,7 +135,7 @@ class Entry:
         assert isinstance(process.runtime, Runtime)
         script = RemoteScript(process.pid, process.runtime)
         path = os.path.join(os.path.dirname(self._socket_path), f"script-{process.pid}.py")
-        if script.refusal is not None or not inject.sees(process.pid, process.agent):
+        if script.refusal is not None or not ptrace_inject.sees(process.pid, process.agent):
             return False
         try:
             with open(path, "w") as f:
@@ -163,7 +162,7 @@ class Entry:
         if isinstance(process.runtime, Jvm) and not is_up(process.pid):
             return "its JVM is not up yet"
         self.injection = done = self._inject()
-        if done.outcome == inject.GONE:
+        if done.outcome == ptrace_inject.GONE:
             raise Gone(f"process {process.pid} exited before it could be entered")
         if done.why_not is not None:
             return done.why_not
@@ -177,12 +176,12 @@ class Entry:
             return "the agent in it does not answer"
         return None
 
-    def _inject(self) -> inject.Injection:
+    def _inject(self) -> ptrace_inject.Injection:
         """Until a safe moment is found; a program that comes up loads libraries meanwhile."""
         process, tries, stopped = self.process, 0, 0
-        until = time.monotonic() + inject.PATIENCE_MS / 1000
+        until = time.monotonic() + ptrace_inject.PATIENCE_MS / 1000
         while True:
-            done = inject.inject(
+            done = ptrace_inject.inject(
                 process.pid,
                 process.runtime,
                 process.agent,
@@ -192,7 +191,7 @@ class Entry:
             )
             tries, stopped = tries + done.tries, stopped + done.stopped_ns
             over = self._ended or time.monotonic() > until
-            if done.outcome != inject.NO_SAFE_MOMENT or over:
+            if done.outcome != ptrace_inject.NO_SAFE_MOMENT or over:
                 return replace(done, tries=tries, stopped_ns=stopped)
 
     def _hear_agent(self) -> str | None:

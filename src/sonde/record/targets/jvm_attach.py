@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import ptrace_inject as inject
+from . import ptrace_inject
 from .hotspot import Jvm, is_up
 from .process import owner_of, status_of
 
@@ -156,7 +156,7 @@ def _listening(pid: int) -> None:
 @contextlib.contextmanager
 def _seen_by(pid: int, library: Path) -> Iterator[str]:
     """The library under a name that the process finds, which is gone afterwards if it is a copy."""
-    if inject.sees(pid, library):
+    if ptrace_inject.sees(pid, library):
         yield str(library)
         return
     name = f"/tmp/.sonde-{os.getpid()}-{library.name}"

@@ -11,12 +11,10 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from ..system import native_libraries as agents
-from ..system import permissions
+from ..system import native_libraries, permissions
 from ..system.procfs import name_of, threads_of, words_of
 from . import cpython as runtime
-from . import hotspot as jvm
-from . import session_registry as sessions
+from . import hotspot, session_registry
 from .cpython import Runtime
 from .hotspot import Jvm
 
@@ -70,7 +68,7 @@ def look_at(pid: int) -> RunningProcess:
         with open(f"/proc/{pid}/mem", "rb"):
             pass
         # Of a JVM that runs Python inside, or the other way round, the one that started is meant.
-        found: Runtime | Jvm | None = runtime.find(pid) or jvm.find(pid)
+        found: Runtime | Jvm | None = runtime.find(pid) or hotspot.find(pid)
         older = found is None and runtime.is_older(pid)
     except (FileNotFoundError, ProcessLookupError):
         raise NotRecordable(_nothing_in(pid)) from None
@@ -82,7 +80,7 @@ def look_at(pid: int) -> RunningProcess:
     if found is None:
         raise NotRecordable(_not_ours(pid, older))
     agent = _agent_for(pid, found)
-    if session := sessions.find(pid):
+    if session := session_registry.find(pid):
         raise SondeError(
             f"process {pid} is being recorded already, into {session.path or 'memory'}"
         )
@@ -93,17 +91,17 @@ def look_at(pid: int) -> RunningProcess:
 
 def _agent_for(pid: int, found: Runtime | Jvm) -> Path:
     if isinstance(found, Jvm):
-        if 0 < found.major < jvm.OLDEST:
+        if 0 < found.major < hotspot.OLDEST:
             raise SondeError(
-                f"process {pid} runs Java {found.version}; sonde records {jvm.OLDEST} and newer"
+                f"process {pid} runs Java {found.version}; sonde records {hotspot.OLDEST} and newer"
             )
-        return agents.hotspot_agent()
+        return native_libraries.hotspot_agent()
     if found.free_threaded:
         raise SondeError(
             f"process {pid} runs a free-threaded CPython {found.version}, "
             "which sonde cannot record yet"
         )
-    return agents.agent_for(found.version)
+    return native_libraries.agent_for(found.version)
 
 
 def tracer_of(pid: int) -> str | None:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from sonde.errors import SondeError
 
-from ..system import elf
-from ..system import native_libraries as agents
+from ..system import elf, native_libraries
 from .cpython import Runtime, read
 from .hotspot import Jvm
 from .process import owner_of
@@ -164,7 +163,7 @@ def _why_not(answer: _Answer) -> str | None:
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    path = agents.FOLDER / "libsonde-inject.so"
+    path = native_libraries.FOLDER / "libsonde-inject.so"
     if not path.exists():
         raise SondeError(
             f"the native part of sonde is missing ({path}); build it with `make build`"

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from ..system import native_libraries as agents
-from . import cpython as runtime
+from ..system import native_libraries
+from . import cpython
 
 _COOKIE = b"xdebugpy"
 
@@ -39,7 +39,7 @@ _imp.create_dynamic(Agent)
 class RemoteScript:
     """A script waiting to be run by the main thread of a process."""
 
-    def __init__(self, pid: int, found: runtime.Runtime) -> None:
+    def __init__(self, pid: int, found: cpython.Runtime) -> None:
         self._pid = pid
         self._pending_at = 0
         self.refusal: str | None = None
@@ -52,8 +52,8 @@ class RemoteScript:
         except (OSError, struct.error):
             self.refusal = "its memory cannot be read"
 
-    def _locate(self, found: runtime.Runtime, table: _Table) -> None:
-        facts = runtime.read(self._pid, found.address, table.size)
+    def _locate(self, found: cpython.Runtime, table: _Table) -> None:
+        facts = cpython.read(self._pid, found.address, table.size)
         if facts[:8] != _COOKIE or _word(facts, 8) >> 16 != found.version_hex >> 16:
             self.refusal = "its interpreter does not tell where its parts are"
             return
@@ -61,7 +61,7 @@ class RemoteScript:
             "<6Q", facts, table.debugger_support
         )
         interpreter = self._follow(found.address + _word(facts, table.interpreters_head))
-        allowed = runtime.read(self._pid, interpreter + enabled, 4)
+        allowed = cpython.read(self._pid, interpreter + enabled, 4)
         if not int.from_bytes(allowed, "little"):
             self.refusal = "remote debugging is disabled in it"
             return
@@ -71,7 +71,7 @@ class RemoteScript:
         self._script_at = thread + support + script
 
     def _follow(self, address: int) -> int:
-        pointer = runtime.read_word(self._pid, address)
+        pointer = cpython.read_word(self._pid, address)
         if not pointer:
             raise OSError
         return pointer
@@ -82,16 +82,16 @@ class RemoteScript:
         if self.refusal is not None or len(text) > self._room:
             return False
         try:
-            if int.from_bytes(runtime.read(self._pid, self._pending_at, 4), "little"):
+            if int.from_bytes(cpython.read(self._pid, self._pending_at, 4), "little"):
                 self.refusal = "another script waits to be run by it"
                 return False
-            runtime.write(self._pid, self._script_at, text)
-            runtime.write(self._pid, self._pending_at, struct.pack("<i", 1))
+            cpython.write(self._pid, self._script_at, text)
+            cpython.write(self._pid, self._pending_at, struct.pack("<i", 1))
             # Not atomic, like CPython's own: what the target sets in between is lost until it is
             # set again.
-            breaker = runtime.read_word(self._pid, self._breaker_at)
+            breaker = cpython.read_word(self._pid, self._breaker_at)
             if not breaker & self._stop_bit:
-                runtime.write(
+                cpython.write(
                     self._pid, self._breaker_at, struct.pack("<Q", breaker | self._stop_bit)
                 )
         except OSError:
@@ -100,13 +100,13 @@ class RemoteScript:
 
     def withdraw(self) -> None:
         try:
-            runtime.write(self._pid, self._pending_at, struct.pack("<i", 0))
+            cpython.write(self._pid, self._pending_at, struct.pack("<i", 0))
         except OSError:
             return  # it is gone
 
 
 def _table(version: str) -> _Table | None:
-    path = agents.FOLDER / f"libsonde-remote-{version}.so"
+    path = native_libraries.FOLDER / f"libsonde-remote-{version}.so"
     if not path.exists():
         return None
     table = _Table()

@@ -7,8 +7,8 @@ import os
 import threading
 from pathlib import Path
 
-from ..system import native_libraries as agents
-from . import cpython as runtime
+from ..system import native_libraries
+from . import cpython
 
 
 class RemoteReader:
@@ -24,7 +24,7 @@ class RemoteReader:
     def try_start(self) -> bool:
         """Starts if the process is a CPython by now; in a thread, as it talks with our own loop."""
         try:
-            found = runtime.find(self._pid)
+            found = cpython.find(self._pid)
         except OSError as error:
             self.refusal = f"its memory cannot be read: {(error.strerror or '').lower()}"
             return False
@@ -34,7 +34,7 @@ class RemoteReader:
         if found.free_threaded:
             self.refusal = f"CPython {name} without a GIL is not supported yet"
             return True
-        path = agents.FOLDER / f"libsonde-remote-{name}.so"
+        path = native_libraries.FOLDER / f"libsonde-remote-{name}.so"
         if not path.exists():
             self.refusal = f"there is no reader for CPython {name}"
             return True
@@ -49,7 +49,7 @@ class RemoteReader:
             self._library.sonde_remote_stop()
             self._library = None
 
-    def _start(self, path: Path, found: runtime.Runtime) -> None:
+    def _start(self, path: Path, found: cpython.Runtime) -> None:
         library = ctypes.CDLL(str(path))
         start = library.sonde_remote_start
         start.argtypes = [
