@@ -113,6 +113,34 @@ def test_no_modules_import_each_other() -> None:
     assert sorted(circles(graph(SOURCE))) == sorted(KNOWN_CIRCLES)
 
 
+def packages(imports: Imports) -> Imports:
+    """The same between the packages and modules directly in src/sonde."""
+    found: Imports = {}
+    for name, tos in imports.items():
+        from_ = found.setdefault(".".join(name.split(".")[:2]), set())
+        from_ |= {".".join(to.split(".")[:2]) for to in tos}
+    return {name: tos - {name} for name, tos in found.items()}
+
+
+def test_no_packages_import_each_other() -> None:
+    assert circles(packages(graph(SOURCE))) == []
+
+
+def test_circles_of_packages_are_found(tmp_path: Path) -> None:
+    imports = written(
+        tmp_path,
+        {
+            "app/__init__.py": "",
+            "app/one/a.py": "from app.two import b\n",
+            "app/two/b.py": "",
+            "app/two/c.py": "from app.one import d\n",
+            "app/one/d.py": "",
+        },
+    )
+    assert circles(imports) == []
+    assert circles(packages(imports)) == [("app.one", "app.two")]
+
+
 def test_no_room_of_the_recorder_imports_from_one_above_it() -> None:
     assert upward(graph(SOURCE)) == sorted(KNOWN_UPWARD)
 

@@ -74,7 +74,7 @@ def recorded(
     env: Environment, program: str, plan: Plan, scratch: Path
 ) -> tuple[dict[float, list[Run]], int]:
     """Runs by slowdown (1: none), in the order they were made in, and the slowed function's id."""
-    from sonde.fleet.asked import Asked, Question
+    from sonde.fleet.query import Asked, Question
     from sonde.fleet.engines import engine
     from sonde.fleet.labels import conditions
     from sonde.fleet.location import located

@@ -10,9 +10,9 @@ import pytest
 
 from fleet.recorded import VIEWS, added, answered, asked, shop, without_chains
 from launching import Interpreter
-from sonde.fleet.asked import Question
 from sonde.fleet.engines import engine
 from sonde.fleet.location import located
+from sonde.fleet.query import Question
 from sonde.fleet.report import answer
 from sonde.recording.reader import read
 from sonde.views.locks.locks import locks

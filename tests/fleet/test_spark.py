@@ -18,10 +18,10 @@ import pytest
 
 from fleet.conftest import Fleet
 from sonde.fleet import report
-from sonde.fleet.asked import Question
 from sonde.fleet.engines import Engine, engine
 from sonde.fleet.labels import conditions
 from sonde.fleet.location import located
+from sonde.fleet.query import Question
 from sonde.fleet.report import answer
 
 pyspark = pytest.importorskip("pyspark")

@@ -47,12 +47,12 @@ def check(to: str | None, labels: Sequence[str] | None, mode: str) -> None:
         raise UsageError(
             "--push sends the parts of a continuous recording: add --mode continuous --rotate 60s"
         )
-    from sonde.fleet import extra
+    from sonde import optional_packages
     from sonde.fleet.labels import given
 
     given(labels or [])
     if "+http" not in to:
-        extra.check("pyarrow")
+        optional_packages.check("pyarrow")
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from sonde.cli._select import (
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Asked
     from sonde.fleet.location import Location
+    from sonde.fleet.query import Asked
 
 app = typer.Typer(
     add_completion=False,
@@ -155,9 +155,9 @@ def report(
     time = time_of(running, waiting, wall)
     location = _located(store)
     from sonde.fleet import report as views
-    from sonde.fleet.asked import Question, moment
     from sonde.fleet.engines import engine as started
     from sonde.fleet.labels import conditions
+    from sonde.fleet.query import Question, moment
 
     if view not in views.VIEWS:
         raise UsageError(f"there is no view {view!r}; the views are {', '.join(views.VIEWS)}")
@@ -196,7 +196,7 @@ def report(
 def _print(result: Any, asked: Asked, view: str, time: str, top: int | None) -> None:
     import importlib
 
-    from sonde.fleet.held import extent
+    from sonde.fleet.inventory import extent
     from sonde.reports.fleet_extent import render as render_extent
     from sonde.reports.page import console, line
 
@@ -240,12 +240,12 @@ def push(
       sonde fleet push otlp+http://collector:4318 app.sonde --label service=shop
       sonde fleet push pyroscope+http://pyroscope:4040 app.sonde
     """
-    from sonde.fleet import extra
+    from sonde import optional_packages
     from sonde.fleet import push as pushing
     from sonde.views.selecting.formatting import count
 
     if "+http" not in to:
-        extra.check("pyarrow")
+        optional_packages.check("pyarrow")
     from sonde.fleet.labels import given
 
     told = given(label or [])
@@ -278,7 +278,7 @@ def compact(store: StoreName) -> None:
       sonde fleet compact profiles/
     """
     location = _located(store)
-    from sonde.fleet.upkeep import compact as run
+    from sonde.fleet.compaction import compact as run
     from sonde.views.selecting.formatting import count
 
     with working(f"compacting {store}"):
@@ -302,8 +302,8 @@ def prune(
       sonde fleet prune profiles/ --older 30d
     """
     location = _located(store)
-    from sonde.fleet.asked import period
-    from sonde.fleet.upkeep import prune as run
+    from sonde.fleet.compaction import prune as run
+    from sonde.fleet.query import period
     from sonde.views.selecting.formatting import count
 
     age = period(older)
@@ -313,9 +313,9 @@ def prune(
 
 
 def _located(store: str) -> Location:
-    from sonde.fleet import extra
+    from sonde import optional_packages
 
-    extra.check("pyarrow", "ibis", "duckdb")
+    optional_packages.check("pyarrow", "ibis", "duckdb")
     from sonde.fleet.location import located
 
     return located(store)

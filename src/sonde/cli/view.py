@@ -115,9 +115,9 @@ def is_store(name: str) -> bool:
 
 
 def _opened(store: str) -> Shown:
-    from sonde.fleet import extra
+    from sonde import optional_packages
 
-    extra.check("pyarrow", "ibis", "duckdb")
+    optional_packages.check("pyarrow", "ibis", "duckdb")
     from sonde.fleet.location import located
     from sonde.web.store import StoreParts
 

@@ -109,7 +109,7 @@ class Diagnosis:
 
 
 def diagnose() -> Diagnosis:
-    import sonde
+    from sonde._version import version
 
     found = interpreters.found()
     agents: dict[str, str] = {}
@@ -126,7 +126,7 @@ def diagnose() -> Diagnosis:
     except SondeError as error:
         trouble = str(error)
     verdicts = [_verdict(i, agents.get(i.path), lacks, trials.get(i.path)) for i in found]
-    return Diagnosis(sonde.__version__, machine.examine(), verdicts, _jvms(), trouble)
+    return Diagnosis(version(), machine.examine(), verdicts, _jvms(), trouble)
 
 
 def _jvms() -> list[JvmVerdict]:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import numpy as np
 
-import sonde
+from sonde._version import version
 from sonde.exports.messages import message_class
 from sonde.exports.pprof import Strings
 from sonde.model.context_tree import sums
@@ -92,7 +92,7 @@ def request(recording: Recording, selection: Selection, labels: Mapping[str, str
         key = of.resource.attributes.add(key=RESOURCE.get(name, name))
         key.value.string_value = _whole(value)
     scope = of.scope_profiles.add()
-    scope.scope.name, scope.scope.version = "sonde", sonde.__version__
+    scope.scope.name, scope.scope.version = "sonde", version()
 
     found = profile(recording, selection)
     _add_stacks(message.dictionary, strings, found)

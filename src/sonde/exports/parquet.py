@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from sonde.fleet import extra
+from sonde import optional_packages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ TABLES = (
 
 def arrow_tables(recording: Recording) -> dict[str, Any]:
     """By name, with a column `id` that other tables refer to."""
-    extra.check("pyarrow")
+    optional_packages.check("pyarrow")
     import pyarrow as pa
 
     made = {}

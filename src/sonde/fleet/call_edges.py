@@ -16,8 +16,8 @@ from sonde.views.calls.calls import BY, Calls
 from sonde.views.calls.inlining_advice import advise
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Asked
     from sonde.fleet.contexts import Contexts
+    from sonde.fleet.query import Asked
     from sonde.views.stacks.profile import Function
 
 EDGE = ("caller", "line", "callee")

@@ -11,7 +11,7 @@ from sonde.fleet.hashes import NONE
 from sonde.views.stacks.profile import UNDECODABLE, Function, in_order
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Asked
+    from sonde.fleet.query import Asked
     from sonde.model.context_tree import Ints
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sonde import optional_packages
 from sonde.errors import SondeError, UsageError
-from sonde.fleet import extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ class Engine(Protocol):
 
 class Duckdb:
     def __init__(self) -> None:
-        extra.check("ibis", "duckdb")
+        optional_packages.check("ibis", "duckdb")
         import ibis
 
         self._connection = ibis.duckdb.connect()
@@ -56,7 +56,7 @@ class Duckdb:
 
 class Spark:
     def __init__(self, address: str) -> None:
-        extra.check("ibis")
+        optional_packages.check("ibis")
         try:
             from pyspark.sql import SparkSession
         except ImportError:

@@ -16,7 +16,7 @@ from sonde.fleet.contexts import functions_of, numbers
 from sonde.fleet.shares import shares
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Asked
+    from sonde.fleet.query import Asked
 
 FEWEST = 3
 """Of fewer hosts none is unlike the others."""

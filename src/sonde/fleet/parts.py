@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 import pyarrow.parquet as pq
 
-import sonde
+from sonde._version import version
 from sonde.errors import SondeError
 from sonde.fleet.location import Location, said
 from sonde.fleet.schema import TABLES, VERSION, packing
@@ -171,7 +171,7 @@ def write(
             size += _write_table(location, part.file(name), name, table)
         told = {
             "schema": VERSION,
-            "sonde": sonde.__version__,
+            "sonde": version(),
             "written": time.time(),
             "rows": {name: table.num_rows for name, table in tables.items()},
             "bytes": size,

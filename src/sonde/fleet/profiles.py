@@ -16,7 +16,7 @@ from sonde.views.stacks.profile import UNDECODABLE, Profile, summed_up
 from sonde.views.stacks.tree import Tree, tree_of
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Asked
+    from sonde.fleet.query import Asked
 
 
 def profile(asked: Asked, *, merge_lines: bool = False) -> Profile:

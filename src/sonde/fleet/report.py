@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sonde.errors import SondeError, UsageError
-from sonde.fleet.asked import Asked, Question
 from sonde.fleet.parts import looked_at
+from sonde.fleet.query import Asked, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | 
 
         return heat(asked, by or "host", top=top)
     if view == "recordings":
-        from sonde.fleet.held import recordings
+        from sonde.fleet.inventory import recordings
 
         return recordings(asked, top=top)
     raise UsageError(f"there is no view {view!r}; the views are {', '.join(VIEWS)}")

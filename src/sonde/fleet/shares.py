@@ -11,7 +11,7 @@ from sonde.fleet.labels import label_in
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Asked
+    from sonde.fleet.query import Asked
 
 
 def own_times(asked: Asked, unit: str) -> Any:

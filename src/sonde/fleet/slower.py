@@ -19,7 +19,7 @@ from sonde.fleet.shares import shares
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Asked
+    from sonde.fleet.query import Asked
 
 LEVEL = 0.05
 """Of what is called significant, so many in a hundred may be chance."""

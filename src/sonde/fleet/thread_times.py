@@ -15,7 +15,7 @@ from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.threads import ThreadRow, Threads, used
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Asked
+    from sonde.fleet.query import Asked
 
 _PERSON = ("service", "host", "container", "pid", "tid", "name", "interpreter")
 """What makes rows of several recordings those of one thread: a long one comes in parts."""

@@ -16,7 +16,7 @@ from sonde.views.stacks.profile import Function
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sonde.fleet.asked import Asked
+    from sonde.fleet.query import Asked
 
 LONGEST = 62
 """Buckets of the histogram: powers of two nanoseconds."""

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 from sonde.model.function_table import Function, FunctionTable
 from sonde.model.ranked import LENGTH, Ranked
-from sonde.model.warmest import Warmest
+from sonde.model.top_k_filter import Warmest
 
 DEFAULT_MEMORY = 256 << 10
 SMALLEST_MEMORY = 16 << 10

@@ -23,7 +23,8 @@ from sonde.recording.decode import (
 from sonde.recording.decode_numbers import NumberBlocks
 from sonde.recording.facts import Facts, check_facts, read_totals
 from sonde.recording.format import FACTS, MAX_RAW, MAX_ROWS, ROWS, SCHEMA, UPDATES, RecordingError
-from sonde.recording.links import (
+from sonde.recording.recovery import Blocks
+from sonde.recording.row_refs import (
     NO_RANGES,
     Columns,
     Ranges,
@@ -32,7 +33,6 @@ from sonde.recording.links import (
     keep_whole_contexts,
     translate,
 )
-from sonde.recording.recovery import Blocks
 from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TEXT, TEXTS, Column, Table
 from sonde.recording.tables import TABLE_CLASSES, Process, Recording
 

@@ -16,9 +16,9 @@ import numpy as np
 from sonde.recording.assemble import BlockReader, apply_updates, put_together
 from sonde.recording.facts import Facts
 from sonde.recording.format import FILE_HEAD_SIZE, MAX_RAW, ROWS
-from sonde.recording.links import NO_RANGES, Columns, Ranges, RowMap, runs
 from sonde.recording.reader import check_file_head, open_file
 from sonde.recording.recovery import NO_BLOCKS, Blocks, find_blocks
+from sonde.recording.row_refs import NO_RANGES, Columns, Ranges, RowMap, runs
 from sonde.recording.schema import TABLES
 from sonde.recording.tables import ENTER, EXIT, FOUND, HELD, Recording
 

@@ -19,8 +19,8 @@ from itertools import pairwise
 
 from sonde.recording.format import RecordingError
 from sonde.recording.joined_tables import JoinedTables
-from sonde.recording.part_alone import alone
 from sonde.recording.quality_join import joined_quality
+from sonde.recording.standalone_segment import alone
 from sonde.recording.tables import Recording
 
 

@@ -17,8 +17,8 @@ from sonde.recording.format import (
     unpack_file_head,
 )
 from sonde.recording.join import join
-from sonde.recording.part_alone import alone
 from sonde.recording.recovery import find_blocks
+from sonde.recording.standalone_segment import alone
 from sonde.recording.tables import Recording
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.model.thieves import THIEVES
+from sonde.model.cpu_loss import THIEVES
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import line
 from sonde.views.selecting.formatting import brief, count, percent

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import sonde
+from sonde._version import version
 from sonde.model.contention import NOBODY, Ints
 from sonde.model.context_tree import ContextTree, Merged
+from sonde.model.cpu_loss import THIEVES
 from sonde.model.lock_kinds import KINDS
-from sonde.model.thieves import THIEVES
 from sonde.views.calls.calls import calls, picked
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.locks import ASPECTS
@@ -70,7 +70,7 @@ class Bundle:
         files: dict[str, int] = {}
         told = {
             "file": PurePath(recording.path).name,
-            "version": sonde.__version__,
+            "version": version(),
             "target": recording.target,
             "duration": duration_ns(recording),
             "summary": summary(recording).to_json(),

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 
-import sonde
+from sonde._version import version
 from sonde.errors import SondeError, UsageError
-from sonde.fleet.asked import Asked, Question
 from sonde.fleet.engines import DUCKDB, engine
 from sonde.fleet.heat import MS, heat
-from sonde.fleet.held import extent, values
+from sonde.fleet.inventory import extent, values
 from sonde.fleet.labels import Exactly, is_name
 from sonde.fleet.parts import looked_at
 from sonde.fleet.profiles import profile
+from sonde.fleet.query import Asked, Question
 from sonde.views.stacks.profile import UNDECODABLE
 from sonde.web.bundle import module_of
 from sonde.web.columns import changes, deflated, part, signed, unsigned
@@ -71,7 +71,7 @@ class StoreParts:
         asked = Asked(self.store, asked_of, Question())
         told = {
             "address": self.location.address,
-            "version": sonde.__version__,
+            "version": version(),
             **asdict(extent(asked)),
             "labels": [one.to_json() for one in values(asked)],
         }

@@ -14,7 +14,7 @@ from sonde.views.selecting.stolen_time import by_thread, is_counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sonde.model.thieves import Thief
+    from sonde.model.cpu_loss import Thief
 
 TAKEN = 0.10
 """Of the time that threads could have run."""

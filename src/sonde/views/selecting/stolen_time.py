@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.context_tree import sums
-from sonde.model.thieves import (
+from sonde.model.cpu_loss import (
     THIEVES,
     Intervals,
     Processors,

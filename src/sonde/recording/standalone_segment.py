@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.recording import span_join
-from sonde.recording.seams import rows_of
+from sonde.recording.segment_boundary import rows_of
 from sonde.recording.tables import RUNNING, LockEvents, Pauses, Recording
 
 

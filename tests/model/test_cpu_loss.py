@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonde.model.thieves import Intervals, Processors, Ran, Steps, spread, taken
+from sonde.model.cpu_loss import Intervals, Processors, Ran, Steps, spread, taken
 
 
 def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

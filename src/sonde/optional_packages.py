@@ -1,4 +1,4 @@
-"""What the fleet needs beyond sonde's own libraries, asked for in one place."""
+"""Libraries that only some commands need, and what to install where they are missing."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.fleet.labels import LABELS, label_in
 
 if TYPE_CHECKING:
-    from sonde.fleet.asked import Asked
+    from sonde.fleet.query import Asked
 
 
 @dataclass(frozen=True)
