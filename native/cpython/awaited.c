@@ -1,6 +1,6 @@
 #include "awaited.h"
 
-#include "../core/hot.h"
+#include "core/base/hot.h"
 
 #if PY_VERSION_HEX >= 0x030D0000
 #include <opcode_ids.h>

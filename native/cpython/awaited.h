@@ -25,7 +25,7 @@
 #ifndef SONDE_AWAITED_H
 #define SONDE_AWAITED_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 #include "frames.h"
 
 #define SONDE_NO_WORD UINT32_MAX

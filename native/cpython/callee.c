@@ -1,7 +1,7 @@
 #include "callee.h"
 
-#include "../core/hot.h"
-#include "../core/names.h"
+#include "core/base/hot.h"
+#include "core/session/name_records.h"
 #include "describe.h"
 #include "sites.h"
 

@@ -2,7 +2,7 @@
 #ifndef SONDE_CALLEE_H
 #define SONDE_CALLEE_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 #include "frames.h"
 
 // The word for the C function that instruction `index` of frame `f` (code `code`, known as `id`)

@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include "../core/clock.h"
-#include "../core/hot.h"
-#include "../core/windows.h"
 #include "call_cost.h"
 #include "callee.h"
+#include "core/base/clock.h"
+#include "core/base/hot.h"
+#include "core/sampling/call_windows.h"
 #include "describe.h"
 #include "evaluator.h"
 #include "pending_calls.h"

@@ -1,4 +1,5 @@
-// Counting calls in windows (core/windows.h): which function calls which, how often, from where.
+// Counting calls in windows (core/sampling/call_windows.h): which function calls which, how often,
+// from where.
 //
 // A tick may come anywhere, and nothing can be switched on in a signal handler but by storing a
 // pointer. So it stores the evaluator of frames (evaluator.h): the next call of a Python function

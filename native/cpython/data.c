@@ -1,7 +1,7 @@
 #include "data.h"
 
-#include "../core/guard.h"
-#include "../core/names.h"
+#include "core/session/name_records.h"
+#include "core/signals/fault_guard.h"
 #include "frames.h"
 
 #include <string.h>

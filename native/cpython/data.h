@@ -2,7 +2,7 @@
 #ifndef SONDE_CPYTHON_DATA_H
 #define SONDE_CPYTHON_DATA_H
 
-#include "../core/kernel_events.h"
+#include "core/sampling/kernel_events.h"
 
 sonde_find_data sonde_cpython_data;
 

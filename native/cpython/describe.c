@@ -1,7 +1,7 @@
 #include "describe.h"
 
-#include "../core/clock.h"
-#include "../core/names.h"
+#include "core/base/clock.h"
+#include "core/session/name_records.h"
 #include "frames.h"
 
 #define FILE_MAX_BYTES 4096

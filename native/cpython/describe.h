@@ -7,7 +7,7 @@
 #ifndef SONDE_DESCRIBE_H
 #define SONDE_DESCRIBE_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 
 #include <Python.h>
 

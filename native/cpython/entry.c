@@ -1,7 +1,7 @@
 #include "entry.h"
 
-#include "../core/guard.h"
-#include "../core/hot.h"
+#include "core/base/hot.h"
+#include "core/signals/fault_guard.h"
 
 #if PY_VERSION_HEX < 0x030D0000
 

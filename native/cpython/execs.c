@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "execs.h"
 
-#include "../core/got.h"
-#include "../core/join.h"
 #include "agent.h"
+#include "core/hooks/got.h"
+#include "core/protocol/join_session.h"
 
 #include <Python.h>
 #include <unistd.h>

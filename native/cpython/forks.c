@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "forks.h"
 
-#include "../core/clock.h"
-#include "../core/got.h"
-#include "../core/own_thread.h"
-#include "../core/session.h"
-#include "../core/steer.h"
+#include "core/base/agent_thread.h"
+#include "core/base/clock.h"
+#include "core/hooks/got.h"
+#include "core/protocol/attach_thread.h"
+#include "core/session/session.h"
 
 #include <dirent.h>
 #include <errno.h>

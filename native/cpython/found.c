@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "found.h"
 
-#include "../core/clock.h"
-#include "../core/guard.h"
-#include "../core/session.h"
-#include "../core/waiters.h"
+#include "core/base/clock.h"
+#include "core/hooks/waiter_table.h"
+#include "core/session/session.h"
+#include "core/signals/fault_guard.h"
 #include "frames.h"
 #include "locks.h"
 #include "threads.h"

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "gil.h"
 
-#include "../core/clock.h"
-#include "../core/waiters.h"
+#include "core/base/clock.h"
+#include "core/hooks/waiter_table.h"
 #include "frames.h"
 #include "locks.h"
 

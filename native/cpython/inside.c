@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "inside.h"
 
-#include "../core/clock.h"
-#include "../core/join.h"
-#include "../core/session.h"
-#include "../core/spans.h"
 #include "agent.h"
+#include "core/base/clock.h"
+#include "core/hooks/spans.h"
+#include "core/protocol/join_session.h"
+#include "core/session/session.h"
 #include "frames.h"
 #include "walk.h"
 

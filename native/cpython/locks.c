@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "locks.h"
 
-#include "../core/clock.h"
-#include "../core/got.h"
-#include "../core/session.h"
-#include "../core/stack.h"
-#include "../core/waiters.h"
+#include "core/base/clock.h"
+#include "core/hooks/got.h"
+#include "core/hooks/waiter_table.h"
+#include "core/session/session.h"
+#include "core/session/stack_delta.h"
 #include "found.h"
 #include "gil.h"
 #include "owner.h"

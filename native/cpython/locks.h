@@ -5,7 +5,7 @@
 #ifndef SONDE_LOCKS_H
 #define SONDE_LOCKS_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 #include "owner.h"
 
 #include <stdbool.h>

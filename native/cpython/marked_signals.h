@@ -2,7 +2,7 @@
 #ifndef SONDE_MARKED_SIGNALS_H
 #define SONDE_MARKED_SIGNALS_H
 
-#include "../core/signal_handover.h"
+#include "core/signals/signal_handover.h"
 
 // With the GIL, before sonde_cpython_marked_signals.
 void sonde_marked_signals_prepare(void);

@@ -6,7 +6,7 @@
 #ifndef SONDE_OWNER_H
 #define SONDE_OWNER_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 
 enum sonde_owner_answer {
     SONDE_OWNER_UNKNOWN, // nobody was found

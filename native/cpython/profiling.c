@@ -1,7 +1,7 @@
 #include "seen_calls.h"
 
-#include "../core/shm.h"
 #include "callee.h"
+#include "core/session/shm.h"
 #include "frames.h"
 #include "pending_calls.h"
 

@@ -9,9 +9,9 @@
 // in its place (activations.h) without writing into the target, which we do not: every sample is
 // walked whole.
 #define _GNU_SOURCE
-#include "../core/guard.h"
-#include "../core/handshake.h"
-#include "../core/reader.h"
+#include "core/protocol/handshake.h"
+#include "core/sampling/reader_thread.h"
+#include "core/signals/fault_guard.h"
 #include "frames.h"
 
 #include <errno.h>

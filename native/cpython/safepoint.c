@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "safepoint.h"
 
-#include "../core/clock.h"
-#include "../core/guard.h"
-#include "../core/processor.h"
-#include "../core/stack.h"
-#include "../core/trap.h"
+#include "core/base/clock.h"
+#include "core/base/processor.h"
+#include "core/sampling/sigtrap.h"
+#include "core/session/stack_delta.h"
+#include "core/signals/fault_guard.h"
 #include "frames.h"
 #include "internal/pycore_ceval.h"
 #if PY_VERSION_HEX < 0x030C0000

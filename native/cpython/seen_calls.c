@@ -1,6 +1,6 @@
 #include "seen_calls.h"
 
-#include "../core/hot.h"
+#include "core/base/hot.h"
 #include "evaluator.h"
 #include "sites.h"
 #include "walk.h"

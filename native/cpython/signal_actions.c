@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "signal_actions.h"
 
-#include "../core/got.h"
-#include "../core/join.h"
-#include "../core/trap.h"
+#include "core/hooks/got.h"
+#include "core/protocol/join_session.h"
+#include "core/sampling/sigtrap.h"
 
 #include <errno.h>
 #include <Python.h>

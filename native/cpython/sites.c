@@ -6,7 +6,7 @@
 #define NEED_OPCODE_METADATA
 #include "sites.h"
 
-#include "../core/hot.h"
+#include "core/base/hot.h"
 #include "opcode.h"
 #if PY_VERSION_HEX >= 0x030D0000
 #include "internal/pycore_opcode_metadata.h"

@@ -6,7 +6,7 @@
 #ifndef SONDE_SITES_H
 #define SONDE_SITES_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 #include "frames.h"
 
 #define SITE_NONE (-1)

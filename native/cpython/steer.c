@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
-#include "../core/steer.h"
+#include "core/protocol/attach_thread.h"
 
-#include "../core/session.h"
 #include "agent.h"
+#include "core/session/session.h"
 #include "execs.h"
 #include "forks.h"
 #include "inside.h"

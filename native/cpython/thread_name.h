@@ -5,7 +5,7 @@
 #ifndef SONDE_THREAD_NAME_H
 #define SONDE_THREAD_NAME_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 #include "frames.h"
 
 // A thread's outermost frame, and the one that it called.

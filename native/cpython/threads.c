@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "threads.h"
 
-#include "../core/clock.h"
-#include "../core/guard.h"
+#include "core/base/clock.h"
+#include "core/signals/fault_guard.h"
 #include "frames.h"
 #include "safepoint.h"
 #include "walk.h"

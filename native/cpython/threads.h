@@ -3,7 +3,7 @@
 #ifndef SONDE_THREADS_H
 #define SONDE_THREADS_H
 
-#include "../core/reader.h"
+#include "core/sampling/reader_thread.h"
 
 extern const sonde_reader_ops sonde_threads_here;
 

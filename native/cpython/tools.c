@@ -1,7 +1,7 @@
 #include "tools.h"
 
-#include "../core/hot.h"
-#include "../core/session.h"
+#include "core/base/hot.h"
+#include "core/session/session.h"
 #include "evaluator.h"
 #include "seen_calls.h"
 

@@ -2,7 +2,7 @@
 #ifndef SONDE_WALK_H
 #define SONDE_WALK_H
 
-#include "../core/trap.h"
+#include "core/sampling/sigtrap.h"
 
 #include <Python.h>
 

@@ -1,12 +1,12 @@
 // The agent's life in a JVM: it comes in by dlopen, starts and stops sessions. It is linked with
 // -z nodelete: handlers may be entered late, so its code never goes away.
 #define _GNU_SOURCE
-#include "../core/cpu_timers.h"
-#include "../core/got.h"
-#include "../core/join.h"
-#include "../core/own_thread.h"
-#include "../core/session.h"
-#include "../core/steer.h"
+#include "core/base/agent_thread.h"
+#include "core/hooks/got.h"
+#include "core/protocol/attach_thread.h"
+#include "core/protocol/join_session.h"
+#include "core/sampling/cpu_timers.h"
+#include "core/session/session.h"
 #include "events.h"
 #include "locks.h"
 #include "methods.h"

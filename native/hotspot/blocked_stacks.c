@@ -1,6 +1,6 @@
 #include "blocked_stacks.h"
 
-#include "../core/hot.h"
+#include "core/base/hot.h"
 #include "stacks.h"
 #include "vm.h"
 

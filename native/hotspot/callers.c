@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "callers.h"
 
-#include "../core/guard.h"
-#include "../core/hot.h"
+#include "core/base/hot.h"
+#include "core/signals/fault_guard.h"
 #include "vm_code.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef SONDE_CALLERS_H
 #define SONDE_CALLERS_H
 
-#include "../core/trap.h"
+#include "core/sampling/sigtrap.h"
 
 // Where to walk from.
 typedef struct {

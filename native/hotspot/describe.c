@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "describe.h"
 
-#include "../core/names.h"
+#include "core/session/name_records.h"
 #include "readable.h"
 #include "vm.h"
 

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "events.h"
 
-#include "../core/clock.h"
-#include "../core/cpu_timers.h"
-#include "../core/names.h"
+#include "core/base/clock.h"
+#include "core/sampling/cpu_timers.h"
+#include "core/session/name_records.h"
 #include "methods.h"
 #include "vm.h"
 

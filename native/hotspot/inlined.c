@@ -1,7 +1,7 @@
 #include "inlined.h"
 
-#include "../core/hot.h"
-#include "../core/session.h"
+#include "core/base/hot.h"
+#include "core/session/session.h"
 
 // One place in sixteen words: two cache lines, of which the second is rarely looked at.
 typedef struct {

@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "locks.h"
 
-#include "../core/clock.h"
-#include "../core/got.h"
-#include "../core/waiters.h"
 #include "blocked_stacks.h"
+#include "core/base/clock.h"
+#include "core/hooks/got.h"
+#include "core/hooks/waiter_table.h"
 #include "records.h"
 #include "stacks.h"
 #include "types.h"

@@ -7,7 +7,7 @@
 #ifndef SONDE_HOTSPOT_LOCKS_H
 #define SONDE_HOTSPOT_LOCKS_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 #include "notified.h"
 
 #include <jvmti.h>

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
-#include "../core/clock.h"
-#include "../core/own_thread.h"
-#include "../core/waiters.h"
+#include "core/base/agent_thread.h"
+#include "core/base/clock.h"
+#include "core/hooks/waiter_table.h"
 #include "locks.h"
 #include "methods.h"
 #include "records.h"

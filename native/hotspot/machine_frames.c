@@ -1,7 +1,7 @@
 #include "machine_frames.h"
 
-#include "../core/guard.h"
-#include "../core/hot.h"
+#include "core/base/hot.h"
+#include "core/signals/fault_guard.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "methods.h"
 
-#include "../core/clock.h"
-#include "../core/hot.h"
-#include "../core/own_thread.h"
+#include "core/base/agent_thread.h"
+#include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "describe.h"
 #include "natives.h"
 #include "vm.h"

@@ -8,7 +8,7 @@
 #ifndef SONDE_METHODS_H
 #define SONDE_METHODS_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 
 #include <jvmti.h>
 

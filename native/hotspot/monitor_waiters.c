@@ -1,4 +1,4 @@
-#include "../core/guard.h"
+#include "core/signals/fault_guard.h"
 #include "notified.h"
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "natives.h"
 
-#include "../core/hot.h"
-#include "../core/names.h"
+#include "core/base/hot.h"
+#include "core/session/name_records.h"
 #include "readable.h"
 
 #include <elf.h>

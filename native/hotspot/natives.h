@@ -5,7 +5,7 @@
 #ifndef SONDE_NATIVES_H
 #define SONDE_NATIVES_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 
 // Looks for libraries that were loaded since. Not in a handler; one caller at a time.
 void sonde_natives_look(void);

@@ -1,6 +1,6 @@
 #include "notified.h"
 
-#include "../core/waiters.h"
+#include "core/hooks/waiter_table.h"
 
 #include <sched.h>
 #include <stdatomic.h>

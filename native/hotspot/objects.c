@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "objects.h"
 
-#include "../core/clock.h"
+#include "core/base/clock.h"
 #include "stacks.h"
 #include "types.h"
 #include "vm.h"

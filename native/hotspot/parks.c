@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
-#include "../core/clock.h"
-#include "../core/waiters.h"
+#include "core/base/clock.h"
+#include "core/hooks/waiter_table.h"
 #include "locks.h"
 #include "vm.h"
 

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "polled_waits.h"
 
-#include "../core/clock.h"
-#include "../core/own_thread.h"
-#include "../core/session.h"
+#include "core/base/agent_thread.h"
+#include "core/base/clock.h"
+#include "core/session/session.h"
 #include "methods.h"
 #include "records.h"
 #include "stacks.h"

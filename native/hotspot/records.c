@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "records.h"
 
-#include "../core/guard.h"
-#include "../core/shm.h"
+#include "core/session/shm.h"
+#include "core/signals/fault_guard.h"
 #include "structs.h"
 #include "vm.h"
 

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "retrace.h"
 
-#include "../core/guard.h"
-#include "../core/hot.h"
-#include "../core/stack.h"
+#include "core/base/hot.h"
+#include "core/session/stack_delta.h"
+#include "core/signals/fault_guard.h"
 #include "walk.h"
 
 // What only we know of a thread: of each word of the last stack that is a frame's innermost one,

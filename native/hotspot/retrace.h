@@ -4,7 +4,7 @@
 #ifndef SONDE_RETRACE_H
 #define SONDE_RETRACE_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 #include "inlined.h"
 #include "machine_frames.h"
 #include "vm.h"

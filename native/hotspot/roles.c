@@ -1,6 +1,6 @@
 #include "roles.h"
 
-#include "../core/names.h"
+#include "core/session/name_records.h"
 
 #include <string.h>
 #include <sys/prctl.h>

@@ -2,7 +2,7 @@
 #ifndef SONDE_ROLES_H
 #define SONDE_ROLES_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 
 // The frame word that stands for the calling thread's work, if it is one of the VM's own; else 0.
 uint64_t sonde_role_of_vm(sonde_thread *thread);

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "stacks.h"
 
-#include "../core/guard.h"
-#include "../core/names.h"
-#include "../core/trap.h"
+#include "core/sampling/sigtrap.h"
+#include "core/session/name_records.h"
+#include "core/signals/fault_guard.h"
 #include "methods.h"
 #include "vm.h"
 #include "vm_code.h"

@@ -2,7 +2,7 @@
 #ifndef SONDE_HOTSPOT_STACKS_H
 #define SONDE_HOTSPOT_STACKS_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 
 #include <jvmti.h>
 

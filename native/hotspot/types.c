@@ -1,6 +1,6 @@
 #include "types.h"
 
-#include "../core/names.h"
+#include "core/session/name_records.h"
 #include "readable.h"
 
 #include <string.h>

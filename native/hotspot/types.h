@@ -2,7 +2,7 @@
 #ifndef SONDE_TYPES_H
 #define SONDE_TYPES_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 
 #include <jvmti.h>
 

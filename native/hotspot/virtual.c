@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "virtual.h"
 
-#include "../core/names.h"
+#include "core/session/name_records.h"
 #include "locks.h"
 #include "vm.h"
 

@@ -3,7 +3,7 @@
 #ifndef SONDE_HOTSPOT_VIRTUAL_H
 #define SONDE_HOTSPOT_VIRTUAL_H
 
-#include "../core/session.h"
+#include "core/session/session.h"
 
 #include <jvmti.h>
 #include <pthread.h>

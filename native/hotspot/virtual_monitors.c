@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "virtual.h"
 
-#include "../core/guard.h"
-#include "../core/waiters.h"
+#include "core/hooks/waiter_table.h"
+#include "core/signals/fault_guard.h"
 #include "records.h"
 #include "vm.h"
 

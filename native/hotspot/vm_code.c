@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "vm_code.h"
 
-#include "../core/guard.h"
+#include "core/signals/fault_guard.h"
 #include "structs.h"
 #include "vm.h"
 

@@ -1,12 +1,12 @@
 #define _GNU_SOURCE
 #include "walk.h"
 
-#include "../core/guard.h"
-#include "../core/hot.h"
-#include "../core/names.h"
-#include "../core/stack.h"
 #include "blocked_stacks.h"
 #include "callers.h"
+#include "core/base/hot.h"
+#include "core/session/name_records.h"
+#include "core/session/stack_delta.h"
+#include "core/signals/fault_guard.h"
 #include "methods.h"
 #include "natives.h"
 #include "retrace.h"

@@ -2,7 +2,7 @@
 #ifndef SONDE_HOTSPOT_WALK_H
 #define SONDE_HOTSPOT_WALK_H
 
-#include "../core/trap.h"
+#include "core/sampling/sigtrap.h"
 #include "vm.h"
 
 sonde_walk_self sonde_hotspot_walk;

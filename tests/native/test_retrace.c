@@ -2,16 +2,16 @@
 // to be what the VM's own walker tells. The VM, its walker and its frames are made up here.
 #define _GNU_SOURCE
 #include "check.h"
-#include "guard.h"
+#include "core/session/name_records.h"
+#include "core/session/stack_delta.h"
+#include "core/signals/fault_guard.h"
 #include "hotspot/inlined.h"
 #include "hotspot/machine_frames.h"
 #include "hotspot/methods.h"
 #include "hotspot/natives.h"
 #include "hotspot/roles.h"
 #include "hotspot/walk.h"
-#include "names.h"
 #include "recorder_side.h"
-#include "stack.h"
 
 #include <pthread.h>
 #include <string.h>

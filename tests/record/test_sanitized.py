@@ -105,7 +105,7 @@ def test_reports_are_found() -> None:
     freed = """==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x61
 READ of size 8 at 0x619000227e90 thread T1
     #0 0x7fd1c45999d2 in walk ../native/cpython/walk.c:57
-    #1 0x7fd1c459f3b7 in {0} ../native/core/reader.c:107
+    #1 0x7fd1c459f3b7 in {0} ../native/core/sampling/reader_thread.c:107
 
 0x619000227e90 is located 16 bytes inside of 1104-byte region
 freed by thread T3 here:
