@@ -1,5 +1,5 @@
 // What the recorder calls beside sonde_drain_locks().
-#include "locks.h"
+#include "drain/locks.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-#include "locks.h"
+#include "drain/locks.h"
 
-#include "../core/shm.h"
+#include "core/session/shm.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #ifndef SONDE_LOCKS_RUN_H
 #define SONDE_LOCKS_RUN_H
 
-#include "map.h"
-#include "rows.h"
+#include "drain/map.h"
+#include "drain/rows.h"
 
 enum { // beside SONDE_IN_MAP, of locks
     SONDE_LOCK_HAS_TYPE = 2,
@@ -50,7 +50,8 @@ typedef struct {    // of a thread
     // the span last told of, by its number, and its row while `spans` is the same
     uint32_t span;
     int32_t span_row;
-    uint32_t known; // as many of the stack's contexts records may refer to, see ../core/stack.h
+    uint32_t known; // as many of the stack's contexts records may refer to, see
+                    // core/session/stack_delta.h
     uint64_t spans;
     sonde_open_wait wait;
 } sonde_line;

@@ -1,4 +1,4 @@
-#include "map.h"
+#include "drain/map.h"
 
 #include <stdlib.h>
 

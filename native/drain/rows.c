@@ -1,4 +1,4 @@
-#include "rows.h"
+#include "drain/rows.h"
 
 #include <stdlib.h>
 

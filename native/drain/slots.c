@@ -1,6 +1,6 @@
 // Which slots hold something new: of thousands of threads few have written anything since the last
 // look.
-#include "../core/shm.h"
+#include "core/session/shm.h"
 
 #include <stddef.h>
 

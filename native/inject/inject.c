@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
-#include "inject.h"
+#include "inject/inject.h"
 
-#include "tracee.h"
+#include "inject/tracee.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef SONDE_INJECT_H
 #define SONDE_INJECT_H
 
-#include "safe.h"
+#include "inject/safe.h"
 
 #include <sys/types.h>
 

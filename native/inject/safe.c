@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "safe.h"
+#include "inject/safe.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "tracee.h"
+#include "inject/tracee.h"
 
 #include <elf.h>
 #include <errno.h>

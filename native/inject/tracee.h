@@ -2,7 +2,7 @@
 #ifndef SONDE_TRACEE_H
 #define SONDE_TRACEE_H
 
-#include "safe.h"
+#include "inject/safe.h"
 
 #include <sys/types.h>
 #include <sys/user.h>

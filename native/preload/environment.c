@@ -1,6 +1,6 @@
 // Neither getenv nor unsetenv: bash has its own, which do not work before its main().
 #define _GNU_SOURCE
-#include "environment.h"
+#include "preload/environment.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -3,7 +3,7 @@
 // Called between vfork and exec too: everything lies on the stack, nothing is allocated and no
 // global is written.
 #define _GNU_SOURCE
-#include "environment.h"
+#include "preload/environment.h"
 
 #include <alloca.h>
 #include <dlfcn.h>

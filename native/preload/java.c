@@ -4,9 +4,9 @@
 // JNI_CreateJavaVM in libjvm.so; they get ours, which calls it and has the agent come in
 // afterwards, by the same interfaces it uses when it is attached. (JDK 17 to 25)
 #define _GNU_SOURCE
-#include "java.h"
+#include "preload/java.h"
 
-#include "../core/got.h"
+#include "core/hooks/got.h"
 
 #include <dlfcn.h>
 #include <link.h>

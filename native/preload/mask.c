@@ -4,7 +4,7 @@
 // that waits for any signal, and the thread's time would be charged to wherever it opens its mask
 // again.
 #define _GNU_SOURCE
-#include "mask.h"
+#include "preload/mask.h"
 
 #include <dlfcn.h>
 #include <signal.h>

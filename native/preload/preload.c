@@ -5,10 +5,10 @@
 // and env(1)s before it. SONDE_SOCKET and our LD_PRELOAD entry are removed from the environment
 // before main(), and put back only for programs that the target executes.
 #define _GNU_SOURCE
-#include "environment.h"
-#include "java.h"
-#include "mask.h"
-#include "python.h"
+#include "preload/environment.h"
+#include "preload/java.h"
+#include "preload/mask.h"
+#include "preload/python.h"
 
 #include <dlfcn.h>
 #include <link.h>

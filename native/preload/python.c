@@ -8,7 +8,7 @@
 // entry with them at its end. So the entry is replaced by one of the chosen allocator at the first
 // event. The program cannot notice: no audit event is raised for it.
 #define _GNU_SOURCE
-#include "python.h"
+#include "preload/python.h"
 
 #include <dlfcn.h>
 #include <errno.h>

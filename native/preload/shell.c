@@ -1,7 +1,7 @@
 // system() and popen() start a shell from inside libc, past exec.c, with the environment of the
 // process, which has no variables of ours. So the shell executes another one with them.
 #define _GNU_SOURCE
-#include "environment.h"
+#include "preload/environment.h"
 
 #include <dlfcn.h>
 #include <errno.h>

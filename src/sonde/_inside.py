@@ -2,7 +2,7 @@
 
 Works under `sonde run`, `sonde attach` and `sonde.record` alike, and does nothing in a program that
 is not recorded. The agent in the process does the work, without asking the recorder; one that comes
-later sets `_agent` here itself (native/cpython/inside.c).
+later sets `_agent` here itself (native/cpython/session/python_api.c).
 """
 
 from __future__ import annotations

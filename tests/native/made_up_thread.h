@@ -3,7 +3,7 @@
 #ifndef SONDE_MADE_UP_THREAD_H
 #define SONDE_MADE_UP_THREAD_H
 
-#include "hotspot/callers.h"
+#include "hotspot/walk/walk_start.h"
 #include "made_up_vm.h"
 
 #define WORDS 1024

@@ -1,7 +1,7 @@
 #include "made_up_vm.h"
 
-#include "hotspot/vm.h"
-#include "hotspot/vm_code.h"
+#include "hotspot/vm/code_cache.h"
+#include "hotspot/vm/vm.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

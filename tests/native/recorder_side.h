@@ -7,7 +7,7 @@
 #define _GNU_SOURCE // memfd_create
 #endif
 #include "check.h"
-#include "session.h"
+#include "core/session/session.h"
 
 #include <string.h>
 #include <sys/mman.h>

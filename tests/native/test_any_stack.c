@@ -1,6 +1,6 @@
 // Any code and any stack: whatever is there, looking for callers ends, and writes nowhere else.
 #define _GNU_SOURCE
-#include "guard.h"
+#include "core/signals/fault_guard.h"
 #include "made_up_thread.h"
 
 #include <limits.h>

@@ -1,11 +1,11 @@
 // Timers on CPU clocks: every thread samples itself, no system call notices, nothing is left.
 #define _GNU_SOURCE
 #include "check.h"
-#include "clock.h"
-#include "cpu_timers.h"
-#include "guard.h"
+#include "core/base/clock.h"
+#include "core/sampling/cpu_timers.h"
+#include "core/sampling/sigtrap.h"
+#include "core/signals/fault_guard.h"
 #include "recorder_side.h"
-#include "trap.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // Runs of lock events: what is not all known is left where it is, whatever it looks like.
 #include "check.h"
-#include "core/shm.h"
+#include "core/session/shm.h"
 #include "drain/locks.h"
 
 #include <string.h>

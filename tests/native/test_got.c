@@ -2,7 +2,7 @@
 //
 // test_got NOW LAZY: two builds of got_object.c, bound at load with full RELRO, and lazily.
 #define _GNU_SOURCE
-#include "got.h"
+#include "core/hooks/got.h"
 
 #include "check.h"
 

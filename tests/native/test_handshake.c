@@ -2,8 +2,8 @@
 // descriptor more than before.
 #define _GNU_SOURCE
 #include "check.h"
-#include "clock.h"
-#include "handshake.h"
+#include "core/base/clock.h"
+#include "core/protocol/handshake.h"
 
 #include <dirent.h>
 #include <errno.h>

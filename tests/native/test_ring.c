@@ -1,6 +1,6 @@
 // The ring between one producer and one consumer, checked by what comes out of it.
 #include "check.h"
-#include "ring.h"
+#include "core/session/ring.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 // A session from start to stop, its slots, and children that must leave it alone.
 #define _GNU_SOURCE
 #include "check.h"
-#include "clock.h"
+#include "core/base/clock.h"
 #include "recorder_side.h"
 
 #include <errno.h>

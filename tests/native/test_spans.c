@@ -1,6 +1,6 @@
 // Open spans by frame: the innermost is found, whatever else is opened and closed around it.
 #include "check.h"
-#include "spans.h"
+#include "core/hooks/spans.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -22,7 +22,7 @@ from truth.stacks import PROGRAMS
 
 SOURCE = str(TESTS.parent / "src")
 PERIOD = 500_000
-# A sample at either edge of each visit, and what the estimated CPU clock may lag (native/core/trap.c).
+# A sample at either edge of each visit, and what the estimated CPU clock may lag (native/core/sampling/sigtrap.c).
 EDGES = {"red": 15, "blue": 15, "decorated": 10, "numbers": 5}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
 
 
-# Long enough for a thread that waits for the GIL to say so (native/cpython/gil.c).
+# Long enough for a thread that waits for the GIL to say so (native/cpython/locks/gil_hooks.c).
 LOOK_S = 0.3
 
 

@@ -1,7 +1,7 @@
 """What a program that starts needs to join the session while the recorder is late.
 
 The agent asks the recorder first. If that does not answer soon, it reads this file beside the
-socket, arms itself (native/core/self_arm.c) and goes on.
+socket, arms itself (native/core/protocol/self_arm.c) and goes on.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Arming:
         """How many of each kernel event there were, by its number."""
         self._first = 0 if wanted == "auto" else SAMPLERS.index(wanted)
         self._wanted = wanted
-        # Round 1 is that of processes which arm themselves (native/core/self_arm.c).
+        # Round 1 is that of processes which arm themselves (native/core/protocol/self_arm.c).
         self._number, self._round = 0, 1
 
     def captures(self, what: Container[str], events: dict[int, KernelEvent] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Processes that armed themselves (native/core/self_arm.c): they did not wait for us.
+"""Processes that armed themselves (native/core/protocol/self_arm.c): they did not wait for us.
 
 Nothing is lost while their descriptors wait for us, so we let a moment pass: most children of a
 program that forks often are over by then, and cost a row.

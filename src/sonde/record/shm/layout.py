@@ -1,4 +1,4 @@
-"""The memory an agent shares with its recorder: the mirror of native/core/shm.h.
+"""The memory an agent shares with its recorder: the mirror of native/core/session/shm.h.
 
 The header and the slots come first, the rings after them. Words that both sides use are eight-byte
 aligned, so a single load or store of one is whole.
@@ -42,7 +42,7 @@ INSTR_BITS = 26
 INSTR_MASK = (1 << INSTR_BITS) - 1
 
 # A code's id: its place in the agent's set of things seen, and how often that was used before
-# (native/core/seen.c).
+# (native/core/session/seen_set.c).
 PLACE_BITS, USES_BITS = 16, 20
 PLACE_MASK, USES_MASK = (1 << PLACE_BITS) - 1, (1 << USES_BITS) - 1
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .spans import Spans
     from .thread_names import ThreadNames
 
-# A reader looks at every waiting thread this often at least (native/core/reader.c, twice LOOK_NS):
+# A reader looks at every waiting thread this often at least (native/core/sampling/reader_thread.c, twice LOOK_NS):
 # one not seen for longer had ended.
 LOOK_NS = 100_000_000
 

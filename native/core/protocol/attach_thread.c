@@ -1,0 +1,186 @@
+#define _GNU_SOURCE
+#include "core/protocol/attach_thread.h"
+
+#include "core/base/agent_thread.h"
+#include "core/base/clock.h"
+#include "core/protocol/handshake.h"
+#include "core/session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+// A forked child gets its runtime in order first.
+#define FORK_SETTLES_MS 100
+// How often to look whether the program has a thread left.
+#define LOOK_MS 200
+
+static char socket_path[108];
+static const sonde_steer_ops *ops;
+static pthread_t thread;
+static _Atomic bool under_way; // from the wish to attach to the last step of the thread
+static bool to_join;           // its stack is in use until it was joined
+static bool in_child;
+static sonde_link link_ = {.socket = -1, .memfd = -1};
+static struct stat ours; // the socket, to know it again: programs close what they did not open
+
+// The thread's stack is a part of this library, which stays anyway: glibc would keep one that it
+// made, and the target's memory would not be as before.
+static _Alignas(4096) char stack[256 << 10];
+
+static bool is_open(void)
+{
+    struct stat now;
+    return link_.socket >= 0 && fstat(link_.socket, &now) == 0 && now.st_ino == ours.st_ino &&
+           now.st_dev == ours.st_dev;
+}
+
+static void close_link(void)
+{
+    if (is_open())
+        close(link_.socket);
+    link_.socket = -1;
+}
+
+static int open_link(void)
+{
+    int error = sonde_link_steer(&link_, socket_path, !in_child);
+    if (error)
+        return error;
+    return fstat(link_.socket, &ours) ? errno : 0;
+}
+
+static void tell(uint32_t word, uint32_t value)
+{
+    sonde_word message = {SONDE_MAGIC, word, value, 0};
+    if (is_open())
+        (void)!send(link_.socket, &message, sizeof message, MSG_NOSIGNAL);
+}
+
+// Until the recorder says that it is over, or is gone.
+static void obey(void)
+{
+    sonde_word message;
+    while (is_open()) {
+        sonde_exit_if_last();
+        struct pollfd word = {.fd = link_.socket, .events = POLLIN};
+        if (poll(&word, 1, LOOK_MS) <= 0)
+            continue;
+        ssize_t n = recv(link_.socket, &message, sizeof message, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n != sizeof message || message.magic != SONDE_MAGIC || message.word == SONDE_WORD_END)
+            return;
+        if (message.word == SONDE_WORD_NAMES)
+            ops->tell_names();
+    }
+}
+
+// The program's last thread ends: nothing that the recorder says matters any more.
+static void wake(void)
+{
+    if (is_open())
+        shutdown(link_.socket, SHUT_RDWR);
+}
+
+static void let_settle(void)
+{
+    uint64_t now = sonde_now(), until = now + FORK_SETTLES_MS * 1000000u;
+    struct pollfd end = {.fd = link_.socket, .events = 0};
+    if (poll(&end, 1, FORK_SETTLES_MS) > 0)
+        sonde_exit_if_last();
+    if ((now = sonde_now()) < until) {
+        struct timespec rest = {0, (long)(until - now)};
+        nanosleep(&rest, NULL);
+    }
+}
+
+static void *body(void *unused)
+{
+    (void)unused;
+    sonde_leave_me_out();
+    if (in_child)
+        let_settle();
+    int error = in_child ? 0 : open_link(); // a child was given its own when it was forked
+    if (!error && !in_child && (error = ops->start(socket_path)))
+        tell(SONDE_WORD_FAILED, (uint32_t)error);
+    if (!error) {
+        obey();
+        sonde_exit_if_last(); // before the GIL: nobody may be there to release it
+        ops->stop();
+    }
+    close_link();
+    if (ops->left)
+        ops->left();
+    atomic_store(&under_way, false);
+    return NULL;
+}
+
+static int create(void)
+{
+    if (to_join)
+        pthread_join(thread, NULL); // it has nothing left to do
+    to_join = false;
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error)
+        return error;
+    pthread_attr_setstack(&attributes, stack, sizeof stack);
+    error = sonde_own_thread(&thread, &attributes, body, "sonde-steer", wake);
+    pthread_attr_destroy(&attributes);
+    to_join = !error;
+    return error;
+}
+
+int sonde_steer(const char *path, const sonde_steer_ops *with)
+{
+    int saved = errno, error = 0;
+    bool free_ = false;
+    if (strlen(path) >= sizeof socket_path)
+        error = ENAMETOOLONG;
+    else if (atomic_load(&sonde.generation) ||
+             !atomic_compare_exchange_strong(&under_way, &free_, true))
+        error = EALREADY;
+    else {
+        strcpy(socket_path, path);
+        ops = with;
+        in_child = false;
+        if ((error = create()))
+            atomic_store(&under_way, false);
+    }
+    errno = saved;
+    return error;
+}
+
+bool sonde_steer_is_here(void) { return atomic_load(&under_way); }
+
+bool sonde_steer_forked(void)
+{
+    if (!atomic_load(&under_way))
+        return false;
+    close_link();
+    to_join = false;
+    return true;
+}
+
+void sonde_steer_not_in_child(void) { atomic_store(&under_way, false); }
+
+bool sonde_steer_under_way(void) { return atomic_load(&under_way); }
+
+void sonde_steer_child(const char *path)
+{
+    strcpy(socket_path, path);
+    in_child = true;
+    // At once: a worker that a server forked as root is about to become somebody who may not.
+    open_link();
+    atomic_store(&under_way, true);
+    if (create()) {
+        close_link();
+        atomic_store(&under_way, false);
+    }
+}

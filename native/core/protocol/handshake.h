@@ -1,0 +1,37 @@
+// The agent's side of the talk with the recorder. System calls only: also used in a forked child of
+// a threaded process, where nothing else is allowed.
+#ifndef SONDE_HANDSHAKE_H
+#define SONDE_HANDSHAKE_H
+
+#include "core/session/shm.h"
+
+#include <stdbool.h>
+
+typedef struct {
+    int socket;
+    int memfd;
+    int patience_ms; // with the recorder; set before sonde_link_open(), 0: as the reason has it
+    sonde_config config;
+} sonde_link;
+
+// Connects to the session's socket, introduces process `pid` and receives what to do. 0 or an
+// errno.
+int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
+                    uint32_t runtime, uint32_t version_hex);
+// Says that hooks are in place (status 0) and waits until the recorder armed its events.
+int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm);
+// Says something that only wants to be confirmed. 0 or an errno.
+int sonde_link_tell(const char *path, uint32_t reason);
+// Opens a connection that stays: of `link` only the socket is used. `by_itself` if the caller is
+// the thread that will hold it, which is not to be sampled.
+int sonde_link_steer(sonde_link *link, const char *path, bool by_itself);
+void sonde_link_close(sonde_link *link);
+// Sends a hello with these descriptors, and waits for nothing: EAGAIN if as many connections wait
+// for the recorder as may.
+int sonde_link_hand_over(const char *path, uint32_t reason, uint32_t runtime, uint32_t version_hex,
+                         const int *fds, int count);
+#define SONDE_MAX_HANDED_OVER 4
+// For a program that can join without an answer, too.
+#define SONDE_SOON_MS 1000
+
+#endif

@@ -1,0 +1,44 @@
+// How a process takes part in a session: its introduction to the recorder, and what must be told
+// while it lasts. The preload library and src/sonde/record call the exported ones by name.
+#ifndef SONDE_JOIN_H
+#define SONDE_JOIN_H
+
+#include "core/sampling/kernel_events.h"
+#include "core/sampling/sigtrap.h"
+
+#include <signal.h>
+
+typedef struct {
+    uint32_t runtime, version_hex;
+    sonde_walk_self *walk;
+    sonde_find_data *find_data;           // NULL: this runtime's objects are not found by address
+    sonde_marked_signals *marked_signals; // NULL: its signal handlers leave no marks
+} sonde_runtime_facts;
+
+// Introduces this process to the recorder that listens at `path` and begins the session; the
+// recorder has armed every thread when it answers with `arm`. 0 or an errno: then nothing is begun.
+int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *facts, sonde_arm *arm);
+
+// The same for a forked child of a process in a session: without waiting for the recorder where it
+// can, and with the hooks of its parent. The parent's memory is given up.
+int sonde_join_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm);
+
+// Ends what sonde_join began; who asks has taken out his own hooks.
+void sonde_part(void);
+
+// A tick that falls into execve is delivered to the new program, which has no handler and dies of
+// it (seen on 6.18 in two of three cases: remove_on_exec takes the event away too late). So the
+// events are closed before, and armed again should the target still be here afterwards. Both may be
+// called after vfork, where the process is not the one that is sampled.
+void sonde_agent_before_exec(void);
+void sonde_agent_exec_failed(void);
+
+// What the target believes a signal to be that we have a hand on; 0 if this is none of those.
+int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigaction *get);
+
+int sonde_agent_active(void);
+
+// Says something to the recorder that only wants to be confirmed.
+void sonde_agent_tell(uint32_t reason);
+
+#endif

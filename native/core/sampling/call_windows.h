@@ -1,0 +1,72 @@
+// Counter-based sampling of calls (Arnold & Grove, CGO 2005).
+//
+// A tick opens a window on the thread that runs: from there on every stride-th call is taken, on
+// average, until there are enough. How long that took in the thread's
+// CPU time tells how dense calls are there: the analysis weighs windows by the inverse.
+//
+// The runtime sees the calls, and only while a window is open. Everything here is for the thread
+// that the window is of, with its busy mark set.
+#ifndef SONDE_WINDOWS_H
+#define SONDE_WINDOWS_H
+
+#include "core/sampling/sigtrap.h"
+
+#include <x86intrin.h>
+
+// Asked at a tick for a window on the calling thread; in a signal handler.
+typedef void sonde_open_window(sonde_thread *thread, const ucontext_t *context);
+
+// Who is asked from now on; NULL: nobody.
+void sonde_windows_by(sonde_open_window *open);
+
+// At each tick of the thread's CPU clock, after the sample.
+void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context);
+
+// Windows in which all calls are seen may cost far more than those with calls between functions of
+// the runtime's own language only: in the long run one in so many is of that kind. At first it is
+// every other one, since a short recording would hardly have any.
+#define SONDE_ALL_EVERY 64
+#define SONDE_ALL_AT_FIRST 32
+
+// All that is told of C functions comes from these few. So they count more of the calls they see
+// anyway, which costs little next to seeing them: up to so many times as many, and reach as far.
+#define SONDE_ALL_FINER 4
+
+void sonde_window_open(sonde_thread *thread);
+
+// From `tsc` on calls are about to be seen.
+void sonde_window_begins(sonde_window *window, uint64_t tsc);
+
+#define SONDE_LONGEST_STRIDE (1u << 16)
+
+// A call was seen: is it to be taken, by sonde_window_take?
+static inline bool sonde_window_counts(sonde_window *window) { return --window->skip == 0; }
+
+// Nothing that we do takes as long: the counter goes on while somebody else has the processor.
+#define SONDE_LONGEST_OWN_TSC 500000u
+
+// So much was spent on the window's behalf.
+static inline void sonde_window_own(sonde_window *window, uint64_t tsc)
+{
+    if (tsc < SONDE_LONGEST_OWN_TSC)
+        window->own_tsc += tsc;
+}
+
+// And by the caller since `tsc`.
+static inline void sonde_window_spent(sonde_window *window, uint64_t tsc)
+{
+    sonde_window_own(window, __rdtsc() - tsc);
+}
+
+// Takes a call that was seen at `tsc`: the stack in sonde_stack, of `depth` frames. What was done
+// since is ours. True if it was the last one, and the window is closed.
+bool sonde_window_take(sonde_thread *thread, uint32_t depth, const sonde_event *event,
+                       uint64_t tsc);
+
+// Ends a window before it has its samples: by its own thread.
+void sonde_window_cut(sonde_thread *thread);
+// And by another one, which has taken from it what it needs to go on, so that its CPU clock stands:
+// that it ended now. Its own thread will cut it.
+void sonde_window_cut_by_another(sonde_thread *thread);
+
+#endif

@@ -1,0 +1,299 @@
+#define _GNU_SOURCE
+#include "core/sampling/cpu_timers.h"
+
+#include "core/base/agent_thread.h"
+#include "core/base/clock.h"
+#include "core/sampling/sigtrap.h"
+#include "core/session/session.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_TIMERS SONDE_MOST_SLOTS
+// How often to look for new threads and at the recorder's orders; the threads are listed only if
+// their number has changed, or at one look in so many.
+#define LOOK_NS 20000000
+#define LIST_EVERY 10
+// Nobody has emptied the rings for so long although samples were lost: the recorder is gone.
+#define ABANDONED_NS 10000000000u
+
+#ifndef sigev_notify_thread_id // glibc before 2.41
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+typedef struct {
+    uint32_t tid;
+    int timer;
+    uint32_t listed; // number of the listing in which the thread was last seen
+} cpu_timer;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // of what follows
+static cpu_timer timers[MAX_TIMERS];
+static uint32_t timer_count;
+static uint32_t listing;
+static uint64_t period; // that they have; 0: disarmed
+static bool running;
+
+static pthread_t thread;
+static _Atomic uint32_t stopping;
+// A part of the library: libc would keep one that it made.
+static _Alignas(4096) char stack[256 << 10];
+
+// ---- one timer
+
+// CPU clocks have numbers made of the thread's id (clock_getcpuclockid, pthread_getcpuclockid).
+static clockid_t cpu_clock_of(uint32_t tid)
+{
+    enum { PER_THREAD = 4, SCHEDULED = 2 };
+    return (clockid_t)(~tid << 3 | PER_THREAD | SCHEDULED);
+}
+
+// The system calls themselves: libc allocates memory for each timer.
+static int create(uint32_t tid, int *timer)
+{
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGTRAP;
+    event.sigev_value.sival_ptr = (void *)(uintptr_t)&sonde_timer_tick;
+    event.sigev_notify_thread_id = (pid_t)tid;
+    return syscall(SYS_timer_create, cpu_clock_of(tid), &event, timer) == 0 ? 0 : errno;
+}
+
+static void set_time(int timer)
+{
+    struct timespec step = {(time_t)(period / 1000000000u), (long)(period % 1000000000u)};
+    struct itimerspec spec = {step, step};
+    syscall(SYS_timer_settime, timer, 0, &spec, NULL);
+}
+
+static cpu_timer *find(uint32_t tid)
+{
+    for (uint32_t i = 0; i < timer_count; i++)
+        if (timers[i].tid == tid)
+            return &timers[i];
+    return NULL;
+}
+
+static void remove_timer(cpu_timer *at)
+{
+    syscall(SYS_timer_delete, at->timer);
+    *at = timers[--timer_count];
+}
+
+static void add(uint32_t tid)
+{
+    int timer;
+    if (timer_count == MAX_TIMERS || create(tid, &timer))
+        return;
+    timers[timer_count++] = (cpu_timer){tid, timer, listing};
+    set_time(timer);
+}
+
+void sonde_cpu_timers_add_self(void)
+{
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    int saved = errno;
+    pthread_mutex_lock(&mutex);
+    if (running) {
+        cpu_timer *old = find(tid); // of a thread that had the same id
+        if (old)
+            remove_timer(old);
+        add(tid);
+    }
+    pthread_mutex_unlock(&mutex);
+    errno = saved;
+}
+
+// ---- which threads there are
+
+static bool is_ours(uint32_t tid)
+{
+    char path[64], name[16] = {0};
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return true; // gone
+    ssize_t n = read(fd, name, sizeof name - 1);
+    close(fd);
+    return n <= 0 || strncmp(name, SONDE_THREAD_PREFIX, strlen(SONDE_THREAD_PREFIX)) == 0;
+}
+
+static void is_there(uint32_t tid)
+{
+    pthread_mutex_lock(&mutex);
+    cpu_timer *known = find(tid);
+    if (known)
+        known->listed = listing;
+    pthread_mutex_unlock(&mutex);
+    if (known || is_ours(tid))
+        return;
+    pthread_mutex_lock(&mutex);
+    if (!find(tid)) // it may have added itself
+        add(tid);
+    pthread_mutex_unlock(&mutex);
+}
+
+// Without opendir(), which allocates.
+static bool list_threads(void)
+{
+    static _Alignas(8) char entries[8192];
+    int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return false;
+    long n;
+    while ((n = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+        for (long at = 0; at < n;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+            unsigned long tid = strtoul(entry->d_name, NULL, 10); // 0: the folder or its parent
+            if (tid)
+                is_there((uint32_t)tid);
+            at += entry->d_reclen;
+        }
+    close(folder);
+    return n == 0;
+}
+
+static void refresh(void)
+{
+    static nlink_t links;
+    static uint32_t unlisted;
+    struct stat tasks; // the links to a folder are its own two, and one from each folder in it
+    bool changed = stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink != links;
+    if ((!changed && ++unlisted < LIST_EVERY) || atomic_load(&sonde_threads_starting))
+        return;
+    links = changed ? tasks.st_nlink : links;
+    unlisted = 0;
+    pthread_mutex_lock(&mutex);
+    listing++;
+    pthread_mutex_unlock(&mutex);
+    if (!list_threads())
+        return;
+    pthread_mutex_lock(&mutex);
+    for (uint32_t i = 0; i < timer_count;)
+        if (timers[i].listed == listing)
+            i++;
+        else
+            remove_timer(&timers[i]);
+    pthread_mutex_unlock(&mutex);
+}
+
+// ---- what the recorder wants
+
+// Perf events vanish with the recorder; timers must be disarmed.
+static struct {
+    uint64_t emptied, lost, since;
+} rings;
+
+static bool is_abandoned(uint64_t now)
+{
+    uint64_t taken = 0, lost = 0;
+    for (uint32_t i = 0; i < atomic_load(&sonde.header->slots_used); i++) {
+        taken += atomic_load(&sonde.slots[i].tail);
+        lost += sonde.slots[i].lost;
+    }
+    if (taken != rings.emptied || !rings.since) {
+        rings.emptied = taken;
+        rings.lost = lost;
+        rings.since = now;
+    }
+    return lost > rings.lost && now - rings.since > ABANDONED_NS;
+}
+
+static void obey(uint64_t now)
+{
+    bool wanted = (sonde_what() & SONDE_WHAT_CPU) && !is_abandoned(now);
+    uint64_t ordered = wanted ? sonde_period() : 0;
+    pthread_mutex_lock(&mutex);
+    if (ordered != period) {
+        period = ordered;
+        for (uint32_t i = 0; i < timer_count; i++)
+            set_time(timers[i].timer);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+// ---- the thread
+
+static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
+
+static void *body(void *unused)
+{
+    (void)unused;
+    sonde_leave_me_out();
+    uint64_t counted = 0;
+    struct timespec pause = {0, LOOK_NS};
+    while (!atomic_load(&stopping)) {
+        sonde_exit_if_last();
+        obey(sonde_now());
+        refresh();
+        uint64_t used = sonde_thread_cpu();
+        atomic_fetch_add(&sonde.header->reader_cpu_ns, used - counted);
+        counted = used;
+        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+    }
+    return NULL;
+}
+
+static void delete_all(void)
+{
+    pthread_mutex_lock(&mutex);
+    running = false;
+    while (timer_count)
+        remove_timer(&timers[timer_count - 1]);
+    pthread_mutex_unlock(&mutex);
+}
+
+int sonde_cpu_timers_start(void)
+{
+    int timer, error = create((uint32_t)syscall(SYS_gettid), &timer);
+    if (error)
+        return error;
+    syscall(SYS_timer_delete, timer);
+    atomic_store(&stopping, 0);
+    period = sonde_what() & SONDE_WHAT_CPU ? sonde_period() : 0;
+    rings.since = 0;
+    running = true; // first: threads that start meanwhile add themselves
+    list_threads(); // now, and not when the thread gets a processor
+    pthread_attr_t attributes;
+    error = pthread_attr_init(&attributes);
+    if (!error) {
+        pthread_attr_setstack(&attributes, stack, sizeof stack);
+        error = sonde_own_thread(&thread, &attributes, body, "sonde-timers", wake);
+        pthread_attr_destroy(&attributes);
+    }
+    if (error)
+        delete_all();
+    else
+        atomic_store(&sonde.header->reader_mode, SONDE_SAMPLER_CPU_TIMER);
+    return error;
+}
+
+void sonde_cpu_timers_stop(void)
+{
+    if (!running)
+        return;
+    atomic_store(&stopping, 1);
+    wake();
+    pthread_join(thread, NULL);
+    delete_all();
+}
+
+void sonde_cpu_timers_forked(void)
+{
+    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    mutex = fresh;
+    running = false;
+    timer_count = 0;
+}

@@ -1,0 +1,44 @@
+// The stack that a thread wrote last, and what of it the next walk may refer to.
+//
+// Stacks are written as what changed. What a shallow stack leaves of a deep one stays told: a
+// recursion that ends and begins again costs nothing. A few frames that lie elsewhere than the
+// many told above them are set aside, so that they do not cost those.
+//
+// A runtime that can tell that a frame is the same activation as in the last stack need not even
+// look at what is below it: nothing there can have changed. Its walk then ends at that frame and
+// says how many words of the last stack follow.
+#ifndef SONDE_STACK_H
+#define SONDE_STACK_H
+
+#include "core/session/session.h"
+
+// Where the frame of a word lies, and whether it was marked; 0 for a word that has none. These lie
+// before the words, and backwards, so that a shallow stack and its frames are on one page.
+#define SONDE_FRAME_MARKED 1u
+static inline uintptr_t *sonde_frame_walked(sonde_thread *thread, uint32_t word)
+{
+    return &thread->walked_frames[SONDE_MAX_DEPTH - 1 - word];
+}
+static inline uintptr_t *sonde_frame_told(sonde_thread *thread, uint32_t word)
+{
+    return &thread->told_frames[SONDE_MAX_DEPTH - 1 - word];
+}
+
+// A walk begins. True if the frames of the last stack are known; from here on they are not, until
+// what is walked has been written: marks that a walk makes belong to its own stack.
+bool sonde_walk_begins(sonde_thread *thread);
+
+// Which word of the last stack, outermost first, is the marked frame `frame`; SONDE_NOWHERE if it
+// is none of them, or one of the sonde_thread.aside that were set aside.
+#define SONDE_NOWHERE UINT32_MAX
+uint32_t sonde_frame_find(sonde_thread *thread, const void *frame);
+
+// How the stack of `depth` words in sonde_stack, and those of the last one that the walk left out,
+// differs from the last one.
+sonde_change sonde_stack_change(const sonde_thread *thread, uint32_t depth, uint8_t flags);
+// It was written, and is the last one now: what of it may be referred to is told.
+void sonde_stack_written(sonde_thread *thread, const sonde_change *change);
+// It was not: the last one stays, but nothing is known of its frames any more.
+void sonde_stack_lost(sonde_thread *thread);
+
+#endif

@@ -1,0 +1,84 @@
+#include "cpython/calls/call_events.h"
+
+#include "core/base/hot.h"
+#include "cpython/calls/frame_evaluator.h"
+#include "cpython/frames/call_sites.h"
+#include "cpython/walk/walk.h"
+
+#include <x86intrin.h>
+
+static bool evaluating;
+
+// Most calls of a window are only passed over, and counting down is all there is to do.
+static struct {
+    const PyThreadState *state; // whose calls these are
+    uint32_t left, passed;
+} over;
+
+// ---- by the evaluator
+
+// A generator's frame is evaluated when it is made, which is nothing, and whenever it goes on.
+SONDE_HOT static const PyCodeObject *begins(const frame_t *frame)
+{
+    PyCodeObject *code;
+    Py_ssize_t index;
+    if (!frame_decode(frame, &code, &index) || index > code->_co_firsttraceable)
+        return NULL;
+    bool is_made = (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
+                   frame->owner != FRAME_OWNED_BY_GENERATOR;
+    return is_made ? NULL : code;
+}
+
+SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
+{
+    if (sonde_frame_may_call(state, throws)) {
+        const PyCodeObject *code = begins(frame);
+        if (code && over.left && over.state == state) {
+            over.left--;
+            over.passed++;
+        } else if (code && evaluating) {
+            uint64_t told = __rdtsc(); // before what we do ourselves
+            sonde_seen_call call = {.tsc = told,
+                                    .begins = code,
+                                    .by_evaluator = true,
+                                    .direct = sonde_calls_directly(sonde_cpython_top(state), frame),
+                                    .over = over.passed};
+            over.left = over.passed = 0;
+            sonde_call_seen(state, &call);
+        } else if (!evaluating) { // somebody took it for the program's own and put it back
+            sonde_evaluate_no_more(state->interp, on_frame);
+        }
+    }
+    return _PyEval_EvalFrameDefault(state, frame, throws);
+}
+
+SONDE_HOT void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls)
+{
+    over.state = state;
+    over.left = calls;
+}
+
+// ---- either way
+
+SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
+{
+    if (!sonde_seen_by_evaluator(how))
+        return sonde_told_calls_begin(state, how);
+    evaluating = true;
+    over.left = over.passed = 0;
+    sonde_evaluate_by(state->interp, on_frame);
+    return true;
+}
+
+SONDE_HOT void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how)
+{
+    if (!sonde_seen_by_evaluator(how)) {
+        sonde_told_calls_end(state);
+        return;
+    }
+    evaluating = false;
+    over.left = 0;
+    sonde_evaluate_no_more(state->interp, on_frame);
+}
+
+bool sonde_seen_calls_by(sonde_evaluator evaluator) { return evaluator == on_frame; }

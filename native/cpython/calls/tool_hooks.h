@@ -1,0 +1,24 @@
+// The functions by which a program turns its tools on and off (sys.setprofile, sys.monitoring.*,
+// ...) are hooked where the interpreter keeps their addresses, in the method tables of the modules.
+// So a window ends before the tool changes, and the program finds everything as it would without
+// us.
+#ifndef SONDE_TOOL_HOOKS_H
+#define SONDE_TOOL_HOOKS_H
+
+#include <Python.h>
+
+#include <stdbool.h>
+
+// All with the GIL held. False if a module is not what it should be; those that are in place stay.
+bool sonde_tool_hooks_set(void);
+void sonde_tool_hooks_remove(void);
+
+// One of the hooked functions, as a new object that does not run its hook; NULL if there is none.
+PyObject *sonde_unhooked(PyObject *module, const char *name);
+
+// Provided by call_counter.c: a hooked function is about to be called by the program, and has
+// returned. False if the hooks are not for this interpreter.
+bool sonde_tool_changes(PyThreadState *state);
+void sonde_tool_changed(PyThreadState *state);
+
+#endif

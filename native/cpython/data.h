@@ -1,9 +1,0 @@
-// Which object an address lies in.
-#ifndef SONDE_CPYTHON_DATA_H
-#define SONDE_CPYTHON_DATA_H
-
-#include "../core/kernel_events.h"
-
-sonde_find_data sonde_cpython_data;
-
-#endif

@@ -1,0 +1,24 @@
+// The hooks for the GIL. It waits in pthread_cond_timedwait on its own condition, in slices of the
+// switch interval, and is let go with pthread_cond_signal under its mutex. Told apart by address:
+// link-time optimisation moves the call sites about.
+#ifndef SONDE_GIL_H
+#define SONDE_GIL_H
+
+#include "cpython/frames/frames.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until);
+int sonde_gil_signal(pthread_cond_t *cond);
+int sonde_gil_lock(pthread_mutex_t *mutex);
+int sonde_gil_unlock(pthread_mutex_t *mutex);
+
+// Whether events may be walked for before they happen; only while all of these hooks are in place.
+void sonde_gil_draft(bool on);
+
+// Who has it, or had it last.
+const PyThreadState *sonde_gil_holder(const struct _gil_runtime_state *gil);
+
+#endif

@@ -1,0 +1,423 @@
+#define _GNU_SOURCE
+#include "cpython/locks/semaphore_hooks.h"
+
+#include "core/base/clock.h"
+#include "core/hooks/got.h"
+#include "core/hooks/waiter_table.h"
+#include "core/session/session.h"
+#include "core/session/stack_delta.h"
+#include "cpython/locks/gil_hooks.h"
+#include "cpython/locks/lock_owner.h"
+#include "cpython/locks/preexisting_waits.h"
+#include "cpython/walk/walk.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <string.h>
+
+// A semaphore can be released hundreds of times while one waiter sleeps: releases of the same owner
+// closer together than this are one hold.
+#define SAME_HOLD_NS 20000u
+
+// ---- writing
+
+// The end of a wait whose beginning was told is told in a pause too: a wait without an end would
+// last for ever.
+static bool is_end(const sonde_lock_event *event)
+{
+    return event->type == SONDE_LOCK_ENTERED || event->type == SONDE_LOCK_GAVE_UP;
+}
+
+// Fills in what the walk tells, and returns how deep the stack is.
+static uint32_t walk(sonde_thread *thread, sonde_lock_event *event)
+{
+    sonde_event walked = {0};
+    uint32_t depth = is_end(event) ? 0 : sonde_cpython_walk_guarded(thread, &walked);
+    event->flags = walked.flags;
+    event->interpreter = walked.interpreter;
+    event->span = walked.span;
+    return depth;
+}
+
+// False if it was not told because locks are not recorded at the moment.
+static bool tell(sonde_lock_event *event)
+{
+    int saved = errno;
+    bool paused = false;
+    sonde_thread *thread = sonde_enter();
+    if (thread && !(sonde_what() & SONDE_WHAT_LOCKS) && !is_end(event)) {
+        paused = true;
+        sonde_leave(thread);
+    } else if (thread) {
+        uint32_t depth = walk(thread, event);
+        sonde_write_lock(thread, depth, event);
+        sonde_leave(thread);
+    }
+    errno = saved;
+    return !paused;
+}
+
+bool sonde_lock_prepare(sonde_lock_draft *draft, uint8_t type, uint32_t kind, uint64_t lock)
+{
+    int saved = errno;
+    sonde_thread *thread = sonde_enter();
+    bool told = thread && (sonde_what() & SONDE_WHAT_LOCKS);
+    if (told) {
+        sonde_lock_event event = {.lock = lock, .kind = kind, .type = type};
+        uint32_t depth = walk(thread, &event);
+        *draft = (sonde_lock_draft){thread, sonde_draft_lock(thread, depth, &event), type};
+    } else if (thread) {
+        sonde_leave(thread);
+    }
+    errno = saved;
+    return told;
+}
+
+void sonde_lock_commit(const sonde_lock_draft *draft, uint64_t sequence, uint64_t time)
+{
+    if (draft->record) {
+        draft->record->sequence = sequence;
+        draft->record->time = time;
+        sonde_commit_lock(draft->thread, draft->type);
+    }
+    sonde_leave(draft->thread);
+}
+
+void sonde_lock_drop(const sonde_lock_draft *draft)
+{
+    sonde_stack_lost(draft->thread);
+    sonde_leave(draft->thread);
+}
+
+bool sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time)
+{
+    sonde_lock_event event = {
+        .time = time, .lock = lock, .sequence = sequence, .kind = kind, .type = type};
+    return tell(&event);
+}
+
+void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
+                            uint64_t time)
+{
+    sonde_lock_event event = {.time = time,
+                              .lock = lock,
+                              .kind = kind,
+                              .type = SONDE_LOCK_WAITED,
+                              .started = started,
+                              .started_sequence = sequence};
+    event.sequence = sonde_lock_sequence(lock);
+    tell(&event);
+}
+
+// ---- one wait
+
+typedef struct {
+    uint64_t lock, since, sequence;
+    uint32_t kind;
+    bool told; // that it began
+} wait_t;
+
+static wait_t wait_begins(uint32_t kind, uint64_t lock)
+{
+    wait_t wait = {lock, sonde_now(), sonde_lock_sequence(lock), kind, false};
+    wait.told = sonde_lock_tell(SONDE_LOCK_ENTER, kind, lock, wait.sequence, wait.since);
+    return wait;
+}
+
+static void wait_ends(const wait_t *wait, bool has_it)
+{
+    uint64_t now = sonde_now();
+    if (wait->told)
+        sonde_lock_tell(has_it ? SONDE_LOCK_ENTERED : SONDE_LOCK_GAVE_UP, wait->kind, wait->lock,
+                        sonde_lock_sequence(wait->lock), now);
+    else if (has_it) // it began in a pause, which may be over
+        sonde_lock_tell_waited(wait->kind, wait->lock, wait->since, wait->sequence, now);
+}
+
+// ---- semaphores: PyThread locks, and the parking lot behind PyMutex and PyEvent
+
+typedef struct {
+    uint64_t lock;
+    uint32_t kind;
+} subject;
+
+// A thread that parks does so on a semaphore of its own, on its stack; the word before it is what
+// it parks for (struct wait_entry, 3.13 to 3.15).
+static uint64_t parked_for(const sem_t *sem) { return ((const uint64_t *)sem)[-1]; }
+
+static subject subject_of(const sem_t *sem, const void *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    if ((uintptr_t)sem - (uintptr_t)frame < 4096)
+        return (subject){parked_for(sem), SONDE_KIND_PARKED};
+#else
+    (void)frame;
+#endif
+    return (subject){(uint64_t)(uintptr_t)sem, SONDE_KIND_SEMAPHORE};
+}
+
+// After waiting this long a waiter looks who holds the lock: in a deadlock nobody will ever tell.
+// If nobody stood still long enough to be read (the others may look around just now), again a
+// little later, and then after longer times.
+static const uint32_t look_after_ms[] = {1000, 2, 7, 29, 113, 3000, 20, 12000, 50};
+
+// Two that wait for each other since the same moment would find each other looking, time and again:
+// each has a pace of its own, up to an eighth slower.
+static uint64_t own_pace(uint64_t ns)
+{
+    uint32_t own = (uint32_t)((uint64_t)pthread_self() >> 12) * 0x9e3779b9u >> 22; // of 1024
+    return ns + ns / 8 * own / 1024;
+}
+
+// With a thousand waiters not each of them may look when it wants to: who has to ask again later
+// sleeps at least this long.
+#define ASK_AGAIN_NS 5000000u
+
+enum sonde_owner_answer sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock,
+                                                  uint64_t since)
+{
+    sonde_event seen = {0};
+    uint32_t holder = 0, depth = 0;
+    enum sonde_owner_answer answer =
+        sonde_find_owner(as, lock, kind, since, &holder, &depth, &seen);
+    if (answer != SONDE_OWNER_FOUND)
+        return answer;
+    sonde_lock_event event = {.time = sonde_now(),
+                              .lock = lock,
+                              .sequence = sonde_lock_sequence(lock),
+                              .started = seen.thread_object,
+                              .interpreter = seen.interpreter,
+                              .kind = kind,
+                              .holder = holder,
+                              .type = SONDE_LOCK_HELD};
+    sonde_write_lock(as, depth, &event);
+    return SONDE_OWNER_FOUND;
+}
+
+enum sonde_owner_answer sonde_lock_tell_holder(uint32_t kind, uint64_t lock, uint64_t since)
+{
+    int saved = errno;
+    enum sonde_owner_answer answer = SONDE_OWNER_UNKNOWN;
+    sonde_thread *thread = sonde_enter();
+    if (thread && (sonde_what() & SONDE_WHAT_LOCKS))
+        answer = sonde_lock_tell_holder_as(thread, kind, lock, since);
+    if (thread)
+        sonde_leave(thread);
+    errno = saved;
+    return answer;
+}
+
+// Who gives up learns nothing from a release any more, so it looks as well. That costs the more the
+// more threads there are: for any time spent on it, a hundred times as long nobody looks.
+static void tell_holder_at_times(subject about, uint64_t since)
+{
+    static _Atomic uint64_t next;
+    uint64_t began = sonde_now();
+    if (began < atomic_load_explicit(&next, memory_order_relaxed))
+        return;
+    sonde_lock_tell_holder(about.kind, about.lock, since);
+    atomic_store_explicit(&next, began + 100 * (sonde_now() - began), memory_order_relaxed);
+}
+
+static bool before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+// Waits until `until`, for ever if that is NULL, looking around now and then.
+static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, subject about,
+                     uint64_t since)
+{
+    size_t round = 0, rounds = sizeof look_after_ms / sizeof *look_after_ms;
+    uint64_t pause = look_after_ms[0] * (uint64_t)1000000u;
+    while (round < rounds) {
+        struct timespec slice;
+        if (clock_gettime(clock, &slice) != 0)
+            break;
+        uint64_t ns = (uint64_t)slice.tv_nsec + own_pace(pause);
+        slice.tv_sec += (time_t)(ns / 1000000000u);
+        slice.tv_nsec = (long)(ns % 1000000000u);
+        if (until && before(until, &slice))
+            break;
+        int result = sem_clockwait(sem, clock, &slice);
+        if (result == 0 || errno != ETIMEDOUT)
+            return result;
+        uint64_t asked = sonde_now();
+        enum sonde_owner_answer answer = sonde_lock_tell_holder(about.kind, about.lock, since);
+        if (answer == SONDE_OWNER_FOUND)
+            break;
+        if (answer == SONDE_OWNER_LATER) {
+            pause = sonde_owner_pause() + ASK_AGAIN_NS;
+        } else if (++round < rounds) {
+            since = asked; // what was seen until then did not help
+            pause = look_after_ms[round] * (uint64_t)1000000u;
+        }
+    }
+    return until ? sem_clockwait(sem, clock, until) : sem_wait(sem);
+}
+
+// One body for the three ways to wait; `call` is the real one, `long_call` the one that looks
+// around.
+#define WAIT(sem, call, long_call)                                                                 \
+    do {                                                                                           \
+        if (sem_trywait(sem) == 0)                                                                 \
+            return 0;                                                                              \
+        subject about = subject_of(sem, __builtin_frame_address(0));                               \
+        if (!about.lock) /* the runtime's own bookkeeping */                                       \
+            return call;                                                                           \
+        sonde_waited *entry = sonde_wait_begin(sem, about.lock, about.kind);                       \
+        if (entry && sem_trywait(sem) == 0) { /* let go before we were seen waiting */             \
+            sonde_wait_end(sem);                                                                   \
+            return 0;                                                                              \
+        }                                                                                          \
+        wait_t wait = wait_begins(about.kind, about.lock);                                         \
+        int result = long_call;                                                                    \
+        int error = errno;                                                                         \
+        if (result != 0 && error == ETIMEDOUT)                                                     \
+            tell_holder_at_times(about, wait.since);                                               \
+        if (entry)                                                                                 \
+            sonde_wait_end(sem);                                                                   \
+        wait_ends(&wait, result == 0);                                                             \
+        errno = error;                                                                             \
+        return result;                                                                             \
+    } while (0)
+
+static int on_sem_wait(sem_t *sem)
+{
+    WAIT(sem, sem_wait(sem), wait_long(sem, CLOCK_MONOTONIC, NULL, about, wait.since));
+}
+
+static int on_sem_timedwait(sem_t *sem, const struct timespec *until)
+{
+    WAIT(sem, sem_timedwait(sem, until), wait_long(sem, CLOCK_REALTIME, until, about, wait.since));
+}
+
+static int on_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
+{
+    WAIT(sem, sem_clockwait(sem, clock, until), wait_long(sem, clock, until, about, wait.since));
+}
+
+// Apart from the hook, which would else save registers for it on every call.
+__attribute__((noinline)) static int post_seen(sem_t *sem)
+{
+    sonde_waited *entry = sonde_waited_for(sem);
+    if (!entry)
+        return sem_post(sem);
+    // Read before the post: afterwards the waiter may be gone, and its entry another's. Who parks
+    // uses the same place of its stack for one lock after another, so it is asked itself.
+    subject about = {entry->lock, entry->kind};
+    if (about.kind == SONDE_KIND_PARKED)
+        about.lock = parked_for(sem);
+    uint64_t now = sonde_now();
+    uint32_t owner = (uint32_t)(uintptr_t)pthread_self() >> 6;
+    bool same_hold = entry->last_owner == owner && now - entry->last_exit < SAME_HOLD_NS;
+    if (!same_hold) {
+        entry->last_owner = owner;
+        entry->last_exit = now;
+    }
+    uint64_t sequence = same_hold ? 0 : sonde_lock_sequence(about.lock);
+    int result = sem_post(sem);
+    sonde_found_wait_over(sem);
+    if (!same_hold)
+        sonde_lock_tell(SONDE_LOCK_EXIT, about.kind, about.lock, sequence, now);
+    return result;
+}
+
+static int on_sem_post(sem_t *sem)
+{
+    return sonde_anybody_waits() ? post_seen(sem) : sem_post(sem);
+}
+
+// ---- semaphores between processes, of the _multiprocessing module
+
+// glibc keeps a semaphore's value in the lower half of its first word and how many wait, in all
+// processes, in the upper half (struct new_sem, since 2.21).
+static bool anyone_waits(const sem_t *sem)
+{
+    return __atomic_load_n((const uint64_t *)sem, __ATOMIC_RELAXED) >> 32 != 0;
+}
+
+#define WAIT_SHARED(sem, call)                                                                     \
+    do {                                                                                           \
+        if (sem_trywait(sem) == 0)                                                                 \
+            return 0;                                                                              \
+        wait_t wait = wait_begins(SONDE_KIND_SHARED, (uint64_t)(uintptr_t)(sem));                  \
+        int result = call;                                                                         \
+        int error = errno;                                                                         \
+        wait_ends(&wait, result == 0);                                                             \
+        errno = error;                                                                             \
+        return result;                                                                             \
+    } while (0)
+
+static int on_shared_wait(sem_t *sem) { WAIT_SHARED(sem, sem_wait(sem)); }
+
+static int on_shared_timedwait(sem_t *sem, const struct timespec *until)
+{
+    WAIT_SHARED(sem, sem_timedwait(sem, until));
+}
+
+static int on_shared_post(sem_t *sem)
+{
+    if (!anyone_waits(sem))
+        return sem_post(sem);
+    uint64_t lock = (uint64_t)(uintptr_t)sem;
+    uint64_t now = sonde_now(), sequence = sonde_lock_sequence(lock);
+    int result = sem_post(sem);
+    sonde_lock_tell(SONDE_LOCK_EXIT, SONDE_KIND_SHARED, lock, sequence, now);
+    return result;
+}
+
+static const sonde_hook shared_hooks[] = {
+    {"sem_wait", (void *)on_shared_wait},
+    {"sem_timedwait", (void *)on_shared_timedwait},
+    {"sem_post", (void *)on_shared_post},
+};
+
+static void hook_multiprocessing(void)
+{
+    sonde_got_hook(NULL, "/_multiprocessing.", shared_hooks,
+                   sizeof shared_hooks / sizeof *shared_hooks);
+}
+
+static void *on_dlopen(const char *file, int flags)
+{
+    void *handle = dlopen(file, flags);
+    if (handle && file && strstr(file, "/_multiprocessing.") && atomic_load(&sonde.generation))
+        hook_multiprocessing();
+    return handle;
+}
+
+static const sonde_hook hooks[] = {
+    {"pthread_cond_timedwait", (void *)sonde_gil_timedwait},
+    {"pthread_cond_signal", (void *)sonde_gil_signal},
+    {"pthread_mutex_lock", (void *)sonde_gil_lock},
+    {"pthread_mutex_unlock", (void *)sonde_gil_unlock},
+    {"sem_wait", (void *)on_sem_wait},
+    {"sem_timedwait", (void *)on_sem_timedwait},
+    {"sem_clockwait", (void *)on_sem_clockwait},
+    {"sem_post", (void *)on_sem_post},
+    {"dlopen", (void *)on_dlopen},
+};
+
+int sonde_locks_start(void)
+{
+    // An address inside the interpreter that no executable's PLT stands in for: data, not code.
+    int hooked = sonde_got_hook(&PyCode_Type, NULL, hooks, sizeof hooks / sizeof *hooks);
+    hook_multiprocessing();
+    sonde_find_waits();
+    sonde_gil_draft(hooked > 0);
+    return hooked < 0 ? EPERM : 0;
+}
+
+void sonde_locks_stop(void)
+{
+    sonde_gil_draft(false);
+    sonde_got_unhook();
+}
+
+void sonde_locks_forked(void)
+{
+    sonde_waiters_forked();
+    sonde_owner_forked();
+}

@@ -1,0 +1,9 @@
+// Which object an address lies in.
+#ifndef SONDE_CPYTHON_DATA_H
+#define SONDE_CPYTHON_DATA_H
+
+#include "core/sampling/kernel_events.h"
+
+sonde_find_data sonde_cpython_data;
+
+#endif

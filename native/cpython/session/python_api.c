@@ -1,0 +1,214 @@
+#define _GNU_SOURCE
+#include "cpython/session/python_api.h"
+
+#include "core/base/clock.h"
+#include "core/hooks/spans.h"
+#include "core/protocol/join_session.h"
+#include "core/session/session.h"
+#include "cpython/frames/frames.h"
+#include "cpython/session/agent.h"
+#include "cpython/walk/walk.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define TEXT_MAX_BYTES 4096
+
+static frame_t *outer(frame_t *f)
+{
+    do
+        f = f->previous;
+    while (f && frame_is_shim(f));
+    return f;
+}
+
+// An ExitStack enters what it is given in functions of its own, which are over at once.
+static bool is_contextlib(const frame_t *f)
+{
+    static const char name[] = "/contextlib.py";
+    const Py_ssize_t length = sizeof name - 1;
+    PyObject *file = frame_code(f)->co_filename;
+    if (!file || !PyUnicode_Check(file) || !PyUnicode_IS_COMPACT_ASCII(file) ||
+        PyUnicode_GET_LENGTH(file) < length)
+        return false;
+    const char *text = (const char *)PyUnicode_1BYTE_DATA(file);
+    return memcmp(text + PyUnicode_GET_LENGTH(file) - length, name, (size_t)length) == 0;
+}
+
+// The function of the program that enters or leaves a span: the caller of the method that calls us.
+static frame_t *who(void)
+{
+    frame_t *f = sonde_cpython_top(PyThreadState_Get());
+    while (f && frame_is_shim(f))
+        f = f->previous;
+    if (f)
+        f = outer(f);
+    while (f && is_contextlib(f))
+        f = outer(f);
+    return f;
+}
+
+static uint32_t span_around(frame_t *f)
+{
+    uint32_t found = 0;
+    if (atomic_load_explicit(&sonde_spans_open, memory_order_relaxed))
+        for (; f && !found; f = outer(f))
+            found = sonde_span_in(f, frame_code(f));
+    return found;
+}
+
+// ---- records
+
+static bool write_note(sonde_thread *thread, uint8_t type, uint32_t id, uint32_t parent,
+                       const char *text, size_t length)
+{
+    size_t size = sonde_round8(sizeof(sonde_rec_note) + length);
+    sonde_rec_note *out = sonde_ring_reserve(&thread->ring, size);
+    if (!out) {
+        atomic_fetch_add(&sonde.header->notes_lost, 1);
+        return false;
+    }
+    *out = (sonde_rec_note){
+        .rec = {(uint32_t)size, SONDE_REC_NOTE, type, 0},
+        .time = sonde_now(),
+        .span = id,
+        .parent = parent,
+        .interpreter = (uint32_t)PyThreadState_Get()->interp->id,
+        .text_len = (uint32_t)length,
+    };
+    memcpy(out->text, text, length);
+    sonde_ring_commit(&thread->ring, size);
+    return true;
+}
+
+// Not the last of it: a span whose end is lost would never end, and samples come first.
+static bool has_room(const sonde_thread *thread)
+{
+    const sonde_ring *ring = &thread->ring;
+    uint64_t tail = atomic_load_explicit(&ring->slot->tail, memory_order_relaxed);
+    return ring->head - tail < ring->size / 4 * 3;
+}
+
+// A program that runs without us must not fail with us, whatever it calls its spans.
+static const char *text_of(PyObject *given, PyObject **text, size_t *length)
+{
+    Py_ssize_t n = 0;
+    *text = PyObject_Str(given);
+    const char *bytes = *text ? PyUnicode_AsUTF8AndSize(*text, &n) : NULL;
+    if (!bytes) {
+        PyErr_Clear();
+        *length = 1;
+        return "?";
+    }
+    *length = n < TEXT_MAX_BYTES ? (size_t)n : TEXT_MAX_BYTES;
+    return bytes;
+}
+
+// ---- what Python calls
+
+static PyObject *begin(PyObject *module, PyObject *name)
+{
+    (void)module;
+    PyObject *text;
+    size_t length;
+    uint32_t id = 0;
+    const char *bytes = text_of(name, &text, &length);
+    frame_t *f = who();
+    sonde_thread *thread = f ? sonde_enter() : NULL;
+    if (thread) {
+        uint32_t number = sonde_span_number(), parent = span_around(f);
+        if (!has_room(thread) || !sonde_span_open(f, frame_code(f), number))
+            atomic_fetch_add(&sonde.header->notes_lost, 1);
+        else if (write_note(thread, SONDE_NOTE_BEGIN, number, parent, bytes, length))
+            id = number;
+        else
+            sonde_span_close(f, number);
+        sonde_leave(thread);
+    }
+    Py_XDECREF(text);
+    return PyLong_FromUnsignedLong(id);
+}
+
+static PyObject *end(PyObject *module, PyObject *number)
+{
+    (void)module;
+    unsigned long id = PyLong_AsUnsignedLong(number);
+    if (PyErr_Occurred())
+        return NULL;
+    sonde_thread *thread = sonde_enter();
+    if (thread) {
+        uint32_t closed = sonde_span_close(who(), (uint32_t)id);
+        if (closed)
+            write_note(thread, SONDE_NOTE_END, closed, 0, "", 0);
+        sonde_leave(thread);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *mark(PyObject *module, PyObject *given)
+{
+    (void)module;
+    PyObject *text;
+    size_t length;
+    const char *bytes = text_of(given, &text, &length);
+    sonde_thread *thread = sonde_enter();
+    if (thread) {
+        write_note(thread, SONDE_NOTE_MARK, 0, 0, bytes, length);
+        sonde_leave(thread);
+    }
+    Py_XDECREF(text);
+    Py_RETURN_NONE;
+}
+
+static PyObject *tell(uint32_t reason)
+{
+    if (sonde_agent_active()) {
+        PyThreadState *meanwhile = PyEval_SaveThread();
+        int saved = errno;
+        sonde_agent_tell(reason);
+        errno = saved;
+        PyEval_RestoreThread(meanwhile);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *pause_(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return tell(SONDE_PAUSE);
+}
+
+static PyObject *resume(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return tell(SONDE_RESUME);
+}
+
+static PyMethodDef functions[] = {
+    {"begin", begin, METH_O, NULL},        {"end", end, METH_O, NULL},
+    {"mark", mark, METH_O, NULL},          {"pause", pause_, METH_NOARGS, NULL},
+    {"resume", resume, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "sonde_inside",
+                                 .m_methods = functions};
+
+// For sonde's own Python code, which finds the library among what is mapped.
+EXPORT PyObject *PyInit_sonde_inside(void) { return PyModuleDef_Init(&definition); }
+
+void sonde_inside_offer(void)
+{
+    PyObject *modules = PyImport_GetModuleDict(); // borrowed
+    PyObject *there = modules ? PyDict_GetItemString(modules, "sonde._inside") : NULL;
+    if (!there || !PyModule_Check(there))
+        return;
+    PyObject *dict = PyModule_GetDict(there), *ours = PyModule_Create(&definition);
+    if (ours)
+        PyDict_SetItemString(dict, "_agent", ours);
+    Py_XDECREF(ours);
+    PyErr_Clear();
+}

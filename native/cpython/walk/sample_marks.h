@@ -1,0 +1,57 @@
+// Which frames are the very activations that this thread's last sample had.
+//
+// A walk that finds the same functions at the same places may have found the same calls still going
+// on, or others of the same kind; frames lie where their predecessors lay. What tells is a mark
+// that goes with the call. Whaley takes a bit of the return address. Here it is the place where the
+// caller waits for the result:
+//
+// - A frame called by Python code: the slot of the caller's value stack into which its result will
+//   be pushed, the first one above those in use. It held what was called, or an operand, and is
+//   dead while the call lasts. The result overwrites it; after an exception the next call from
+//   that height does, for whatever is called has to be put there first.
+// - A frame called by C code: the frame that stands for the entry, of which each entry makes a new
+//   one (from 3.12 on). Its code is looked at by nobody. On 3.11 the flag in the callee that says
+//   so, which each entry sets to 1: it is tested for being set, and 3 is.
+//
+// A generator that is resumed is another activation of the same frame.
+//
+// Nothing that the interpreter uses changes, and what is left behind lies in dead memory.
+//
+// Those of walk_marks.h are marks of another kind, and cannot be the same ones. They are there for
+// a walk to end at, so they tell of the thread's last stack, whatever it was for: each walk renews
+// them, and a frame that has none costs a longer walk only. These are counted: they tell of the
+// last sample, which lock events and calls that were walked since must not hide, and of every frame
+// or of none.
+#ifndef SONDE_AWAITED_H
+#define SONDE_AWAITED_H
+
+#include "core/session/session.h"
+#include "cpython/frames/frames.h"
+
+#define SONDE_NO_WORD UINT32_MAX
+
+typedef struct {
+    bool any;        // a frame has been seen
+    bool found;      // one that was marked: all below it are as they were
+    bool unclear;    // one without a place for a mark
+    bool unbegun;    // the call of the innermost may not be complete
+    uint32_t callee; // the frame whose caller comes next, by its word; SONDE_NO_WORD: there is none
+    uint32_t last;   // the innermost frame that was marked, by its word
+    uint32_t count;  // places to be marked
+} sonde_awaited;
+
+#define SONDE_NOTHING_AWAITED ((sonde_awaited){.callee = SONDE_NO_WORD})
+
+// Once, with the GIL, before the first walk.
+void sonde_awaited_prepare(void);
+
+// A frame that is shown, whose word is `word`, innermost first.
+void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, frame_t *f,
+                         const PyCodeObject *code, Py_ssize_t index, uint32_t word);
+// A frame that stands for an entry from C.
+void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, frame_t *shim);
+// The walk is complete: marks what was not, and tells what was.
+void sonde_awaited_end(sonde_awaited *seen, sonde_thread *thread, uint32_t depth,
+                       sonde_event *event);
+
+#endif

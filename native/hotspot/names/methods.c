@@ -1,0 +1,189 @@
+#define _GNU_SOURCE
+#include "hotspot/names/methods.h"
+
+#include "core/base/agent_thread.h"
+#include "core/base/clock.h"
+#include "core/base/hot.h"
+#include "hotspot/names/method_info.h"
+#include "hotspot/names/native_symbols.h"
+#include "hotspot/vm/vm.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// ---- the queue: handlers put in, one describer takes out
+
+#define QUEUE 16384u // a power of two
+static _Atomic uint64_t queue[QUEUE];
+static _Atomic uint64_t put_in, taken_out;
+static _Atomic uint32_t asleep;
+
+static bool put(jmethodID method)
+{
+    uint64_t at = atomic_load(&put_in);
+    do {
+        if (at - atomic_load(&taken_out) >= QUEUE)
+            return false;
+    } while (!atomic_compare_exchange_weak(&put_in, &at, at + 1));
+    atomic_store_explicit(&queue[at % QUEUE], (uint64_t)(uintptr_t)method, memory_order_release);
+    if (atomic_exchange(&asleep, 0))
+        syscall(SYS_futex, &asleep, FUTEX_WAKE_PRIVATE, 1);
+    return true;
+}
+
+// The next one, 0 if there is none or it is just being put in.
+static jmethodID next(void)
+{
+    uint64_t at = atomic_load(&taken_out);
+    return (jmethodID)(uintptr_t)atomic_load_explicit(&queue[at % QUEUE], memory_order_acquire);
+}
+
+static void take(void)
+{
+    uint64_t at = atomic_load(&taken_out);
+    atomic_store(&queue[at % QUEUE], 0);
+    atomic_store(&taken_out, at + 1);
+}
+
+// ---- ids
+
+// The table of what was seen is for addresses, whose lowest three bits it drops. Newer VMs than
+// those known here number their methods.
+static const void *key_of(jmethodID method)
+{
+    uintptr_t value = (uintptr_t)method;
+    return (const void *)(value >> 32 ? value : value << 3);
+}
+
+SONDE_HOT uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
+{
+    const void *key = key_of(method);
+    sonde_known *known = sonde_known_place(thread, key);
+    if (known->key == key)
+        return known->about;
+    bool fresh;
+    uint64_t id = sonde_seen_add(sonde.seen, key, &fresh);
+    if (!id) {
+        atomic_fetch_add(&sonde.header->unnamed, 1);
+        return 0;
+    }
+    if (fresh && !put(method)) {
+        sonde_seen_remove(sonde.seen, key); // the next one who sees it tries again
+        return 0;
+    }
+    *known = (sonde_known){key, id};
+    return id;
+}
+
+uint64_t sonde_method_known(jmethodID method)
+{
+    return sonde_seen_find(sonde.seen, key_of(method));
+}
+
+// ---- the describer
+
+static pthread_mutex_t describing = PTHREAD_MUTEX_INITIALIZER;
+
+void sonde_methods_describe(JNIEnv *env)
+{
+    pthread_mutex_lock(&describing);
+    for (jmethodID method; (method = next());) {
+        uint64_t id = sonde_seen_find(sonde.seen, key_of(method));
+        if (id && !sonde_describe_method(env, method, id))
+            break; // the ring is full: later
+        take();
+    }
+    pthread_mutex_unlock(&describing);
+}
+
+static pthread_t thread;
+static bool running;
+static _Atomic bool stopping;
+// A part of the library, as the steering thread's: libc would keep one that it made. HotSpot puts
+// its guard pages into it while the thread is attached.
+static _Alignas(4096) char stack[1 << 20];
+
+// Between two batches: attaching to the VM makes a Java object each time.
+#define PAUSE_NS 5000000u
+#define LOOK_NS 500000000u
+
+static void sleep_for(uint64_t ns)
+{
+    struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    syscall(SYS_futex, &asleep, FUTEX_WAIT_PRIVATE, 1, &time, NULL, 0);
+}
+
+static void wake(void)
+{
+    atomic_store(&asleep, 0);
+    syscall(SYS_futex, &asleep, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static void *body(void *unused)
+{
+    (void)unused;
+    sonde_leave_me_out();
+    uint64_t counted = 0;
+    while (!atomic_load(&stopping)) {
+        sonde_exit_if_last();
+        if (next()) {
+            // Attached only as long as there is something to describe: System.exit waits 300 ms for
+            // a thread that is attached and in native code, and thread dumps show it.
+            JNIEnv *env = sonde_vm_attach();
+            if (env) {
+                sonde_methods_describe(env);
+                sonde_vm_detach();
+            }
+            struct timespec pause = {0, PAUSE_NS};
+            nanosleep(&pause, NULL);
+        } else {
+            sonde_natives_look();
+            atomic_store(&asleep, 1);
+            if (!next() && !atomic_load(&stopping))
+                sleep_for(LOOK_NS);
+            atomic_store(&asleep, 0);
+        }
+        uint64_t used = sonde_thread_cpu();
+        atomic_fetch_add(&sonde.header->reader_cpu_ns, used - counted);
+        counted = used;
+    }
+    return NULL;
+}
+
+void sonde_methods_forget(void)
+{
+    while (next())
+        take();
+}
+
+int sonde_methods_start(void)
+{
+    atomic_store(&stopping, false);
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error)
+        return error;
+    pthread_attr_setstack(&attributes, stack, sizeof stack);
+    error = sonde_own_thread(&thread, &attributes, body, "sonde-names", wake);
+    pthread_attr_destroy(&attributes);
+    running = !error;
+    return error;
+}
+
+void sonde_methods_stop(void)
+{
+    if (!running)
+        return;
+    atomic_store(&stopping, true);
+    wake();
+    pthread_join(thread, NULL);
+    running = false;
+}
+
+void sonde_methods_forked(void)
+{
+    running = false;
+    pthread_mutex_init(&describing, NULL);
+}

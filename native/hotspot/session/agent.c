@@ -1,0 +1,150 @@
+// The agent's life in a JVM: it comes in by dlopen, starts and stops sessions. It is linked with
+// -z nodelete: handlers may be entered late, so its code never goes away.
+#define _GNU_SOURCE
+#include "core/base/agent_thread.h"
+#include "core/hooks/got.h"
+#include "core/protocol/attach_thread.h"
+#include "core/protocol/join_session.h"
+#include "core/sampling/cpu_timers.h"
+#include "core/session/session.h"
+#include "hotspot/locks/monitors.h"
+#include "hotspot/names/methods.h"
+#include "hotspot/names/native_symbols.h"
+#include "hotspot/session/allocation_samples.h"
+#include "hotspot/session/jvmti_events.h"
+#include "hotspot/session/polled_waits.h"
+#include "hotspot/vm/code_cache.h"
+#include "hotspot/vm/thread_records.h"
+#include "hotspot/vm/vm.h"
+#include "hotspot/walk/walk.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static bool watches_forks;
+
+// A JVM does not live on in a child: what it forks executes another program, which the preload
+// library enters.
+static void forked_child(void)
+{
+    sonde_got_forked();
+    sonde_own_threads_forked();
+    if (!atomic_load(&sonde.generation))
+        return;
+    int saved = errno;
+    sonde_session_forked();
+    sonde_parent_forget(true);
+    sonde_methods_forked();
+    sonde_cpu_timers_forked();
+    sonde_polled_waits_forked();
+    sonde_locks_forked();
+    if (sonde_steer_forked())
+        sonde_steer_not_in_child();
+    errno = saved;
+}
+
+// Before the events: a class loaded meanwhile must find somebody who listens.
+static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
+{
+    int error = sonde_vm_open(vm, env);
+    if (error)
+        return error;
+    if (!watches_forks)
+        watches_forks =
+            pthread_atfork(sonde_got_before_fork, sonde_got_after_fork, forked_child) == 0;
+    error = sonde_events_start(env);
+    sonde_runtime_facts facts = {SONDE_HOTSPOT, sonde_vm.version_hex, sonde_hotspot_walk, NULL,
+                                 NULL};
+    sonde_arm arm;
+    sonde_methods_forget();
+    if (!error)
+        error = sonde_join(path, reason, &facts, &arm);
+    if (!error && (error = sonde_methods_start()))
+        sonde_part();
+    if (error) {
+        sonde_vm_close();
+        return error;
+    }
+    sonde_vm_code_prepare();
+    sonde_records_prepare();
+    sonde_events_tell_names(env);
+    // Without them the rest is recorded all the same, and the recorder says what is missing.
+    if (arm.sampler == SONDE_SAMPLER_CPU_TIMER)
+        sonde_cpu_timers_start();
+    if (!arm.wait_signals && (sonde.config.what & SONDE_WHAT_WAITS))
+        sonde_polled_waits_start();
+    if (sonde.config.what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS))
+        sonde_locks_start(env);
+    if (sonde.config.what & SONDE_WHAT_OBJECTS)
+        sonde_objects_start();
+    return 0;
+}
+
+static void end(void)
+{
+    if (!atomic_load(&sonde.generation))
+        return;
+    sonde_cpu_timers_stop();
+    sonde_polled_waits_stop();
+    JNIEnv *attached = sonde_vm_attach();
+    if (sonde.config.what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS))
+        sonde_locks_stop(attached);
+    if (attached) {
+        sonde_objects_stop();
+        sonde_events_stop();
+    }
+    sonde_methods_stop();
+    if (attached)
+        sonde_methods_describe(attached); // what was seen last
+    sonde_part();
+    sonde_natives_forget();
+    if (attached) {
+        sonde_vm_close();
+        sonde_vm_detach();
+    }
+}
+
+// Called by the preload library in the thread that has just created the VM: no line of the program
+// has run. 0 or an errno.
+EXPORT int sonde_agent_start_java(JavaVM *vm, JNIEnv *env, const char *path)
+{
+    return begin(vm, env, path, SONDE_START);
+}
+
+// ---- in a process that runs
+
+static int start(const char *path)
+{
+    JavaVM *vm = sonde_vm.vm = sonde_vm_here();
+    JNIEnv *env = vm ? sonde_vm_attach() : NULL;
+    if (!env)
+        return EAGAIN;
+    int error = begin(vm, env, path, SONDE_ATTACH);
+    sonde_vm_detach();
+    return error;
+}
+
+static void tell_names(void)
+{
+    JNIEnv *env = sonde_vm_attach();
+    if (!env)
+        return;
+    sonde_events_tell_names(env);
+    sonde_vm_detach();
+}
+
+static const sonde_steer_ops ops = {start, end, tell_names, NULL};
+
+// In a thread that was made to call it. 0 or an errno.
+EXPORT int sonde_agent_attach(const char *path) { return sonde_steer(path, &ops); }
+
+// The VM was asked to load us by its attach protocol; what it returns is answered there.
+JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
+{
+    (void)vm;
+    (void)reserved;
+    return options ? sonde_agent_attach(options) : EINVAL;
+}

@@ -1,0 +1,194 @@
+#define _GNU_SOURCE
+#include "hotspot/session/polled_waits.h"
+
+#include "core/base/agent_thread.h"
+#include "core/base/clock.h"
+#include "core/session/session.h"
+#include "hotspot/names/methods.h"
+#include "hotspot/vm/thread_records.h"
+#include "hotspot/vm/vm.h"
+#include "hotspot/walk/jvmti_stacks.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_WATCHED SONDE_MOST_SLOTS
+// How often CPU clocks are read, and how often Java is asked which threads there are.
+#define POLL_NS 20000000
+#define LIST_NS 100000000u
+// A wait that goes on is looked at again after an eighth of what it has lasted: its end is known to
+// so much if the process ends in it.
+#define SOON_NS 50000000u
+#define LATE_NS 1000000000u
+
+typedef struct {
+    uint32_t tid;
+    uint32_t listed; // number of the listing in which the thread was last seen
+    uint64_t cpu;    // at the last poll
+    uint64_t since;  // when it was first seen to stand there
+    uint64_t due;    // when its stack is asked for; 0: it runs
+} watched;
+
+static watched table[MAX_WATCHED];
+static uint32_t watched_count, listing;
+
+static pthread_t thread;
+static bool running;
+static _Atomic uint32_t stopping;
+// A part of the library, as that of `sonde-names`.
+static _Alignas(4096) char stack[1 << 20];
+
+static uint64_t cpu_of(uint32_t tid)
+{
+    struct timespec time;
+    // As pthread_getcpuclockid() makes it: of one thread (4), as the scheduler counts (2).
+    if (clock_gettime((clockid_t)(~tid << 3 | 6), &time) != 0)
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static watched *find(uint32_t tid)
+{
+    for (uint32_t i = 0; i < watched_count; i++)
+        if (table[i].tid == tid)
+            return &table[i];
+    if (watched_count == MAX_WATCHED)
+        return NULL;
+    table[watched_count] = (watched){.tid = tid};
+    return &table[watched_count++];
+}
+
+// Whether a thread's stack is to be asked for.
+static bool poll(uint64_t now)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < watched_count; i++) {
+        watched *w = &table[i];
+        uint64_t cpu = cpu_of(w->tid);
+        if (!cpu || cpu != w->cpu)
+            w->due = 0;
+        else if (!w->due)
+            w->since = w->due = now;
+        w->cpu = cpu;
+        any |= w->due && w->due <= now;
+    }
+    return any;
+}
+
+static void write_wait(JNIEnv *env, jthread java_thread, watched *w)
+{
+    jvmtiEnv *jvmti = sonde_vm.jvmti;
+    jint state = 0;
+    // Not one that wants to run and gets no processor.
+    if ((*jvmti)->GetThreadState(jvmti, java_thread, &state) ||
+        ((state & JVMTI_THREAD_STATE_RUNNABLE) && !(state & JVMTI_THREAD_STATE_IN_NATIVE)))
+        return;
+    sonde_thread *notes = sonde_notes_enter();
+    if (!notes)
+        return; // it is still due at the next poll
+    sonde_event event = {0};
+    sonde_stack_of(notes, jvmti, java_thread, &event);
+    // What its methods are is told by way of the same ring, and has to stand there before.
+    sonde_notes_leave();
+    sonde_methods_describe(env);
+    if (!(notes = sonde_notes_enter()))
+        return;
+    event = (sonde_event){.state = SONDE_WAITING, .tid = w->tid, .cpu = w->cpu};
+    uint32_t depth = sonde_stack_of(notes, jvmti, java_thread, &event);
+    event.time = sonde_now();
+    // Has it stood still meanwhile?
+    if (cpu_of(w->tid) == w->cpu && !(event.flags & SONDE_UNDECODABLE)) {
+        sonde_write_stack(notes, depth, &event);
+        uint64_t next = (event.time - w->since) / 8;
+        w->due = event.time + (next < SOON_NS ? SOON_NS : next > LATE_NS ? LATE_NS : next);
+    }
+    sonde_notes_leave();
+}
+
+static void look(JNIEnv *env, uint64_t now)
+{
+    jvmtiEnv *jvmti = sonde_vm.jvmti;
+    uint32_t me = (uint32_t)syscall(SYS_gettid);
+    jint count = 0;
+    jthread *threads = NULL;
+    if ((*jvmti)->GetAllThreads(jvmti, &count, &threads))
+        return;
+    listing++;
+    for (jint i = 0; i < count; i++) {
+        uint32_t tid = sonde_record_tid(sonde_vm_thread_of(env, threads[i]));
+        watched *w = tid && tid != me ? find(tid) : NULL;
+        if (w) {
+            w->listed = listing;
+            if (w->due && w->due <= now)
+                write_wait(env, threads[i], w);
+        }
+        (*env)->DeleteLocalRef(env, threads[i]);
+    }
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+    for (uint32_t i = 0; i < watched_count;)
+        if (table[i].listed == listing)
+            i++;
+        else
+            table[i] = table[--watched_count];
+}
+
+static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
+
+static void *body(void *unused)
+{
+    (void)unused;
+    sonde_leave_me_out();
+    uint64_t next_list = 0, counted = 0;
+    struct timespec pause = {0, POLL_NS};
+    while (!atomic_load(&stopping)) {
+        sonde_exit_if_last();
+        uint64_t now = sonde_now();
+        bool wanted = sonde_what() & SONDE_WHAT_WAITS;
+        bool any = wanted && poll(now);
+        if (any || (wanted && now >= next_list)) {
+            // Attached no longer than that: System.exit waits for a thread that is.
+            JNIEnv *env = sonde_vm_attach();
+            if (env) {
+                look(env, now);
+                sonde_vm_detach();
+            }
+            next_list = now + LIST_NS;
+        }
+        uint64_t used = sonde_thread_cpu();
+        atomic_fetch_add(&sonde.header->reader_cpu_ns, used - counted);
+        counted = used;
+        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+    }
+    return NULL;
+}
+
+int sonde_polled_waits_start(void)
+{
+    watched_count = 0;
+    atomic_store(&stopping, 0);
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error)
+        return error;
+    pthread_attr_setstack(&attributes, stack, sizeof stack);
+    error = sonde_own_thread(&thread, &attributes, body, "sonde-waits", wake);
+    pthread_attr_destroy(&attributes);
+    running = !error;
+    return error;
+}
+
+void sonde_polled_waits_stop(void)
+{
+    if (!running)
+        return;
+    atomic_store(&stopping, 1);
+    wake();
+    pthread_join(thread, NULL);
+    running = false;
+}
+
+void sonde_polled_waits_forked(void) { running = false; }
