@@ -165,6 +165,27 @@ def descriptors(pid: int) -> list[str]:
     return sorted(found)
 
 
+STEADY = 10
+
+
+def steady_descriptors(
+    pids: Sequence[int], own: Callable[[str], bool] = lambda _: True
+) -> dict[int, list[str]]:
+    """Those that processes hold while they are idle, of which `own` is true.
+
+    Somebody may see an answer before a server has closed the connection it came by.
+    """
+    end, seen, last = time.monotonic() + PATIENCE_S, 0, None
+    while seen < STEADY:
+        assert time.monotonic() < end, f"they change all the time: {last}"
+        now = {pid: [name for name in descriptors(pid) if own(name)] for pid in pids}
+        seen = seen + 1 if now == last else 1
+        last = now
+        time.sleep(0.05)
+    assert last is not None
+    return last
+
+
 def thread_names(pid: int) -> list[str]:
     found = []
     for name in os.listdir(f"/proc/{pid}/task"):

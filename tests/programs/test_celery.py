@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import signal
@@ -26,8 +27,8 @@ from programs.support import (
     attached_to,
     check_quality,
     check_same,
-    descriptors,
     seconds_in,
+    steady_descriptors,
     thread_names,
     waited_in,
 )
@@ -189,12 +190,13 @@ def test_a_worker_that_is_attached_to(
         shop.ask("work")
         pids = shop.processes()
         assert len(pids) == (1 + WORKERS if pool == "prefork" else 1)
-        held = {pid: own_descriptors(pid, tmp_path) for pid in pids}
+        own = functools.partial(is_own, tmp_path)
+        held = steady_descriptors(pids, own)
         path = keep(f"celery-{pool}-attached")
         with attached_to(path, "--tree", str(shop.worker), *options):
             computed = shop.ask("work")["pids"]
         check_attached(read(path), pids, computed)
-        assert {pid: own_descriptors(pid, tmp_path) for pid in pids} == held
+        assert steady_descriptors(pids, own) == held
         for pid in pids:
             assert not [name for name in thread_names(pid) if name.startswith("sonde")]
         # Its processes come and go while it is attached to, and so does the worker.
@@ -202,9 +204,9 @@ def test_a_worker_that_is_attached_to(
             check_same(live(shop), plain)
 
 
-def own_descriptors(pid: int, folder: Path) -> list[str]:
+def is_own(folder: Path, name: str) -> bool:
     """Without messages and results, which are files that it opens all the time."""
-    return [name for name in descriptors(pid) if not name.startswith(str(folder))]
+    return not name.startswith(str(folder))
 
 
 def check_attached(recording: Recording, pids: list[int], computed: list[int]) -> None:
