@@ -193,7 +193,7 @@ def test_a_worker_that_is_attached_to(
         own = functools.partial(is_own, tmp_path)
         held = steady_descriptors(pids, own)
         path = keep(f"celery-{pool}-attached")
-        with attached_to(path, "--tree", str(shop.worker), *options):
+        with attached_to(path, "--tree", str(shop.worker), *options, pids=pids):
             computed = shop.ask("work")["pids"]
         check_attached(read(path), pids, computed)
         assert steady_descriptors(pids, own) == held

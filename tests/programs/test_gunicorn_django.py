@@ -27,6 +27,7 @@ from programs.support import (
     share_in,
     steady_descriptors,
     thread_names,
+    wait_until_recorded,
     waited_in,
 )
 from programs.web import Answers, ask, get, plain_log
@@ -168,10 +169,11 @@ def attach_twice(site: Site, plain: dict[str, Any], keep: Keep) -> None:
     bodies = set()
     for turn, options in enumerate(((), WAITS)):
         path = keep("django-attached")
-        with attached_to(path, "--tree", str(site.master), *options):
+        with attached_to(path, "--tree", str(site.master), *options, pids=held):
             if turn:
                 site.reload()
                 workers = set(site.ask().pids)
+                wait_until_recorded(path, workers)
             bodies |= set(site.ask().bodies)
         recording = read_attached(path, site, workers)
         assert share_in(recording, "price_basket") > 0.02
