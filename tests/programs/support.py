@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from attaching import attach_to, until
 from launching import PATIENCE_S, SONDE, clean_environment
+from sonde.record.sessions import running
 from sonde.recording.reader import read
 from sonde.recording.tables import RUNNING, WAITING, Recording
 from truth.stacks import Stacks
@@ -165,6 +166,27 @@ def descriptors(pid: int) -> list[str]:
     return sorted(found)
 
 
+STEADY = 10
+
+
+def steady_descriptors(
+    pids: Sequence[int], own: Callable[[str], bool] = lambda _: True
+) -> dict[int, list[str]]:
+    """Those that processes hold while they are idle, of which `own` is true.
+
+    Somebody may see an answer before a server has closed the connection it came by.
+    """
+    end, seen, last = time.monotonic() + PATIENCE_S, 0, None
+    while seen < STEADY:
+        assert time.monotonic() < end, f"they change all the time: {last}"
+        now = {pid: [name for name in descriptors(pid) if own(name)] for pid in pids}
+        seen = seen + 1 if now == last else 1
+        last = now
+        time.sleep(0.05)
+    assert last is not None
+    return last
+
+
 def thread_names(pid: int) -> list[str]:
     found = []
     for name in os.listdir(f"/proc/{pid}/task"):
@@ -218,12 +240,25 @@ def check_quality(recording: Recording) -> None:
     assert not quality["truncated"], quality
 
 
+def wait_until_recorded(path: Path, pids: Iterable[int]) -> None:
+    """Until all these processes are recorded into this file."""
+    wanted = set(pids)
+
+    def recorded() -> bool:
+        sessions = (session for session in running() if session.path == str(path))
+        return wanted <= {pid for session in sessions for pid in session.pids}
+
+    until(recorded, f"{wanted} are recorded")
+
+
 @contextlib.contextmanager
-def attached_to(path: Path, *arguments: str) -> Iterator[None]:
-    """`sonde attach` while the block runs; it begins when something was recorded."""
+def attached_to(path: Path, *arguments: str, pids: Collection[int] = ()) -> Iterator[None]:
+    """`sonde attach` while the block runs; it begins when something of all `pids` is recorded."""
     process = attach_to(path, *arguments)
     try:
         until(lambda: path.exists() and path.stat().st_size > 512, "something is recorded", process)
+        if pids:
+            wait_until_recorded(path, pids)
         yield
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE_S)

@@ -23,10 +23,11 @@ from programs.support import (
     check_quality,
     check_same,
     contended,
-    descriptors,
     seconds_in,
     share_in,
+    steady_descriptors,
     thread_names,
+    wait_until_recorded,
     waited_in,
 )
 from programs.web import Answers, ask, get, plain_log
@@ -157,27 +158,27 @@ def test_a_site_that_is_attached_to_twice(
         attach_twice(site, plain, keep)
 
 
-def own_descriptors(pid: int) -> list[str]:
+def is_own(name: str) -> bool:
     """Without the database: each request opens it, and closes it after its answer has arrived."""
-    return [name for name in descriptors(pid) if not name.endswith("shop.db")]
+    return not name.endswith("shop.db")
 
 
 def attach_twice(site: Site, plain: dict[str, Any], keep: Keep) -> None:
     workers = set(site.ask().pids)
-    held = {pid: own_descriptors(pid) for pid in (site.master, *workers)}
+    held = steady_descriptors((site.master, *workers), is_own)
     bodies = set()
     for turn, options in enumerate(((), WAITS)):
         path = keep("django-attached")
-        with attached_to(path, "--tree", str(site.master), *options):
+        with attached_to(path, "--tree", str(site.master), *options, pids=held):
             if turn:
                 site.reload()
                 workers = set(site.ask().pids)
+                wait_until_recorded(path, workers)
             bodies |= set(site.ask().bodies)
         recording = read_attached(path, site, workers)
         assert share_in(recording, "price_basket") > 0.02
         if not turn:
-            now = {pid: own_descriptors(pid) for pid in (site.master, *workers)}
-            assert now == held
+            assert steady_descriptors((site.master, *workers), is_own) == held
         for pid in (site.master, *workers):
             assert not [name for name in thread_names(pid) if name.startswith("sonde")]
     bodies |= set(site.ask().bodies)

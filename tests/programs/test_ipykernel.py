@@ -23,8 +23,8 @@ from programs.support import (
     attached_to,
     check_quality,
     check_same,
-    descriptors,
     seconds_in,
+    steady_descriptors,
     thread_names,
     waited_in,
 )
@@ -127,7 +127,7 @@ def test_a_kernel_that_is_attached_to(
 ) -> None:
     with Notebook(python, tmp_path) as notebook:
         pid = notebook.kernel()
-        held = descriptors(pid)
+        held = steady_descriptors([pid])
         path = keep("ipykernel-attached")
         with attached_to(path, str(pid), *WAITS):
             notebook.work()
@@ -135,7 +135,7 @@ def test_a_kernel_that_is_attached_to(
         check_quality(recording)
         assert seconds_in(recording, "compute", pid=pid) > 0
         assert not [name for name in thread_names(pid) if name.startswith("sonde")]
-        assert descriptors(pid) == held
+        assert steady_descriptors([pid]) == held
         path = keep("ipykernel-ends")
         with attached_to(path, str(pid), *CALLS):
             check_same(notebook.end(), plain)

@@ -25,9 +25,9 @@ from programs.support import (
     check_quality,
     check_same,
     contended,
-    descriptors,
     seconds_in,
     share_in,
+    steady_descriptors,
     thread_names,
     waited_in,
 )
@@ -141,7 +141,7 @@ def test_an_application_that_is_attached_to_twice(
 ) -> None:
     with Application(python, tmp_path) as application:
         (pid,) = application.ask().pids
-        held, named = descriptors(pid), thread_names(pid)
+        held, named = steady_descriptors([pid]), thread_names(pid)
         bodies = set()
         for options in (WAITS, CALLS):
             path = keep("fastapi-attached")
@@ -152,6 +152,6 @@ def test_an_application_that_is_attached_to_twice(
             assert share_in(recording, "price_basket") > 0.1
             assert share_in(recording, "run_until_complete", "run") > 0.2
             assert set(named) >= set(thread_names(pid))
-            assert descriptors(pid) == held
+            assert steady_descriptors([pid]) == held
         check_same(live(application, signal.SIGINT), plain)
         assert bodies == plain["bodies"]

@@ -225,20 +225,20 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
 static void rest(sonde_thread *thread, uint64_t entered_tsc)
 {
     // The period in cycles of a 3 GHz clock: only an order of magnitude matters here.
-    uint64_t much = sonde_period() / 4;
-    if (__rdtsc() - entered_tsc <= much * 3) {
-        if (thread->rests_until <= 1) // else it was a tick that is left out
-            thread->was_expensive = false;
-        return;
+    uint64_t much = sonde_period() / 4, cost = 0;
+    if (__rdtsc() - entered_tsc > much * 3) {
+        if (!thread->entered_cpu) { // it may have been the scheduler: look closer next time
+            thread->rests_until = 1;
+            return;
+        }
+        cost = sonde_thread_cpu() - thread->entered_cpu;
     }
-    if (!thread->entered_cpu) { // it may have been the scheduler: look closer next time
-        thread->rests_until = 1;
-        return;
+    if (cost > much) {
+        thread->rests_until = thread->was_expensive ? thread->entered_cpu + 4 * cost : 1;
+        thread->was_expensive = true;
+    } else if (thread->rests_until <= 1) { // else a tick was left out, which proves nothing
+        thread->was_expensive = false;
     }
-    uint64_t cpu = sonde_thread_cpu(), cost = cpu - thread->entered_cpu;
-    if (cost > much)
-        thread->rests_until = thread->was_expensive ? cpu + 3 * cost : 1;
-    thread->was_expensive = cost > much;
 }
 
 // What the handlers cost, in CPU time: time on the clock would count that somebody else had the

@@ -30,13 +30,15 @@ def read(fd):
         shown += os.read(fd, 65536).decode(errors="replace")
 
 
+def said():
+    path = pathlib.Path("said")
+    return path.read_text() if path.exists() else ""
+
+
 def until(fd, pattern):
     """Something that the application has said, or that it showed last."""
     end = time.monotonic() + PATIENCE_S
-    said = pathlib.Path("said")
-    while not (found := re.search(pattern, (said.exists() and said.read_text()) or "")):
-        if found := re.search(pattern, shown[-200:]):
-            break
+    while not (found := re.search(pattern, said()) or re.search(pattern, shown[-200:])):
         assert time.monotonic() < end, f"{pattern} never comes: {shown[-2000:]!r}"
         read(fd)
     return found.group()
@@ -51,8 +53,10 @@ def main():
     ours, its = pty.openpty()
     resize(ours, 24, 80)
     before = termios.tcgetattr(its)
+    # An application believes these variables before it asks the terminal for its size.
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     process = subprocess.Popen(
-        sys.argv[1:], stdin=its, stdout=its, stderr=its, preexec_fn=own_terminal
+        sys.argv[1:], stdin=its, stdout=its, stderr=its, env=env, preexec_fn=own_terminal
     )
     saw = [until(ours, "size=80x24"), until(ours, "is ready")]
     print("ready", flush=True)
