@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from sonde.model.order import stable_order
 from sonde.recording.tables import RUNNING
 from sonde.views.profile import BUILT_IN, Function, Profile, profile
 from sonde.views.quality import quality
@@ -68,7 +69,7 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
     markers = [_markers(recording, i, strings) for i in range(len(recording.threads))]
     rows, weight = chosen(recording, selection)
     thread = recording.samples.thread[rows]
-    order = np.argsort(thread, kind="stable")
+    order = stable_order(thread)
     bounds = np.searchsorted(thread[order], np.arange(len(markers) + 1))
     spent = [int(weight[order[start:end]].sum()) for start, end in pairwise(bounds.tolist())]
     document = {
