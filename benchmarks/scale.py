@@ -18,7 +18,7 @@ MEMORY_GOAL_MB = 1000.0
 QUICK_SAMPLES = 200_000
 WARM_UP_SAMPLES = 200
 LIMIT_S = 60.0
-"""A command that takes longer is stopped, so that the whole takes minutes and not hours."""
+"""Of CPU time; a command that takes more is stopped: the whole takes minutes and not hours."""
 
 VIEWS = ("summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "threads", "quality")
 EXPORTS = ("collapsed", "speedscope", "pprof", "firefox", "perfetto", "otlp")
@@ -75,7 +75,7 @@ def report(section: Section, scratch: Path, quick: bool) -> None:
     ]  # fmt: skip
     section.table("Views, exports and the web UI of large recordings", head, rows)
     if unfinished:
-        section.say(f"sonde was stopped after {LIMIT_S:.0f} s {unfinished} times.")
+        section.say(f"Stopped after {LIMIT_S:.0f} s of CPU time: {unfinished} commands.")
     section.bounds(
         [
             verdict("slowest view", slowest, SECONDS_GOAL, "s", f"{slowest:.1f} CPU s"),
@@ -110,8 +110,8 @@ def _write(shape: str, path: Path, samples: int | None = None) -> None:
 
 def _figures(cost: Cost) -> list[str]:
     if not cost.finished:
-        limit = f"more than {LIMIT_S:.0f}"
-        return [limit, limit, f"more than {cost.peak_mb:.0f}"]
+        figures = (cost.cpu_seconds, cost.seconds, cost.peak_mb)
+        return [f"more than {figure:.0f}" for figure in figures]
     return [f"{cost.cpu_seconds:.1f}", f"{cost.seconds:.1f}", f"{cost.peak_mb:.0f}"]
 
 
