@@ -74,11 +74,11 @@ def recorded(
     env: Environment, program: str, plan: Plan, scratch: Path
 ) -> tuple[dict[float, list[Run]], int]:
     """Runs by slowdown (1: none), in the order they were made in, and the slowed function's id."""
-    from sonde.fleet.query import Asked, Question
     from sonde.fleet.engines import engine
     from sonde.fleet.labels import conditions
     from sonde.fleet.location import located
     from sonde.fleet.parts import looked_at
+    from sonde.fleet.query import Asked, Question
     from sonde.fleet.slower import measured
 
     wanted = [1.0] * plan.base + [one for one in plan.slowdowns for _ in range(plan.slowed)]

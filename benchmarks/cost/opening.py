@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import resource
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +28,7 @@ SECONDS_GOAL = 3.0
 MEMORY_GOAL_MB = 500.0
 BYTES_GOAL = 16.0
 TIMES = 3
+PATIENCE = 10
 
 
 def sonde() -> str:
@@ -46,25 +50,52 @@ class Cost:
     peak_mb: float
     bytes_out: int
     cpu_seconds: float = 0.0
+    finished: bool = True
+    """False: the command was stopped at its limit, so every figure is a lower bound."""
 
 
-def cost_of(command: list[str]) -> Cost:
-    """Wall and CPU time and peak memory of a command, and how much it printed."""
+def cost_of(
+    command: list[str], *, env: dict[str, str] | None = None, limit: float | None = None
+) -> Cost:
+    """Wall and CPU time and peak memory of a command, and how much it printed.
+
+    A command that uses more than `limit` seconds of CPU time is stopped, or whatever it waits for
+    after `PATIENCE` times as many: other programs on the machine must not decide which ones end.
+    """
     read, write = os.pipe()
     began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=write, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=write, stderr=subprocess.DEVNULL, env=env)
     os.close(write)
+    if limit is not None:
+        seconds_limit = math.ceil(limit)
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (seconds_limit, seconds_limit))
+    stopped = threading.Event()
+
+    def stop() -> None:
+        stopped.set()
+        process.kill()
+
+    timer = threading.Timer(PATIENCE * limit, stop) if limit is not None else None
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
     printed = 0
     with open(read, "rb", buffering=0) as output:
         while piece := output.read(1 << 20):
             printed += len(piece)
+    # Not reaped yet: until the timer can no longer kill it, the process id must stay its own.
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    if timer is not None:
+        timer.cancel()
+        timer.join()
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
     cpu_seconds = usage.ru_utime + usage.ru_stime
-    return Cost(seconds, usage.ru_maxrss / 1024, printed, cpu_seconds)
+    finished = not process.returncode
+    if not finished and not stopped.is_set() and (limit is None or cpu_seconds < limit):
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return Cost(seconds, usage.ru_maxrss / 1024, printed, cpu_seconds, finished)
 
 
 def of_opening(section: Section, scratch: Path, samples: int) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from exports.made import everything, exported
 from exports.readers import package
+from sonde.exports import firefox
 from synthetic import Maker
 
 if TYPE_CHECKING:
@@ -103,6 +104,22 @@ def test_samples_on_the_clock_of_the_recording() -> None:
     ]
     cpu = found["threads"][0]["samples"]["threadCPUDelta"]
     assert cpu == [2_000_000, 3_000_000, 1_000_000, 0]
+
+
+def test_long_columns_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = exported(everything(), "firefox", time="wall")
+    longest: list[int] = []
+    encode = firefox._encode
+
+    def piece(value: Any) -> str:
+        if isinstance(value, list):
+            longest.append(len(value))
+        return encode(value)
+
+    monkeypatch.setattr(firefox, "NUMBERS", 2)
+    monkeypatch.setattr(firefox, "_encode", piece)
+    assert exported(everything(), "firefox", time="wall") == whole
+    assert max(longest) == 2
 
 
 def test_threads_and_marks() -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import random
+import tempfile
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
+import pytest
 
+from sonde.recording import assemble
+from sonde.recording import schema as schema_module
 from sonde.recording.decode import Damaged, TableDecoder
 from sonde.recording.decode_numbers import NumberBlocks
 from sonde.recording.encode import encode_integers
@@ -84,3 +89,58 @@ def test_opening_takes_little_more_than_the_tables(tmp_path: object) -> None:
 
 def sample_bytes(recording: Recording) -> int:
     return sum(column.nbytes for column in vars(recording.samples).values())
+
+
+def recorded(rows: list[list[tuple[int, ...]]], updates: dict[int, int] | None = None) -> Recording:
+    """A recording whose samples lie in blocks of these rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/app.sonde"
+        writer = Writer(path, {"pid": 1})
+        writer.append("processes", 1, 0, "cpython", "3.12.1", "python3", ["a.py"], 0, -1, "")
+        writer.append("threads", 0, 1, "MainThread")
+        writer.append("functions", "f", "/a.py", 1, "cpython")
+        writer.append("contexts", -1, 0, 1)
+        for block_rows in rows:
+            writer.extend("samples", block_rows)
+            writer.flush()
+        for row, processor in (updates or {}).items():
+            writer.update("samples", row, processor=processor)
+        writer.close({"duration_ns": 10**12})
+        return read_bytes(Path(path).read_bytes())
+
+
+@pytest.mark.parametrize("at_a_time", [1, 2, 3, 100])
+@pytest.mark.parametrize(
+    "processors", [[5, 5, 5, 5, 5], [5, 5, 6, 6, 5], [5, 5, 5, 5, 6], [-1, 0, 0, 0, 0]]
+)
+def test_blocks_of_one_value(
+    monkeypatch: pytest.MonkeyPatch, processors: list[int], at_a_time: int
+) -> None:
+    monkeypatch.setattr(assemble, "_BLOCKS_AT_A_TIME", at_a_time)
+    rows = [[(0, n, 0, 1 + n, 0, -1, processor)] * 3 for n, processor in enumerate(processors)]
+    samples = recorded(rows).samples
+    assert samples.processor.tolist() == [processor for processor in processors for _ in range(3)]
+    assert samples.weight.tolist() == [1 + n for n in range(5) for _ in range(3)]
+    assert samples.processor.dtype == np.int32
+
+
+def test_a_column_of_one_value_takes_no_memory() -> None:
+    samples = recorded([[(0, n, 0, 1 + n, 0, -1, 3)] for n in range(5)]).samples
+    assert (samples.span.strides, samples.processor.strides) == ((0,), (0,))
+    assert samples.weight.strides == (8,)
+
+
+def test_a_column_of_one_value_is_updated() -> None:
+    rows = [[(0, n, 0, 1, 0, -1, 3)] for n in range(4)]
+    samples = recorded(rows, {2: 7, 3: 1}).samples
+    assert samples.processor.tolist() == [3, 3, 7, 1]
+
+
+def test_one_value_that_no_column_holds() -> None:
+    schema = next(table for table in schema_module.TABLES if table.name == "samples")
+    state = next(column for column in schema.columns if column.name == "state")
+    raw = encode_integers([7, 7], False)
+    found = NumberBlocks([raw], [2], 1)
+    assert found.constant(0) == 7
+    assert assemble._constant(state, found, 0) is None
+    assert assemble._bounded(state, found.decode(0), 2)[1].tolist() == [0, 1]

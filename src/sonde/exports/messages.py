@@ -40,3 +40,9 @@ def message_class(package: str, schema: Mapping[str, str], name: str) -> Any:
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{file.package}.{name}"))
+
+
+def field_number(schema: Mapping[str, str], message: str, field: str) -> int:
+    """The number of a field in such a schema, for bytes that are written without the class."""
+    numbers = {name: int(number) for number, name, _ in map(str.split, schema[message].split(", "))}
+    return numbers[field]

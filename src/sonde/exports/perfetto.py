@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from sonde.exports.messages import message_class
+from sonde.exports import wire
+from sonde.exports.messages import field_number, message_class
 from sonde.model.contention import NOBODY, blames
 from sonde.model.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
@@ -24,6 +25,8 @@ from sonde.views.stacks.profile import Profile, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from sonde.recording.tables import Recording
     from sonde.views.selecting.selection import Selection
@@ -75,6 +78,8 @@ CPU_CLOCK = 1
 MODE_USER = 2
 PACKETS = 4096
 """Written at a time: a long recording need not fit in memory twice."""
+SAMPLES = 1 << 16
+"""The same of samples, which are made without a message object each."""
 
 
 def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
@@ -187,12 +192,29 @@ class _Trace:
         rows = self._rows[samples.state[self._rows] == RUNNING]
         rows = rows[np.argsort(samples.time[rows], kind="stable")]
         node = self._found.node[samples.context[rows]]
-        for row, at in zip(rows.tolist(), node.tolist(), strict=True):
-            thread = int(samples.thread[row])
-            sample = self._packet(int(samples.time[row])).perf_sample
-            sample.pid = self._recording.processes[int(threads.process[thread])].pid
-            sample.tid = int(threads.tid[thread])
-            sample.callstack_iid, sample.cpu_mode = at + 1, MODE_USER
+        pids = np.array([process.pid for process in self._recording.processes], dtype=np.int64)
+        self.flush()
+        for start in range(0, len(rows), SAMPLES):
+            some, stack = rows[start : start + SAMPLES], node[start : start + SAMPLES] + 1
+            thread = samples.thread[some]
+            sample = _in_order(
+                "PerfSample",
+                pid=pids[threads.process[thread]],
+                tid=threads.tid[thread],
+                callstack_iid=stack,
+                cpu_mode=np.full(len(some), MODE_USER),
+            )
+            packet = wire.joined(
+                _in_order(
+                    "TracePacket",
+                    timestamp=np.maximum(samples.time[some], 0),
+                    trusted_packet_sequence_id=np.full(len(some), SEQUENCE),
+                    sequence_flags=np.full(len(some), NEEDS_STATE),
+                ),
+                wire.message(field_number(SCHEMA, "TracePacket", "perf_sample"), sample),
+            )
+            packets = wire.message(field_number(SCHEMA, "Trace", "packet"), packet)
+            self._out.write(packets.to_bytes())
 
     def waits(self) -> None:
         """What samples tell of waiting: where, and how long."""
@@ -335,6 +357,12 @@ class _Trace:
                 event.debug_annotations.add(name=key, string_value=_text(told[key]))
         event = self._packet(end).track_event
         event.type, event.track_uuid = SLICE_END, track
+
+
+def _in_order(message: str, **fields: NDArray[Any]) -> wire.Rows:
+    """Fields with numbers, of many messages."""
+    numbers = [wire.number(field_number(SCHEMA, message, name), of) for name, of in fields.items()]
+    return wire.joined(*numbers)
 
 
 def _bytes(text: str) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from sonde.model.order import stable_order
 from sonde.views.selecting.selection import chosen
 from sonde.views.stacks.profile import Profile, profile
 
@@ -42,7 +43,7 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
     }
     # Written thread by thread: the whole of a long recording need not fit in memory twice.
     out.write(json.dumps(head)[:-1].encode() + b',"profiles":[')
-    by_thread = np.argsort(thread, kind="stable")
+    by_thread = stable_order(thread)
     bounds = np.searchsorted(thread[by_thread], np.arange(len(names) + 1))
     # The busiest comes first, which is what speedscope shows at first.
     spent = [int(weight[by_thread[bounds[i] : bounds[i + 1]]].sum()) for i in range(len(names))]

@@ -263,9 +263,7 @@ class BlockReader:
         """The same for tables without text, many blocks at a time."""
         place = {column.name: number for number, column in enumerate(declared)}
         most = int(self.blocks.heads["rows"][numbers].sum())
-        filled: Columns = {
-            column.name: np.empty(most, _DTYPES[column.type]) for column in table.columns
-        }
+        filled = {column.name: _Filled(column, most) for column in table.columns}
         done = 0
         ranges: list[Ranges] = []
         for some in self._batches(numbers):
@@ -277,22 +275,75 @@ class BlockReader:
             fits = np.ones(len(found.rows), dtype=bool)
             columns: Columns = {}
             for column in table.columns:
-                raw = found.decode(place[column.name]) if column.name in place else None
+                at = place.get(column.name)
+                same = _constant(column, found, at)
+                if same is not None:
+                    columns[column.name] = same
+                    continue
+                raw = found.decode(at) if at is not None else None
                 columns[column.name], wrong = _bounded(column, raw, rows)
                 fits[np.searchsorted(np.cumsum(found.rows), wrong, side="right")] = False
             if not fits.all():
                 kept = np.repeat(fits, found.rows)
-                columns = {name: values[kept] for name, values in columns.items()}
+                columns = {
+                    name: values if isinstance(values, int) else values[kept]
+                    for name, values in columns.items()
+                }
                 good[np.flatnonzero(good)[~fits]] = False
             self.damaged += int((~good).sum())
             ranges.append(np.column_stack((first[good], counts[good])))
             end = done + int(ranges[-1][:, 1].sum())
             for name, values in columns.items():
-                filled[name][done:end] = values
+                filled[name].put(done, end, values)
             done = end
-        if done < most:
-            filled = {name: values[:done].copy() for name, values in filled.items()}
-        return filled, np.concatenate(ranges)
+        return {name: column.first(done) for name, column in filled.items()}, np.concatenate(ranges)
+
+
+class _Filled:
+    """A column being filled from its start on; while all its values are equal it takes no memory.
+
+    Of most samples no span is known, and memory that is touched first is most of what reading
+    takes.
+    """
+
+    def __init__(self, column: Column, rows: int) -> None:
+        self._dtype = np.dtype(_DTYPES[column.type])
+        self._rows = rows
+        self._same: int | None = None
+        self._values: NDArray[Any] | None = None
+
+    def put(self, start: int, end: int, values: NDArray[Any] | int) -> None:
+        if start == end:
+            return
+        if self._values is None:
+            if isinstance(values, int) and self._same in (None, values):
+                self._same = values
+                return
+            self._values = np.empty(self._rows, self._dtype)
+            if self._same is not None:
+                self._values[:start] = self._same
+        self._values[start:end] = values
+
+    def first(self, rows: int) -> NDArray[Any]:
+        """Read-only where all are equal."""
+        if self._values is not None:
+            return self._values if rows == self._rows else self._values[:rows].copy()
+        return np.broadcast_to(self._dtype.type(self._same or 0), (rows,))
+
+
+def _constant(column: Column, found: NumberBlocks, place: int | None) -> int | None:
+    """The value that a column has in every row of some blocks; None: there is not only one.
+
+    None as well where it is out of bounds, which is the business of those who look at each block.
+    """
+    if place is None:
+        return int(column.default)
+    raw = found.constant(place)
+    if raw is None:
+        return None
+    low, high = column.bounds
+    value = int(raw.astype(np.int64) if INTEGERS[column.type][0] < 0 else raw)
+    return value if low <= value <= high else None
 
 
 def _only_integers(columns: list[Column]) -> bool:
@@ -309,7 +360,10 @@ def apply_updates(updates: list[Any], tables: dict[str, Columns], maps: dict[str
                 for key, value in facts.items():
                     column = known[name].get(key)
                     if place >= 0 and column is not None and _fits(column, value):
-                        tables[name][key][place] = column.default if value is None else value
+                        values = tables[name][key]
+                        if isinstance(values, np.ndarray) and not values.flags.writeable:
+                            values = tables[name][key] = values.copy()
+                        values[place] = column.default if value is None else value
 
 
 def _without_rows(table: Table) -> Columns:

@@ -95,6 +95,14 @@ class NumberBlocks:
         ]
         self.good = self.good[good]
 
+    def constant(self, column: int) -> np.uint64 | None:
+        """The value of a column that has the same one in every row of these blocks."""
+        head = self.heads[column]
+        if not len(head.base) or head.width.any() or (head.order == DIFFERENCES).any():
+            return None
+        first: np.uint64 = head.base[0]
+        return first if (head.base == first).all() else None
+
     def decode(self, column: int) -> Integers:
         """The values of one column in all blocks; `keep` the good ones first."""
         head, counts = self.heads[column], self.rows

@@ -20,6 +20,7 @@ from sonde.model.contention import NOBODY, Ints
 from sonde.model.context_tree import ContextTree, Merged
 from sonde.model.cpu_loss import THIEVES
 from sonde.model.lock_kinds import KINDS
+from sonde.model.order import stable_order
 from sonde.views.calls.calls import calls, picked
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.locks import ASPECTS
@@ -206,7 +207,7 @@ class Bundle:
         samples = self.recording.samples
         coarse = self._coarse
         if coarse is None:
-            order = np.argsort(samples.thread, kind="stable")
+            order = stable_order(samples.thread)
             time, weight = samples.time[order], samples.weight[order]
         else:
             order, time, weight = coarse.row, coarse.time, coarse.weight
@@ -229,10 +230,17 @@ class Bundle:
         samples = self.recording.samples
         if len(samples) <= MAX_SAMPLES:
             return None
-        what = (self._node(samples.context) + 1) * STATES + samples.state
-        what = what * (len(self.recording.spans) + 1) + samples.span + 1
-        thread, state = samples.thread.astype(np.int64), samples.state.astype(np.int64)
-        return merged(thread, samples.time, state, what, samples.weight, MAX_SAMPLES)
+        # In place, like everything that is done to so many: what they take is most of the memory.
+        what = self._node(samples.context)
+        what += 1
+        what *= STATES
+        what += samples.state
+        what *= len(self.recording.spans) + 1
+        what += samples.span
+        what += 1
+        return merged(
+            samples.thread, samples.time, samples.state, what, samples.weight, MAX_SAMPLES
+        )
 
     def _quality(self) -> dict[str, Any]:
         """What is to be known of the figures, with what the web UI itself leaves out."""

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.model.order import stable_order
+
 Ints = NDArray[np.int64]
 
 MAX_SAMPLES = 2_000_000
@@ -28,7 +30,12 @@ class CoarseSamples(NamedTuple):
 
 
 def merged(
-    thread: Ints, time: Ints, state: Ints, what: Ints, weight: Ints, limit: int = MAX_SAMPLES
+    thread: NDArray[np.integer],
+    time: Ints,
+    state: NDArray[np.integer],
+    what: Ints,
+    weight: Ints,
+    limit: int = MAX_SAMPLES,
 ) -> CoarseSamples:
     """Samples of one thread that agree in `what` become one within a bucket of time.
 
@@ -39,23 +46,37 @@ def merged(
     """
     first, last = int(time.min(initial=0)), int(time.max(initial=0))
     length = ((last - first) >> BUCKET_BITS) + 1
-    kind, kinds = _numbered(what)
-    key = ((thread * kinds + kind) << BUCKET_BITS) + (time - first) // length
-    order = np.argsort(key, kind="stable")
+    key, kinds = _numbered(what)
+    key += thread.astype(np.int64) * kinds
+    key <<= BUCKET_BITS
+    since = time - first
+    since //= length
+    key += since
+    del since
+    order = stable_order(key)
     key = key[order]
+    # Of neighbours the bits in which they differ: they are apart until buckets are that wide.
+    apart = np.bitwise_xor(key[1:], key[:-1])
     for wider in range(BUCKET_BITS + 1):
-        starts = np.flatnonzero(np.diff(key >> wider, prepend=-1))
-        if len(starts) <= limit:
+        if np.count_nonzero(apart >= 1 << wider) < limit:
             break
-    starts = _split(starts, weight[order], limit)
+    starts = np.append(0, np.flatnonzero(apart >= 1 << wider) + 1)[: len(key)]
+    del apart
+    ordered = weight[order]
+    starts = _split(starts, ordered, limit)
     row = order[np.append(starts[1:], len(order)) - 1]
-    weights = np.add.reduceat(weight[order], starts)
+    weights = np.add.reduceat(ordered, starts)
+    del order, ordered
     # One behind the other: by thread and state, then by bucket, then as they were last seen.
-    group, groups = _numbered(thread * (int(state.max(initial=0)) + 1) + state)
+    group = thread.astype(np.int64)
+    group *= int(state.max(initial=0)) + 1
+    group += state
+    group, _ = _numbered(group)
     bucket = (key[starts] & ((1 << BUCKET_BITS) - 1)) >> wider
+    del key
     in_turn = np.lexsort((time[row], bucket, group[row]))
     row, weights = row[in_turn], weights[in_turn]
-    times = _when_spent(np.cumsum(weights), group, groups, time, weight)
+    times = _when_spent(np.cumsum(weights), group, time, weight)
     by_time = np.lexsort((times, thread[row]))
     return CoarseSamples(row[by_time], times[by_time], weights[by_time], length << wider)
 
@@ -71,7 +92,8 @@ def _split(starts: Ints, weight: Ints, limit: int) -> Ints:
     spent -= np.repeat(before, np.diff(starts, append=len(weight)))
     spent -= 1
     spent //= most
-    new = np.diff(spent, prepend=-1) != 0
+    new = np.ones(len(spent), dtype=bool)
+    np.not_equal(spent[1:], spent[:-1], out=new[1:])
     new[starts] = True
     return np.flatnonzero(new)
 
@@ -88,10 +110,9 @@ def _numbered(values: Ints) -> tuple[Ints, int]:
     return places[values], int(places[-1]) + 1
 
 
-def _when_spent(spent: Ints, group: Ints, groups: int, time: Ints, weight: Ints) -> Ints:
+def _when_spent(spent: Ints, group: Ints, time: Ints, weight: Ints) -> Ints:
     """When so much time of all groups, one behind the other, had been spent."""
-    small = group.astype(np.uint16) if groups <= 1 << 16 else group  # sorted far quicker
-    order = np.argsort(small, kind="stable")
+    order = stable_order(group)
     so_far = np.cumsum(weight[order])
     place = np.minimum(np.searchsorted(so_far, spent), len(order) - 1)
     found: Ints = time[order[place]]

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from sonde.errors import UsageError
+from sonde.recording.tables import FOUND, Recording
+from sonde.views.locks import contentions as contended_module
 from sonde.views.locks.locks import ASPECTS, DEFAULT, Locks, LocksRow, aspects, locks
 from sonde.views.selecting.selection import Selection
 from synthetic import MS, Maker
@@ -320,3 +322,20 @@ def test_a_lock_between_processes_names_the_other_one() -> None:
 
 def test_the_type_of_the_result() -> None:
     assert isinstance(locks(products().recording()), Locks)
+
+
+def test_samples_are_read_only_where_a_wait_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = contended_module._awake
+
+    def awake(recording: Recording) -> list[int]:
+        asked.append(recording.path)
+        return real(recording)
+
+    monkeypatch.setattr(contended_module, "_awake", awake)
+    locks(products().recording())
+    assert not asked
+    make = products()
+    make.event(FOUND, "products", "w1", 400 * MS, BY_NUMBER)
+    locks(make.recording())
+    assert asked == ["app.sonde"]
