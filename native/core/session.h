@@ -49,6 +49,8 @@ typedef struct {
     uint64_t last_tsc;    // when the last call was taken
     uint64_t away_tsc;    // up to then, that somebody else had the processor
     uint64_t own_tsc;     // that we spent ourselves since
+    uint64_t warm_tsc;    // no call before this is counted; 0: all are
+    uint64_t cold_tsc;    // the program's own time until then
     int64_t told_tsc;     // that the runtime took to tell us of calls, by estimate
     uint64_t least_tsc;   // that such calls take in any case
     _Atomic uint64_t cut; // by the same clock, when another thread ended it; 0: nobody did

@@ -122,6 +122,7 @@ SONDE_HOT void sonde_window_open(sonde_thread *thread)
     window->taken = 0;
     window->own_tsc = window->away_tsc = 0;
     window->told_tsc = 0;
+    window->warm_tsc = window->cold_tsc = 0;
     window->least_tsc = 0;
     window->interpreter = 0;
     atomic_store_explicit(&window->cut, 0, memory_order_relaxed);
@@ -198,7 +199,7 @@ SONDE_HOT static void close_(sonde_thread *thread, uint8_t how)
     double own = ns_of(window, (double)window->own_tsc, passed);
     double told = ns_of(window, (double)window->told_tsc, passed);
     double least = ns_of(window, (double)window->least_tsc, passed);
-    double others = lasted - own;
+    double others = lasted - own - ns_of(window, (double)window->cold_tsc, passed);
     // Fewer than its calls take: somebody else had the processor while we thought that we had it.
     double net = others < least ? 0 : net_ns(others, told, least);
     thread->slot->agent_ns += own + told > 0 ? (uint64_t)(own + told) : 0;
@@ -244,6 +245,36 @@ SONDE_HOT void sonde_window_begins(sonde_window *window, uint64_t tsc)
     window->begun = true;
 }
 
+// Some 20 us, by which most is over. Longer warm-ups cost more: calls are slower in them, too.
+#define WARM_UP_TSC 50000u
+
+SONDE_HOT void sonde_window_warm_up(sonde_window *window)
+{
+    uint64_t now = __rdtsc(), before = window->own_tsc + window->away_tsc;
+    uint64_t since = now > window->tsc ? now - window->tsc : 0;
+    uint64_t ran = since > before ? since - before : 0;
+    window->cold_tsc = WARM_UP_TSC;
+    // Where calls are rare all of it may have passed before the first.
+    window->warm_tsc = ran < WARM_UP_TSC ? now + (WARM_UP_TSC - ran) : 0;
+}
+
+SONDE_HOT bool sonde_window_is_warm(sonde_window *window, uint64_t tsc)
+{
+    if (tsc < window->warm_tsc)
+        return false;
+    if (window->warm_tsc && window->ns_per_tsc > 0) {
+        uint64_t before = window->away_tsc;
+        window->away_tsc = away_until(window, tsc);
+        if (window->away_tsc > before)
+            window->warm_tsc += window->away_tsc - before;
+        window->last_tsc = tsc;
+        if (tsc < window->warm_tsc)
+            return false;
+    }
+    window->warm_tsc = 0;
+    return true;
+}
+
 // When in the window a call that was seen at `tsc` was made.
 SONDE_HOT static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
 {
@@ -252,7 +283,7 @@ SONDE_HOT static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
     window->away_tsc = away_until(window, tsc);
     window->last_tsc = tsc;
     double since = (double)(tsc > window->tsc ? tsc - window->tsc : 0);
-    since -= (double)(window->away_tsc + window->own_tsc);
+    since -= (double)(window->away_tsc + window->own_tsc + window->cold_tsc);
     double net = net_ns(since > 0 ? since : 0, (double)window->told_tsc, (double)window->least_tsc);
     return (uint64_t)(net * window->ns_per_tsc);
 }

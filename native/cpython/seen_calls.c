@@ -13,6 +13,7 @@ static bool evaluating;
 static struct {
     const PyThreadState *state; // whose calls these are
     uint32_t left, passed;
+    uint64_t until; // by the processor's counter: calls before are passed over uncounted
 } over;
 
 // ---- by the evaluator
@@ -38,6 +39,8 @@ SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int th
             over.passed++;
         } else if (code && evaluating) {
             uint64_t told = __rdtsc(); // before what we do ourselves
+            if (told < over.until && over.state == state)
+                return _PyEval_EvalFrameDefault(state, frame, throws);
             sonde_seen_call call = {.tsc = told,
                                     .begins = code,
                                     .by_evaluator = true,
@@ -58,6 +61,12 @@ SONDE_HOT void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls)
     over.left = calls;
 }
 
+SONDE_HOT void sonde_seen_wait(const PyThreadState *state, uint64_t tsc)
+{
+    over.state = state;
+    over.until = tsc;
+}
+
 // ---- either way
 
 SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
@@ -66,6 +75,7 @@ SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
         return sonde_told_calls_begin(state, how);
     evaluating = true;
     over.left = over.passed = 0;
+    over.until = 0;
     sonde_evaluate_by(state->interp, on_frame);
     return true;
 }
