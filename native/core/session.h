@@ -39,6 +39,7 @@ typedef struct {
     uint32_t number;      // of this thread's windows
     uint32_t stride;      // every so manieth call is taken
     uint32_t skip;        // calls until the next that is
+    uint32_t step;        // as it was set after the last one
     uint32_t left, taken; // calls to be taken yet, and taken
     uint32_t interpreter;
     uint64_t random;

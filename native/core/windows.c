@@ -126,7 +126,7 @@ SONDE_HOT void sonde_window_open(sonde_thread *thread)
     window->least_tsc = 0;
     window->interpreter = 0;
     atomic_store_explicit(&window->cut, 0, memory_order_relaxed);
-    window->skip = first_skip(window, __rdtsc());
+    window->skip = window->step = first_skip(window, __rdtsc());
     window->open = true;
     thread->slot->windows++;
     window->opened = sonde_now();
@@ -294,7 +294,7 @@ SONDE_HOT bool sonde_window_take(sonde_thread *thread, uint32_t depth, const son
     sonde_window *window = &thread->window;
     sonde_write_call(thread, depth, event->flags, offset_ns(window, tsc));
     window->interpreter = event->interpreter;
-    window->skip = next_skip(window);
+    window->skip = window->step = next_skip(window);
     window->taken++;
     sonde_window_spent(window, tsc);
     if (--window->left)

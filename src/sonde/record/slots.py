@@ -320,12 +320,12 @@ class Slot:
         )
 
     def _call(self, at: int, flags: int) -> None:
-        _, _, _, _, number, site, keep, count, offset = shm.CALL.unpack_from(
+        _, _, step, _, number, site, keep, count, offset = shm.CALL.unpack_from(
             self.process.memory, at
         )
         context = self.stack_of(at, keep, count, flags, shm.CALL.size)
         site = self.process.codes.call_site(self._caller(keep, count, flags), site)
-        self._window.add(number, context, site, -1 if offset == shm.NO_OFFSET else offset)
+        self._window.add(number, context, site, -1 if offset == shm.NO_OFFSET else offset, step)
 
     def _caller(self, keep: int, count: int, flags: int) -> int:
         """The context that the last stack's innermost frame was called from."""
