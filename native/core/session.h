@@ -52,6 +52,7 @@ typedef struct {
     uint64_t own_tsc;     // that we spent ourselves since
     uint64_t warm_tsc;    // no call before this is counted; 0: all are
     uint64_t cold_tsc;    // the program's own time until then
+    uint32_t cold_calls;  // in which it made so many calls
     int64_t told_tsc;     // that the runtime took to tell us of calls, by estimate
     uint64_t least_tsc;   // that such calls take in any case
     _Atomic uint64_t cut; // by the same clock, when another thread ended it; 0: nobody did

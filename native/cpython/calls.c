@@ -240,7 +240,7 @@ SONDE_HOT void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call
             cut_owners(thread);
         else if (thread->window.open)
             sonde_window_cut(thread);
-    } else if (!sonde_window_is_warm(&thread->window, call->tsc)) {
+    } else if (!sonde_window_is_warm(&thread->window, call->tsc, sonde_seen_waited())) {
         forget(call);
         if (call->by_evaluator)
             sonde_seen_wait(state, thread->window.warm_tsc);

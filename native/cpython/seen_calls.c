@@ -13,7 +13,8 @@ static bool evaluating;
 static struct {
     const PyThreadState *state; // whose calls these are
     uint32_t left, passed;
-    uint64_t until; // by the processor's counter: calls before are passed over uncounted
+    uint64_t until;  // by the processor's counter: calls before are passed over,
+    uint32_t waited; // so many
 } over;
 
 // ---- by the evaluator
@@ -39,8 +40,10 @@ SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int th
             over.passed++;
         } else if (code && evaluating) {
             uint64_t told = __rdtsc(); // before what we do ourselves
-            if (told < over.until && over.state == state)
+            if (told < over.until && over.state == state) {
+                over.waited++;
                 return _PyEval_EvalFrameDefault(state, frame, throws);
+            }
             sonde_seen_call call = {.tsc = told,
                                     .begins = code,
                                     .by_evaluator = true,
@@ -67,6 +70,13 @@ SONDE_HOT void sonde_seen_wait(const PyThreadState *state, uint64_t tsc)
     over.until = tsc;
 }
 
+SONDE_HOT uint32_t sonde_seen_waited(void)
+{
+    uint32_t waited = over.waited;
+    over.waited = 0;
+    return waited;
+}
+
 // ---- either way
 
 SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
@@ -76,6 +86,7 @@ SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
     evaluating = true;
     over.left = over.passed = 0;
     over.until = 0;
+    over.waited = 0;
     sonde_evaluate_by(state->interp, on_frame);
     return true;
 }

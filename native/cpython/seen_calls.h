@@ -61,6 +61,8 @@ void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls);
 
 // Nor those before this time.
 void sonde_seen_wait(const PyThreadState *state, uint64_t tsc);
+// How many those were since this was last asked.
+uint32_t sonde_seen_waited(void);
 
 // What is told of each call.
 void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call);
