@@ -43,7 +43,9 @@ class Window:
 
     def renew(self, carried: Callable[[int], int]) -> None:
         """Its contexts have other places in a new part."""
-        self._calls = [(carried(context), site, at, step) for context, site, at, step in self._calls]
+        self._calls = [
+            (carried(context), site, at, step) for context, site, at, step in self._calls
+        ]
 
     def write(
         self,
