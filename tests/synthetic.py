@@ -270,6 +270,7 @@ class Maker:
                 calls[:, 1].astype(np.int32),
                 calls[:, 2].astype(np.uint32),
                 calls[:, 3],
+                np.zeros(len(calls), dtype=np.uint8),
             ),
         )
 

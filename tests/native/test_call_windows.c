@@ -335,6 +335,71 @@ static void calls_tell_when_in_their_window_they_were_made(void)
     end(&m);
 }
 
+// Calls right after the tick are slower: they are passed over, and so is their time.
+static void warms_up_before_it_counts(void)
+{
+    enum { SHORT = 10000 };
+    memory m = begin(1, 2, 1);
+    sonde_thread *thread = sonde_enter();
+    sonde_window *window = &thread->window;
+    two_calls(thread, 0);
+    burn(5000000); // from here on it is known how fast the processor counts
+    uint64_t lasted = 0;
+    for (int i = 0; i < TRIES && !(lasted > PROGRAM - SHORT && lasted < 2 * PROGRAM); i++) {
+        sonde_event event = {0};
+        while (next(&m, index_of(thread)))
+            ;
+        sonde_window_open(thread);
+        sonde_window_begins(window, __rdtsc());
+        sonde_window_warm_up(window);
+        CHECK(!sonde_window_is_warm(window, window->tsc, 0));
+        while (!sonde_window_is_warm(window, __rdtsc(), 0))
+            ;
+        for (int call = 0; call < 2 && window->open; call++) {
+            burn(call ? 0 : PROGRAM);
+            sonde_window_take(thread, 0, &event, __rdtsc());
+        }
+        const sonde_rec *rec;
+        while ((rec = next(&m, index_of(thread))) && rec->kind != SONDE_REC_WINDOW)
+            ;
+        lasted = rec ? ((const sonde_rec_window *)rec)->duration_ns : 0;
+        if (window->open)
+            sonde_window_cut(thread);
+    }
+    CHECK(lasted > PROGRAM - SHORT && lasted < 2 * PROGRAM);
+    // One whose first call came later than that is warm.
+    sonde_window_open(thread);
+    burn(PROGRAM);
+    sonde_window_begins(window, __rdtsc());
+    sonde_window_warm_up(window);
+    CHECK(sonde_window_is_warm(window, window->tsc, 0));
+    sonde_window_cut(thread);
+    sonde_leave(thread);
+    end(&m);
+}
+
+static void counts_fewer_of_dense_calls_further_apart(void)
+{
+    memory m = begin(4, 8, 1);
+    sonde_thread *thread = sonde_enter();
+    sonde_window *window = &thread->window;
+    for (int i = 0; i < 4; i++) {
+        bool dense = i >= 2;
+        sonde_window_open(thread);
+        sonde_window_begins(window, __rdtsc());
+        sonde_window_warm_up(window);
+        CHECK(!sonde_window_is_warm(window, window->tsc, dense ? 1000 : 0));
+        CHECK(sonde_window_is_warm(window, UINT64_MAX / 2, 0));
+        uint32_t stride = window->all ? 1 : dense ? 16 : 4;
+        CHECK_EQUAL(window->stride, stride);
+        CHECK_EQUAL(window->left, window->all ? 32 : dense ? 4 : 8);
+        CHECK(window->skip >= 1 && window->skip < 2 * stride);
+        sonde_window_cut(thread);
+    }
+    sonde_leave(thread);
+    end(&m);
+}
+
 static void another_thread_tells_when_it_was_cut(void)
 {
     memory m = begin(1, 8, 1);
@@ -443,6 +508,8 @@ int main(void)
     RUN(what_telling_took_is_not_believed_beyond_reason);
     RUN(calls_tell_when_in_their_window_they_were_made);
     RUN(asks_the_kernel_only_where_it_may_have_been_away);
+    RUN(warms_up_before_it_counts);
+    RUN(counts_fewer_of_dense_calls_further_apart);
     RUN(another_thread_tells_when_it_was_cut);
     RUN(one_that_does_not_ask_ends_when_another_thread_says);
     RUN(a_full_ring_is_counted);

@@ -376,7 +376,7 @@ def test_calls_keep_their_windows_and_contexts_across_a_seam(tmp_path: Path) -> 
     main, work = names(writer, "main", "work")
     writer.append("sizes", 1, 40)
     writer.append("windows", 0, 10 * MS, 5_000, 3, 0)
-    writer.extend("calls", [(0, work, 7, 200), (0, main, 0, -1)])
+    writer.extend("calls", [(0, work, 7, 200, 2), (0, main, 0, -1, 4)])
     writer.close({"duration_ns": SEAM})
     writer = Writer(FileSink(tmp_path / "c.0002.sonde"), facts(2, SEAM))
     people(writer, 0, -1, (9 * MS, 9 * MS))
@@ -385,7 +385,7 @@ def test_calls_keep_their_windows_and_contexts_across_a_seam(tmp_path: Path) -> 
     writer.append("sizes", 0, 25)
     writer.append("windows", 1, -MS, 8_000, 3, 1)  # opened before the seam
     writer.append("windows", 1, 20 * MS, 9_000, 3, 0)
-    writer.extend("calls", [(0, -1, 0, 9), (1, late, 3, 10), (1, again, 4, 11)])
+    writer.extend("calls", [(0, -1, 0, 9, 0), (1, late, 3, 10, 1), (1, again, 4, 11, 5)])
     writer.close({"duration_ns": SEAM})
 
     joined = read_parts([str(path) for path in sorted(tmp_path.iterdir())])
@@ -396,6 +396,7 @@ def test_calls_keep_their_windows_and_contexts_across_a_seam(tmp_path: Path) -> 
     assert calls.window.tolist() == [0, 0, 1, 2, 2]
     assert calls.offset_ns.tolist() == [200, -1, 9, 10, 11]
     assert calls.site.tolist() == [7, 0, 0, 3, 4]
+    assert calls.step.tolist() == [2, 4, 0, 1, 5]
     called = [joined.functions.name[joined.contexts.function[c]] for c in calls.context if c >= 0]
     assert called == ["work", "main", "late", "work"]
     assert calls.context.tolist()[2] == -1

@@ -122,10 +122,12 @@ SONDE_HOT void sonde_window_open(sonde_thread *thread)
     window->taken = 0;
     window->own_tsc = window->away_tsc = 0;
     window->told_tsc = 0;
+    window->warm_tsc = window->cold_tsc = 0;
+    window->cold_calls = 0;
     window->least_tsc = 0;
     window->interpreter = 0;
     atomic_store_explicit(&window->cut, 0, memory_order_relaxed);
-    window->skip = first_skip(window, __rdtsc());
+    window->skip = window->step = first_skip(window, __rdtsc());
     window->open = true;
     thread->slot->windows++;
     window->opened = sonde_now();
@@ -198,7 +200,7 @@ SONDE_HOT static void close_(sonde_thread *thread, uint8_t how)
     double own = ns_of(window, (double)window->own_tsc, passed);
     double told = ns_of(window, (double)window->told_tsc, passed);
     double least = ns_of(window, (double)window->least_tsc, passed);
-    double others = lasted - own;
+    double others = lasted - own - ns_of(window, (double)window->cold_tsc, passed);
     // Fewer than its calls take: somebody else had the processor while we thought that we had it.
     double net = others < least ? 0 : net_ns(others, told, least);
     thread->slot->agent_ns += own + told > 0 ? (uint64_t)(own + told) : 0;
@@ -244,6 +246,58 @@ SONDE_HOT void sonde_window_begins(sonde_window *window, uint64_t tsc)
     window->begun = true;
 }
 
+// Some 20 us, by which most is over. Longer warm-ups cost more: calls are slower in them, too.
+#define WARM_UP_TSC 50000u
+
+SONDE_HOT void sonde_window_warm_up(sonde_window *window)
+{
+    uint64_t now = __rdtsc(), before = window->own_tsc + window->away_tsc;
+    uint64_t since = now > window->tsc ? now - window->tsc : 0;
+    uint64_t ran = since > before ? since - before : 0;
+    window->cold_tsc = WARM_UP_TSC;
+    // Where calls are rare all of it may have passed before the first.
+    window->warm_tsc = ran < WARM_UP_TSC ? now + (WARM_UP_TSC - ran) : 0;
+}
+
+// After a call is counted, which walks the stack, the next ones are slower, too, by about half a
+// microsecond in all. Where calls are dense that is as much as they take, so there fewer are
+// counted in a window that reaches further. The warm-up tells where: what is known before a window
+// counts does not bias it.
+#define DENSE_CALLS 32 // in a warm-up
+#define DENSE_COARSER 4
+#define DENSE_FEWER 2
+
+SONDE_HOT static void coarsen(sonde_window *window)
+{
+    if (window->all || window->stride > SONDE_LONGEST_STRIDE / DENSE_COARSER)
+        return;
+    window->stride *= DENSE_COARSER;
+    window->left = (window->left + DENSE_FEWER - 1) / DENSE_FEWER;
+    window->skip = window->step = first_skip(window, 0);
+}
+
+SONDE_HOT bool sonde_window_is_warm(sonde_window *window, uint64_t tsc, uint32_t passed)
+{
+    if (!window->warm_tsc)
+        return true;
+    window->cold_calls += passed + 1;
+    if (tsc < window->warm_tsc)
+        return false;
+    if (window->ns_per_tsc > 0) {
+        uint64_t before = window->away_tsc;
+        window->away_tsc = away_until(window, tsc);
+        if (window->away_tsc > before)
+            window->warm_tsc += window->away_tsc - before;
+        window->last_tsc = tsc;
+        if (tsc < window->warm_tsc)
+            return false;
+    }
+    window->warm_tsc = 0;
+    if (window->cold_calls > DENSE_CALLS)
+        coarsen(window);
+    return true;
+}
+
 // When in the window a call that was seen at `tsc` was made.
 SONDE_HOT static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
 {
@@ -252,7 +306,7 @@ SONDE_HOT static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
     window->away_tsc = away_until(window, tsc);
     window->last_tsc = tsc;
     double since = (double)(tsc > window->tsc ? tsc - window->tsc : 0);
-    since -= (double)(window->away_tsc + window->own_tsc);
+    since -= (double)(window->away_tsc + window->own_tsc + window->cold_tsc);
     double net = net_ns(since > 0 ? since : 0, (double)window->told_tsc, (double)window->least_tsc);
     return (uint64_t)(net * window->ns_per_tsc);
 }
@@ -263,7 +317,7 @@ SONDE_HOT bool sonde_window_take(sonde_thread *thread, uint32_t depth, const son
     sonde_window *window = &thread->window;
     sonde_write_call(thread, depth, event->flags, offset_ns(window, tsc));
     window->interpreter = event->interpreter;
-    window->skip = next_skip(window);
+    window->skip = window->step = next_skip(window);
     window->taken++;
     sonde_window_spent(window, tsc);
     if (--window->left)

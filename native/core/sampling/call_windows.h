@@ -37,6 +37,16 @@ void sonde_window_open(sonde_thread *thread);
 // From `tsc` on calls are about to be seen.
 void sonde_window_begins(sonde_window *window, uint64_t tsc);
 
+// The interrupted program continues with cold caches and branch predictors: right after the tick
+// its calls take up to three times as long, and dense code, which is only a few microseconds in a
+// window, would seem sparser than it is. So a window that has begun first warms up, for a fixed
+// time of the program's, in which no call counts. To be called once, after all that it took to
+// begin.
+void sonde_window_warm_up(sonde_window *window);
+// Was this call made after that? It is not to be counted otherwise. `passed`: calls that were made
+// since this was last asked, and not asked about.
+bool sonde_window_is_warm(sonde_window *window, uint64_t tsc, uint32_t passed);
+
 #define SONDE_LONGEST_STRIDE (1u << 16)
 
 // A call was seen: is it to be taken, by sonde_window_take?

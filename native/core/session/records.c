@@ -139,8 +139,9 @@ SONDE_HOT void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t fl
     if (!out)
         return;
     uint32_t whole = change.keep + change.count;
+    uint8_t step = thread->window.step < UINT8_MAX ? (uint8_t)thread->window.step : UINT8_MAX;
     uint64_t caller = depth > 1 ? sonde_stack(thread)[1] : whole > 1 ? thread->told[whole - 2] : 0;
-    *out = (sonde_rec_call){.rec = {(uint32_t)size, SONDE_REC_CALL, 0, flags_of(flags, &change)},
+    *out = (sonde_rec_call){.rec = {(uint32_t)size, SONDE_REC_CALL, step, flags_of(flags, &change)},
                             .window = thread->window.number,
                             .site = caller & SONDE_INSTR_MASK,
                             .keep = change.keep,

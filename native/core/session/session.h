@@ -39,6 +39,7 @@ typedef struct {
     uint32_t number;      // of this thread's windows
     uint32_t stride;      // every so manieth call is taken
     uint32_t skip;        // calls until the next that is
+    uint32_t step;        // as it was set after the last one
     uint32_t left, taken; // calls to be taken yet, and taken
     uint32_t interpreter;
     uint64_t random;
@@ -49,6 +50,9 @@ typedef struct {
     uint64_t last_tsc;    // when the last call was taken
     uint64_t away_tsc;    // up to then, that somebody else had the processor
     uint64_t own_tsc;     // that we spent ourselves since
+    uint64_t warm_tsc;    // no call before this is counted; 0: all are
+    uint64_t cold_tsc;    // the program's own time until then
+    uint32_t cold_calls;  // in which it made so many calls
     int64_t told_tsc;     // that the runtime took to tell us of calls, by estimate
     uint64_t least_tsc;   // that such calls take in any case
     _Atomic uint64_t cut; // by the same clock, when another thread ended it; 0: nobody did

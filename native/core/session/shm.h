@@ -282,7 +282,8 @@ typedef struct { // an object was made
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_object;
 
-typedef struct { // a call that was counted; the innermost frame is the callee
+typedef struct { // a call that was counted; the innermost frame is the callee. rec.state: how many
+                 // calls it is from the one counted before it or, the first, from the beginning
     sonde_rec rec;
     uint32_t window;
     uint32_t site; // the instruction of the caller + 1, 0: unknown

@@ -199,6 +199,17 @@ SONDE_HOT static void account(sonde_window *window, const sonde_seen_call *call)
     window->skip -= call->over < window->skip ? call->over : window->skip - 1;
 }
 
+// A call while the window warms up: what is told of it is not in the window's time. But its code
+// has been met.
+SONDE_HOT static void forget(const sonde_seen_call *call)
+{
+    if (call->begins && !call->by_evaluator)
+        meeting(call->begins);
+    passed.spent = 0;
+    passed.told = 0;
+    passed.code = NULL;
+}
+
 // The same as for a call of the program's, by a thread that has no slot to be busy in.
 static void as_if_seen(const sonde_seen_call *call)
 {
@@ -229,6 +240,11 @@ SONDE_HOT void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call
             cut_owners(thread);
         else if (thread->window.open)
             sonde_window_cut(thread);
+    } else if (!sonde_window_is_warm(&thread->window, call->tsc, sonde_seen_waited())) {
+        forget(call);
+        if (call->by_evaluator)
+            sonde_seen_wait(state, thread->window.warm_tsc);
+        goes_on = true;
     } else {
         account(&thread->window, call);
         if (sonde_tool_active(state) >= 0) { // C code has turned it on
@@ -318,6 +334,8 @@ SONDE_HOT static void begin_window(PyThreadState *state)
         return;
     sonde_window_begins(&thread->window, tsc);
     sonde_window_spent(&thread->window, tsc);
+    sonde_window_warm_up(&thread->window);
+    sonde_seen_wait(state, thread->window.warm_tsc);
     if (!begun) {
         refuse(SONDE_CALLS_FAILED);
         cut_owners(thread);

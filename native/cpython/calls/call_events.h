@@ -59,6 +59,11 @@ static inline bool sonde_seen_of_all_threads(const sonde_seen_call *call)
 // The next so many calls of this thread need not be told, where they are seen by the evaluator.
 void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls);
 
+// Nor those before this time.
+void sonde_seen_wait(const PyThreadState *state, uint64_t tsc);
+// How many those were since this was last asked.
+uint32_t sonde_seen_waited(void);
+
 // What is told of each call.
 void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call);
 // And of one that will be told when its function begins.

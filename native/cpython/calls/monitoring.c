@@ -121,7 +121,8 @@ static bool set_to(PyObject *events)
 
 bool sonde_told_calls_begin(PyThreadState *state, sonde_seeing how)
 {
-    if (under_way || !borrow_tool(state->interp))
+    sonde_told_calls_end(state); // a tick may have ended a window whose events are still on
+    if (!borrow_tool(state->interp))
         return false;
     under_way = set_to(wanted[how]);
     if (!under_way)

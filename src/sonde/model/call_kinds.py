@@ -63,6 +63,8 @@ class Counted:
     callee: Ints
     native: Flags
     """Is the callee a C function?"""
+    step: Ints | None = None
+    """How many calls after the one counted before it; 0 if that is not known."""
 
 
 def ticks_of(thread: Ints, time: Ints, all_seen: Flags) -> Floats:
@@ -91,7 +93,7 @@ def weights_of_kinds(windows: Windows, counted: Counted) -> Floats:
     all_seen = windows.all_seen
     if all_seen.all() or not all_seen.any():
         everything = np.ones(len(all_seen), dtype=bool)
-        even = call_weights(*windows.of(everything), counted.window, counted.offset)
+        even = call_weights(*windows.of(everything), counted.window, counted.offset, counted.step)
         return np.asarray(even * windows.ticks[counted.window])
     weights = np.zeros(len(counted.window))
     in_all = all_seen[counted.window]
@@ -101,7 +103,10 @@ def weights_of_kinds(windows: Windows, counted: Counted) -> Floats:
             mine = all_seen == kind
             number = np.cumsum(mine) - 1
             weights[rows] = call_weights(
-                *windows.of(mine), number[counted.window[rows]], counted.offset[rows]
+                *windows.of(mine),
+                number[counted.window[rows]],
+                counted.offset[rows],
+                None if counted.step is None else counted.step[rows],
             )
     weights[~in_all] *= windows.ticks[counted.window[~in_all]]
     weights[in_all] = _as_the_others(weights, in_all, counted, windows)

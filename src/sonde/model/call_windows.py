@@ -34,6 +34,9 @@ Floats = NDArray[np.float64]
 UNKNOWN = 1
 """The duration of a window that could not be told: its calls weigh nothing."""
 
+MANY = 255
+"""As many calls, or more: how many is not known."""
+
 SHORTEST = 1
 """Percent of the full windows that are taken to be as short as one can be."""
 
@@ -53,12 +56,15 @@ slower the program was for having been interrupted is not known. Densities of a 
 0.25 us came out a fifth too low."""
 
 
-def call_weights(duration: Ints, stride: Ints, cut: Flags, window: Ints, offset: Ints) -> Floats:
+def call_weights(
+    duration: Ints, stride: Ints, cut: Flags, window: Ints, offset: Ints, step: Ints | None = None
+) -> Floats:
     """The weight of each counted call. `offset` is when in its window, -1 if that is not known.
 
     A window that ends with its last call ended because calls came early: n of them in the time t
     tell a rate of (n - 1) / t. One that was cut by something else, or that counts for a fixed time
-    only, tells n / t.
+    only, tells n / t. Where `step` tells how many calls each counted one is from the one before it
+    (0: not known), n is the number of all calls, also those that were passed over.
     """
     counted = np.bincount(window, minlength=len(duration))
     clocked = _clocked(len(duration), window, offset)
@@ -69,6 +75,9 @@ def call_weights(duration: Ints, stride: Ints, cut: Flags, window: Ints, offset:
         lasted = np.maximum(lasted, np.percentile(lasted[full], SHORTEST, method="lower"))
     fewer = np.where(cut, 1.0, np.maximum(counted - 1, 1) / np.maximum(counted, 1))
     by_window = stride * fewer / lasted
+    made, stepped = _made(len(duration), window, step)
+    of_each = np.maximum(made - 1, 1) / np.maximum(counted, 1)
+    by_window = np.where(stepped & ~cut, of_each / lasted, by_window)
     # Where calls are so rare that most windows end by the clock, these tell how long they are.
     rare = 2 * counted[full].sum() < counted[known].sum()
     typical = lasted[known & (counted > 0) if rare else full]
@@ -96,6 +105,15 @@ def _clocked(windows: int, window: Ints, offset: Ints) -> Flags:
     timed = np.bincount(window, offset >= 0, windows) > 0
     empty = np.bincount(window, minlength=windows) == 0
     return np.asarray(timed | empty | ~timed.any())
+
+
+def _made(windows: int, window: Ints, step: Ints | None) -> tuple[Floats, Flags]:
+    """How many calls the program made in each window up to the last counted one, where known."""
+    if step is None:
+        return np.zeros(windows), np.zeros(windows, dtype=bool)
+    known = (step > 0) & (step < MANY)
+    made = np.bincount(window, step, windows).astype(np.float64)
+    return made, np.asarray(np.bincount(window, ~known, windows) == 0)
 
 
 def _reach(lasted: Floats) -> float:

@@ -238,6 +238,7 @@ TABLES: tuple[Table, ...] = (
             Column("context", "i32", refers="contexts"),
             Column("site", "u32", default=0),
             _time("offset_ns", default=-1),
+            Column("step", "u8", default=0),
         ),
     ),
     # Kinds of events of the kernel and the processor; each `period`-th is told.

@@ -376,6 +376,9 @@ class Calls:
     """The instruction of the caller: a line may have several calls. 0: unknown."""
     offset_ns: NDArray[np.int64]
     """When in its window, by the clock that tells the window's duration. -1: unknown."""
+    step: NDArray[np.uint8]
+    """How many calls after the one counted before it, or after the window's beginning: 255 or more
+    are 255. 0: unknown."""
 
     def __len__(self) -> int:
         return len(self.window)

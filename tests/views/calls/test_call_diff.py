@@ -34,7 +34,7 @@ def made(calls: dict[str, int], **lines: int) -> Recording:
         ),
         calls=Calls(
             np.zeros(count, np.int32), np.array(contexts, dtype=np.int32),
-            np.zeros(count, np.uint32), np.full(count, -1),
+            np.zeros(count, np.uint32), np.full(count, -1), np.zeros(count, np.uint8),
         ),
     )  # fmt: skip
 

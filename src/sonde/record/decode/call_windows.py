@@ -15,18 +15,20 @@ class Window:
 
     def __init__(self) -> None:
         self._number = 0
-        self._calls: list[tuple[int, int, int]] = []
+        self._calls: list[tuple[int, int, int, int]] = []
 
-    def add(self, number: int, context: int, site: int, offset: int) -> None:
+    def add(self, number: int, context: int, site: int, offset: int, step: int) -> None:
         """A call was counted; one of an earlier window that never ended takes its calls along."""
         if number != self._number:
             self._number = number
             self._calls.clear()
-        self._calls.append((context, site, offset))
+        self._calls.append((context, site, offset, step))
 
     def renew(self, carried: Callable[[int], int]) -> None:
         """Its contexts have other places in a new part."""
-        self._calls = [(carried(context), site, at) for context, site, at in self._calls]
+        self._calls = [
+            (carried(context), site, at, step) for context, site, at, step in self._calls
+        ]
 
     def write(
         self,

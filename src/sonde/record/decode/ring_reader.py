@@ -213,12 +213,12 @@ class Slot:
         tables.segment.writer.append("objects", thread, at, context, row, size, every)
 
     def _call(self, at: int, flags: int) -> None:
-        _, _, _, _, number, site, keep, count, offset = shm.CALL.unpack_from(
+        _, _, step, _, number, site, keep, count, offset = shm.CALL.unpack_from(
             self._tables.memory, at
         )
         context = self._stacks.stack_of(at, keep, count, flags, shm.CALL.size)
         site = self._tables.codes.call_site(self._stacks.caller(keep, count, flags), site)
-        self._window.add(number, context, site, -1 if offset == shm.NO_OFFSET else offset)
+        self._window.add(number, context, site, -1 if offset == shm.NO_OFFSET else offset, step)
 
     def _window_ends(self, at: int, how: int) -> None:
         tables = self._tables

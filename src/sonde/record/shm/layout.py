@@ -141,7 +141,7 @@ EVENT = struct.Struct("<IHBB QQQ II II")
 # size kind memory flags | type offset
 DATA = struct.Struct("<IHBB Qq")
 
-# size kind state flags | window site | keep count | offset_ns
+# size kind step flags | window site | keep count | offset_ns
 CALL = struct.Struct("<IHBB II II Q")
 NO_OFFSET = 2**64 - 1
 # size kind how flags | time duration_ns | window stride | interpreter

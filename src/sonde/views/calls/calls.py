@@ -151,6 +151,7 @@ def _counted(recording: Recording, rows: Ints) -> Counted:
         caller=function[above[called]],
         callee=function[called],
         native=built_in[function[called]],
+        step=table.step[rows].astype(np.int64),
     )
 
 
