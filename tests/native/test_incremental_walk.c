@@ -9,6 +9,7 @@
 #include "hotspot/names/native_symbols.h"
 #include "hotspot/names/vm_thread_roles.h"
 #include "hotspot/walk/inline_cache.h"
+#include "hotspot/walk/java_word.h"
 #include "hotspot/walk/machine_frames.h"
 #include "hotspot/walk/walk.h"
 #include "recorder_side.h"

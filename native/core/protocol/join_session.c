@@ -3,6 +3,7 @@
 
 #include "core/protocol/handshake.h"
 #include "core/protocol/self_arm.h"
+#include "core/sampling/sigtrap.h"
 #include "core/signals/fault_guard.h"
 
 #include <errno.h>

@@ -4,7 +4,8 @@
 #define SONDE_JOIN_H
 
 #include "core/sampling/kernel_events.h"
-#include "core/sampling/sigtrap.h"
+#include "core/sampling/self_walk.h"
+#include "core/signals/signal_handover.h"
 
 #include <signal.h>
 

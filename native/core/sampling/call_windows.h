@@ -9,8 +9,9 @@
 #ifndef SONDE_WINDOWS_H
 #define SONDE_WINDOWS_H
 
-#include "core/sampling/sigtrap.h"
+#include "core/session/session.h"
 
+#include <ucontext.h>
 #include <x86intrin.h>
 
 // Asked at a tick for a window on the calling thread; in a signal handler.

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "core/sampling/kernel_events.h"
 
+#include "core/sampling/self_walk.h"
 #include "core/signals/fault_guard.h"
 
 #include <pthread.h>
@@ -111,7 +112,7 @@ static void tell(sonde_thread *thread, const ucontext_t *context, uint32_t which
     if (by->stale)
         event.flags = SONDE_UNDECODABLE;
     else
-        depth = sonde_trap_walk(thread, context, &event);
+        depth = sonde_self_walk(thread, context, &event);
     sonde_write_event(thread, depth,
                       &(sonde_rec_event){.rec = {.state = (uint8_t)which, .flags = event.flags},
                                          .time = by->time,

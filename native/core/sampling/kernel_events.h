@@ -3,7 +3,9 @@
 #ifndef SONDE_KERNEL_EVENTS_H
 #define SONDE_KERNEL_EVENTS_H
 
-#include "core/sampling/sigtrap.h"
+#include "core/session/session.h"
+
+#include <ucontext.h>
 
 typedef struct {
     uint64_t type, offset; // as in sonde_rec_data

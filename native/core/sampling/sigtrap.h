@@ -6,47 +6,10 @@
 #ifndef SONDE_TRAP_H
 #define SONDE_TRAP_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE // REG_RIP
-#endif
-#include "core/session/session.h"
+#include "core/sampling/self_walk.h"
 #include "core/signals/signal_handover.h"
 
 #include <stdbool.h>
-#include <ucontext.h>
-
-#if defined(__x86_64__)
-static inline uintptr_t sonde_context_pc(const ucontext_t *context)
-{
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-}
-static inline uintptr_t sonde_context_sp(const ucontext_t *context)
-{
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-}
-static inline uintptr_t sonde_context_fp(const ucontext_t *context)
-{
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
-}
-// A thread whose registers are all the same has not run since.
-static inline uint64_t sonde_context_hash(const ucontext_t *context)
-{
-    uint64_t hash = 0;
-    for (int i = 0; i <= REG_RIP; i++)
-        hash = (hash ^ (uint64_t)context->uc_mcontext.gregs[i]) * 0x9e3779b97f4a7c15u;
-    return hash;
-}
-#else
-#error "tell where this processor keeps the interrupted instruction and stack pointer"
-#endif
-
-// Fills sonde_stack(thread) with the calling thread's stack and returns its depth; sets flags and
-// interpreter of `event`. Runs under the memory guard, in a signal handler.
-typedef uint32_t sonde_walk_self(sonde_thread *thread, const ucontext_t *context,
-                                 sonde_event *event);
-
-// Walks the calling thread's stack under the memory guard; one that cannot be walked is flagged.
-uint32_t sonde_trap_walk(sonde_thread *thread, const ucontext_t *context, sonde_event *event);
 
 // Takes SIGTRAP. The handler stays for good: a signal still in flight after the events are closed
 // would otherwise kill the target. Signals that are not perf's go to the previous handler. `marked`

@@ -3,7 +3,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/hot.h"
-#include "core/session/stack_delta.h"
 
 #include <errno.h>
 #include <stddef.h>

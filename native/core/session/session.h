@@ -184,6 +184,18 @@ static inline sonde_known *sonde_known_place(sonde_thread *thread, const void *k
     return &thread->known[hash >> (64 - SONDE_KNOWN_BITS)];
 }
 
+// Where the frame of a word lies, and whether it was marked; 0 for a word that has none. These lie
+// before the words, and backwards, so that a shallow stack and its frames are on one page.
+#define SONDE_FRAME_MARKED 1u
+static inline uintptr_t *sonde_frame_walked(sonde_thread *thread, uint32_t word)
+{
+    return &thread->walked_frames[SONDE_MAX_DEPTH - 1 - word];
+}
+static inline uintptr_t *sonde_frame_told(sonde_thread *thread, uint32_t word)
+{
+    return &thread->told_frames[SONDE_MAX_DEPTH - 1 - word];
+}
+
 // Where to put the next stack (SONDE_MAX_DEPTH words, innermost first).
 static inline uint64_t *sonde_stack(sonde_thread *thread) { return thread->fresh; }
 

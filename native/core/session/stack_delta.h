@@ -12,18 +12,6 @@
 
 #include "core/session/session.h"
 
-// Where the frame of a word lies, and whether it was marked; 0 for a word that has none. These lie
-// before the words, and backwards, so that a shallow stack and its frames are on one page.
-#define SONDE_FRAME_MARKED 1u
-static inline uintptr_t *sonde_frame_walked(sonde_thread *thread, uint32_t word)
-{
-    return &thread->walked_frames[SONDE_MAX_DEPTH - 1 - word];
-}
-static inline uintptr_t *sonde_frame_told(sonde_thread *thread, uint32_t word)
-{
-    return &thread->told_frames[SONDE_MAX_DEPTH - 1 - word];
-}
-
 // A walk begins. True if the frames of the last stack are known; from here on they are not, until
 // what is walked has been written: marks that a walk makes belong to its own stack.
 bool sonde_walk_begins(sonde_thread *thread);

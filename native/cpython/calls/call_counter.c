@@ -8,6 +8,7 @@
 #include "cpython/calls/call_events.h"
 #include "cpython/calls/frame_evaluator.h"
 #include "cpython/calls/pending_calls.h"
+#include "cpython/calls/reported_calls.h"
 #include "cpython/calls/tool_hooks.h"
 #include "cpython/calls/tools.h"
 #include "cpython/frames/c_callee.h"
@@ -156,7 +157,7 @@ static const PyCodeObject *code_at_once(PyObject *callable)
     return code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) ? NULL : code;
 }
 
-void sonde_call_passed(const sonde_seen_call *call)
+static void call_passed(const sonde_seen_call *call)
 {
     passed.told += sonde_cost_of.passed;
     passed.code = code_at_once(call->callable);
@@ -222,7 +223,7 @@ static void as_if_seen(const sonde_seen_call *call)
     atomic_store(&mark, 0);
 }
 
-SONDE_HOT void sonde_call_seen(PyThreadState *state, const sonde_seen_call *call)
+SONDE_HOT static void call_seen(PyThreadState *state, const sonde_seen_call *call)
 {
     bool goes_on = false;
     if (sonde_call_cost_measuring) {
@@ -406,7 +407,7 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
     sonde_evaluate_by(here, on_first_frame);
 }
 
-// ---- sessions
+// ---- the program's own tools
 
 // Calls that began in a window and last may return into a tool that is turned on after the session.
 static void leave_tools(PyThreadState *state)
@@ -418,54 +419,12 @@ static void leave_tools(PyThreadState *state)
     hooked = NULL;
 }
 
-void sonde_calls_start(void)
-{
-    PyThreadState *state = PyThreadState_Get();
-    PyInterpreterState *here = PyInterpreterState_Get();
-    hooked = here;
-    uint32_t prepared =
-        sonde_tool_hooks_set() ? sonde_told_calls_prepare() : (uint32_t)SONDE_CALLS_FAILED;
-    refuse(prepared);
-    if (prepared != SONDE_CALLS_COUNTED) {
-        leave_tools(state);
-        return;
-    }
-    cost_is_known = false;
-    next_measuring = 0;
-    atomic_store(&tools_changing, 0);
-    atomic_store(&owner, NULL);
-    home = here; // before anything is switched on: other threads may get the GIL in between
-    if (sonde_tool_active(state) < 0 && !sonde_evaluator_of(here))
-        know_cost();
-    if (home == here) // still
-        sonde_windows_by(open_window);
-}
-
 static void leave_evaluator(PyInterpreterState *interpreter)
 {
     sonde_evaluator evaluator = sonde_evaluator_of(interpreter);
     if (evaluator == on_first_frame || sonde_seen_calls_by(evaluator))
         sonde_evaluate_no_more(interpreter, evaluator);
 }
-
-void sonde_calls_stop(void)
-{
-    PyThreadState *state = PyThreadState_Get();
-    PyInterpreterState *here = PyInterpreterState_Get();
-    if (here != home)
-        return;
-    sonde_windows_by(NULL);
-    sonde_call_cost_abandon();
-    leave_evaluator(here);
-    sonde_seen_calls_end(state, SONDE_SEE_FRAMES);
-    sonde_seen_calls_end(state, SONDE_SEE_ALL);
-    sonde_told_calls_forget();
-    atomic_store(&owner, NULL);
-    home = NULL;
-    leave_tools(state);
-}
-
-// ---- the program's own tools
 
 static void end_counting(PyThreadState *state)
 {
@@ -485,7 +444,7 @@ static void end_counting(PyThreadState *state)
     sonde_seen_calls_end(state, SONDE_SEE_ALL);
 }
 
-bool sonde_tool_changes(PyThreadState *state)
+static bool tool_changes(PyThreadState *state)
 {
     if (state->interp != hooked)
         return false;
@@ -497,7 +456,7 @@ bool sonde_tool_changes(PyThreadState *state)
     return true;
 }
 
-void sonde_tool_changed(PyThreadState *state)
+static void tool_changed(PyThreadState *state)
 {
     if (state->interp != hooked)
         return;
@@ -507,6 +466,54 @@ void sonde_tool_changed(PyThreadState *state)
     else if (atomic_load(&tools_changing))
         atomic_fetch_sub(&tools_changing, 1);
 }
+
+static const sonde_tool_watch tool_watch = {tool_changes, tool_changed};
+
+// ---- beginning and end
+
+void sonde_calls_start(void)
+{
+    PyThreadState *state = PyThreadState_Get();
+    PyInterpreterState *here = PyInterpreterState_Get();
+    hooked = here;
+    sonde_call_seen = call_seen;
+    sonde_call_passed = call_passed;
+    uint32_t prepared = sonde_tool_hooks_set(&tool_watch) ? sonde_told_calls_prepare()
+                                                          : (uint32_t)SONDE_CALLS_FAILED;
+    refuse(prepared);
+    if (prepared != SONDE_CALLS_COUNTED) {
+        leave_tools(state);
+        return;
+    }
+    cost_is_known = false;
+    next_measuring = 0;
+    atomic_store(&tools_changing, 0);
+    atomic_store(&owner, NULL);
+    home = here; // before anything is switched on: other threads may get the GIL in between
+    if (sonde_tool_active(state) < 0 && !sonde_evaluator_of(here))
+        know_cost();
+    if (home == here) // still
+        sonde_windows_by(open_window);
+}
+
+void sonde_calls_stop(void)
+{
+    PyThreadState *state = PyThreadState_Get();
+    PyInterpreterState *here = PyInterpreterState_Get();
+    if (here != home)
+        return;
+    sonde_windows_by(NULL);
+    sonde_call_cost_abandon();
+    leave_evaluator(here);
+    sonde_seen_calls_end(state, SONDE_SEE_FRAMES);
+    sonde_seen_calls_end(state, SONDE_SEE_ALL);
+    sonde_told_calls_forget();
+    atomic_store(&owner, NULL);
+    home = NULL;
+    leave_tools(state);
+}
+
+// ---- forks
 
 // In a child that nobody records: at the first call that comes.
 static PyObject *on_frame_of_child(PyThreadState *state, frame_t *frame, int throws)

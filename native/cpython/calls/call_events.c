@@ -2,6 +2,7 @@
 
 #include "core/base/hot.h"
 #include "cpython/calls/frame_evaluator.h"
+#include "cpython/calls/reported_calls.h"
 #include "cpython/frames/call_sites.h"
 #include "cpython/walk/walk.h"
 

@@ -1,4 +1,4 @@
-#include "cpython/calls/call_events.h"
+#include "cpython/calls/reported_calls.h"
 
 #include "core/session/shm.h"
 #include "cpython/calls/pending_calls.h"

@@ -13,15 +13,16 @@ static struct {
 } hooks[MAX_HOOKS];
 static int hook_count;
 static bool in_place;
+static const sonde_tool_watch *watch; // set before the first hook, and stays
 
 static PyObject *call(int which, PyObject *self, void *first, void *second, void *third)
 {
     PyThreadState *state = PyThreadState_Get();
     c_function real = hooks[which].real;
-    bool counted = sonde_tool_changes(state);
+    bool counted = watch->changes(state);
     PyObject *result = real(self, first, second, third);
     if (counted)
-        sonde_tool_changed(state);
+        watch->changed(state);
     return result;
 }
 
@@ -100,8 +101,9 @@ static bool hook_module(PyObject *module, const char *name)
     return !method || !method->ml_name;
 }
 
-bool sonde_tool_hooks_set(void)
+bool sonde_tool_hooks_set(const sonde_tool_watch *by)
 {
+    watch = by;
     if (in_place)
         return true;
     hook_count = 0;

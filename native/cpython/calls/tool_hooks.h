@@ -9,16 +9,17 @@
 
 #include <stdbool.h>
 
+// Called when the program calls a hooked function, and when that has returned.
+typedef struct {
+    bool (*changes)(PyThreadState *state); // false if the hooks are not for this interpreter
+    void (*changed)(PyThreadState *state);
+} sonde_tool_watch;
+
 // All with the GIL held. False if a module is not what it should be; those that are in place stay.
-bool sonde_tool_hooks_set(void);
+bool sonde_tool_hooks_set(const sonde_tool_watch *by);
 void sonde_tool_hooks_remove(void);
 
 // One of the hooked functions, as a new object that does not run its hook; NULL if there is none.
 PyObject *sonde_unhooked(PyObject *module, const char *name);
-
-// Provided by call_counter.c: a hooked function is about to be called by the program, and has
-// returned. False if the hooks are not for this interpreter.
-bool sonde_tool_changes(PyThreadState *state);
-void sonde_tool_changed(PyThreadState *state);
 
 #endif

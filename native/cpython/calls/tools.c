@@ -2,8 +2,8 @@
 
 #include "core/base/hot.h"
 #include "core/session/session.h"
-#include "cpython/calls/call_events.h"
 #include "cpython/calls/frame_evaluator.h"
+#include "cpython/calls/reported_calls.h"
 
 void sonde_window_withheld(int reason) { atomic_fetch_add(&sonde.header->withheld[reason], 1); }
 

@@ -3,12 +3,8 @@
 
 #include "core/base/clock.h"
 #include "core/hooks/waiter_table.h"
-#include "cpython/frames/frames.h"
-#include "cpython/locks/semaphore_hooks.h"
-
-#if PY_VERSION_HEX < 0x030C0000
-#include "internal/pycore_gil.h"
-#endif
+#include "cpython/locks/gil_state.h"
+#include "cpython/locks/lock_events.h"
 
 #include <stddef.h>
 
@@ -47,15 +43,6 @@ static gil_t *gil_of(pthread_cond_t *cond, const pthread_mutex_t *mutex)
 {
     gil_t *gil = (gil_t *)((char *)cond - offsetof(gil_t, cond));
     return mutex == &gil->mutex ? gil : NULL;
-}
-
-static bool is_locked(gil_t *gil)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    return _Py_atomic_load_int_relaxed(&gil->locked) != 0;
-#else
-    return _Py_atomic_load_relaxed(&gil->locked) != 0;
-#endif
 }
 
 // We hold the GIL's mutex: nobody takes it or lets it go meanwhile.
@@ -102,21 +89,12 @@ int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
     if (entered)
         sonde_wait_end(cond);
     // We hold the mutex: a GIL that is free now is ours.
-    if (!is_locked(gil)) {
+    if (!sonde_gil_is_locked(gil)) {
         pending.mutex = mutex;
         pending.gil = gil;
         pending.what = ENTERED;
     }
     return result;
-}
-
-const PyThreadState *sonde_gil_holder(const gil_t *gil)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    return _Py_atomic_load_ptr_relaxed(&gil->last_holder);
-#else
-    return (const PyThreadState *)_Py_atomic_load_relaxed(&gil->last_holder);
-#endif
 }
 
 // These are apart from their hooks, which would else save registers for them on every call.
@@ -129,11 +107,11 @@ __attribute__((noinline)) static int lock_seen(pthread_mutex_t *mutex)
 {
     gil_t *gil = (gil_t *)((char *)mutex - offsetof(gil_t, mutex));
     // Who takes back what is free is in a hurry: most threads know one GIL only.
-    if (pending.gil == gil && !is_locked(gil))
+    if (pending.gil == gil && !sonde_gil_is_locked(gil))
         return pthread_mutex_lock(mutex);
     const sonde_waited *waited = atomic_load(&drafting) ? sonde_waited_for(&gil->cond) : NULL;
     if (waited && waited->kind == SONDE_KIND_GIL && waited->lock == (uint64_t)(uintptr_t)gil &&
-        is_locked(gil)) {
+        sonde_gil_is_locked(gil)) {
         bool ours = sonde_gil_holder(gil) == PyGILState_GetThisThreadState();
         pending.drafted =
             sonde_lock_prepare(&pending.draft, ours ? SONDE_LOCK_EXIT : SONDE_LOCK_ENTER,

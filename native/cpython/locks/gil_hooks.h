@@ -4,8 +4,6 @@
 #ifndef SONDE_GIL_H
 #define SONDE_GIL_H
 
-#include "cpython/frames/frames.h"
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
@@ -17,8 +15,5 @@ int sonde_gil_unlock(pthread_mutex_t *mutex);
 
 // Whether events may be walked for before they happen; only while all of these hooks are in place.
 void sonde_gil_draft(bool on);
-
-// Who has it, or had it last.
-const PyThreadState *sonde_gil_holder(const struct _gil_runtime_state *gil);
 
 #endif

@@ -5,13 +5,9 @@
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/call_sites.h"
 #include "cpython/frames/frames.h"
-#include "cpython/locks/gil_hooks.h"
+#include "cpython/locks/gil_state.h"
 #include "cpython/walk/thread_list.h"
 #include "cpython/walk/walk.h"
-
-#if PY_VERSION_HEX < 0x030C0000
-#include "internal/pycore_gil.h"
-#endif
 
 #include <stdatomic.h>
 #include <string.h>

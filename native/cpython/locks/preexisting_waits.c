@@ -6,7 +6,7 @@
 #include "core/session/session.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/frames.h"
-#include "cpython/locks/semaphore_hooks.h"
+#include "cpython/locks/lock_events.h"
 #include "cpython/walk/thread_list.h"
 #include "cpython/walk/walk.h"
 

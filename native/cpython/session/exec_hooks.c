@@ -3,7 +3,6 @@
 
 #include "core/hooks/got.h"
 #include "core/protocol/join_session.h"
-#include "cpython/session/agent.h"
 
 #include <Python.h>
 #include <unistd.h>

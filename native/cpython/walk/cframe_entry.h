@@ -6,7 +6,7 @@
 #ifndef SONDE_ENTRY_H
 #define SONDE_ENTRY_H
 
-#include "core/sampling/sigtrap.h"
+#include "core/sampling/self_walk.h"
 #include "cpython/frames/frames.h"
 
 #if PY_VERSION_HEX < 0x030D0000

@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/processor.h"
-#include "core/sampling/sigtrap.h"
+#include "core/sampling/self_walk.h"
 #include "core/session/stack_delta.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/frames.h"
@@ -32,7 +32,7 @@ static void sample(sonde_thread *thread)
                          .processor = sonde_processor(),
                          .state = SONDE_RUNNING,
                          .chained = sonde_what() & SONDE_WHAT_CHAINED};
-    uint32_t depth = sonde_trap_walk(thread, NULL, &event);
+    uint32_t depth = sonde_self_walk(thread, NULL, &event);
     sonde_write_stack(thread, depth, &event);
     thread->slot->agent_ns += sonde_thread_cpu() - event.cpu + sonde.cpu_read_ns;
 }

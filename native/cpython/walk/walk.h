@@ -2,7 +2,7 @@
 #ifndef SONDE_WALK_H
 #define SONDE_WALK_H
 
-#include "core/sampling/sigtrap.h"
+#include "core/sampling/self_walk.h"
 
 #include <Python.h>
 

@@ -5,6 +5,7 @@
 #include "core/sampling/cpu_timers.h"
 #include "core/session/name_records.h"
 #include "hotspot/names/methods.h"
+#include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"
 
 #include <errno.h>

@@ -108,6 +108,17 @@ uint32_t sonde_record_tid(uint64_t record)
     return tid && syscall(SYS_tgkill, getpid(), tid, 0) == 0 ? tid : 0;
 }
 
+#define NUMBERED ((uint64_t)1 << 32)
+
+uint64_t sonde_vm_own_object(void) { return NUMBERED | (uint32_t)syscall(SYS_gettid); }
+
+uint64_t sonde_vm_object_of(JNIEnv *env, jthread thread)
+{
+    uint64_t record = sonde_vm_thread_of(env, thread);
+    uint32_t number = record ? sonde_record_tid(record) : 0;
+    return number ? NUMBERED | number : 0;
+}
+
 // A monitor refers to its object by a weak handle: the address of a place that the collector knows,
 // which is just what a weak global reference of JNI is, but for that one's lowest bit (17 to 25).
 #define WEAK 1u

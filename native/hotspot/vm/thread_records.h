@@ -2,7 +2,7 @@
 #ifndef SONDE_RECORDS_H
 #define SONDE_RECORDS_H
 
-#include <jni.h>
+#include <jvmti.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,6 +11,12 @@ void sonde_records_prepare(void);
 
 // The kernel's id of a thread; 0 if it cannot be told.
 uint32_t sonde_record_tid(uint64_t record);
+
+// What a thread is known by to the recorder: its number in the kernel, marked as such. The address
+// of its record will not do, since the next thread may get the same before anybody has told its
+// name. Of the calling thread, and of another one; 0 if that does not run by now.
+uint64_t sonde_vm_own_object(void);
+uint64_t sonde_vm_object_of(JNIEnv *env, jthread thread);
 
 // The object whose monitor a thread wants to enter or, `notified`, in whose wait() it is; a local
 // reference, NULL if there is none.

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "hotspot/vm/vm.h"
 
-#include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm_structs.h"
 
 #include <dlfcn.h>
@@ -175,17 +174,6 @@ bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer)
 }
 
 void sonde_vm_leave_unwalkable(const void *java_thread) { sonde_vm_anchor_of(java_thread)->pc = 0; }
-
-#define NUMBERED ((uint64_t)1 << 32)
-
-uint64_t sonde_vm_own_object(void) { return NUMBERED | (uint32_t)syscall(SYS_gettid); }
-
-uint64_t sonde_vm_object_of(JNIEnv *env, jthread thread)
-{
-    uint64_t record = sonde_vm_thread_of(env, thread);
-    uint32_t number = record ? sonde_record_tid(record) : 0;
-    return number ? NUMBERED | number : 0;
-}
 
 JNIEnv *sonde_vm_attach(void)
 {

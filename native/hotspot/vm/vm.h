@@ -67,12 +67,6 @@ void *sonde_vm_library(void);
 // The VM's record of another thread, 0 if it has none by now.
 uint64_t sonde_vm_thread_of(JNIEnv *env, jthread thread);
 
-// What a thread is known by to the recorder: its number in the kernel, marked as such. The address
-// of its record will not do, since the next thread may get the same before anybody has told its
-// name. Of the calling thread, and of another one; 0 if that does not run by now.
-uint64_t sonde_vm_own_object(void);
-uint64_t sonde_vm_object_of(JNIEnv *env, jthread thread);
-
 // Attaches the calling thread, which is the agent's own, for as long as it needs the VM.
 JNIEnv *sonde_vm_attach(void);
 void sonde_vm_detach(void);

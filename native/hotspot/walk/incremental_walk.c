@@ -4,7 +4,7 @@
 #include "core/base/hot.h"
 #include "core/session/stack_delta.h"
 #include "core/signals/fault_guard.h"
-#include "hotspot/walk/walk.h"
+#include "hotspot/walk/java_word.h"
 
 // What only we know of a thread: of each word of the last stack that is a frame's innermost one,
 // the check of that frame; and the slot through which the outermost returns to the VM.

@@ -1,13 +1,13 @@
 #define _GNU_SOURCE
 #include "hotspot/walk/jvmti_stacks.h"
 
-#include "core/sampling/sigtrap.h"
+#include "core/sampling/self_walk.h"
 #include "core/session/name_records.h"
 #include "core/signals/fault_guard.h"
 #include "hotspot/names/methods.h"
 #include "hotspot/vm/code_cache.h"
 #include "hotspot/vm/vm.h"
-#include "hotspot/walk/walk.h"
+#include "hotspot/walk/java_word.h"
 
 #include <string.h>
 

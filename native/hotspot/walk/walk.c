@@ -5,13 +5,14 @@
 #include "core/session/name_records.h"
 #include "core/session/stack_delta.h"
 #include "core/signals/fault_guard.h"
-#include "hotspot/names/methods.h"
 #include "hotspot/names/native_symbols.h"
 #include "hotspot/names/vm_thread_roles.h"
 #include "hotspot/vm/code_cache.h"
+#include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/blocked_stacks.h"
 #include "hotspot/walk/incremental_walk.h"
+#include "hotspot/walk/java_word.h"
 #include "hotspot/walk/walk_start.h"
 
 #include <stdatomic.h>
@@ -30,18 +31,6 @@ static uint32_t unwalked(sonde_event *event, jint reason)
     atomic_fetch_add(&sonde.header->unwalked[number < SONDE_UNWALKED ? number : 0], 1);
     event->flags = SONDE_UNDECODABLE;
     return 0;
-}
-
-uint64_t sonde_java_word(sonde_thread *thread, const sonde_java_frame *frame)
-{
-    // The class was loaded, but its methods got no ids yet: see jvmti_events.c.
-    static const uint64_t without_id;
-    if (!frame->method)
-        return sonde_describe_native(thread, &without_id, NULL, "[method of a class just loaded]")
-               << SONDE_INSTR_BITS;
-    uint64_t id = sonde_method_id(thread, frame->method);
-    uint64_t index = frame->bci < 0 ? 0 : (uint64_t)frame->bci + 1;
-    return id << SONDE_INSTR_BITS | (id ? index & SONDE_INSTR_MASK : 0);
 }
 
 enum {

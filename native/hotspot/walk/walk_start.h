@@ -4,7 +4,7 @@
 #ifndef SONDE_CALLERS_H
 #define SONDE_CALLERS_H
 
-#include "core/sampling/sigtrap.h"
+#include "core/sampling/self_walk.h"
 
 // Where to walk from.
 typedef struct {

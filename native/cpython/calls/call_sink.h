@@ -1,0 +1,32 @@
+// A call that was seen, and who gets it: whoever counts calls sets the functions below, so that
+// those that see calls need not know who counts them.
+#ifndef SONDE_CALL_SINK_H
+#define SONDE_CALL_SINK_H
+
+#include "cpython/frames/frames.h"
+
+#define CALLS_ARE_MONITORED (PY_VERSION_HEX >= 0x030C0000)
+
+typedef enum { SONDE_SEE_FRAMES, SONDE_SEE_ALL } sonde_seeing;
+
+typedef struct {
+    const PyCodeObject *begins; // NULL: C is called,
+    PyObject *callable;         // which is this
+    bool by_evaluator;          // the current frame is the caller's still,
+    bool direct;                // which is known to have called it without C in between
+    uint32_t over;              // calls before it that were not told, as was asked for
+    uint64_t tsc;               // when we were told
+} sonde_seen_call;
+
+// Are calls of other threads seen in the same way? Those of the profiling hook are not.
+static inline bool sonde_seen_of_all_threads(const sonde_seen_call *call)
+{
+    return CALLS_ARE_MONITORED || call->by_evaluator;
+}
+
+// Both are set before any call is seen. What is told of each call.
+extern void (*sonde_call_seen)(PyThreadState *state, const sonde_seen_call *call);
+// And of one that will be told when its function begins.
+extern void (*sonde_call_passed)(const sonde_seen_call *call);
+
+#endif
