@@ -105,7 +105,7 @@ def test_nothing() -> None:
     assert printed(lambda out: lock_table_report.render(table, out)) == nothing
     none = waits(Maker().recording())
     assert printed(lambda out: waits_report.render(none, out)) == [
-        "At 0 s (nobody waited) no thread waits for a lock, the GIL or another thread."
+        "At 0 s (no waits) no thread waits for a lock, the GIL or another thread."
     ]
 
 

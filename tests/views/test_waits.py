@@ -97,7 +97,7 @@ def test_it_obeys_the_selection() -> None:
 
 def test_nobody_waits() -> None:
     found = waits(Maker().recording())
-    assert (found.waits, found.why) == ([], "nobody waited")
+    assert (found.waits, found.why) == ([], "no waits")
 
 
 def wait(tid: int, owner: int | None, lock: str, kind: str = "lock", process: int = 1) -> Wait:

@@ -173,8 +173,8 @@ def _what_is_missing(pid: int, status: dict[str, str]) -> str:
         1: "kernel.yama.ptrace_scope is 1: only a parent may attach; run sonde as root, give it "
         "CAP_SYS_PTRACE, or set kernel.yama.ptrace_scope=0",
         2: "kernel.yama.ptrace_scope is 2: attaching needs CAP_SYS_PTRACE; run sonde as root",
-        3: "kernel.yama.ptrace_scope is 3: nobody may attach until the machine is restarted "
-        "without it",
+        3: "kernel.yama.ptrace_scope is 3: attaching is disabled; reboot "
+        "with a lower kernel.yama.ptrace_scope",
     }
     if scope in advice:
         return f"not permitted to attach to process {pid}: {advice[scope]}"

@@ -138,7 +138,7 @@ def _moment(everything: Contended, rows: np.ndarray[Any, Any]) -> tuple[int, str
     if not len(owned):
         owned = rows
     if not len(owned):
-        return 0, "nobody waited"
+        return 0, "no waits"
     times = np.concatenate([found.start[owned], found.end[owned]])
     step = np.repeat([1, -1], len(owned))
     order = np.lexsort((step, times))
