@@ -59,10 +59,10 @@ class Session:
         self._orders = orders
 
     def on(self) -> None:
-        self._orders.give({"do": "start"})
+        self._orders.give({"do": "resume"})
 
     def off(self) -> None:
-        self._orders.give({"do": "stop"})
+        self._orders.give({"do": "pause"})
 
 
 def _sampled(it: jvms.Running, rate: int, rounds: int, path: Path) -> dict[str, Any]:

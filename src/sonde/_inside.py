@@ -111,7 +111,9 @@ class span:  # noqa: N801
                     return (yield from function(*args, **named))
 
         elif flags & _ASYNC_GENERATOR:
-            raise TypeError("an asynchronous generator has no span; use one in its body")
+            raise TypeError(
+                "an asynchronous generator cannot be decorated with a span; use a span in its body"
+            )
         else:
 
             @wraps(function)

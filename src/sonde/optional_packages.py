@@ -14,6 +14,5 @@ def check(*names: str) -> None:
     missing = [LIBRARIES.get(name, name) for name in names if not importlib.util.find_spec(name)]
     if missing:
         raise SondeError(
-            f"this needs {' and '.join(missing)}, which is not installed here; "
-            "install it with: pip install 'sonde[fleet]'"
+            f"stores need {' and '.join(missing)}; install with: pip install 'sonde[fleet]'"
         )

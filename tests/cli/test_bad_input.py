@@ -56,19 +56,19 @@ def test_a_ctrl_c_that_is_ignored_stays_ignored() -> None:
 def test_no_process_id(verb: str, pid: str) -> None:
     done = sonde(verb, pid)
     assert done.returncode == 2
-    assert done.stderr == f"sonde: {pid!r} is no process id; it is a number, as ps shows it\n"
+    assert done.stderr == f"sonde: invalid PID {pid!r}\n"
 
 
 def test_names_that_are_empty() -> None:
     assert sonde("report", "").stderr == "sonde: a file without a name does not exist\n"
     done = sonde("ctl", "")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "not by nothing" in done.stderr
+    assert "no session given" in done.stderr
 
 
 def test_the_machine_is_not_asked_about_a_process_that_is_not_there() -> None:
     done = sonde("tprof", "--process", "99999999", "--for", "60")
-    assert (done.returncode, done.stderr) == (1, "sonde: there is no process 99999999\n")
+    assert (done.returncode, done.stderr) == (1, "sonde: no process 99999999\n")
 
 
 def test_what_cannot_be_run_and_why(tmp_path: Path) -> None:
@@ -76,11 +76,15 @@ def test_what_cannot_be_run_and_why(tmp_path: Path) -> None:
     file.write_text("hello")
     out = tmp_path / "x.sonde"
     for code, command, says in [
-        (126, str(tmp_path), f"{tmp_path} is a directory and cannot be run"),
-        (126, str(file), f"{file} may not be executed; make it executable, or name what runs it"),
-        (127, "notes.txt", "there is no program 'notes.txt' to run; a file here is run as ./notes"),
-        (127, "no-such-program", "there is no program 'no-such-program' to run"),
-        (127, "no-such-script.py", "there is no script 'no-such-script.py' to run"),
+        (126, str(tmp_path), f"{tmp_path} is a directory; give a program"),
+        (126, str(file), f"{file} is not executable; make it executable, or put its interpreter"),
+        (
+            127,
+            "notes.txt",
+            "no program 'notes.txt' found; to run a file in this directory, give ./notes",
+        ),
+        (127, "no-such-program", "no program 'no-such-program' found"),
+        (127, "no-such-script.py", "no script 'no-such-script.py' found"),
     ]:
         done = run_command(out, [command], cwd=tmp_path)
         assert done.code == code
@@ -115,7 +119,7 @@ def test_root_is_not_told_to_become_root(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(permissions, "setting", lambda _: 0)
     uid = str(os.geteuid())
     for capable, says in [
-        (True, "although sonde has CAP_SYS_PTRACE"),
+        (True, "despite CAP_SYS_PTRACE"),
         (False, "run sonde as root"),
     ]:
         monkeypatch.setattr(permissions, "has_capability", lambda *_, answer=capable: answer)

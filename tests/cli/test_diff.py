@@ -55,7 +55,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 def test_in_words(run: Any, files: tuple[str, str]) -> None:
     code, out, err = run(*files)
     assert (code, err) == (0, "")
-    assert out.splitlines()[0] == "40.0 ms of running time before, 40.0 ms now: as much."
+    assert out.splitlines()[0] == "40.0 ms of on-CPU time before, 40.0 ms now: unchanged."
     assert "overlap by 37.5 %" in out
     assert "correlation is -0.22" in " ".join(out.split())
     table = [line.split()[:4] for line in out.splitlines() if " app.py" in line or "/app" in line]
@@ -76,9 +76,9 @@ def test_json_and_options(run: Any, files: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--top", "0"], "--top takes a number of rows, a whole number from 1 on, not '0'"),
+        (["--top", "0"], "invalid --top '0'; give a number of rows, an integer of at least 1"),
         (["--thread", "worker"], "no thread 'worker' in "),
-        (["--wall", "--running"], "--running and --wall exclude each other"),
+        (["--wall", "--running"], "--running and --wall cannot be combined"),
         (["--from", "2", "--to", "1"], "the time range is empty"),
     ],
 )
@@ -105,7 +105,7 @@ def test_one_file_is_a_wrong_call(run: Any, files: tuple[str, str]) -> None:
 
 
 def test_nothing_to_compare(run: Any, files: tuple[str, str]) -> None:
-    assert run(*files, "--waiting")[1] == "No waiting time in either recording.\n"
+    assert run(*files, "--waiting")[1] == "No off-CPU time in either recording.\n"
 
 
 def test_two_real_recordings(tmp_path: Path) -> None:

@@ -301,7 +301,7 @@ def test_an_agent_that_does_not_load_is_named(
     answer = json.loads(capsys.readouterr().out)
     (interpreter,) = [i for i in answer["interpreters"] if i["runs_sonde"]]
     assert not interpreter["ok"]
-    assert "its agent does not load" in interpreter["problem"]
+    assert "it cannot load the agent" in interpreter["problem"]
 
 
 def test_an_installation_without_its_native_part_says_so(

@@ -92,7 +92,7 @@ def test_files_appear_whole_or_not_at_all(run: Any, file: str, monkeypatch: Any)
     code, _, err = run(file, "--to", "collapsed")
     assert (code, err) == (
         1,
-        "sonde: app.collapsed.txt cannot be written: no space left on device\n",
+        "sonde: cannot write app.collapsed.txt: no space left on device\n",
     )
     assert os.listdir(".") == ["app.collapsed.txt"]
     with open("app.collapsed.txt") as kept:
@@ -116,12 +116,12 @@ def test_a_device_is_written_to(run: Any, file: str) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["--to", "pdf"], 2, "there is no format 'pdf'; the formats are collapsed, speedscope, "),
-        (["--to", "pprof", "-o", "/none/x"], 1, "/none/x cannot be written: no such file or "),
-        (["--to", "pprof", "-o", "."], 1, ". cannot be written: is a directory"),
+        (["--to", "pdf"], 2, "invalid format 'pdf'; valid formats: collapsed, speedscope, "),
+        (["--to", "pprof", "-o", "/none/x"], 1, "cannot write /none/x: no such file or "),
+        (["--to", "pprof", "-o", "."], 1, "cannot write .: is a directory"),
         (["--to", "pprof", "--thread", "x"], 2, "no thread 'x' in "),
-        (["--to", "pprof", "--wall", "--running"], 2, "--running and --wall exclude each other"),
-        (["--to", "pprof", "--until", "x"], 2, "--until takes a time in seconds, not 'x'"),
+        (["--to", "pprof", "--wall", "--running"], 2, "--running and --wall cannot be combined"),
+        (["--to", "pprof", "--until", "x"], 2, "invalid --until 'x'; give a time in seconds"),
     ],
 )
 def test_errors_are_one_sentence(
@@ -140,7 +140,7 @@ def test_the_recording_is_not_overwritten(run: Any, file: str) -> None:
     code, _, err = run(file, "--to", "pprof", "-o", file)
     assert (code, err) == (
         2,
-        f"sonde: {file} is the recording itself; name another file with -o OUT\n",
+        f"sonde: {file} is the recording itself; give another file with -o OUT\n",
     )
     with open(file, "rb") as recording:
         assert recording.read() == before

@@ -67,10 +67,10 @@ def test_a_process_that_exits_ends_the_tables(busy: subprocess.Popen[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["threads", "4194300"], 1, "there is no process 4194300"),
-        (["threads", "me"], 2, "'me' is no process id; it is a number, as ps shows it"),
-        (["cpus", "--every", "0"], 2, "--every takes a time from 0.01 seconds on, not '0'"),
-        (["cpus", "--for", "x"], 2, "--for takes a time in seconds, not 'x'"),
+        (["threads", "4194300"], 1, "no process 4194300"),
+        (["threads", "me"], 2, "invalid PID 'me'"),
+        (["cpus", "--every", "0"], 2, "invalid --every '0'; give at least 0.01 seconds"),
+        (["cpus", "--for", "x"], 2, "invalid --for 'x'; give a time in seconds"),
     ],
 )
 def test_wrong_calls(arguments: list[str], code: int, sentence: str) -> None:
@@ -108,8 +108,8 @@ def test_without_the_metrics_nobody_is_accused(tmp_path: object) -> None:
     done = sonde("report", path, "flat", "--taken", "all")
     assert done.returncode == 2
     assert done.stderr == (
-        f"sonde: {path} does not tell what others took; "
+        f"sonde: {path} has no run-queue latency, throttling and steal time; "
         "record it with: sonde run --what +threads …\n"
     )
     done = sonde("report", path, "flat", "--taken", "gremlins")
-    assert "time is taken by one of queue, quota, hypervisor, not by 'gremlins'" in done.stderr
+    assert "invalid --taken 'gremlins'; valid values: queue, quota, steal, all" in done.stderr

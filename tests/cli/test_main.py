@@ -65,7 +65,7 @@ def test_a_failure_is_one_sentence(
             "x: no such file or directory",
         ),
         ("PermissionError(13, 'Permission denied')", 1, "permission denied"),
-        ("MemoryError()", 1, "there is not enough memory for this"),
+        ("MemoryError()", 1, "not enough memory"),
     ],
 )
 def test_what_the_system_refuses_is_one_sentence(

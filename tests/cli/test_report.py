@@ -78,21 +78,33 @@ def test_options_reach_the_view(run: Any, file: str) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["treee"], "there is no view 'treee'; the views are summary, tree, flat, lines, "),
-        (["tree", "--top", "many"], "--top takes a number of rows, a whole number from 1 on, "),
-        (["tree", "--top", "0"], "--top takes a number of rows, a whole number from 1 on, not '0'"),
-        (["tree", "--top", "-3"], "--top takes a number of rows, a whole number from 1 on, "),
-        (["tree", "--top", "²"], "--top takes a number of rows, a whole number from 1 on, "),
-        (["tree", "--process", "me"], "--process takes a process id, a whole number from 1 on, "),
-        (["tree", "--from", "soon"], "--from takes a time in seconds, not 'soon'"),
-        (["tree", "--to", "1s"], "--to takes a time in seconds, not '1s'"),
-        (["tree", "--from", "inf"], "a time range is given in seconds, not as inf"),
-        (["tree", "--from", "2", "--to", "1"], "the time range is empty: it ends at 1 s, not "),
-        (["tree", "--wall", "--waiting"], "--waiting and --wall exclude each other"),
-        (["flat", "--merge-lines"], "--merge-lines is for the view tree, not for flat"),
-        (["summary", "--wall"], "--wall is for the views tree, flat, lines, not for summary"),
-        (["quality", "--thread", "x"], "quality is of the whole recording and takes no choice "),
-        (["quality", "--top", "3"], "quality is of the whole recording and takes no choice "),
+        (["treee"], "invalid view 'treee'; valid views: summary, tree, flat, lines, "),
+        (["tree", "--top", "many"], "invalid --top 'many'; give a number of rows, an integer of "),
+        (
+            ["tree", "--top", "0"],
+            "invalid --top '0'; give a number of rows, an integer of at least 1",
+        ),
+        (["tree", "--top", "-3"], "invalid --top '-3'; give a number of rows, an integer of "),
+        (["tree", "--top", "²"], "invalid --top '²'; give a number of rows, an integer of "),
+        (
+            ["tree", "--process", "me"],
+            "invalid --process 'me'; give a PID, an integer of at least 1",
+        ),
+        (["tree", "--from", "soon"], "invalid --from 'soon'; give a time in seconds"),
+        (["tree", "--to", "1s"], "invalid --to '1s'; give a time in seconds"),
+        (["tree", "--from", "inf"], "invalid time inf; give a time range in seconds"),
+        (["tree", "--from", "2", "--to", "1"], "the time range is empty: its end, 1 s, must be "),
+        (["tree", "--wall", "--waiting"], "--waiting and --wall cannot be combined"),
+        (["flat", "--merge-lines"], "--merge-lines does not apply to flat; valid view: tree"),
+        (["summary", "--wall"], "--wall does not apply to summary; valid views: tree, flat, lines"),
+        (
+            ["quality", "--thread", "x"],
+            "quality describes the whole recording; leave out the options ",
+        ),
+        (
+            ["quality", "--top", "3"],
+            "quality describes the whole recording; leave out the options ",
+        ),
     ],
 )
 def test_a_wrong_call_is_answered_in_a_sentence(
@@ -108,10 +120,10 @@ def test_a_wrong_call_is_answered_in_a_sentence(
 def test_an_unknown_thread_or_process(run: Any, file: str) -> None:
     code, _, err = run(file, "tree", "--thread", "nobody")
     assert code == 2
-    assert err == f"sonde: no thread 'nobody' in {file}; it holds MainThread, worker\n"
+    assert err == f"sonde: no thread 'nobody' in {file}; it has MainThread, worker\n"
     code, _, err = run(file, "tree", "--process", "7")
     assert code == 2
-    assert err == f"sonde: no process 7 in {file}; it holds 100\n"
+    assert err == f"sonde: no process 7 in {file}; it has 100\n"
 
 
 def test_a_file_that_is_not_there(run: Any, tmp_path: Path) -> None:
@@ -148,9 +160,9 @@ def test_nothing_to_show_says_why(run: Any, tmp_path: Path) -> None:
     file = make.write(str(tmp_path / "app.sonde"))
     code, out, _ = run(file, "tree", "--waiting")
     assert code == 0
-    assert out == "No waiting time was recorded; record it with: sonde run --what +waits …\n"
+    assert out == "No off-CPU time was recorded; record it with: sonde run --what +waits …\n"
     assert (
-        run(file, "tree", "--from", "0.5")[1] == "No running time in this part of the recording.\n"
+        run(file, "tree", "--from", "0.5")[1] == "No on-CPU time in this part of the recording.\n"
     )
     assert loaded(run, file, "tree", "--waiting") == {"unit": "ns", "total": 0, "nodes": []}
 
@@ -169,7 +181,7 @@ def test_json_survives_half_characters(run: Any, tmp_path: Path) -> None:
 def test_a_moment_after_the_end(run: Any, file: str, asked: tuple[str, ...]) -> None:
     code, out, err = run(file, *asked)
     assert (code, out) == (2, "")
-    assert "is after the end: the recording lasts 1 s" in err
+    assert "is beyond the end of the recording, which lasts 1 s" in err
 
 
 def test_wall_time_without_waits_says_so(run: Any, tmp_path: Path) -> None:

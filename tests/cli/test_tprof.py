@@ -100,11 +100,11 @@ def test_the_text_is_laid_out_as_in_the_paper() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--for", "0"], "--for takes a time"),
-        (["--for", "x"], "--for takes a time"),
-        (["--rate", "0"], "--rate takes"),
-        (["--rate", "99999"], "--rate goes up to"),
-        (["--process", "x"], "--process takes"),
+        (["--for", "0"], "invalid --for '0'; give a time"),
+        (["--for", "x"], "invalid --for 'x'; give a time"),
+        (["--rate", "0"], "invalid --rate '0'; give samples per second"),
+        (["--rate", "99999"], "invalid --rate 99999; give at most 10,000"),
+        (["--process", "x"], "invalid --process 'x'; give a PID"),
     ],
 )
 def test_wrong_calls(arguments: list[str], says: str) -> None:

@@ -64,15 +64,15 @@ def _umask() -> int:
         (["missing.sonde"], 1, "missing.sonde does not exist"),
         (["app.sonde", "missing.sonde"], 1, "missing.sonde does not exist"),
         (["text.txt"], 1, "text.txt is not a sonde recording"),
-        (["app.sonde", "--port", "0"], 2, "--port takes a number from 1 to 65535, not '0'"),
-        (["app.sonde", "--port", "x"], 2, "--port takes a number from 1 to 65535, not 'x'"),
-        (["app.sonde", "--port", "99999"], 2, "--port takes a number from 1 to 65535"),
+        (["app.sonde", "--port", "0"], 2, "invalid --port '0'; give a number from 1 to 65535"),
+        (["app.sonde", "--port", "x"], 2, "invalid --port 'x'; give a number from 1 to 65535"),
+        (["app.sonde", "--port", "99999"], 2, "invalid --port '99999'; give a number"),
         (["app.sonde", "--host", "0.0.0.0"], 2, "other machines can reach 0.0.0.0; add --expose"),
-        (["app.sonde", "--host", "no.such.host.invalid"], 2, "--host takes an address of this"),
-        (["app.sonde", "--html", "o.html", "--port", "80"], 2, "--html writes a file and serves"),
-        (["app.sonde", "--with-source"], 2, "--with-source is for --html"),
+        (["app.sonde", "--host", "no.such.host.invalid"], 2, "invalid --host"),
+        (["app.sonde", "--html", "o.html", "--port", "80"], 2, "--html writes a file instead"),
+        (["app.sonde", "--with-source"], 2, "--with-source needs --html"),
         (["app.sonde", "--html", "app.sonde"], 2, "app.sonde is the recording itself"),
-        (["app.sonde", "--html", "no/where.html"], 1, "no/where.html cannot be written"),
+        (["app.sonde", "--html", "no/where.html"], 1, "cannot write no/where.html"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_sentence(
@@ -115,6 +115,4 @@ def test_it_serves_until_interrupted(tmp_path: Path) -> None:
     assert started.wait(timeout=20) == 0
     assert started.stdout is not None
     assert started.stdout.read() == ""
-    assert (
-        started.stderr.read() == "sonde: there is no display; open the address where there is one\n"
-    )
+    assert started.stderr.read() == "sonde: no display found; open the URL in a browser\n"

@@ -157,7 +157,7 @@ def test_what_is_refused_for_good_is_not_tried_again(
     receiver.answers = [answer] * 5
     code, _, err = asked("fleet", "push", f"otlp+{receiver.address}", made(tmp_path, 1))
     assert code == 1
-    assert f"it answered {answer}" in err
+    assert f"it responded {answer}" in err
     assert err.count("\n") == 1
     assert len(receiver.answers) == 5 - tries
 
@@ -177,7 +177,7 @@ def test_tries_have_longer_pauses_and_an_end(tmp_path: Path) -> None:
             raise NotNow("busy")
 
     file = str(made(tmp_path, 1))
-    with pytest.raises(SondeError, match=r"did not take .* within 60 s: busy"):
+    with pytest.raises(SondeError, match=r"did not accept .* within 60 s: busy"):
         push(Never(), file, {}, sleep=sleep, now=lambda: clock[0])
     assert pauses[:5] == [0.5, 1, 2, 4, 8]
     assert clock[0] <= 60
@@ -185,7 +185,7 @@ def test_tries_have_longer_pauses_and_an_end(tmp_path: Path) -> None:
 
 def test_nobody_there_is_said(tmp_path: Path) -> None:
     nobody, file = destination("otlp+http://127.0.0.1:9"), str(made(tmp_path, 1))
-    with pytest.raises(SondeError, match="did not take"):
+    with pytest.raises(SondeError, match="did not accept"):
         push(nobody, file, {}, patience_s=0.1)
 
 
@@ -212,7 +212,7 @@ def test_a_series_is_sent_as_it_grows(tmp_path: Path) -> None:
     process.stdin.close()
     assert process.wait(60) == 0
     assert process.stderr is not None
-    assert process.stderr.read() == f"sonde: sent 3 parts to {store}\n"
+    assert process.stderr.read() == f"sonde: sent 3 segments to {store}\n"
     assert answered("fleet", "report", store, "flat")["total"] == spent(files)
 
 
@@ -232,7 +232,7 @@ def test_attached_all_the_time(any_python: Interpreter, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     files = sorted(tmp_path.glob("shop.*.sonde"))
     assert len(files) >= 3
-    assert f"sonde: sent {len(files)} parts to {store}\n" in done.stderr
+    assert f"sonde: sent {len(files)} segments to {store}\n" in done.stderr
     assert answered("fleet", "report", store, "flat", "--where", "region=eu")["total"] == spent(
         files
     )

@@ -176,7 +176,7 @@ def test_a_full_disk_loses_the_unfinished_part_and_says_so(
     assert code == 1
     assert err.splitlines()[1:] == [
         f"sonde: cannot write {large} into {store}: no space left on device; "
-        "nothing of it is in the store; the 1 before it are in the store"
+        "the store is unchanged by it; the first 1 are in the store"
     ]
     assert total(store) == spent([small])
     assert not list(store.rglob("*.unfinished"))
@@ -190,7 +190,7 @@ def test_a_full_disk_stops_merging_and_sending(tmp_path: Path, small_disk: Path)
     (small_disk / "filler").write_bytes(bytes(free(small_disk)))
     code, _, err = asked("fleet", "compact", store)
     assert (code, err) == (1, f"sonde: cannot write the store {store}: No space left on device\n")
-    with pytest.raises(SondeError, match=r"did not take .* within 0 s: No space left on device"):
+    with pytest.raises(SondeError, match=r"did not accept .* within 0 s: No space left on device"):
         push(destination(str(store)), str(files[2]), {"service": "s"}, patience_s=0)
     assert total(store) == spent(files[:2])
     assert not list(store.rglob("*.unfinished"))
@@ -213,7 +213,7 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "file too large; nothing of it is in the store" in done.stderr
+    assert "file too large; the store is unchanged by it" in done.stderr
     assert asked("fleet", "report", tmp_path / "store", "flat")[0] == 1
 
 
@@ -258,7 +258,7 @@ def test_old_ones_are_thrown_away(tmp_path: Path) -> None:
     store = tmp_path / "store"
     added(store, [old, new])
     code, _, err = asked("fleet", "prune", store, "--older", "30d")
-    assert (code, err) == (0, "sonde: 1 part removed\n")
+    assert (code, err) == (0, "sonde: removed 1 segment\n")
     assert total(store) == spent([new])
     assert len([path for path in store.rglob("*") if path.is_file()]) == len(TABLES) + 1
     prune(located(str(store)), timedelta(hours=1))
@@ -274,7 +274,8 @@ def test_what_a_newer_sonde_wrote_is_refused_by_name(tmp_path: Path) -> None:
     code, _, err = asked("fleet", "report", store)
     assert code == 1
     assert err == (
-        f"sonde: {store} was written by a newer sonde (schema {newer}, this one knows {VERSION}); "
+        f"sonde: {store} was written by a newer sonde (schema {newer}, this one reads up to "
+        f"{VERSION}); "
         "update sonde to read it\n"
     )
 
@@ -310,19 +311,19 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["report", "EMPTY"], 1, "holds no recordings; add some with: sonde fleet add"),
-        (["report", "STORE", "nonsense"], 2, "there is no view 'nonsense'"),
-        (["report", "STORE", "--where", "version"], 2, "--where takes LABEL=VALUE"),
-        (["report", "STORE", "--where", "version=9"], 1, "holds no recording with version=9"),
-        (["report", "STORE", "--from", "soon"], 2, "--from takes a time such as"),
+        (["report", "EMPTY"], 1, "has no recordings; add some with: sonde fleet add"),
+        (["report", "STORE", "nonsense"], 2, "invalid view 'nonsense'"),
+        (["report", "STORE", "--where", "version"], 2, "invalid --where 'version'; give LABEL="),
+        (["report", "STORE", "--where", "version=9"], 1, "has no recordings with version=9"),
+        (["report", "STORE", "--from", "soon"], 2, "invalid --from 'soon'; give a time such as"),
         (["report", "STORE", "--from", "1h", "--to", "2h"], 2, "the time range is empty"),
-        (["report", "STORE", "diff"], 2, "--base and --new are for the views diff and slower"),
-        (["report", "STORE", "--engine", "oracle"], 2, "--engine takes duckdb or spark://"),
-        (["report", "STORE", "flat", "--by", "kind"], 2, "--by is for the views locks, calls"),
-        (["report", "STORE", "threads", "--wall"], 2, "--wall is for the views"),
+        (["report", "STORE", "diff"], 2, "--base and --new apply to the views diff and slower"),
+        (["report", "STORE", "--engine", "oracle"], 2, "invalid --engine 'oracle'; give duckdb"),
+        (["report", "STORE", "flat", "--by", "kind"], 2, "valid views: locks, calls"),
+        (["report", "STORE", "threads", "--wall"], 2, "--wall does not apply to threads"),
         (["add", "STORE", "missing.sonde"], 1, "missing.sonde does not exist"),
-        (["add", "STORE", "FILE", "--label", "x"], 2, "--label takes NAME=VALUE"),
-        (["prune", "STORE", "--older", "long"], 2, "a time is given as"),
+        (["add", "STORE", "FILE", "--label", "x"], 2, "invalid --label 'x'; give NAME=VALUE"),
+        (["prune", "STORE", "--older", "long"], 2, "invalid time 'long'; give one such as"),
         (["add", "nowhere://x/y", "FILE"], 1, "cannot open the store nowhere://x/y"),
     ],
 )  # fmt: skip
@@ -360,7 +361,7 @@ def test_without_the_extra_it_says_how_to_get_it(tmp_path: Path) -> None:
         )
         assert done.returncode == code, done.stderr
         if code:
-            assert "install it with: pip install 'sonde[fleet]'" in done.stderr
+            assert "install with: pip install 'sonde[fleet]'" in done.stderr
             assert done.stderr.count("\n") == 1
 
 

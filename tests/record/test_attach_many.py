@@ -233,14 +233,14 @@ def test_one_that_cannot_be_entered_costs_the_others_nothing(
         with traced(children[0]), recording_of(path, "--tree", str(target.pid)) as process:
             until(lambda: children[1] in recorded(path), "the other is recorded", process)
             until(lambda: read(path).quality.get("not_entered"), "the one is told of", process)
-    assert f"process {children[0]} could not be entered: " in process.said  # type: ignore[attr-defined]
-    assert "traces it already" in process.said  # type: ignore[attr-defined]
+    assert f"could not attach to process {children[0]}: " in process.said  # type: ignore[attr-defined]
+    assert "already traces it" in process.said  # type: ignore[attr-defined]
     recording = read(path)
     assert list(recording.quality["not_entered"]) == [str(children[0])]
     assert recorded(path) == {target.pid, children[1]}
     assert in_function(recording, "burn")[children[1]] > 0
     text = sonde("report", path, "quality").stdout
-    assert "1 process that belonged to it could not be entered" in text
+    assert "could not attach to 1 process of the target" in text
 
 
 def test_a_recorder_of_many_that_is_killed_is_replaced(any_python: Interpreter, keep: Keep) -> None:
@@ -255,8 +255,8 @@ def test_a_recorder_of_many_that_is_killed_is_replaced(any_python: Interpreter, 
         until(lambda: not any(map(has_agent, everybody)), "the agents leave")
         assert target.end()[0] == 0
     said = process.said  # type: ignore[attr-defined]
-    assert "another one takes its place" in said
-    assert "of 3 processes, by 2 recorders after one another" in said
+    assert "another recorder continues" in said
+    assert "of 3 processes, by 2 successive recorders" in said
     recording = read(path)
     assert recording.target["parts"] == 2
     assert len(recording.processes) == len(everybody)
@@ -292,13 +292,13 @@ def test_wrong_calls(tmp_path: Path) -> None:
     for code, words, arguments in (
         (USAGE, "one of PID, --tree PID and --name", ()),
         (USAGE, "one of PID, --tree PID and --name", (me, "--tree", me)),
-        (USAGE, "is no process id", ("--tree", "me")),
-        (USAGE, "contradicts", ("--tree", me, "--no-children")),
-        (USAGE, "regular expression is wrong", ("--name", "/(/")),
-        (USAGE, "takes a part of a command line", ("--name", "*")),
-        (USAGE, "goes with a PID only", ("--tree", me, "--sampler", "remote")),
-        (FAILURE, "no process of yours has", ("--name", f"no such thing {me}")),
-        (FAILURE, "there is no process", ("--tree", "4194305")),
+        (USAGE, "invalid PID", ("--tree", "me")),
+        (USAGE, "leave out --no-children", ("--tree", me, "--no-children")),
+        (USAGE, "invalid regular expression", ("--name", "/(/")),
+        (USAGE, "give a glob or a /regex/", ("--name", "*")),
+        (USAGE, "records a single process", ("--tree", me, "--sampler", "remote")),
+        (FAILURE, "none of your processes matches", ("--name", f"no such thing {me}")),
+        (FAILURE, "no process 4194305", ("--tree", "4194305")),
     ):
         done = sonde("attach", *arguments, *there)
         assert (done.returncode, done.stdout) == (code, ""), done.stderr
@@ -308,9 +308,9 @@ def test_wrong_calls(tmp_path: Path) -> None:
     try:
         done = sonde("attach", "--name", "sleep 61", *there)
         assert done.returncode == FAILURE
-        assert "is not a CPython" in done.stderr
+        assert "is not CPython" in done.stderr
         done = sonde("attach", "--tree", str(sleeper.pid), *there)
-        assert "is not a CPython" in done.stderr
+        assert "is not CPython" in done.stderr
     finally:
         sleeper.kill()
         sleeper.wait()
@@ -324,5 +324,5 @@ def test_a_name_does_not_match_who_calls_sonde(tmp_path: Path) -> None:
     wrapper = [sys.executable, "-c", "import os, sys; sys.exit(os.system(sys.argv[1]) >> 8)", words]
     done = subprocess.run(wrapper, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert "no process of yours has nobody-has-this in its command line" in done.stderr
+    assert "none of your processes matches nobody-has-this" in done.stderr
     assert not path.exists()

@@ -36,9 +36,9 @@ def refused(code: int, *arguments: str) -> str:
 def test_wrong_calls(tmp_path: Path) -> None:
     there = ("-o", str(tmp_path / "x.sonde"))
     me = str(os.getpid())
-    assert "is no process id" in refused(USAGE, "nobody", *there)
-    assert "is no process id" in refused(USAGE, "0", *there)
-    assert "--for takes" in refused(USAGE, me, "--for", "0", *there)
+    assert "invalid PID" in refused(USAGE, "nobody", *there)
+    assert "invalid PID" in refused(USAGE, "0", *there)
+    assert "invalid --for 0; give" in refused(USAGE, me, "--for", "0", *there)
     assert "dreams" in refused(USAGE, me, "--what", "dreams", *there)
     assert "luck" in refused(USAGE, me, "--sampler", "luck", *there)
     assert "not 0" in refused(USAGE, me, "--rate", "0", *there)
@@ -47,10 +47,10 @@ def test_wrong_calls(tmp_path: Path) -> None:
 
 def test_what_is_no_python(tmp_path: Path) -> None:
     there = ("-o", str(tmp_path / "x.sonde"))
-    assert refused(FAILURE, "4194305", *there) == "there is no process 4194305"
+    assert refused(FAILURE, "4194305", *there) == "no process 4194305"
     sleeper = subprocess.Popen(["sleep", "60"])
     try:
-        assert "or a JVM from 17 on: it runs /" in refused(FAILURE, str(sleeper.pid), *there)
+        assert "or a JVM 17 or newer: it runs /" in refused(FAILURE, str(sleeper.pid), *there)
         sleeper.kill()
         until(lambda: process.status_of(sleeper.pid).get("State", "Z")[0] == "Z", "its end")
         assert "has exited" in refused(FAILURE, str(sleeper.pid), *there)
@@ -67,7 +67,7 @@ def test_a_process_that_is_recorded_already(
     with Target(any_python, "-c", SPINS) as t:
         first = attach(t.pid, path)
         until(lambda: begun(path), "samples", first)
-        assert f"is being recorded already, into {path}" in refused(FAILURE, str(t.pid))
+        assert f"is already being recorded, into {path}" in refused(FAILURE, str(t.pid))
         first.send_signal(signal.SIGTERM)
         assert first.wait(PATIENCE_S) == 0
 

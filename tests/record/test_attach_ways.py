@@ -120,7 +120,7 @@ def test_a_traced_process_is_asked_or_read_from_outside(python: Interpreter, kee
         assert (entered(path), quality["sampler"]) == ("remote debugging", "perf")
     else:
         assert (entered(path), quality["sampler"]) == ("nothing", "remote")
-        assert f"onlooker (process {tracer}) traces it already" in quality["why_not_better"]
+        assert f"onlooker (process {tracer}) already traces it" in quality["why_not_better"]
     assert quality["taken"] > 50
 
 

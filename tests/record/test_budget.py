@@ -133,4 +133,4 @@ def test_shares_stay_right_over_changes_of_the_rate(
 def test_a_wrong_budget(text: str, tmp_path: Path) -> None:
     done = sonde("run", "-o", tmp_path / "x.sonde", f"--budget={text}", "--", "true")
     assert done.returncode == 2
-    assert "--budget takes a percentage of one core such as 1%" in done.stderr
+    assert "give a percentage of one core, such as 1%" in done.stderr

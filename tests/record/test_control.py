@@ -195,10 +195,10 @@ def test_rates_and_pauses_leave_the_figures_right(steered: Make, way: str) -> No
     first = it.do("burn first 100")
     it.give("rate", hz=200)
     second = it.do("burn second 200")
-    it.give("stop")
+    it.give("pause")
     paused = it.do("burn paused 100")
     assert it.give("status")["state"] == "paused"
-    it.give("start")
+    it.give("resume")
     it.give("rate", hz=4000)
     third = it.do("burn third 100")
     status = it.give("status")
@@ -269,15 +269,15 @@ def test_what_is_captured_changes(steered: Make, way: str) -> None:
 
 def test_what_cannot_be_switched_on_is_said(steered_once: Make) -> None:
     it = steered_once("run", "cpu")
-    with pytest.raises(SondeError, match="locks cannot be switched on"):
+    with pytest.raises(SondeError, match="locks cannot be enabled"):
         it.give("what", list=["cpu", "locks"])
-    with pytest.raises(SondeError, match="objects cannot be switched on"):
+    with pytest.raises(SondeError, match="objects cannot be enabled"):
         it.give("what", list=["cpu", "objects"])
     assert it.give("what", list=["+threads"])["what"] == ["cpu", "threads"]
     assert it.give("what", list=["-threads"])["what"] == ["cpu"]
     with pytest.raises(SondeError, match="no wrap buffer"):
         it.give("dump", file="x.sonde")
-    with pytest.raises(SondeError, match="not written in parts"):
+    with pytest.raises(SondeError, match="has no segments"):
         it.give("rotate")
     for wrong in (
         {"do": "rate", "hz": 0},
@@ -302,9 +302,9 @@ def test_a_wait_counts_without_the_pause_in_it(steered: Make) -> None:
     it = steered("run")
     it.tell("fight 0")
     until(lambda: it.give("flush") and len(read(it.path).lock_events), "the wait began")
-    it.give("stop")
+    it.give("pause")
     until(lambda: it.give("status")["paused_ns"] > 100_000_000, "a pause")
-    it.give("start")
+    it.give("resume")
     it.tell("now it ends")
     wanted = it.done() * 1e6
     recording = it.end()
@@ -329,13 +329,13 @@ def test_parts_are_begun_by_order_also_in_a_pause(
     assert it.give("rotate")["path"] == str(tmp_path / f"{way}.0002.sonde")
     second = it.do("burn second 60")
     it.give("rate", hz=4000)
-    it.give("stop")
+    it.give("pause")
     it.give("rotate")
     in_pause = it.do("burn paused 100")
     third_part = tmp_path / f"{way}.0003.sonde"
     until(lambda: it.give("flush")["size"] == os.stat(third_part).st_size, "all is in the file")
     it.give("rotate")
-    it.give("start")
+    it.give("resume")
     third = it.do("burn third 60")
     status = it.give("status")
     assert (status["mode"], status["part"], status["rate"]) == ("continuous", 4, 4000)
@@ -371,16 +371,16 @@ def test_parts_are_begun_by_order_also_in_a_pause(
 def test_a_flight_recorder_is_read_out_by_order(steered_once: Make, tmp_path: Path) -> None:
     it = steered_once("run", WHAT, "--mode", "wrap", "--seconds", "20")
     it.do("burn first 60")
-    it.give("stop")
+    it.give("pause")
     dumped = sonde("ctl", str(it.pid), "dump", "asked.sonde", cwd=tmp_path)
     asked = tmp_path / "asked.sonde"
-    assert dumped.stdout == f"dumped to {asked}\n", dumped.stderr
-    it.give("start")
+    assert dumped.stdout == f"wrote {asked}\n", dumped.stderr
+    it.give("resume")
     it.do("burn second 60")
     status = sonde("ctl", str(it.pid), "status").stdout
     assert "Memory " in status
     assert it.give("flush")["size"] > 0
-    with pytest.raises(SondeError, match="nothing was dumped: cannot write"):
+    with pytest.raises(SondeError, match="could not write the last seconds: cannot write"):
         it.give("dump", file=str(tmp_path / "nowhere" / "x.sonde"))
     assert sonde("top", str(it.pid), "--once").returncode == 1
     found = spent(read(asked), "first", "second")
@@ -388,7 +388,7 @@ def test_a_flight_recorder_is_read_out_by_order(steered_once: Make, tmp_path: Pa
     assert found["second"].samples == 0
     # The pause it was dumped in is told as far as it had come.
     assert len(read(asked).pauses) == 1
-    assert read(asked).target["dumped"] == "asked for"
+    assert read(asked).target["dumped"] == "requested"
     found = spent(it.end(), "first", "second")
     assert min(found["first"].ms, found["second"].ms) >= 55
 
@@ -400,7 +400,7 @@ def test_what_is_hot_is_told_by_order(steered_once: Make) -> None:
     assert 1 <= len(hot["hot"]) <= 3
     names = {hot["functions"][number][0] for row in hot["hot"] for number, _ in row["chain"]}
     assert "first" in names
-    with pytest.raises(SondeError, match="a profile has from 1 to 100 rows, not 'many'"):
+    with pytest.raises(SondeError, match="invalid number of rows 'many'; give 1 to 100"):
         it.give("hot", top="many")
     told = sonde("ctl", str(it.pid), "hot")
     assert told.returncode == 0
@@ -408,11 +408,14 @@ def test_what_is_hot_is_told_by_order(steered_once: Make) -> None:
     it.end()
 
 
-@pytest.mark.parametrize("way", ["run", "attach", "api"])
-def test_detaching_leaves_the_program_alone(steered: Make, way: str) -> None:
+@pytest.mark.parametrize(
+    ("way", "command"),
+    [("run", "stop"), ("attach", "stop"), ("api", "stop"), ("run", "detach")],
+)
+def test_stopping_leaves_the_program_alone(steered: Make, way: str, command: str) -> None:
     it = steered(way)
     it.do("burn first 60")
-    told = it.give("detach")
+    told = it.give(command)
     assert told["path"] == str(it.path)
     assert told["size"] == os.stat(it.path).st_size
     recording = read(it.path)
@@ -448,19 +451,19 @@ def test_the_command_line(steered_once: Make, tmp_path: Path) -> None:
     typed = "status\nwhat cpu\nsing\nwhat dreams\n\nhelp\nmark typed\nquit\n"
     prompt = sonde("ctl", pid, text=typed)
     assert prompt.returncode == 0
-    assert "captured from now on: cpu" in prompt.stdout
-    assert "there is no command 'sing'" in prompt.stderr
-    assert "cannot record 'dreams'" in prompt.stderr
+    assert "recording cpu" in prompt.stdout
+    assert "invalid command 'sing'; valid commands: status, pause" in prompt.stderr
+    assert "invalid kind 'dreams'" in prompt.stderr
     assert read_marks(it) == ["half way", "typed"]
     for words, code, said in (
-        (["ctl", pid, "sing"], 2, "there is no command 'sing'"),
+        (["ctl", pid, "sing"], 2, "invalid command 'sing'"),
         (["ctl", pid, "rate", "fast"], 2, "whole number"),
-        (["ctl", pid, "rate"], 2, "takes a HZ"),
-        (["ctl", pid, "stop", "now"], 2, "takes nothing"),
+        (["ctl", pid, "rate"], 2, "needs a HZ"),
+        (["ctl", pid, "pause", "now"], 2, "takes no argument"),
         (["ctl", pid, "rate", "0"], 2, "must be between"),
         (["ctl", pid, "dump", "x"], 1, "no wrap buffer"),
-        (["ctl", pid, "rotate"], 1, "not written in parts"),
-        (["ctl", pid, "rotate", "now"], 2, "takes nothing"),
+        (["ctl", pid, "rotate"], 1, "has no segments"),
+        (["ctl", pid, "rotate", "now"], 2, "takes no argument"),
         (["ctl", str(os.getpid()), "status"], 1, "is not being recorded"),
         (["ctl", "999999999", "status"], 1, "no process"),
         (["ctl", str(tmp_path / "nothing"), "status"], 1, "no session"),
@@ -469,8 +472,15 @@ def test_the_command_line(steered_once: Make, tmp_path: Path) -> None:
         assert done.returncode == code, done.stderr
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
-    ended = sonde("ctl", pid, "detach")
-    assert "sonde report" in ended.stdout
+    for word, answer in (
+        ("pause", "paused"),
+        ("resume", "recording"),
+        ("pause", "paused"),
+        ("start", "recording"),
+    ):
+        assert sonde("ctl", pid, word).stdout == f"{answer}\n"
+    ended = sonde("ctl", pid, "stop")
+    assert ended.stdout.startswith("recording ended; read it with: sonde report ")
     dead = sonde("ctl", path, "status")
     assert dead.returncode == 1
     assert "no session" in dead.stderr

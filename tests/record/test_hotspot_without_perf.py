@@ -101,12 +101,12 @@ def test_a_pause_disarms_them(jdk: Jdk, java_targets: Path, keep: Keep) -> None:
     with running(jdk, java_targets) as target:
         recorder = attach(target.pid, path, "--sampler", "cpu-timer")
         until(lambda: begun(path), "it records", recorder)
-        assert sonde("ctl", str(target.pid), "stop").returncode == 0
+        assert sonde("ctl", str(target.pid), "pause").returncode == 0
         time.sleep(0.3)
-        assert sonde("ctl", str(target.pid), "start").returncode == 0
+        assert sonde("ctl", str(target.pid), "resume").returncode == 0
         size = path.stat().st_size
         until(lambda: path.stat().st_size > size + 4096, "it records again", recorder)
-        assert sonde("ctl", str(target.pid), "detach").returncode == 0
+        assert sonde("ctl", str(target.pid), "stop").returncode == 0
         _, err = recorder.communicate(timeout=PATIENCE_S)
         assert recorder.returncode == 0, err
         assert target.end() == (0, "over\n", "")
@@ -125,14 +125,14 @@ def test_samplers_of_python_are_refused(
     command = [jdk.java, "-cp", java_targets, "Family"]
     run = run_command(keep("refused"), command, "--sampler", sampler)
     assert (run.code, run.out) == (0, "java true\n")
-    assert f"--sampler {sampler} does not sample Java threads; use auto, perf" in run.err
+    assert f"--sampler {sampler} does not support Java threads; use auto, perf" in run.err
     assert len(run.err.splitlines()) == 1
 
 
 def test_javas_sampler_is_refused_for_python(any_python: Interpreter, keep: Keep) -> None:
     run = run_command(keep("refused"), [any_python.path, "-c", "1"], "--sampler", "cpu-timer")
     assert run.code == 0
-    assert "--sampler cpu-timer does not sample Python threads; use auto, perf" in run.err
+    assert "--sampler cpu-timer does not support Python threads; use auto, perf" in run.err
 
 
 def test_each_runtime_has_its_sampler(

@@ -64,7 +64,7 @@ def test_a_tracepoint_is_found_by_its_number(
     with pytest.raises(UsageError, match="no tracepoint 'sched:nothing'"):
         parse("event:sched:nothing")
     monkeypatch.setattr(kernel_events, "_TRACEFS", (str(tmp_path / "missing"),))
-    with pytest.raises(SondeError, match="tracefs is not mounted"):
+    with pytest.raises(SondeError, match="mount tracefs"):
         parse("event:sched:sched_switch")
 
 

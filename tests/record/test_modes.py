@@ -75,10 +75,10 @@ def test_a_limit_stops_the_recording_and_not_the_target(
     run = run_command(path, [any_python.path, CHANGING, "1.2"], "--limit", "10KB")
     assert run.code == 0
     assert run.told["made"] > 0
-    assert "until the file had its 10 KB" in run.err
+    assert "until the file reached its limit of 10 KB" in run.err
     recording = run.recording
     assert recording.warnings == []
-    assert recording.target["note"] == "the file is as large as it may be"
+    assert recording.target["note"] == "size limit reached"
     assert 10_000 <= path.stat().st_size < 30_000
     assert recording.target["duration_ns"] < 1_200_000_000
 
@@ -329,8 +329,8 @@ def test_a_program_keeps_its_own_last_seconds(environment: Environment, tmp_path
     assert done.returncode == 0, done.stderr
     asked, nothing, wrong = done.stdout.splitlines()
     assert asked == str(tmp_path / "asked.sonde")
-    assert nothing.startswith("this session has nothing to dump: it is written to ")
-    assert wrong == "--rotate is for --mode continuous, not for normal"
+    assert nothing.startswith("this recording is written to ")
+    assert wrong == "--rotate needs --mode continuous, not normal"
     first, last = read(asked), read(tmp_path / "x.sonde")
     assert first.warnings == last.warnings == []
     assert len(first.samples) < len(last.samples)
@@ -340,18 +340,27 @@ def test_a_program_keeps_its_own_last_seconds(environment: Environment, tmp_path
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--mode", "ring"], "there is no mode 'ring'; the modes are normal, continuous, wrap"),
-        (["--limit", "many"], "--limit takes a size such as 100MB, not 'many'"),
-        (["--rotate", "1s"], "--rotate is for --mode continuous, not for normal"),
-        (["--mode", "wrap", "--limit", "1MB"], "--limit is for --mode normal, not for wrap"),
-        (["--mode", "continuous", "--rotate", "1x"], "--rotate takes a time such as 10m"),
-        (["--mode", "continuous", "--rotate", "1s,2s"], "one size and one time at most"),
-        (["--mode", "continuous", "--keep", "0"], "--keep takes a number of files"),
+        (["--mode", "ring"], "invalid mode 'ring'; valid modes: normal, continuous, wrap"),
+        (["--limit", "many"], "invalid --limit 'many'; give a size such as 100MB"),
+        (["--rotate", "1s"], "--rotate needs --mode continuous, not normal"),
+        (["--mode", "wrap", "--limit", "1MB"], "--limit needs --mode normal, not wrap"),
+        (
+            ["--mode", "continuous", "--rotate", "1x"],
+            "invalid --rotate '1x'; give a time such as 10m",
+        ),
+        (["--mode", "continuous", "--rotate", "1s,2s"], "at most one size and one time"),
+        (["--mode", "continuous", "--keep", "0"], "invalid --keep '0'; give a number of files"),
         (["--mode", "wrap", "--dump-when", "lock"], "a condition such as 'lock wait > 200ms'"),
-        (["--mode", "wrap", "--dump-when", "tea > 2s"], "--dump-when knows no 'tea'"),
-        (["--mode", "wrap", "--dump-when", "gil wait > x"], "takes a time such as"),
-        (["--mode", "wrap", "--seconds", "soon"], "--seconds takes a time in seconds"),
-        (["--mode", "wrap", "--memory", "1KB"], "--memory takes a size from 1MiB on"),
+        (["--mode", "wrap", "--dump-when", "tea > 2s"], "invalid condition 'tea'"),
+        (["--mode", "wrap", "--dump-when", "gil wait > x"], "give a time such as"),
+        (
+            ["--mode", "wrap", "--seconds", "soon"],
+            "invalid --seconds 'soon'; give a time in seconds",
+        ),
+        (
+            ["--mode", "wrap", "--memory", "1KB"],
+            "invalid --memory '1KB'; give a size of at least 1MiB",
+        ),
     ],
 )
 def test_wrong_calls(tmp_path: Path, options: list[str], reason: str) -> None:
@@ -405,7 +414,7 @@ def test_a_full_disk_is_waited_for(
         assert target.alive
     assert process.returncode == 0, err
     assert "No space left on device" in err
-    assert "is written again" in err
+    assert f"writing to {small_disk} again" in err
     assert "could not be written" in err
     recording = read(small_disk)
     told = quality(recording)
@@ -442,7 +451,7 @@ def test_a_recorder_that_is_killed_is_replaced(
         assert process.returncode == 0, err
         until(lambda: not has_agent(target.pid), "the agent left")
         assert target.alive
-    assert "another one takes its place" in err
+    assert "another recorder continues" in err
     recording = read(path)
     assert recording.target["parts"] == 2
     assert recording.threads.name.count("MainThread") == 1
@@ -475,7 +484,7 @@ def test_the_last_seconds_outlive_their_recorder(
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
-    assert f"{path} holds what was recorded until then; another one takes its place" in err
+    assert f"{path} has the data recorded until then; another recorder continues" in err
     assert len(first.samples)
     last = read(path)
     assert last.target["session"] == first.target["session"]

@@ -50,12 +50,12 @@ def test_purged_it_begins_anew(told: dict[str, Any]) -> None:
 
 
 def test_wrong_questions_are_answered_in_a_sentence(told: dict[str, Any]) -> None:
-    assert told["top"] == "UsageError: a profile has from 1 to 100 rows, not 0"
-    assert told["by"] == "UsageError: a profile is by context or function, not by 'line'"
-    assert told["every"] == "UsageError: a callback comes every so many seconds, not 0"
+    assert told["top"] == "UsageError: invalid number of rows 0; give 1 to 100"
+    assert told["by"] == "UsageError: invalid profile 'line'; valid profiles: context, function"
+    assert told["every"] == "UsageError: invalid interval 0; give a number of seconds above 0"
     assert told["over"] == "SondeError: this session is not running"
-    assert told["none"].startswith("SondeError: this session keeps no profile while it runs")
-    assert told["small"] == "UsageError: online takes a size from 16KiB on"
+    assert told["none"].startswith("SondeError: this session has no profile in memory")
+    assert told["small"] == "UsageError: online needs a size of at least 16KiB"
 
 
 def test_a_program_is_called_back(told: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ def test_a_program_is_called_back(told: dict[str, Any]) -> None:
 
 
 def test_a_forked_child_has_no_part_in_it(told: dict[str, Any]) -> None:
-    assert told["child"].startswith("SondeError: this session is that of the process")
+    assert told["child"].startswith("SondeError: this session belongs to the parent process")
     assert told["parent"]
 
 
@@ -142,7 +142,7 @@ early(); time.sleep(0.6); late()
     assert hot["memory"] <= hot["bound"] == 256 << 10
     text = sonde("report", path, "hot").stdout
     assert "early" in text
-    assert "newly called" in text
+    assert "new call edges" in text
 
 
 # Ever new chains of calls: where each turn goes is drawn anew.
@@ -180,4 +180,4 @@ def test_a_recording_without_one_says_so(any_python: Interpreter, keep: Keep) ->
     assert json.loads(sonde("report", path, "hot", "--json").stdout)["rows"] == []
     refused = sonde("report", path, "hot", "--thread", "MainThread")
     assert refused.returncode == 2
-    assert "takes no choice" in refused.stderr
+    assert "leave out the options that select" in refused.stderr

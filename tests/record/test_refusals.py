@@ -143,7 +143,7 @@ def test_limits_that_leave_no_room(
     )
     assert (done.returncode, done.stdout) == (3, "4499998500000\n")
     assert len(done.stderr.splitlines()) == 1
-    assert f"has no samples: recording it failed: {reason}" in done.stderr
+    assert f"has no samples: recording failed: {reason}" in done.stderr
 
 
 def test_an_old_recording_is_replaced(any_python: Interpreter, tmp_path: Path) -> None:

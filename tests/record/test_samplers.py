@@ -81,7 +81,7 @@ def test_asked_threads_tell_nearly_the_truth(
         known = _trace_once(python, run.path.with_suffix(".json"))
         assert not impossible(stacks, known, lambda file: file.startswith(str(PROGRAMS)))
     told = sonde("report", run.path, "quality").stdout
-    assert "where the interpreter next looked up" in " ".join(told.split())
+    assert "attributed to the next safepoint" in " ".join(told.split())
 
 
 def test_asked_threads_all_answer(python: Interpreter, keep: Keep) -> None:

@@ -134,8 +134,8 @@ def test_an_exception_passes_through(sessions: tuple[dict[str, Any], Path]) -> N
 
 def test_what_cannot_be_is_refused_in_a_sentence(sessions: tuple[dict[str, Any], Path]) -> None:
     told, folder = sessions
-    assert told["second session"] == "SondeError: this process is being recorded already"
-    assert told["started twice"] == "SondeError: this session has been started already"
+    assert told["second session"] == "SondeError: this process is already being recorded"
+    assert told["started twice"] == "SondeError: this session has already been started"
     assert told["mark after the end"] == "SondeError: this session is not running"
     assert told["pause after the end"] == "SondeError: this session is not running"
     assert told["wrong what"].startswith("UsageError: cannot record 'dreams'")

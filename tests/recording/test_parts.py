@@ -304,7 +304,7 @@ def test_a_missing_part_is_told_and_its_waits_are_not_made_up(tmp_path: Path) ->
     recording = read(tmp_path)
     assert recording.samples.weight.tolist()[-1] == 5 * MS
     assert recording.warnings == [
-        f"{tmp_path}: 1 part of the session between the first and the last is missing"
+        f"{tmp_path}: 1 segment between the first and the last is missing"
     ]
     assert recording.quality["gap_ns"] == SEAM
     assert recording.target["duration_ns"] == 4 * SEAM
@@ -312,16 +312,16 @@ def test_a_missing_part_is_told_and_its_waits_are_not_made_up(tmp_path: Path) ->
 
 def test_parts_of_different_sessions_are_not_mixed(parts: list[Path], tmp_path: Path) -> None:
     Writer(tmp_path / "y.sonde", facts(1, 0, "another")).close({})
-    with pytest.raises(RecordingError, match=r"holds parts of 2 sessions, such as .*x\.0001"):
+    with pytest.raises(RecordingError, match=r"has segments of 2 sessions, such as .*x\.0001"):
         read(tmp_path)
     os.unlink(tmp_path / "y.sonde")
     Writer(tmp_path / "y.sonde", {}).close({})
-    with pytest.raises(RecordingError, match="no part of a session"):
+    with pytest.raises(RecordingError, match="is not a segment"):
         read(tmp_path)
 
 
 def test_a_pattern_that_matches_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="no file is named like"):
+    with pytest.raises(RecordingError, match="no file matches"):
         read(tmp_path / "x.*.sonde")
 
 

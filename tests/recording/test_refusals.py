@@ -34,7 +34,7 @@ def test_missing(tmp_path):
 
 
 def test_directory(tmp_path):
-    assert refusal(tmp_path) == f"{tmp_path} is a directory without recordings"
+    assert refusal(tmp_path) == f"directory {tmp_path} has no recordings"
 
 
 def test_empty(tmp_path):
@@ -63,7 +63,7 @@ def test_a_device():
 
 
 def test_a_name_that_cannot_be():
-    assert refusal("a\0b") == "cannot open 'a\\x00b': a name holds no null character"
+    assert refusal("a\0b") == "cannot open 'a\\x00b': a file name cannot contain a null character"
     assert refusal("x" * 5000).endswith("File name too long")
 
 
@@ -95,7 +95,7 @@ def refused_to_somebody(path: Path) -> None:
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
     )
     assert shown.stdout == (
-        f"{path} may not be read by this user: a recording belongs to whoever recorded it\n"
+        f"cannot read {path}: permission denied; read it as the user who recorded it\n"
     )
 
 
@@ -109,7 +109,8 @@ def test_newer_format_is_refused_by_name():
     with pytest.raises(RecordingError) as raised:
         read_bytes(with_version(3), "x.sonde")
     assert str(raised.value) == (
-        f"x.sonde was written by a newer sonde (format 3); this one reads up to {VERSION}"
+        f"x.sonde was written by a newer sonde (format 3); this one reads up to {VERSION}; "
+        "update sonde"
     )
 
 
@@ -121,5 +122,5 @@ def test_a_flipped_version_is_damage_not_news():
 
 
 def test_a_format_that_never_was():
-    with pytest.raises(RecordingError, match="has format 0, which never was"):
+    with pytest.raises(RecordingError, match="has the invalid format 0"):
         read_bytes(with_version(0))

@@ -41,7 +41,7 @@ def test_two_recorders_do_not_share_a_file(tmp_path):
     first = Writer(path, {})
     with pytest.raises(SondeError) as raised:
         Writer(path, {})
-    assert str(raised.value) == f"cannot write {path}: another recorder writes it"
+    assert str(raised.value) == f"cannot write {path}: another recorder is writing it"
     first.append("marks", 1, -1, "still here")
     first.close({})
     assert read(path).marks.text == ["still here"]
@@ -60,7 +60,7 @@ def test_a_place_where_nothing_can_be_written(tmp_path, monkeypatch, path, reaso
 
 
 def test_a_name_that_cannot_be():
-    with pytest.raises(SondeError, match="a name holds no null character"):
+    with pytest.raises(SondeError, match="a file name cannot contain a null character"):
         Writer("a\0b", {})
 
 
@@ -93,12 +93,12 @@ def test_disk_full_in_the_middle_of_a_flush(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert flushed > 0
     assert message.startswith(f"cannot write {path}: File too large; the ")
-    assert message.endswith("bytes written before stay readable")
+    assert message.endswith("bytes written before remain readable")
     recording = read(path)
     assert recording.marks.time.tolist() == [number * MS for number in range(flushed)]
     assert recording.warnings == [
         f"{path} is cut off after {(flushed - 1) / 1000:.1f} s: "
-        "the recorder did not finish it, or is still writing"
+        "the recorder crashed or is still writing"
     ]
 
 

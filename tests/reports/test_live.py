@@ -33,8 +33,8 @@ def test_only_python_has_a_gil() -> None:
         for runtime in ("cpython", "hotspot")
     }
     assert said == {
-        "cpython": "GIL  nobody waited for it",
-        "hotspot": "GIL  Java programs have none",
+        "cpython": "GIL  no waits",
+        "hotspot": "GIL  not used by Java programs",
     }
 
 

@@ -24,25 +24,25 @@ def told(make: Maker, **options: Any) -> list[str]:
 
 def test_locks() -> None:
     assert told(products()) == [
-        "Threads waited 99.0 ms in 5 waits: 99.0 ms for what another thread had.",
+        "Threads waited 99.0 ms in 5 waits: 99.0 ms for locks held by other threads.",
         "",
-        "Held by another",
-        "  waited          waits  longest  kind / lock / held by / waiter's chain",
+        "Contention",
+        "  waited          waits  longest  kind / lock / held by / waiter's stack",
         " 95.0 ms ░░░░░░       4  50.0 ms  locks",
         " 95.0 ms ░░░░░░       4  50.0 ms    query_by_number in app…y:12 and 1 more place",
         " 80.0 ms ░░░░░        2  50.0 ms      held by query_by_name (app.py:23) < main",
         " 80.0 ms ░░░░░        2  50.0 ms        in query_by_number (app.py:12) < main",
         " 10.0 ms ░            1  10.0 ms      held by query_by_number (app.py:13) < main",
         " 10.0 ms ░            1  10.0 ms        in query_by_name (app.py:22) < main",
-        " 5.00 ms ░            1  5.00 ms      held by nobody that could be named",
+        " 5.00 ms ░            1  5.00 ms      held by an unknown thread",
         " 5.00 ms ░            1  5.00 ms        in query_by_number (app.py:12) < main",
         " 4.00 ms ░            1  4.00 ms  the GIL",
         " 4.00 ms ░            1  4.00 ms    GIL",
         " 4.00 ms ░            1  4.00 ms      held by f (app.py:9) < main",
         " 4.00 ms ░            1  4.00 ms        in query_by_number (app.py:14) < main",
         "",
-        "For 5.00 ms nobody could be named: a wait that was given up or had not ended, or",
-        "an event that was lost.",
+        "For 5.00 ms the holder is unknown: the wait timed out or had not ended, or an",
+        "event was lost.",
     ]
 
 
@@ -64,14 +64,14 @@ def test_signals_have_a_part_of_their_own() -> None:
     make.wait("end", "t", "a", 20 * MS, 500 * MS, chain, "[no Python frames]")
     found = told(make)
     assert found[0] == (
-        "Threads waited 490 ms in 2 waits: 10.0 ms for what another thread had and 480 ms"
+        "Threads waited 490 ms in 2 waits: 10.0 ms for locks held by other threads and"
     )
-    at = found.index("Waited for a signal")
-    assert found.index("Held by another") < at
+    at = found.index("Waits for notifications")
+    assert found.index("Contention") < at
     assert found[at + 2 :][:3] == [
-        "  480 ms ░░░░░░       1   480 ms  threads to end (join)",
+        "  480 ms ░░░░░░       1   480 ms  the end of threads (join)",
         "  480 ms ░░░░░░       1   480 ms    main in app.py:9",
-        "  480 ms ░░░░░░       1   480 ms      ended by a thread's end",
+        "  480 ms ░░░░░░       1   480 ms      notified by a thread's end",
     ]
 
 
@@ -91,7 +91,7 @@ def test_small_rows_are_folded_and_told() -> None:
 
 def test_owners_that_waited_themselves() -> None:
     found = told(nested())
-    at = found.index("Owners that waited themselves")
+    at = found.index("Holders that were waiting too")
     assert found[at + 1 :] == [
         " 61.0 ms  38 %  outer in app.py:1, held by inner",
         "                  which waited for inner in app.py:2, held by busy",
@@ -105,7 +105,7 @@ def test_nothing() -> None:
     assert printed(lambda out: lock_table_report.render(table, out)) == nothing
     none = waits(Maker().recording())
     assert printed(lambda out: waits_report.render(none, out)) == [
-        "At 0 s (nobody waited) no thread waits for a lock, the GIL or another thread."
+        "At 0 s (no waits) no thread waits for a lock, the GIL or another thread."
     ]
 
 
@@ -118,23 +118,23 @@ def test_lock_table() -> None:
         " 4.00 ms        1  4.00 ms  4.00 ms  4.00 ms      1/1   0.00   0.00  gil",
         "    GIL, 100 % held by f",
         "",
-        "held: mean time it was held while somebody waited. threads: waiters/owners.",
-        "queue: threads waiting on average; worst: in the worst second.",
+        "held: mean hold time while others waited. threads: waiters/holders.",
+        "queue: mean number of waiting threads; worst: in the worst second.",
     ]
 
 
 def test_a_deadlock() -> None:
     result = waits(deadlocked().recording())
     assert printed(lambda out: waits_report.render(result, out)) == [
-        "At 1 s (threads waited for locks until the end) 3 threads waited, 3 of them for",
-        "what another thread has; 1 deadlock.",
+        "At 1 s (the end, with threads still waiting for locks) 3 threads waited, 3 of",
+        "them for locks held by other threads; 1 deadlock.",
         "",
         "Deadlock",
-        "  one has waited 900 ms for ab (app.py:6), which two has",
+        "  one has waited 900 ms for ab (app.py:6), which two holds",
         "      ab (app.py:6)",
-        "  two has waited 899 ms for ba (app.py:10), which one has",
+        "  two has waited 899 ms for ba (app.py:10), which one holds",
         "      ba (app.py:10)",
-        "  None of these threads will ever go on.",
+        "  These threads will never continue.",
         "",
         "Who waits for whom",
         "  one, in the deadlock",
@@ -151,16 +151,16 @@ def test_a_thread_that_waits_for_what_it_holds_itself() -> None:
     text = printed(lambda out: waits_report.render(result, out))
     assert text[-4:] == [
         "Deadlock",
-        "  t has waited 900 ms for inner (app.py:3), which it has itself",
+        "  t has waited 900 ms for inner (app.py:3), which it holds itself",
         "      inner (app.py:3)",
-        "  It will never go on.",
+        "  This thread will never continue.",
     ]
 
 
 def test_a_chain_of_waiters() -> None:
     result = waits(nested().recording(), at_ns=150 * MS)
     assert printed(lambda out: waits_report.render(result, out)) == [
-        "At 0.15 s 2 threads waited, 2 of them for what another thread has.",
+        "At 0.15 s 2 threads waited, 2 of them for locks held by other threads.",
         "",
         "Who waits for whom",
         "  holder has waited 30.0 ms for lock inner (app.py:2)",
@@ -187,7 +187,7 @@ def test_a_crowd_is_cut_and_counted() -> None:
 def test_a_live_picture_is_told_in_the_present() -> None:
     result = graph_of(waits(nested().recording(), at_ns=150 * MS).waits)
     first = printed(lambda out: waits_report.render(result, out))[0]
-    assert first == "Now 2 threads wait, 2 of them for what another thread has."
+    assert first == "Now 2 threads wait, 2 of them for locks held by other threads."
 
 
 def frame(name: str, file: str = "/app/app.py", line: int = 1) -> dict[str, Any]:

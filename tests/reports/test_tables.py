@@ -104,7 +104,7 @@ def test_threads() -> None:
     make.sample("b:1", 40 * MS, thread="worker with a name that is longer than its room")
     result = threads(make.recording())
     assert printed(lambda out: threads_report.render(result, out)) == [
-        "  process      tid      life       cpu   waiting  thread",
+        "  process      tid      life       cpu   off-CPU  thread",
         "      100     1000    2.00 s    1.00 s    500 ms  MainThread",
         "      100     1001    2.00 s   40.0 ms            worker with a n… than its room",
     ]

@@ -94,7 +94,7 @@ def test_the_import_machinery_is_left_out() -> None:
     make.sample("main:3 > exec > run:1", 2_000 * MS)
     make.samples *= 5
     *shown, note = lines(make)[1:]
-    assert note == "Frames of the import machinery are left out; --json has them."
+    assert note == "Frames of the import system are hidden; --json has them."
     assert [line[28:] for line in shown] == [
         "main  /app/app.py:3",
         " exec  <built-in>",
@@ -114,7 +114,7 @@ def test_waiting_is_told_by_texture() -> None:
     assert found[2:] == [
         "  50.0 % ░░░░      50.0 ms   time.sleep  <built-in>",
         "  50.0 % ████      50.0 ms   work  /app/app.py:12",
-        "Bars: █ running, ░ waiting.",
+        "Bars: █ on-CPU, ░ off-CPU.",
     ]
 
 

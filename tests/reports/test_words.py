@@ -39,8 +39,8 @@ def test_summary() -> None:
         "",
         "Findings",
         "  1. work is hot",
-        "     work (app.py:1) itself took 75 % ± 4 % of the CPU time, 100 % of that in",
-        "     line 12.",
+        "     work (app.py:1) has a self time of 75 % ± 4 % of the CPU time, 100 % of",
+        "     that in line 12.",
         "     sonde report app.sonde flat --top 10",
         "",
         "Top functions",
@@ -54,8 +54,8 @@ def test_summary() -> None:
         "      0 s   0.0 %    400 ms 100.0 %  main  /app/app.py:1",
         "",
         "Quality",
-        "  400 samples taken, 0 lost, 0 undecodable, 0 truncated; by perf-sigtrap; own",
-        "  cost 0.5 %.",
+        "  400 samples taken, 0 lost, 0 undecodable, 0 truncated; by perf-sigtrap;",
+        "  overhead 0.5 %.",
         "",
         "More: sonde report app.sonde tree | flat | lines | locks | threads | quality",
     ]
@@ -70,8 +70,8 @@ def test_summary_with_waiting_and_children() -> None:
     found = " ".join(summed_up(make)[:6])
     assert "2 threads in 2 processes." in found
     assert (
-        "It used 400 ms of CPU time, 20 % of one core, and its threads waited 600 ms sleeping, "
-        "for input and output or for others and 200 ms for a core: 33 % of their time they ran."
+        "It used 400 ms of CPU time, 20 % of one core, and its threads waited 600 ms for sleep, "
+        "I/O or other processes and 200 ms in the run queue. Threads were on CPU 33 % of the time."
     ) in found
 
 
@@ -79,7 +79,7 @@ def test_summary_of_nothing() -> None:
     make = Maker()
     found = summed_up(make)
     assert found[2] == "No samples were taken."
-    assert "  1. no sample was taken" in found
+    assert "  1. no samples were taken" in found
     assert "Top functions" not in found
 
 
@@ -100,13 +100,13 @@ def test_quality_of_a_good_recording() -> None:
     assert qualified() == [
         "Sampler       perf-sigtrap",
         "Samples       10,000 samples taken, 0 lost, 0 undecodable, 0 truncated",
-        "Rate          998 samples per second of CPU time, 1,000 asked for",
-        "Precision     ±1.0 % for a share of 50 %, ±0.4 % for one of 5 % (95 % sure)",
-        "Own cost      2.00 ms of CPU time, 0.20 % of what was sampled",
+        "Rate          998 samples per second of CPU time, 1,000 requested",
+        "Precision     ±1.0 % for a share of 50 %, ±0.4 % for 5 % (95 % confidence)",
+        "Overhead      2.00 ms of CPU time, 0.20 % of the sampled time",
         "Events lost   0",
         "Clock         monotonic",
         "",
-        "Nothing speaks against these figures.",
+        "No problems found.",
     ]
 
 
@@ -114,14 +114,14 @@ def test_quality_gives_advice() -> None:
     found = qualified(lost=10_000, why_not_better="perf events are not permitted here")
     assert found[:3] == [
         "Sampler",
-        "    perf-sigtrap, not a better one because perf events are not permitted here",
+        "    perf-sigtrap, no better one because perf events are not permitted here",
         "Samples       10,000 samples taken, 10,000 lost, 0 undecodable, 0 truncated",
     ]
-    after = found[found.index("What to know before you trust these figures") :]
+    after = found[found.index("Problems") :]
     assert after[1:] == [
-        "  ! 50.0 % of the samples were lost: 10,000 of 20,000 samples found their buffer",
-        "  full and are missing.",
-        "    What to do: record at a lower --rate, or leave the recorder more CPU time.",
+        "  ! 50.0 % of the samples were lost: 10,000 of 20,000 samples were dropped",
+        "  because a buffer was full.",
+        "    Advice: record at a lower --rate, or free CPU time for the recorder.",
     ]
 
 
@@ -148,7 +148,7 @@ def test_a_last_kind_of_waiting_is_named_and_several_are_summed_up() -> None:
     said = " ".join(_printed(replace(result, wait_ns=kinds)))
     assert "30.0 ms for reentrant locks and 20.0 ms for monitors (synchronized)" in said
     said = " ".join(_printed(replace(result, wait_ns={**kinds, "io": 10 * MS})))
-    assert "30.0 ms for reentrant locks and 30.0 ms for other things" in said
+    assert "30.0 ms for reentrant locks and 30.0 ms for other reasons" in said
 
 
 def _printed(result: Summary) -> list[str]:

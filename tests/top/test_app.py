@@ -265,7 +265,7 @@ def test_another_process(any_python: Interpreter) -> None:
                     assert not has_agent(first.pid)
                     app.switch_to(os.getpid())
                     await pilot.pause()
-                    assert "that is sonde itself" in text_of(app, "#status")
+                    assert "is that of sonde itself" in text_of(app, "#status")
                     assert app.watched.pid == second.pid
             finally:
                 app.watched.close()
@@ -348,4 +348,4 @@ def test_the_next_part_of_a_recording_is_followed(folder: Path) -> None:
         second.close({})
         (session / session_registry.FILE).unlink()
         assert not seen.poll()
-        assert seen.ended == f"whoever recorded process {os.getpid()} has ended the recording"
+        assert seen.ended == f"the recording of process {os.getpid()} ended"

@@ -190,10 +190,10 @@ def test_a_machine_without_counters_says_so(tmp_path: Path) -> None:
     ("what", "says"),
     [
         ("event:nonsense", "no event 'nonsense'"),
-        ("event:page-faults@0", "a whole number from 1 on"),
-        ("event:page-faults@x", "a whole number from 1 on"),
+        ("event:page-faults@0", "a whole number of at least 1"),
+        ("event:page-faults@x", "a whole number of at least 1"),
         ("event:", "no event ''"),
-        ("event:raw_syscalls:sys_enter", "is such an event again"),
+        ("event:raw_syscalls:sys_enter", "triggers it again"),
         ("event:uprobe:/no/such/file:main", "no file /no/such/file"),
         ("event:uprobe:/bin/true:no_such_symbol", "exports no symbol"),
     ],

@@ -148,7 +148,7 @@ def test_a_program_that_is_attached_to(
         target.stdin.write("go\n")
         target.stdin.flush()
         assert target.stdout.readline() == "done\n"
-        sonde("ctl", str(pid), "detach")
+        sonde("ctl", str(pid), "stop")
         attached.communicate(timeout=PATIENCE_S)
         target.stdin.close()
         assert target.wait(PATIENCE_S) == 0

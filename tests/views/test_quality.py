@@ -61,11 +61,11 @@ def test_keys_are_there_even_when_the_recording_is_silent() -> None:
     [
         ("lost", 50, 400, "3.8 % of the samples were lost"),
         ("undecodable", 50, 100, "1.0 % of the samples have no stack"),
-        ("truncated", 100, 200, "2.0 % of the stacks are cut short"),
-        ("rate_achieved", 800, 500, "only 50 % of the asked rate was achieved"),
-        ("agent_cpu_ns", 30, 50, "measuring took 5.0 % of the CPU time"),
-        ("taken", 100, 25, "only 25 samples of running code taken"),
-        ("taken", 100, 0, "no sample was taken"),
+        ("truncated", 100, 200, "2.0 % of the stacks are truncated"),
+        ("rate_achieved", 800, 500, "only 50 % of the requested rate was achieved"),
+        ("agent_cpu_ns", 30, 50, "the overhead was 5.0 % of the CPU time"),
+        ("taken", 100, 25, "only 25 CPU samples taken"),
+        ("taken", 100, 0, "no samples were taken"),
         ("events_lost", 0, 3, "3 events lost"),
     ],
 )
@@ -83,7 +83,7 @@ def test_java_stacks_are_no_question_of_the_interpreter() -> None:
     assert "interpreter" in problem.advice
     recording.processes[:] = [replace(p, runtime="hotspot") for p in recording.processes]
     (problem,) = quality(recording).problems
-    assert "while the JVM starts" in problem.advice
+    assert "the JVM's start" in problem.advice
 
 
 def test_waits_without_a_stack_are_counted_apart() -> None:
@@ -99,7 +99,7 @@ def test_waits_without_a_stack_are_counted_apart() -> None:
 
 def test_few_samples_say_how_uncertain_they_are() -> None:
     (problem,) = of(taken=25).problems
-    assert problem.detail == "a share of 50 % is uncertain by ±20 %"
+    assert problem.detail == "a share of 50 % has a margin of error of ±20 %"
     assert problem.share == pytest.approx(0.2)
 
 
@@ -112,7 +112,7 @@ def test_warnings_of_the_reader_are_problems() -> None:
 def test_worst_first() -> None:
     titles = [p.title for p in of(lost=1_000, truncated=5_000, events_lost=1).problems]
     assert titles == [
-        "50.0 % of the stacks are cut short",
+        "50.0 % of the stacks are truncated",
         "9.1 % of the samples were lost",
         "1 event lost",
     ]

@@ -56,7 +56,10 @@ def test_json_is_as_agreed() -> None:
         "total": 60 * MS,
         "samples": 60,
     }
-    assert [f["title"] for f in found["findings"]] == ["most waiting is in main", "work is hot"]
+    assert [f["title"] for f in found["findings"]] == [
+        "most off-CPU time is in main",
+        "work is hot",
+    ]
     assert found["quality"]["sampler"] == "perf-sigtrap"
     json.dumps(found)
 

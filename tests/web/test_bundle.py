@@ -211,9 +211,7 @@ def test_advice_names_functions_of_the_page(tmp_path: Path) -> None:
     (piece,) = meta_of(make.recording())["advice"]
     assert (piece["kind"], piece["line"], piece["weight"]) == ("loop", 3, pytest.approx(0.9))
     assert meta_of(make.recording())["functions"][piece["caller"]][0] == "loop"
-    assert piece["said"] == (
-        "batch the call of leaf: it is made many times each time its function is called"
-    )
+    assert piece["said"] == ("batch the call of leaf: it runs many times per call of its function")
     assert meta_of(Maker().recording())["advice"] == []
 
 

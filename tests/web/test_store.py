@@ -164,17 +164,17 @@ def test_a_part_that_went_away(tmp_path: Path) -> None:
     parts = StoreParts(located(str(tmp_path / "store")))
     for file in (tmp_path / "store" / "samples").rglob("*.parquet"):
         file.unlink()
-    with pytest.raises(SondeError, match=r"cannot be read .* load the page again"):
+    with pytest.raises(SondeError, match=r"cannot be read .* reload the page"):
         parts.answer(["s", "tree"], {"ask": ["{}"]})
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["STORE", "STORE"], 2, "a store is shown alone"),
-        (["FILE", "STORE"], 2, "a store is shown alone"),
-        (["STORE", "--html", "out.html"], 2, "the page of a store asks for what it shows"),
-        (["EMPTY"], 1, "holds no recordings; add some with: sonde fleet add"),
+        (["STORE", "STORE"], 2, "a store cannot be compared"),
+        (["FILE", "STORE"], 2, "a store cannot be compared"),
+        (["STORE", "--html", "out.html"], 2, "--html does not support stores"),
+        (["EMPTY"], 1, "has no recordings; add some with: sonde fleet add"),
         (["nowhere://any:secret@x/y"], 1, "cannot open the store nowhere://x/y"),
         (["STORE", "--host", "0.0.0.0"], 2, "other machines can reach 0.0.0.0"),
     ],

@@ -103,11 +103,13 @@ test("sorts, searches, and says where nothing is", async ({ page, served }) => {
   await expect(page.locator(".row")).toHaveCount(1);
   await page.locator("#search").fill("");
   await open(page, url, "calls", "from=990000000");
-  await expect(page.locator("main#view")).toContainText("No call was counted");
+  await expect(page.locator("main#view")).toContainText(
+    "No calls were counted",
+  );
   await page.getByRole("button", { name: "Show the whole" }).click();
   await expect(page.locator(".row").first()).toBeVisible();
   await open(page, await served("shop"), "calls");
   await expect(page.locator("main#view")).toContainText(
-    "sonde run --what cpu,calls",
+    "sonde run --what +calls",
   );
 });

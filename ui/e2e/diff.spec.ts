@@ -70,7 +70,7 @@ test("overlap and hot-edge coverage of two recordings", async ({
   expect(await measure(page, "overlap")).toBeCloseTo(overlap(base, fresh), 9);
   for (const threshold of [0.1, 0.4]) {
     await page
-      .getByLabel("How hot an edge must be")
+      .getByLabel("Threshold of hot edges")
       .selectOption(String(threshold));
     const [inBase, inFresh] = [hot(base, threshold), hot(fresh, threshold)];
     await expect
@@ -140,7 +140,7 @@ test("base and new exchanged", async ({ page, served }) => {
   const first = page.locator(".diff-rows .row").first();
   await expect(first).toBeVisible();
   const delta = Number(await first.getAttribute("data-delta"));
-  await page.getByRole("button", { name: "Exchange base and new" }).click();
+  await page.getByRole("button", { name: "Swap base and new" }).click();
   await expect(first).toHaveAttribute("data-delta", String(-delta));
 });
 

@@ -141,7 +141,7 @@ test("focus, hide and collapse by the menu, undone by their chips", async ({
 
 test("an empty part says so, with a way out", async ({ page, served }) => {
   await open(page, await served("shop"), "flame", "from=0&to=1");
-  await expect(page.locator(".empty")).toContainText("No running time");
+  await expect(page.locator(".empty")).toContainText("No on-CPU time");
   await page.getByRole("button", { name: "Show the whole recording" }).click();
   await expect.poll(() => total(page)).toBe(report("shop", "tree").total);
 });

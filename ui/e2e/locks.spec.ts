@@ -116,7 +116,7 @@ test("a chip dragged to the top regroups at once", async ({ page, served }) => {
       targetPosition: { x: 60, y: 2 },
     });
   await expect(page.locator(".lock-rows thead")).toContainText(
-    "lock / kind / owner chain / waiter chain",
+    "lock / kind / release stack / waiter's stack",
   );
   await same(page, "lock,kind,owner_chain,waiter_chain");
   expect(page.url()).toContain("locks.by=lock");
@@ -194,7 +194,7 @@ test("the chosen row: histogram and both chains", async ({ page, served }) => {
 
 test("only what another thread had", async ({ page, served }) => {
   await open(page, await served("shop"), "locks", "locks.by=kind");
-  await page.getByRole("button", { name: "held by another" }).click();
+  await page.getByRole("button", { name: "contention" }).click();
   const told = report("shop", "locks", "--by", "kind");
   const held = told.rows.filter(
     (row: { signalling: boolean }) => !row.signalling,

@@ -4,14 +4,18 @@ import { ns } from "./figures";
 import { VIEWS } from "../browser.mjs";
 import { expect, open, report, test } from "./sonde";
 
-test("running, waiting and wall time are the reports'", async ({
+test("on-CPU, off-CPU and wall-clock time are the reports'", async ({
   page,
   served,
 }) => {
   const url = await served("shop");
-  for (const time of ["running", "waiting", "wall"]) {
+  for (const [time, named] of [
+    ["running", "on-CPU"],
+    ["waiting", "off-CPU"],
+    ["wall", "wall"],
+  ] as const) {
     await open(page, url, "flame");
-    await page.getByRole("button", { name: time, exact: true }).click();
+    await page.getByRole("button", { name: named, exact: true }).click();
     await expect(page).toHaveURL(
       time === "running" ? /view=flame/ : new RegExp(`time=${time}`),
     );

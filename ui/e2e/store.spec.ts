@@ -225,9 +225,7 @@ test("two cells are needed for a diff, and one is enough for the rest", async ({
   shelved,
 }) => {
   await open(page, await shelved(), "diff");
-  await expect(page.locator("main")).toContainText(
-    "Click one, and then another",
-  );
+  await expect(page.locator("main")).toContainText("Click one, then the other");
   await page.getByRole("link", { name: "Tree" }).click();
   await expect(page.locator("main .row").first()).toBeVisible();
   await expect(page.getByRole("link", { name: "Source" })).toHaveCount(0);

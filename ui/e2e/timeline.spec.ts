@@ -123,7 +123,7 @@ test("a wait, with those who had it meanwhile", async ({ page, served }) => {
   await page.keyboard.press("n");
   const words = page.locator(".selected-wait");
   await expect(words).toContainText("waited");
-  await expect(words).toContainText(/held by|ended by/);
+  await expect(words).toContainText(/held by|notified by/);
   await expect.poll(() => page.url()).toContain("timeline.wait=");
   const first = page.url();
   await page.keyboard.press("n");
@@ -139,7 +139,7 @@ test("the longest wait of a lock is found from there", async ({
   served,
 }) => {
   await open(page, await served("shop"), "locks", "locks.by=lock");
-  await page.getByRole("link", { name: "see it on the timeline" }).click();
+  await page.getByRole("link", { name: "show it on the timeline" }).click();
   const longest = report("shop", "locks", "--by", "lock").rows[0].max_ns;
   expect(longest).toBeGreaterThan(0);
   await expect(page.locator(".selected-wait")).toContainText("waited");
@@ -153,7 +153,7 @@ test("what is under the pointer is told", async ({ page, served }) => {
     const { x, y } = await at(page, share, 52);
     await page.mouse.move(x, y);
     const band = await page.locator("footer.band").innerText();
-    if (/running|waits|ready/.test(band)) return;
+    if (/on CPU|waits|runnable/.test(band)) return;
   }
   throw new Error("nothing was told anywhere along the first lane");
 });
@@ -168,13 +168,13 @@ test("what others took, as the report tells it", async ({ page, served }) => {
   );
   expect(taken).toBeGreaterThan(0);
   const heads = page.locator(".for-readers thead th");
-  await expect(heads.last()).toHaveText("taken by others");
+  await expect(heads.last()).toHaveText("run-queue latency, throttling, steal");
   const cell = page.locator(".for-readers tbody tr td").last();
   expect(Number(await cell.getAttribute("data-ns"))).toBe(taken);
   await expect(
-    page.getByText("taken by others while it could run"),
+    page.locator(".states").getByText("run-queue latency, throttling, steal"),
   ).toBeVisible();
   const { x, y } = await at(page, 0, 60);
   await page.mouse.click(x - 100, y);
-  await expect(page.locator(".taken")).toContainText("others ran");
+  await expect(page.locator(".taken")).toContainText("run-queue latency");
 });

@@ -173,6 +173,6 @@ describe("columns", () => {
 
   test("a part that is cut off is an error, not a column of nothing", () => {
     const read = new Columns(Uint8Array.from([3, 1, 2]));
-    expect(() => read.unsigned(Int32Array)).toThrow("cut off");
+    expect(() => read.unsigned(Int32Array)).toThrow("is incomplete");
   });
 });

@@ -174,8 +174,8 @@ test("who waited because of whom", async () => {
 test("in words", async () => {
   const rows = await opened();
   expect(summedUp(rows.all, 2)).toBe(
-    "Threads waited 75.0 ms in 5 waits: 45.0 ms for what another thread had and 30.0 ms for " +
-      "a signal (a queue, an event, a join). 2 more waits began unseen and cannot be counted: " +
+    "Threads waited 75.0 ms in 5 waits: 45.0 ms for locks held by other threads and 30.0 ms for " +
+      "notifications (queues, events, joins). 2 more waits cannot be counted: " +
       "events were lost.",
   );
   const words = rows
@@ -188,10 +188,10 @@ test("in words", async () => {
     "held by work (work.py:6) < main < <module>",
     "in Cache.get (cache.py:43) < work",
   ]);
-  expect(words).toContain("ended by Cache.get (cache.py:43) < work");
+  expect(words).toContain("notified by Cache.get (cache.py:43) < work");
   const nobody = await opened(["owner_thread"]);
   const said = nobody.top.map(
     (row) => label(recording, nobody.waits, row.aspect, row.group).text,
   );
-  expect(said).toContain("nobody that could be named");
+  expect(said).toContain("an unknown thread");
 });

@@ -13,7 +13,7 @@ test("what ran, and where its time went", () => {
   );
   expect(whereTimeWent(recording.meta)).toBe(
     "It used 165 ms of CPU time, 165 % of one core, and its threads waited " +
-      "41.0 ms for locks, 4.00 ms for the GIL and 30.0 ms for a signal (a queue, an event, a join).",
+      "41.0 ms for locks, 4.00 ms for the GIL and 30.0 ms for notifications (queues, events, joins).",
   );
 });
 
@@ -28,10 +28,10 @@ test("a recording without waits says nothing of them", () => {
 test("what is left of the threads' lives was not recorded", () => {
   const parts = shares(10, { gil: 5, lock: 3, rlock: 2, queue: 4 }, 40);
   expect(parts.map(({ name, ns }) => [name, ns])).toEqual([
-    ["running", 10],
+    ["on CPU", 10],
     ["waiting for the GIL", 5],
     ["waiting for locks", 5],
-    ["waiting for a signal (queue, event, join)", 4],
+    ["waiting for a notification (queue, event, join)", 4],
     ["not recorded", 16],
   ]);
 });
@@ -77,7 +77,7 @@ test("the command of a finding leads to a view", () => {
     evidence(
       recording,
       "sonde report a.sonde tree --waiting --merge-lines",
-      "most waiting is in fib",
+      "most off-CPU time is in fib",
     ),
   ).toMatchObject({ view: "flame", time: "waiting" });
   expect(evidence(recording, "sonde report a.sonde quality", "bad")).toBeNull();
@@ -92,6 +92,6 @@ test("a last kind of waiting is named, several are summed up", () => {
     "20.0 ms for monitors",
   );
   expect(waited({ ...kinds, monitor: 20 * MS, io: 10 * MS })).toContain(
-    "30.0 ms for other things",
+    "30.0 ms for other reasons",
   );
 });

@@ -21,7 +21,7 @@ test("steps of a thread add up, by thief", () => {
 
 test("words name only those who took something", () => {
   expect(words({ queue: 25 * MS, quota: 0, hypervisor: 2 * MS })).toBe(
-    "others ran 25.0 ms, taken by the hypervisor 2.00 ms",
+    "run-queue latency 25.0 ms, steal time 2.00 ms",
   );
   expect(words({ queue: 0, quota: 0, hypervisor: 0 })).toBe("");
 });

@@ -38,7 +38,7 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
         discovery = Discovery([], matches=lambda _: True, children=True, descendants=True)
         found = [process for process in discovery.look(()) if process.pid != os.getpid()]
     if not found:
-        print("sonde: no Python or Java program runs that could be entered", file=sys.stderr)
+        print("sonde: found no running Python or Java process to attach to", file=sys.stderr)
         return profile(seconds, rate)
     with tempfile.TemporaryDirectory(prefix="sonde-") as folder:
         options = Options(
@@ -55,7 +55,7 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
         except SondeError as error:
             if discovery is None:
                 raise
-            print(f"sonde: no program could be entered: {error}", file=sys.stderr)
+            print(f"sonde: could not attach to any process: {error}", file=sys.stderr)
             return profile(seconds, rate)
         done, over = None, threading.Event()
         # In a thread of its own: entering a process may take longer than the ticks have room for,
@@ -80,8 +80,8 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
 
 def _tell(not_entered: dict[str, str]) -> None:
     for number, why in list(not_entered.items())[:MOST_TOLD]:
-        said = why if number in why else f"process {number} could not be entered: {why}"
+        said = why if number in why else f"could not attach to process {number}: {why}"
         print(f"sonde: {said}", file=sys.stderr)
     if (more := len(not_entered) - MOST_TOLD) > 0:
         words = "process" if more == 1 else "processes"
-        print(f"sonde: {more} more {words} could not be entered", file=sys.stderr)
+        print(f"sonde: could not attach to {more} more {words}", file=sys.stderr)

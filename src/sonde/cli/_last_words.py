@@ -9,8 +9,8 @@ from typing import Any
 from sonde.record.recorder.units import size_words
 
 UNSEEN = (
-    "no CPython 3.11 to 3.15 and no JVM from 17 on was seen; "
-    "`sonde doctor` tells what can be recorded"
+    "the command started neither CPython 3.11 to 3.15 nor a JVM 17 or newer; "
+    "run `sonde doctor` to see what can be recorded"
 )
 
 
@@ -22,7 +22,7 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "", unseen: st
     if not os.path.exists(path):
         return f"nothing was recorded: {done.get('trouble') or unseen}"
     if quality.get("without_timers"):
-        nothing = "the kernel refuses perf events and CPU timers; see `sonde doctor`"
+        nothing = "the kernel refuses perf events and CPU timers; run `sonde doctor` for advice"
     if not quality.get("taken"):
         why = done.get("trouble") or nothing or "the program used hardly any CPU time"
         return f"{path} has no samples: {why}"
@@ -33,7 +33,7 @@ def last_words(done: dict[str, Any], of: str = "", nothing: str = "", unseen: st
     if quality.get("why_no_calls"):
         words += f", but {quality['why_no_calls']}"
     if quality.get("without_objects"):
-        words += ", but no objects: those of CPython programs are not seen yet"
+        words += ", but no allocations: sonde records those of Java programs only"
     every = all_of(done["mode"]["name"], path)
     return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {every}"
 
@@ -51,23 +51,23 @@ def _typed(path: str) -> str:
 
 def _how_it_went(done: dict[str, Any]) -> str:
     mode, words = done["mode"], ""
-    if done.get("note") == "the file is as large as it may be":
-        words += f", until the file had its {size_words(mode['limit'])}"
+    if done.get("note") == "size limit reached":
+        words += f", until the file reached its limit of {size_words(mode['limit'])}"
     if mode["name"] == "continuous":
-        words += f" in {done['parts']} part{'s' if done['parts'] > 1 else ''}"
+        words += f" in {done['parts']} segment{'s' if done['parts'] > 1 else ''}"
     if mode["name"] == "wrap":
-        words += ", of which the last seconds are kept"
+        words += ", of which the last seconds were kept"
         if len(done["dumps"]) > 1:
-            words += f", and {len(done['dumps']) - 1} dumped before"
+            words += f", and {len(done['dumps']) - 1} written earlier"
     if outage := done["done"].get("disk_refused_ns"):
         words += f" ({outage / 1e9:.1f} s could not be written)"
     if gaps := done["done"].get("recorder_restarts"):
-        words += f", by {gaps + 1} recorders after one another"
+        words += f", by {gaps + 1} successive recorders"
     return words
 
 
 def all_of(mode: str, path: str) -> str:
-    """What to call all parts of a session, of which this is the last."""
+    """The pattern of all segments of a session, of which this is the last."""
     if mode != "continuous":
         return _typed(path)
     stem = path.removesuffix(".sonde").rpartition(".")[0]

@@ -12,10 +12,10 @@ import typer
 from sonde.cli._select import seconds
 from sonde.errors import UsageError
 
-Every = Annotated[str, typer.Option("--every", metavar="S", help="Seconds between two tables.")]
+Every = Annotated[str, typer.Option("--every", metavar="S", help="Print a table every S seconds")]
 For = Annotated[
     str | None,
-    typer.Option("--for", metavar="S", help="End after this many seconds; else on Ctrl-C."),
+    typer.Option("--for", metavar="S", help="Stop after S seconds [default: on Ctrl-C]"),
 ]
 
 
@@ -23,9 +23,9 @@ def ticks(every: str, for_: str | None) -> Iterator[float]:
     """Sleeps from one table to the next, and gives the seconds that passed."""
     step, last = seconds("--every", every), seconds("--for", for_)
     if step is None or not 0.01 <= step < math.inf:
-        raise UsageError(f"--every takes a time from 0.01 seconds on, not {every!r}")
+        raise UsageError(f"invalid --every {every!r}; give at least 0.01 seconds")
     if last is not None and not 0 < last < math.inf:
-        raise UsageError(f"--for takes a time in seconds, not {for_!r}")
+        raise UsageError(f"invalid --for {for_!r}; give a time in seconds above 0")
     return _ticks(step, last)
 
 

@@ -23,7 +23,7 @@ def not_over(recording: str, out: str, option: str) -> None:
     """Refuses to write over the recording that is read."""
     with suppress(OSError):
         if os.path.samefile(recording, out):
-            raise UsageError(f"{out} is the recording itself; name another file with {option} OUT")
+            raise UsageError(f"{out} is the recording itself; give another file with {option} OUT")
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def opened_folder(out: str) -> Iterator[Path]:
     """A new folder; it appears whole under its name or not at all."""
     path = Path(out)
     if path.exists():
-        raise UsageError(f"{out} is there already; name a folder that is not with -o OUT")
+        raise UsageError(f"{out} already exists; give a new folder with -o OUT")
     with _said(out):
         made = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.absolute().parent))
     try:
@@ -83,4 +83,4 @@ def _said(out: str) -> Iterator[None]:
         raise
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise SondeError(f"{out} cannot be written: {reason}") from error
+        raise SondeError(f"cannot write {out}: {reason}") from error

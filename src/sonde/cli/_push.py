@@ -27,13 +27,13 @@ Push = Annotated[
     typer.Option(
         "--push",
         metavar="TO",
-        help="continuous: send each part on when it is finished, to a store, "
-        "otlp+http://HOST:PORT or pyroscope+http://HOST:PORT.",
+        help="continuous: send each finished segment to a store, otlp+http://HOST:PORT or "
+        "pyroscope+http://HOST:PORT.",
     ),
 ]
 PushLabel = Annotated[
     list[str] | None,
-    typer.Option("--label", metavar="NAME=VALUE", help="Of --push: what to find the parts by."),
+    typer.Option("--label", metavar="NAME=VALUE", help="Label the segments that --push sends."),
 ]
 
 
@@ -41,12 +41,10 @@ def check(to: str | None, labels: Sequence[str] | None, mode: str) -> None:
     """Refuses what cannot work before anything begins."""
     if to is None:
         if labels:
-            raise UsageError("--label is for what is sent with --push")
+            raise UsageError("--label needs --push TO")
         return
     if mode != "continuous":
-        raise UsageError(
-            "--push sends the parts of a continuous recording: add --mode continuous --rotate 60s"
-        )
+        raise UsageError("--push needs a continuous recording; add --mode continuous --rotate 60s")
     from sonde import optional_packages
     from sonde.fleet.labels import given
 
@@ -79,4 +77,4 @@ def pushing(to: str | None, path: str, labels: Sequence[str] | None) -> Iterator
             child.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             child.terminate()
-            print(f"sonde: the last parts could not be sent to {to}", file=sys.stderr)
+            print(f"sonde: could not send the last segments to {to}", file=sys.stderr)

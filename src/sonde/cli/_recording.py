@@ -12,45 +12,48 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="The recording; sonde-PROGRAM-PID.sonde if not given.",
+        help="Write the recording to FILE [default: sonde-PROGRAM-PID.sonde]",
     ),
 ]
 Rate = Annotated[
-    int, typer.Option(metavar="HZ", help="Samples per second of each thread's CPU time.")
+    int, typer.Option(metavar="HZ", help="Take HZ samples per second of each thread's CPU time")
 ]
 What = Annotated[
     str,
     typer.Option(
         metavar="LIST",
-        help="What to record, of: cpu, locks, waits, threads, objects, calls, event:NAME[@PERIOD]. "
-        "+waits adds to the default, -locks removes from it.",
+        help="Record these kinds: cpu, locks, waits, threads, objects, calls, event:NAME[@PERIOD]; "
+        "+waits adds to the default, -locks removes from it",
     ),
 ]
 Ticks = Annotated[
     int | None,
-    typer.Option(metavar="HZ", help="Of calls: windows a second of CPU time (100)."),
+    typer.Option(
+        metavar="HZ", help="calls: open HZ sampling windows per second of CPU time [default: 100]"
+    ),
 ]
 Stride = Annotated[
-    int | None, typer.Option(metavar="N", help="Of calls: count every Nth of a window (4).")
+    int | None,
+    typer.Option(metavar="N", help="calls: count every Nth call of a window [default: 4]"),
 ]
 Samples = Annotated[
-    int | None, typer.Option(metavar="N", help="Of calls: count so many in a window (8).")
+    int | None, typer.Option(metavar="N", help="calls: count N calls per window [default: 8]")
 ]
 Stacks = Annotated[
     str,
     typer.Option(
         metavar="KIND",
-        help="whole, or chained: samples tell a function and its caller only, which is cheaper "
-        "where stacks are deep; the tree is put together from them. checked: whole, and walks that "
-        "left out what had not moved are made twice and compared.",
+        help="Record stacks as: whole; chained (each sample has a function and its caller only, "
+        "which costs less for deep stacks, and the call tree is reconstructed); checked (whole, "
+        "and each incremental walk is compared with a full one)",
     ),
 ]
 Sampler = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="perf, perf-user, reader, cross-core, remote, safepoint, or cpu-timer for Java; auto "
-        "takes the best one.",
+        help="Sample by: perf, perf-user, reader, cross-core, remote, safepoint, or cpu-timer for "
+        "Java; auto selects the best",
     ),
 ]
 
@@ -59,20 +62,20 @@ ModeName = Annotated[
     typer.Option(
         "--mode",
         metavar="MODE",
-        help="normal: one file; continuous: parts that follow one another; wrap: the last seconds "
-        "in memory, written when asked for.",
+        help="Store the recording as: normal (one file), continuous (consecutive segments), wrap "
+        "(the last seconds in memory, written on demand)",
     ),
 ]
 Limit = Annotated[
     str | None,
-    typer.Option("--limit", metavar="SIZE", help="normal: stop when the file has this size."),
+    typer.Option("--limit", metavar="SIZE", help="normal: stop when the file reaches SIZE."),
 ]
 Rotate = Annotated[
     list[str] | None,
     typer.Option(
         "--rotate",
         metavar="SIZE|TIME",
-        help="continuous: begin a new part at this size (100MB) or age (10m); may be given twice.",
+        help="continuous: start a segment at this size (100MB) or age (10m); may be given twice.",
     ),
 ]
 Keep = Annotated[
@@ -81,18 +84,18 @@ Keep = Annotated[
 ]
 Seconds = Annotated[
     str | None,
-    typer.Option("--seconds", metavar="N", help="wrap: how many are kept; 30 if not given."),
+    typer.Option("--seconds", metavar="N", help="wrap: keep the last N seconds [default: 30]"),
 ]
 Memory = Annotated[
     str | None,
-    typer.Option("--memory", metavar="SIZE", help="wrap: at most so much; 64MiB if not given."),
+    typer.Option("--memory", metavar="SIZE", help="wrap: memory limit [default: 64MiB]"),
 ]
 DumpWhen = Annotated[
     list[str] | None,
     typer.Option(
         "--dump-when",
         metavar="CONDITION",
-        help="wrap: write a file when 'lock wait > 200ms' or 'gil wait > 50ms'.",
+        help="wrap: write a file on CONDITION, such as 'lock wait > 200ms' or 'gil wait > 50ms'.",
     ),
 ]
 DumpEvery = Annotated[
@@ -100,14 +103,14 @@ DumpEvery = Annotated[
     typer.Option(
         "--dump-every",
         metavar="N",
-        help="wrap: at most one such file in so many seconds; as --seconds if not given.",
+        help="wrap: write at most one such file every N seconds [default: that of --seconds]",
     ),
 ]
 Budget = Annotated[
     str | None,
     typer.Option(
         "--budget",
-        metavar="SHARE",
-        help="Hold what recording costs under this share of one core, such as 1%, by the rate.",
+        metavar="PERCENT",
+        help="Limit overhead to PERCENT of one core by lowering the sampling rate.",
     ),
 ]

@@ -9,7 +9,7 @@ def check_sampler(name: str) -> str:
     from sonde.record.recorder.samplers import SAMPLERS
 
     if name != "auto" and name not in SAMPLERS:
-        raise UsageError(f"there is no sampler {name!r}; there are: auto, {', '.join(SAMPLERS)}")
+        raise UsageError(f"invalid sampler {name!r}; valid samplers: auto, {', '.join(SAMPLERS)}")
     return name
 
 
@@ -17,5 +17,5 @@ def check_stacks(kind: str) -> str:
     from sonde.record.recorder.capture_control import STACKS
 
     if kind not in STACKS:
-        raise UsageError(f"--stacks takes one of {', '.join(STACKS)}, not {kind!r}")
+        raise UsageError(f"invalid --stacks {kind!r}; valid values: {', '.join(STACKS)}")
     return kind

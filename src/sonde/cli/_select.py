@@ -18,29 +18,32 @@ if TYPE_CHECKING:
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The recording.")]
 Thread = Annotated[
-    str | None, typer.Option("--thread", metavar="NAME|TID", help="Only this thread.")
+    str | None, typer.Option("--thread", metavar="NAME|TID", help="Select this thread.")
 ]
-Process = Annotated[str | None, typer.Option("--process", metavar="PID", help="Only this process.")]
+Process = Annotated[
+    str | None, typer.Option("--process", metavar="PID", help="Select this process.")
+]
 Start = Annotated[
     str | None,
-    typer.Option("--from", metavar="S", help="Only from this second of the recording on."),
+    typer.Option("--from", metavar="S", help="Start at second S of the recording."),
 ]
 End = Annotated[
-    str | None, typer.Option("--to", metavar="S", help="Only until this second of the recording.")
+    str | None, typer.Option("--to", metavar="S", help="End at second S of the recording.")
 ]
 Span = Annotated[
     str | None,
-    typer.Option("--span", metavar="NAME", help="Only what happened inside spans of this name."),
+    typer.Option("--span", metavar="NAME", help="Select time within spans of this name."),
 ]
-Running = Annotated[bool, typer.Option("--running", help="Count time on a processor (default).")]
-Waiting = Annotated[bool, typer.Option("--waiting", help="Count time off the processor instead.")]
-Wall = Annotated[bool, typer.Option("--wall", help="Count both.")]
+Running = Annotated[bool, typer.Option("--running", help="Count on-CPU time (the default).")]
+Waiting = Annotated[bool, typer.Option("--waiting", help="Count off-CPU time.")]
+Wall = Annotated[bool, typer.Option("--wall", help="Count on-CPU and off-CPU time.")]
 Taken = Annotated[
     str | None,
     typer.Option(
         "--taken",
-        metavar="THIEF",
-        help="Count what others took of the running time: queue, quota, hypervisor or all.",
+        metavar="CAUSE",
+        help="Count the time runnable threads did not run: queue (run-queue latency), quota (CPU "
+        "throttling), steal (steal time) or all.",
     ),
 ]
 Event = Annotated[
@@ -48,7 +51,7 @@ Event = Annotated[
     typer.Option("--event", metavar="NAME", help="Count events of this name instead of time."),
 ]
 MergeLines = Annotated[
-    bool, typer.Option("--merge-lines", help="One node per function, whichever lines ran.")
+    bool, typer.Option("--merge-lines", help="Merge the lines of a function into one node.")
 ]
 
 
@@ -68,9 +71,9 @@ def time_of(
     ]
     asked = [time for given, time in options if given]
     if asked and event is not None:
-        raise UsageError(f"--{asked[0]} and --event exclude each other")
+        raise UsageError(f"--{asked[0]} and --event cannot be combined; give one of them")
     if len(asked) > 1:
-        raise UsageError(f"--{asked[0]} and --{asked[1]} exclude each other")
+        raise UsageError(f"--{asked[0]} and --{asked[1]} cannot be combined; give one of them")
     return asked[0] if asked else None
 
 
@@ -86,11 +89,12 @@ def selection_of(
     taken: str | None = None,
     event: str | None = None,
 ) -> Selection:
-    pid = whole("--process", process, "a process id")
+    pid = whole("--process", process, "a PID")
     start_s, end_s = seconds("--from", start), seconds(end_option, end)
     from sonde.views.selecting.selection import select
 
-    thief = None if taken == "all" else taken
+    # In the recording and in JSON steal time is named after the hypervisor.
+    thief = {"all": None, "steal": "hypervisor"}.get(taken, taken) if taken else None
     return select(time or "running", thread, pid, start_s, end_s, span, thief, event)
 
 
@@ -103,7 +107,8 @@ def check_range(recording: Recording, start: str | None, at: str | None = None) 
         asked = seconds(option, text)
         if asked is not None and asked * 1e9 > length:
             raise UsageError(
-                f"{option} {text} is after the end: the recording lasts {length / 1e9:.3g} s"
+                f"{option} {text} is beyond the end of the recording, "
+                f"which lasts {length / 1e9:.3g} s"
             )
 
 
@@ -112,13 +117,13 @@ def whole(option: str, text: str | None, meaning: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
-        raise UsageError(f"{option} takes {meaning}, a whole number from 1 on, not {text!r}")
+        raise UsageError(f"invalid {option} {text!r}; give {meaning}, an integer of at least 1")
     return int(text)
 
 
 def process_id(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
-        raise UsageError(f"{text!r} is no process id; it is a number, as ps shows it")
+        raise UsageError(f"invalid PID {text!r}")
     return int(text)
 
 
@@ -128,4 +133,4 @@ def seconds(option: str, text: str | None) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"{option} takes a time in seconds, not {text!r}") from None
+        raise UsageError(f"invalid {option} {text!r}; give a time in seconds") from None

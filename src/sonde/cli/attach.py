@@ -45,19 +45,22 @@ def attach(
     ] = None,
     tree: Annotated[
         str | None,
-        typer.Option(metavar="PID", help="A process and all its descendants, now and later."),
+        typer.Option(
+            metavar="PID", help="Record a process and all its descendants, present and future."
+        ),
     ] = None,
     name: Annotated[
         str | None,
         typer.Option(
             metavar="PATTERN",
-            help="Your processes whose command line has this glob or /regex/, now and later.",
+            help="Record your processes whose command line matches this glob or /regex/, present "
+            "and future.",
         ),
     ] = None,
     output: Output = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--for", metavar="SECONDS", help="How long; until Ctrl-C if not given."),
+        typer.Option("--for", metavar="SECONDS", help="Stop after SECONDS [default: on Ctrl-C]"),
     ] = None,
     rate: Rate = 1000,
     what: What = "cpu,locks",
@@ -78,14 +81,14 @@ def attach(
     stride: Stride = None,
     samples: Samples = None,
     no_children: Annotated[
-        bool, typer.Option("--no-children", help="Do not follow processes the target starts.")
+        bool, typer.Option("--no-children", help="Do not record processes that the target starts.")
     ] = False,
 ) -> None:
-    """Record processes that already run, and leave them as they were.
+    """Record running processes, without restarting them.
 
-    They need no preparation: the agent is put into a process while it runs and taken out at the
-    end, which Ctrl-C, --for or its own exit brings. One of its threads stands still for less than
-    a millisecond meanwhile. Many processes end in one recording.
+    sonde injects an agent into each process and detaches it at the end: on Ctrl-C, after --for
+    SECONDS, or when the process exits. Injection stops one thread for less than a millisecond. All
+    processes are recorded into one file.
 
     \b
     Example:
@@ -102,9 +105,9 @@ def attach(
     from sonde.record.targets.hotspot import Jvm
 
     if [pid, tree, name].count(None) != 2:
-        raise UsageError("sonde attach takes one of PID, --tree PID and --name PATTERN")
+        raise UsageError("give exactly one of PID, --tree PID and --name PATTERN")
     if seconds is not None and not 0 < seconds < 1e8:
-        raise UsageError(f"--for takes a number of seconds above 0, not {seconds:g}")
+        raise UsageError(f"invalid --for {seconds:g}; give a number of seconds above 0")
     share = None if budget is None else parse_share("--budget", budget)
     kept = parse_mode(
         mode,
@@ -120,13 +123,15 @@ def attach(
     kinds, sampled_by = parse_what(what), check_sampler(sampler)
     checked, calls = check_calls(kinds, check_rate(rate), stride, samples, ticks)
     if pid is None and sampled_by == "remote":
-        raise UsageError("--sampler remote reads one process; it goes with a PID only")
+        raise UsageError(
+            "--sampler remote records a single process; give a PID instead of --tree or --name"
+        )
     if tree is not None and no_children:
-        raise UsageError("--tree is a process with its children; --no-children contradicts it")
+        raise UsageError("--tree includes child processes; leave out --no-children")
     processes, discovery = _chosen(pid, tree, name, not no_children)
     first = processes[0]
     if check_stacks(stacks) == "chained" and all(isinstance(p.runtime, Jvm) for p in processes):
-        raise UsageError("--stacks chained applies to CPython only; record Java with whole stacks")
+        raise UsageError("--stacks chained applies to CPython only; use --stacks whole for Java")
     options = Options(
         path=output or f"sonde-{first.program}-{tree or first.pid}.sonde",
         program=first.program,
@@ -146,8 +151,8 @@ def attach(
     session = Attach(processes if discovery else first, options, discovery)
     with pushing(push, options.path, label):
         if sys.stderr.isatty() and seconds is None:
-            which = f"process {pid}" if pid else "what is and comes"
-            print(f"sonde: recording {which}; Ctrl-C ends it", file=sys.stderr)
+            which = f"process {pid}" if pid else "matching processes"
+            print(f"sonde: recording {which}; press Ctrl-C to stop", file=sys.stderr)
         done = session.wait(seconds, lambda words: print(f"sonde: {words}", file=sys.stderr))
         _tell_end(done, pid)
 
@@ -177,9 +182,9 @@ def _chosen(
         _refuse(discovery)
         many = len(discovery.members)
         raise SondeError(
-            f"no process of yours has {name} in its command line"
+            f"none of your processes matches {name}"
             if not many
-            else f"the one process that matches {name} is not {RECORDED}"
+            else f"the process that matches {name} is not {RECORDED}"
             if many == 1
             else f"none of the {many} processes that match {name} is {RECORDED}"
         )
@@ -187,27 +192,27 @@ def _chosen(
 
 
 def _refuse(discovery: Discovery) -> None:
-    """Nothing can be entered: if one could be but for a reason, that is the one to tell."""
+    """No process can be attached to: reports the reason of one that is supported."""
     for why in discovery.refused().values():
         raise SondeError(why)
 
 
 def _tell_end(done: dict[str, Any], pid: str | None) -> None:
-    if done.get("note") == "the agent left the target":
+    if done.get("note") == "the target replaced its program":
         print(f"sonde: process {pid} now runs another program", file=sys.stderr)
     if left := done.get("left_behind"):
         who = f"process {pid} has" if pid and left == 1 else f"{left} processes have"
         print(
-            f"sonde: {who} not let the GIL go yet; the agent leaves when that happens",
+            f"sonde: {who} not released the GIL yet; the agent detaches once it is released",
             file=sys.stderr,
         )
     for who, why in done["done"].get("not_entered", {}).items():
-        said = why if who in why else f"process {who} could not be entered: {why}"
+        said = why if who in why else f"could not attach to process {who}: {why}"
         print(f"sonde: {said}", file=sys.stderr)
     many = done.get("processes", 1)
     of = f" of process {pid}" if pid and many == 1 else f" of {many} processes"
-    quiet = "they used hardly any CPU time meanwhile"
+    quiet = "the processes used hardly any CPU time"
     if pid:
-        quiet = "the process used hardly any CPU time meanwhile"
-    unseen = "it ended before a process could be entered"
+        quiet = "the process used hardly any CPU time"
+    unseen = "the recording ended before sonde could attach to a process"
     print(f"sonde: {last_words(done, of, quiet, unseen)}", file=sys.stderr)

@@ -19,7 +19,7 @@ def cpus(
         bool, typer.Option("--json", help="Print one line of JSON per table.")
     ] = False,
 ) -> None:
-    """Show how busy each processor is, and what interrupts and the hypervisor took of it.
+    """Show how busy each CPU is, with interrupt time and steal time.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`sonde ctl`: steer a recording that is under way."""
+"""`sonde ctl`: control a running recording."""
 
 from __future__ import annotations
 
@@ -16,46 +16,49 @@ if TYPE_CHECKING:
     from sonde.record.control_client import Orders
 
 VERBS = {
-    "status": "what is recorded, where to, and how well",
-    "stop": "pause: nothing is captured, and the time counts for nobody",
-    "start": "go on",
-    "mark": "TEXT: note this moment",
-    "rate": "HZ: samples per second of CPU time from now on",
-    "what": "LIST: capture this from now on, of cpu, locks, waits",
-    "flush": "write what is buffered",
-    "rotate": "begin the next part (--mode continuous)",
+    "status": "show what is recorded, the file, and the quality",
+    "pause": "pause the recording; the time until resume is not counted",
+    "resume": "resume the recording",
+    "stop": "end the recording; the program continues",
+    "mark": "TEXT: mark this moment",
+    "rate": "HZ: set the sampling rate",
+    "what": "LIST: record only these kinds, of cpu, locks, waits",
+    "flush": "write buffered data",
+    "rotate": "start the next segment (--mode continuous)",
     "dump": "FILE: write the last seconds (--mode wrap)",
-    "hot": "what is hot, and was all along (--budget, --mode wrap)",
-    "detach": "end the recording; the program goes on",
+    "hot": "show the profile kept in memory (--budget, --mode wrap)",
 }
+ALIASES = {"start": "resume", "detach": "stop"}
 
 
 def ctl(
     session: Annotated[
         str,
-        typer.Argument(metavar="PID|SOCKET", help="A process that is recorded, or its socket."),
+        typer.Argument(metavar="PID|SOCKET", help="A recorded process, or the recording's socket."),
     ],
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[COMMAND...]", help="A prompt opens if there is none."),
+        typer.Argument(
+            metavar="[COMMAND...]", help="One of the commands above [default: open a prompt]"
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
-    """Steer a recording that is under way.
+    """Control a running recording.
 
     \b
     Commands:
-      status      what is recorded, where to, and how well
-      stop        pause: nothing is captured, and the time counts for nobody
-      start       go on
-      mark TEXT   note this moment
-      rate HZ     samples per second of CPU time from now on
-      what LIST   capture this from now on, of cpu, locks, waits
-      flush       write what is buffered, and say how large the file is
-      rotate      begin the next part of a session in mode continuous
-      dump FILE   write the last seconds of a session in mode wrap
-      hot         what is hot, and was all along (--budget, --mode wrap)
-      detach      end the recording; the program goes on
+      status      show what is recorded, the file, and the quality
+      pause       pause the recording; the time until resume is not counted
+      resume      resume the recording (alias: start)
+      stop        end the recording; the program continues (alias: detach)
+      mark TEXT   mark this moment
+      rate HZ     set the sampling rate, in samples per second of CPU time
+      what LIST   record only these kinds, of cpu, locks, waits
+      flush       write buffered data, and print the size of the file
+      rotate      start the next segment (--mode continuous)
+      dump FILE   write the last seconds to FILE (--mode wrap)
+      hot         show the profile kept in memory (--budget, --mode wrap)
 
     \b
     Example:
@@ -75,21 +78,22 @@ def ctl(
 
 
 def order_of(words: list[str]) -> dict[str, Any]:
-    """What a command says, as the session wants to hear it."""
+    """A command as the JSON request that the session expects."""
     verb, *rest = words
+    verb = ALIASES.get(verb, verb)
     if verb not in VERBS:
-        raise UsageError(f"there is no command {verb!r}; the commands are {', '.join(VERBS)}")
+        raise UsageError(f"invalid command {verb!r}; valid commands: {', '.join(VERBS)}")
     takes = VERBS[verb].partition(":")[0] if ":" in VERBS[verb] and VERBS[verb][0].isupper() else ""
     if takes and not rest:
-        raise UsageError(f"{verb} takes a {takes}")
+        raise UsageError(f"{verb} needs a {takes}")
     if rest and not takes:
-        raise UsageError(f"{verb} takes nothing, not {' '.join(rest)!r}")
+        raise UsageError(f"{verb} takes no argument; leave out {' '.join(rest)!r}")
     text = " ".join(rest)
     if verb == "mark":
         return {"do": verb, "text": text}
     if verb == "rate":
         if not text.isdecimal():
-            raise UsageError(f"rate takes a whole number of samples a second, not {text!r}")
+            raise UsageError(f"invalid rate {text!r}; give a whole number of samples per second")
         return {"do": verb, "hz": int(text)}
     if verb == "what":
         return {"do": verb, "list": [kind.strip() for kind in text.split(",") if kind.strip()]}
@@ -111,20 +115,22 @@ def _words(order: dict[str, Any], answer: dict[str, Any]) -> list[str]:
     if verb == "status":
         return _status(answer)
     if verb == "rate":
-        return [f"{answer['rate']:,} samples per second of CPU time from now on"]
+        return [f"{answer['rate']:,} samples per second of CPU time"]
     if verb == "what":
-        return [f"captured from now on: {', '.join(answer['what'])}"]
+        return [f"recording {', '.join(answer['what'])}"]
     if verb == "flush":
         return [f"{answer['size']:,} bytes written"]
     if verb == "rotate":
-        return [f"goes on in {answer['path']}"]
+        return [f"continues in {answer['path']}"]
     if verb == "dump":
-        return [f"dumped to {answer['path']}"]
+        return [f"wrote {answer['path']}"]
     if verb == "hot":
         return _hot(answer)
-    if verb == "detach":
-        return [f"ended; read it with: sonde report {all_of(answer['mode'], answer['path'])}"]
-    return [{"stop": "paused", "start": "recording", "mark": "marked"}[verb]]
+    if verb == "stop":
+        return [
+            f"recording ended; read it with: sonde report {all_of(answer['mode'], answer['path'])}"
+        ]
+    return [{"pause": "paused", "resume": "recording", "mark": "marked"}[verb]]
 
 
 def _hot(answer: dict[str, Any]) -> list[str]:
@@ -140,7 +146,7 @@ def _hot(answer: dict[str, Any]) -> list[str]:
     lines += [
         f"{row['own_ns'] / total:7.1%}  {name(row['function'])}" for row in answer["hot"] if total
     ]
-    lines.append("newly called, as samples find it:")
+    lines.append("new call edges, as sampled:")
     lines += [
         f"{edge['activations']:>7,}  {name(edge['caller'])} line {edge['line']} → "
         f"{name(edge['callee'])}"
@@ -154,10 +160,10 @@ def _status(answer: dict[str, Any]) -> list[str]:
     pids = answer["processes"]
     paused = answer["paused_ns"] / 1e9
     told = [
-        ("State", answer["state"] + (f", {paused:.1f} s paused in all" if paused else "")),
-        ("For", f"{answer['duration_ns'] / 1e9:.1f} s"),
+        ("State", answer["state"] + (f", {paused:.1f} s paused in total" if paused else "")),
+        ("Duration", f"{answer['duration_ns'] / 1e9:.1f} s"),
         ("Processes", ", ".join(map(str, pids)) or "none yet"),
-        ("Captures", f"{', '.join(answer['what'])} at {answer['rate']:,} samples a second"),
+        ("Records", f"{', '.join(answer['what'])} at {answer['rate']:,} samples per second"),
         ("Sampler", str(quality["sampler"])),
         ("Samples", f"{quality.get('taken', 0):,}, {quality.get('lost', 0):,} lost"),
         _where(answer),
@@ -169,7 +175,7 @@ def _where(answer: dict[str, Any]) -> tuple[str, str]:
     size = f"{answer['size']:,} bytes"
     if answer["mode"] == "wrap":
         return "Memory", f"{size}, written to {answer['path']} at the end"
-    part = f", part {answer['part']}" if answer["mode"] == "continuous" else ""
+    part = f", segment {answer['part']}" if answer["mode"] == "continuous" else ""
     return "File", f"{answer['path']}, {size}{part}"
 
 
@@ -180,7 +186,7 @@ def _converse(orders: Orders, as_json: bool) -> None:
     _complete()
     asks = sys.stdin.isatty()
     if asks:
-        print(f"{', '.join(VERBS)}; help tells more.")
+        print(f"Commands: {', '.join(VERBS)}; help describes them.")
     while True:
         try:
             words = input("sonde> " if asks else "").split()
@@ -207,7 +213,7 @@ def _converse(orders: Orders, as_json: bool) -> None:
             print(f"sonde: {error}", file=sys.stderr)
             if "is over" in str(error):
                 raise SystemExit(error.code) from None
-        if order["do"] == "detach":
+        if order["do"] == "stop":
             return
         sys.stdout.flush()
 
@@ -222,7 +228,11 @@ def _complete() -> None:
 
     def candidates(text: str, state: int) -> str | None:
         before = readline.get_line_buffer()[: readline.get_begidx()].split()
-        known = [*VERBS, "help", "quit"] if not before else list(KINDS) * (before[0] == "what")
+        known = (
+            [*VERBS, *ALIASES, "help", "quit"]
+            if not before
+            else list(KINDS) * (before[0] == "what")
+        )
         found = [word for word in known if word.startswith(text)]
         return found[state] if state < len(found) else None
 

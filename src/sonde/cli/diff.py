@@ -24,11 +24,11 @@ from sonde.errors import UsageError
 
 
 def diff(
-    base: Annotated[str, typer.Argument(metavar="BASE", help="The recording to compare with.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The recording that is compared.")],
+    base: Annotated[str, typer.Argument(metavar="BASE", help="The baseline.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The recording to compare.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     top: Annotated[
-        str | None, typer.Option("--top", metavar="N", help="Show only the N greatest changes.")
+        str | None, typer.Option("--top", metavar="N", help="Show the N greatest changes.")
     ] = None,
     thread: Thread = None,
     start: Start = None,
@@ -37,13 +37,13 @@ def diff(
     waiting: Waiting = False,
     wall: Wall = False,
     calls: Annotated[
-        bool, typer.Option("--calls", help="Compare who calls whom how often, instead of time.")
+        bool, typer.Option("--calls", help="Compare call counts instead of time.")
     ] = False,
 ) -> None:
-    """Show what became slower and what faster from one recording to another.
+    """Show which functions became slower or faster between two recordings.
 
-    Also how alike the two are: how far their calling contexts overlap, whether the hot ones of
-    either are hot in the other, and how their weights correlate.
+    Also shows how similar the two are: the overlap of their calling contexts, how many hot contexts
+    of one are hot in the other, and the correlation of their weights.
 
     \b
     Examples:
@@ -54,7 +54,7 @@ def diff(
     """
     rows = whole("--top", top, "a number of rows")
     if calls and (running or waiting or wall):
-        raise UsageError("--calls compares no time: --running, --waiting and --wall exclude it")
+        raise UsageError("--calls compares call counts; leave out --running, --waiting and --wall")
     selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
 
     from sonde.views.calls.call_diff import CallDiff, call_diff

@@ -14,10 +14,10 @@ from sonde.cli._progress import working
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Tell what works on this machine, and why not more.
+    """Check what sonde can record on this machine.
 
-    That is: what can be recorded, by which sampler, and why not by a better one. Each interpreter
-    found is really recorded for a moment. The exit code is 0 if one of them could be, else 1.
+    Shows the best sampler available, and what prevents a better one. sonde records each interpreter
+    it finds for a moment. The exit code is 0 if it could record at least one, else 1.
 
     \b
     Examples:

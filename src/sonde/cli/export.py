@@ -32,7 +32,7 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="collapsed, speedscope, pprof, firefox, perfetto, otlp or parquet.",
+            help="Write FORMAT: collapsed, speedscope, pprof, firefox, perfetto, otlp or parquet.",
         ),
     ],
     output: Annotated[
@@ -41,8 +41,8 @@ def export(
             "-o",
             "--output",
             metavar="OUT",
-            help="Where to write; - is stdout. If not given, a file in the working directory "
-            "named after FILE.",
+            help="Write to OUT, - for stdout [default: a file in the working directory named after "
+            "FILE]",
         ),
     ] = None,
     thread: Thread = None,
@@ -50,7 +50,7 @@ def export(
     start: Start = None,
     until: Annotated[
         str | None,
-        typer.Option("--until", metavar="S", help="Only until this second of the recording."),
+        typer.Option("--until", metavar="S", help="End at second S of the recording."),
     ] = None,
     span: Span = None,
     running: Running = False,
@@ -73,14 +73,18 @@ def export(
     selection = selection_of(time, thread, process, start, until, span=span, end_option="--until")
     out = output or Path(file).with_suffix("").name + chosen.SUFFIX
     if out == STDOUT and not chosen.TEXT and sys.stdout.isatty():
-        raise UsageError(f"{to} is no text for a terminal; name a file with -o OUT")
+        raise UsageError(
+            f"{to} is a binary format and stdout is a terminal; give a file with -o OUT"
+        )
     not_over(file, out, "-o")
 
     in_folder = getattr(chosen, "FOLDER", False)
     if in_folder and (selection.narrowed or time is not None):
-        raise UsageError(f"{to} is of the whole recording and takes no choice of a part")
+        raise UsageError(
+            f"{to} exports the whole recording; leave out the options that select a part of it"
+        )
     if in_folder and out == STDOUT:
-        raise UsageError(f"{to} is a folder of files; name it with -o OUT")
+        raise UsageError(f"{to} writes a folder; give its name with -o OUT")
 
     from sonde.views.stacks.chained_samples import open_recording
 

@@ -30,7 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="""Keep many recordings in one store, and ask the same questions of all of them.
+    help="""Store and analyze many recordings together.
 
     \b
     Example:
@@ -47,7 +47,7 @@ Label = Annotated[
     typer.Option(
         "--label",
         metavar="NAME=VALUE",
-        help="What to find them by: service, version, host, container, region, or your own.",
+        help="Label them, for --where: service, version, host, container, region, or your own.",
     ),
 ]
 
@@ -60,8 +60,8 @@ def add(
 ) -> None:
     """Put recordings into a store.
 
-    The service is the program's name and the host is this one, unless told. A recording that is
-    there already is not put in twice.
+    The label service defaults to the program's name, and host to this machine's. A recording that
+    is already in the store is skipped.
 
     \b
     Example:
@@ -91,37 +91,39 @@ def report(
         typer.Argument(
             metavar="VIEW",
             help="One of: flat, tree, lines, locks, threads, calls, diff, slower, blockers, "
-            "outliers, heat, recordings.",
+            "outliers, heat, recordings",
         ),
     ] = "flat",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     top: Annotated[
-        str | None, typer.Option("--top", metavar="N", help="Show only the N heaviest.")
+        str | None, typer.Option("--top", metavar="N", help="Show the top N rows.")
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
             "--where",
             metavar="LABEL=VALUE",
-            help="Only recordings with this label; != for all others, several values by commas, "
-            "* for any text. All conditions must hold.",
+            help="Select recordings with this label; != for all others, commas between several "
+            "values, * for any text. All conditions must hold.",
         ),
     ] = None,
     base: Annotated[
         list[str] | None,
-        typer.Option("--base", metavar="LABEL=VALUE", help="Of diff and slower: compare with."),
+        typer.Option("--base", metavar="LABEL=VALUE", help="diff, slower: select the baseline."),
     ] = None,
     new: Annotated[
         list[str] | None,
-        typer.Option("--new", metavar="LABEL=VALUE", help="Of diff and slower: what is compared."),
+        typer.Option(
+            "--new", metavar="LABEL=VALUE", help="diff, slower: select the recordings to compare."
+        ),
     ] = None,
     start: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="TIME", help="From then on: 2026-11-15T12:00 (UTC), or 2h (ago)."
+            "--from", metavar="TIME", help="Start at TIME: 2026-11-15T12:00 (UTC), or 2h (ago)."
         ),
     ] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Until then.")] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="End at TIME.")] = None,
     thread: Thread = None,
     process: Process = None,
     running: Running = False,
@@ -133,15 +135,16 @@ def report(
         typer.Option(
             "--by",
             metavar="ASPECTS",
-            help="Of locks and calls: as in sonde report. Of outliers and heat: a label instead of "
-            "host.",
+            help="locks, calls: group as in sonde report. outliers, heat: group by a label "
+            "instead of host.",
         ),
     ] = None,
     engine: Annotated[
-        str, typer.Option("--engine", metavar="ENGINE", help="duckdb, or spark://HOST:PORT.")
+        str,
+        typer.Option("--engine", metavar="ENGINE", help="Query with duckdb or spark://HOST:PORT"),
     ] = "duckdb",
 ) -> None:
-    """Show a view of everything in a store, or of what has some labels.
+    """Show a view of all recordings in a store, or of those with given labels.
 
     \b
     Example:
@@ -151,7 +154,7 @@ def report(
       sonde fleet report profiles/ outliers --by host --json
     """
     rows = whole("--top", top, "a number of rows")
-    pid = whole("--process", process, "a process id")
+    pid = whole("--process", process, "a PID")
     time = time_of(running, waiting, wall)
     location = _located(store)
     from sonde.fleet import report as views
@@ -160,22 +163,28 @@ def report(
     from sonde.fleet.query import Question, moment
 
     if view not in views.VIEWS:
-        raise UsageError(f"there is no view {view!r}; the views are {', '.join(views.VIEWS)}")
+        raise UsageError(f"invalid view {view!r}; valid views: {', '.join(views.VIEWS)}")
     if time is not None and view not in views.OF_TIME:
-        raise UsageError(f"--{time} is for the views {', '.join(views.OF_TIME)}, not for {view}")
+        raise UsageError(
+            f"--{time} does not apply to {view}; valid views: {', '.join(views.OF_TIME)}"
+        )
     if merge_lines and view != "tree":
-        raise UsageError(f"--merge-lines is for the view tree, not for {view}")
+        raise UsageError(f"--merge-lines does not apply to {view}; valid view: tree")
     if by is not None and view not in views.OF_ASPECTS:
-        raise UsageError(f"--by is for the views {', '.join(views.OF_ASPECTS)}, not for {view}")
+        raise UsageError(
+            f"--by does not apply to {view}; valid views: {', '.join(views.OF_ASPECTS)}"
+        )
     if bool(base or new) != (view in views.OF_TWO):
-        raise UsageError("--base and --new are for the views diff and slower, which need them")
+        raise UsageError(
+            "--base and --new apply to the views diff and slower only, which need them"
+        )
     begin_ns, end_ns = moment("--from", start), moment("--to", end)
     if begin_ns is not None and end_ns is not None and end_ns <= begin_ns:
         raise UsageError("the time range is empty: --to must be after --from")
     question = Question(
         tuple(conditions(where or [])), begin_ns, end_ns, thread, pid, time or "running"
     )
-    with working(f"asking {store}"), started(engine) as asked_of:
+    with working(f"querying {store}"), started(engine) as asked_of:
         result, asked = views.answer(
             location,
             asked_of,
@@ -199,11 +208,12 @@ def _print(result: Any, asked: Asked, view: str, time: str, top: int | None) -> 
     from sonde.fleet.inventory import extent
     from sonde.reports.fleet_extent import render as render_extent
     from sonde.reports.page import console, line
+    from sonde.views.selecting.formatting import TIMES
 
     out = console()
     render_extent(extent(asked), out)
     if view in ("flat", "tree", "lines") and not result.total_ns:
-        line(out, f"No {time} time in these recordings.")
+        line(out, f"No {TIMES[time]} time in these recordings.")
         return
     options: dict[str, Any] = {} if view == "tree" else {"top": top}
     if view == "diff":
@@ -221,19 +231,20 @@ def push(
         ),
     ],
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Recordings; with --follow, one pattern.")
+        list[str],
+        typer.Argument(metavar="FILE...", help="Recordings; with --follow, one glob pattern."),
     ],
     label: Label = None,
     follow: Annotated[
         bool,
         typer.Option(
             "--follow",
-            help="Send the parts of a continuous recording as they are finished, until standard "
-            "input is closed.",
+            help="Send each segment of a continuous recording when it is finished, until stdin is "
+            "closed.",
         ),
     ] = False,
 ) -> None:
-    """Send recordings to a store or to another tool's receiver; what fails is tried again.
+    """Send recordings to a store or another tool's receiver, with retries.
 
     \b
     Example:
@@ -257,11 +268,13 @@ def push(
             print(f"sonde: sent {file} to {where}", file=sys.stderr)
         return
     if len(files) != 1:
-        raise UsageError("--follow takes one pattern, in quotes: 'app.*.sonde'")
+        raise UsageError("--follow needs one glob pattern, in quotes: 'app.*.sonde'")
     done = pushing.follow(destination, files[0], told, pushing.until_stdin_closes)
-    said = f"sent {count(done.sent, 'part')} to {where}"
+    said = f"sent {count(done.sent, 'segment')} to {where}"
     if done.failed or done.missed:
-        said += f"; {done.failed} could not be sent, {done.missed} were gone before their turn"
+        said += (
+            f"; {done.failed} could not be sent, {done.missed} were deleted before they were sent"
+        )
     print(f"sonde: {said}", file=sys.stderr)
     if done.failed or done.missed:
         raise typer.Exit(1)
@@ -269,9 +282,10 @@ def push(
 
 @app.command()
 def compact(store: StoreName) -> None:
-    """Make few parts of many: queries are faster, and what parts have in common is kept once.
+    """Merge the segments of a store into fewer, for faster queries and less space.
 
-    Others may write and read meanwhile. What was merged is removed by a run an hour later or more.
+    The store stays available for reading and writing. Merged segments are deleted by a later run,
+    at least an hour after.
 
     \b
     Example:
@@ -284,8 +298,8 @@ def compact(store: StoreName) -> None:
     with working(f"compacting {store}"):
         done = run(location)
     print(
-        f"sonde: {count(done.merged, 'part')} became {done.made}; "
-        f"{count(done.removed_files, 'file')} of parts replaced or never finished removed",
+        f"sonde: merged {count(done.merged, 'segment')} into {done.made}; "
+        f"deleted {count(done.removed_files, 'file')} of replaced or unfinished segments",
         file=sys.stderr,
     )
 
@@ -293,9 +307,14 @@ def compact(store: StoreName) -> None:
 @app.command()
 def prune(
     store: StoreName,
-    older: Annotated[str, typer.Option("--older", metavar="TIME", help="Such as 30d or 12h.")],
+    older: Annotated[
+        str,
+        typer.Option(
+            "--older", metavar="TIME", help="Remove recordings older than TIME, such as 30d or 12h."
+        ),
+    ],
 ) -> None:
-    """Remove the recordings that ended so long ago.
+    """Remove recordings that ended longer ago than a given time.
 
     \b
     Example:
@@ -309,7 +328,7 @@ def prune(
     age = period(older)
     with working(f"pruning {store}"):
         done = run(location, age)
-    print(f"sonde: {count(done.removed_parts, 'part')} removed", file=sys.stderr)
+    print(f"sonde: removed {count(done.removed_parts, 'segment')}", file=sys.stderr)
 
 
 def _located(store: str) -> Location:

@@ -106,7 +106,7 @@ def sonde_(
         typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Where the time goes, who is to blame for the waiting, and how sure the answer is.
+    """Profile CPython and Java: where time goes, and which code held each contended lock.
 
     \b
     Example:
@@ -138,7 +138,7 @@ def _code_of(args: Sequence[str] | None) -> int:
     except (ReaderLeftError, BrokenPipeError):
         return _reader_left()
     except MemoryError:
-        return _failed("there is not enough memory for this", 1)
+        return _failed("not enough memory", 1)
     except OSError as error:
         return _failed(_sentence_of(error), 1)
     except Exception as error:

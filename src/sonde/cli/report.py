@@ -49,14 +49,14 @@ def report(
         list[str],
         typer.Argument(
             metavar="FILE... [VIEW]",
-            help="The recording, or the parts of one: files, a folder, a pattern. "
+            help="The recording, or the segments of one: files, a folder, a glob pattern. "
             f"VIEW is one of: {', '.join(VIEWS)}.",
             show_default=False,
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     top: Annotated[
-        str | None, typer.Option("--top", metavar="N", help="Show only the N heaviest.")
+        str | None, typer.Option("--top", metavar="N", help="Show the top N rows.")
     ] = None,
     thread: Thread = None,
     process: Process = None,
@@ -74,17 +74,16 @@ def report(
         typer.Option(
             "--by",
             metavar="ASPECTS",
-            help="Of locks: split the waiting by these, in this order: kind, lock, lock_class, "
-            "waiter_thread, waiter_function, waiter_chain, owner_thread, owner_function, "
-            "owner_chain, held_in_function, held_in_chain. "
-            "Of objects: class, site or context. Of calls: edge or context. "
-            "Of data: memory, type, offset, function, context.",
+            help="Group rows by these. locks: kind, lock, lock_class, waiter_thread, "
+            "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain, "
+            "held_in_function, held_in_chain (nested in the order given). objects: class, site or "
+            "context. calls: edge or context. data: memory, type, offset, function, context.",
         ),
     ] = None,
     ratio: Annotated[
         str | None,
         typer.Option(
-            "--ratio", metavar="A/B", help="Of events: how many A there are per B, or per cpu."
+            "--ratio", metavar="A/B", help="events: show A per B, or per CPU time (A/cpu)."
         ),
     ] = None,
     while_held: Annotated[
@@ -92,15 +91,15 @@ def report(
         typer.Option(
             "--while-held",
             metavar="LOCK|gil",
-            help="Of tree: show what the holders of this lock did while others waited for it.",
+            help="tree: show what the holders of this lock did while others waited for it.",
         ),
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="S", help="Of waits: at this second of the recording."),
+        typer.Option("--at", metavar="S", help="waits: show second S of the recording."),
     ] = None,
 ) -> None:
-    """Show a recording: what ran, where its time went, and how sure that is.
+    """Show one view of a recording.
 
     \b
     Examples:
@@ -123,34 +122,42 @@ def report(
     rows = whole("--top", top, "a number of rows")
     time = time_of(running, waiting, wall, taken, event)
     if time is not None and view not in OF_TIME:
-        raise UsageError(f"--{time} is for the views {', '.join(OF_TIME)}, not for {view}")
+        raise UsageError(f"--{time} does not apply to {view}; valid views: {', '.join(OF_TIME)}")
     if while_held is not None and view != "tree":
-        raise UsageError(f"--while-held is for the view tree, not for {view}")
+        raise UsageError(f"--while-held does not apply to {view}; valid view: tree")
     if while_held is not None and (taken is not None or event is not None):
         other = "--taken" if taken is not None else "--event"
-        raise UsageError(f"--while-held and {other} exclude each other")
+        raise UsageError(f"--while-held and {other} cannot be combined; give one of them")
     if while_held is not None and time is None:
         time = "wall"
     if merge_lines and view != "tree":
-        raise UsageError(f"--merge-lines is for the view tree, not for {view}")
+        raise UsageError(f"--merge-lines does not apply to {view}; valid view: tree")
     if event is not None and view not in (*OF_TIME, "data"):
-        raise UsageError(f"--event is for the views {', '.join(OF_TIME)}, data, not for {view}")
+        raise UsageError(
+            f"--event does not apply to {view}; valid views: {', '.join(OF_TIME)}, data"
+        )
     if by is not None and view not in ("locks", "objects", "calls", "data"):
-        raise UsageError(f"--by is for the views locks, objects, calls and data, not for {view}")
+        raise UsageError(f"--by does not apply to {view}; valid views: locks, objects, calls, data")
     if ratio is not None and view != "events":
-        raise UsageError(f"--ratio is for the view events, not for {view}")
+        raise UsageError(f"--ratio does not apply to {view}; valid view: events")
     if at is not None and view != "waits":
-        raise UsageError(f"--at is for the view waits, not for {view}")
+        raise UsageError(f"--at does not apply to {view}; valid view: waits")
     moment = seconds("--at", at)
     if moment is not None and not 0 <= moment < math.inf:
-        raise UsageError(f"--at takes a second of the recording, not {at!r}")
+        raise UsageError(
+            f"invalid --at {at!r}; give a time in seconds from the start of the recording"
+        )
     if view == "waits" and (start is not None or end is not None):
-        raise UsageError("waits is of one moment: choose it with --at, not with --from and --to")
+        raise UsageError("waits shows one moment; give --at instead of --from and --to")
     selection = selection_of(time, thread, process, start, end, span=span, taken=taken, event=event)
     if view == "quality" and (selection.narrowed or rows is not None):
-        raise UsageError("quality is of the whole recording and takes no choice of a part")
+        raise UsageError(
+            "quality describes the whole recording; leave out the options that select a part of it"
+        )
     if view == "hot" and selection.narrowed:
-        raise UsageError("hot is of the whole session and takes no choice of a part")
+        raise UsageError(
+            "hot describes the whole session; leave out the options that select a part of it"
+        )
 
     from sonde.views.stacks.chained_samples import open_recording
 
@@ -168,10 +175,12 @@ def report(
 def _files_and_view(words: list[str]) -> tuple[list[str], str]:
     """The first word is a file; the last one is the view, if there is one of that name."""
     *files, last = words
+    if not files and last in VIEWS and not os.path.exists(last):
+        raise UsageError("no recording given; usage: sonde report FILE [VIEW]")
     if files and last in VIEWS:
         return files, last
     if files and not os.path.exists(last) and not last.endswith(".sonde"):
-        raise UsageError(f"there is no view {last!r}; the views are {', '.join(VIEWS)}")
+        raise UsageError(f"invalid view {last!r}; valid views: {', '.join(VIEWS)}")
     return words, "summary"
 
 
@@ -261,7 +270,7 @@ def _print(
         line(out, _nothing(recording, selection))
         return
     if view in OF_TIME and selection.time == "wall" and _lacks_waits(recording):
-        line(out, ("Waits were not recorded, so this is CPU time only; add --what +waits.", "dim"))
+        line(out, ("Waits were not recorded: on-CPU time only; record with --what +waits.", "dim"))
     if view in OF_LOCKS and not len(recording.lock_events) and "locks" not in _what(recording):
         line(out, "No locks were recorded; record them with: sonde run --what +locks …")
         return
@@ -304,26 +313,28 @@ def _what(recording: Recording) -> list[str]:
 
 def _no_objects(recording: Recording) -> str:
     if "objects" not in _what(recording):
-        return "No objects were recorded; record them with: sonde run --what +objects …"
+        return "No allocations were recorded; record them with: sonde run --what +objects …"
     if not any(process.runtime == "hotspot" for process in recording.processes):
-        return "No objects were recorded: those of CPython programs are not seen yet."
-    return "No object was seen being made."
+        return "No allocations were recorded: sonde records those of Java programs only."
+    return "No allocations were sampled."
 
 
 def _no_calls(recording: Recording) -> str:
     if "calls" not in _what(recording):
         return "No calls were counted; count them with: sonde run --what calls …"
     why = recording.quality.get("why_no_calls")
-    return f"No call was counted: {why}." if why else "No call was counted."
+    return f"No calls were counted: {why}." if why else "No calls were counted."
 
 
 def _nothing(recording: Recording, selection: Selection) -> str:
     """Why there is no time to show, and what would give some."""
+    from sonde.views.selecting.formatting import TIMES
+
     if selection.event is not None:
         where = " in this part of the recording" if selection.narrowed else ""
         return f"There were no {selection.event}{where}."
     if selection.narrowed:
-        return f"No {selection.time} time in this part of the recording."
+        return f"No {TIMES[selection.time]} time in this part of the recording."
     if selection.time == "waiting" and not (recording.samples.state != 0).any():
-        return "No waiting time was recorded; record it with: sonde run --what +waits …"
-    return f"No {selection.time} time was recorded."
+        return "No off-CPU time was recorded; record it with: sonde run --what +waits …"
+    return f"No {TIMES[selection.time]} time was recorded."

@@ -57,13 +57,13 @@ def run(
     stride: Stride = None,
     samples: Samples = None,
     no_children: Annotated[
-        bool, typer.Option("--no-children", help="Do not follow processes the target starts.")
+        bool, typer.Option("--no-children", help="Do not record processes that the target starts.")
     ] = False,
 ) -> None:
-    """Run a program and record where its time goes.
+    """Run a program and record it.
 
-    A SCRIPT.py or -m MODULE runs under the Python that sonde runs on; anything else is run as it
-    is. The program's output, exit code and signals are its own; sonde's words go to stderr.
+    A SCRIPT.py or -m MODULE runs under the Python that sonde runs on; a COMMAND runs unchanged.
+    Output, exit code and POSIX signals are the program's own; sonde writes its messages to stderr.
 
     \b
     Example:
@@ -80,7 +80,7 @@ def run(
     if arguments and arguments[0] == "--":
         del arguments[0]
     if not arguments or arguments == ["-m"]:
-        raise UsageError("there is nothing to run; name a SCRIPT.py, -m MODULE or a COMMAND")
+        raise UsageError("nothing to run; give a SCRIPT.py, -m MODULE or a COMMAND")
     if arguments[0].startswith("-") and arguments[0] != "-m":
         raise UsageError(f"no such option: {arguments[0]}; see sonde run --help")
     share = None if budget is None else parse_share("--budget", budget)

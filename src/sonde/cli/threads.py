@@ -21,10 +21,9 @@ def threads(
         bool, typer.Option("--json", help="Print one line of JSON per table.")
     ] = False,
 ) -> None:
-    """Show what each thread of a process used since the table before, and what it was kept from.
+    """Show the CPU time, run-queue latency and steal time of each thread of a process, live.
 
-    Nothing enters the process: the kernel's counters are read from outside, so it may be any
-    program.
+    sonde reads the kernel's counters and injects nothing, so this works for any program.
 
     \b
     Examples:

@@ -26,24 +26,24 @@ SECOND = 1_000_000_000
 def top(
     pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython or Java process.")],
     rate: Annotated[
-        int, typer.Option(metavar="HZ", help="Samples per second of each thread's CPU time.")
+        int, typer.Option(metavar="HZ", help="Take HZ samples per second of each thread's CPU time")
     ] = 100,
     what: What = "cpu,locks",
     window: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="What the figures are of; 15, with --once 2."),
+        typer.Option(metavar="SECONDS", help="Show the last SECONDS [default: 15, with --once 2]"),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Print one picture as text, and leave.")
+        bool, typer.Option("--once", help="Print one snapshot as text, and exit.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one picture as JSON, and leave.")
+        bool, typer.Option("--json", help="Print one snapshot as JSON, and exit.")
     ] = False,
 ) -> None:
-    """Watch a process in the terminal: functions, threads, the GIL and locks, as they are now.
+    """Show functions, threads, the GIL and locks of a process, live in the terminal.
 
-    A process that is being recorded is watched through its recording; any other is entered as by
-    `sonde attach`, and left as it was when you press q.
+    sonde attaches to the process as `sonde attach` does, and detaches when you press q. If the
+    process is being recorded, sonde reads that recording instead.
 
     \b
     Example:
@@ -54,15 +54,13 @@ def top(
 
     number = process_id(pid)
     if window is not None and not 1 <= window <= LONGEST_S:
-        raise UsageError(f"--window takes 1 to {LONGEST_S:g} seconds, not {window:g}")
+        raise UsageError(f"invalid --window {window:g}; give 1 to {LONGEST_S:g} seconds")
     kinds, checked = parse_what(what), check_rate(rate)
     once = once or as_json
     if not os.path.exists(f"/proc/{number}"):
-        raise SondeError(f"there is no process {number}")
+        raise SondeError(f"no process {number}")
     if not once and not all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)):
-        raise SondeError(
-            "sonde top needs a terminal; --once prints one picture as text, --json as JSON"
-        )
+        raise SondeError("sonde top needs a terminal; use --once for a snapshot as text, or --json")
     from sonde.top.watched import Watched
 
     watched = Watched(number, kinds, checked)
@@ -82,7 +80,7 @@ def top(
 
 
 def _print(watched: Watched, window_s: float, as_json: bool) -> None:
-    """One picture: of a recording that is there what it has, else after a while."""
+    """One snapshot: of an existing recording at once, else after a while."""
     from sonde.top.states import threads_now
 
     window_ns = round(window_s * SECOND)

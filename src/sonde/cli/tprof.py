@@ -15,11 +15,9 @@ HIGHEST_RATE = 10_000
 
 
 def tprof(
-    for_: Annotated[
-        str, typer.Option("--for", metavar="S", help="How long to look, in seconds.")
-    ] = "5",
+    for_: Annotated[str, typer.Option("--for", metavar="S", help="Sample for S seconds")] = "5",
     rate: Annotated[
-        str, typer.Option("--rate", metavar="HZ", help="Ticks a second, of each processor.")
+        str, typer.Option("--rate", metavar="HZ", help="Sample each CPU HZ times per second")
     ] = "100",
     process: Annotated[
         str | None, typer.Option("--process", metavar="PID", help="Show only this process.")
@@ -28,18 +26,18 @@ def tprof(
         bool,
         typer.Option(
             "--inside",
-            help="Put the agent into Python and Java programs meanwhile, to name their functions.",
+            help="Attach to Python and Java processes, to name their functions.",
         ),
     ] = False,
     top: Annotated[
-        str | None, typer.Option("--top", metavar="N", help="Rows of each level.")
+        str | None, typer.Option("--top", metavar="N", help="Show the top N rows of each level.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Show which processes, threads, modules and symbols the machine's processors were in.
+    """Show which processes, threads, modules and symbols used this machine's CPUs.
 
-    The kernel, machine code from executables and libraries, and what runtimes say of the code they
-    make (perf maps, jitdumps). It needs root or CAP_PERFMON.
+    Covers the kernel, executables, libraries, and JIT-compiled code described by perf maps or
+    jitdumps. Needs root or CAP_PERFMON.
 
     \b
     Examples:
@@ -52,15 +50,15 @@ def tprof(
 
     length = seconds("--for", for_)
     if length is None or not 0 < length < 86_400:
-        raise UsageError(f"--for takes a time in seconds, not {for_!r}")
-    ticks_a_second = whole("--rate", rate, "ticks a second")
+        raise UsageError(f"invalid --for {for_!r}; give a time in seconds above 0")
+    ticks_a_second = whole("--rate", rate, "samples per second")
     assert ticks_a_second is not None
     if ticks_a_second > HIGHEST_RATE:
-        raise UsageError(f"--rate goes up to {HIGHEST_RATE:,} ticks a second, not {rate}")
-    pid = whole("--process", process, "a process id")
+        raise UsageError(f"invalid --rate {rate}; give at most {HIGHEST_RATE:,} samples per second")
+    pid = whole("--process", process, "a PID")
     rows = whole("--top", top, "a number of rows")
     if pid is not None and not os.path.exists(f"/proc/{pid}"):
-        raise SondeError(f"there is no process {pid}")
+        raise SondeError(f"no process {pid}")
     if inside:
         from sonde.cli._inside import profile_inside
 

@@ -24,44 +24,47 @@ def view(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="The recording; or a store: a folder, or s3://bucket/name."
+            metavar="FILE", help="A recording; or a store: a folder, or s3://bucket/name."
         ),
     ],
     file2: Annotated[
         str | None,
-        typer.Argument(metavar="FILE2", help="A second recording, to be compared with the first."),
+        typer.Argument(metavar="FILE2", help="A second recording, to compare with the first."),
     ] = None,
     html: Annotated[
         str | None,
         typer.Option(
             "--html",
             metavar="OUT",
-            help="Write the page into one file that works offline, instead of serving it; "
-            "- is stdout.",
+            help="Write the web UI with the data to one file that works offline, - for stdout.",
         ),
     ] = None,
     port: Annotated[
-        str | None, typer.Option("--port", metavar="N", help="Serve on this port; else a free one.")
+        str | None,
+        typer.Option("--port", metavar="N", help="Serve on port N [default: a free one]"),
     ] = None,
     host: Annotated[
         str | None,
-        typer.Option("--host", metavar="ADDR", help="Serve on this address; else on 127.0.0.1."),
+        typer.Option("--host", metavar="ADDR", help="Serve on this address [default: 127.0.0.1]"),
     ] = None,
     expose: Annotated[
         bool,
-        typer.Option("--expose", help="Allow a --host that other machines can reach, unencrypted."),
+        typer.Option(
+            "--expose",
+            help="Allow a --host that other machines can reach; traffic is not encrypted.",
+        ),
     ] = False,
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="Print the address, but open no browser.")
+        bool, typer.Option("--no-open", help="Print the URL without opening a browser.")
     ] = False,
     with_source: Annotated[
         bool,
-        typer.Option("--with-source", help="Of --html: put the program's source into it as well."),
+        typer.Option("--with-source", help="Include the program's source in the --html file."),
     ] = False,
 ) -> None:
-    """Look at a recording in the browser, or write it as a page for others; or look at a store.
+    """Open a recording or a store in the web UI, or write a recording as an HTML file.
 
-    The page is served to this machine alone, under an address nobody can guess, until Ctrl-C.
+    sonde serves the web UI until Ctrl-C, to this machine only, at a URL with a secret token.
 
     \b
     Examples:
@@ -72,19 +75,20 @@ def view(
     """
     files = [file] if file2 is None else [file, file2]
     if html is not None and (port is not None or host is not None or expose):
-        raise UsageError("--html writes a file and serves nothing: leave out --port and --host")
+        raise UsageError(
+            "--html writes a file instead of serving it; leave out --port, --host and --expose"
+        )
     if with_source and html is None:
-        raise UsageError("--with-source is for --html; a page that is served reads source itself")
+        raise UsageError("--with-source needs --html OUT; the served web UI always has the source")
     number = _port(port)
     store = any(map(is_store, files))
     # Not by name: an address may hold a secret.
     if store and len(files) > 1:
-        raise UsageError("a store is shown alone; compare two cells of its map there")
-    if store and html is not None:
         raise UsageError(
-            "the page of a store asks for what it shows, and no file holds all that it may ask "
-            "for: leave out --html, or write the page of a recording"
+            "a store cannot be compared; give one store, and compare inside the web UI"
         )
+    if store and html is not None:
+        raise UsageError("--html does not support stores; leave it out, or give a recording")
     for name in files if html is not None else []:
         not_over(name, html or "", "--html")
 
@@ -121,7 +125,7 @@ def _opened(store: str) -> Shown:
     from sonde.fleet.location import located
     from sonde.web.store import StoreParts
 
-    with working("looking at the store"):
+    with working("opening the store"):
         return StoreParts(located(store))
 
 
@@ -143,7 +147,7 @@ def _port(text: str | None) -> int:
     if text is None:
         return 0
     if not (text.isascii() and text.isdecimal() and 0 < int(text) <= HIGHEST_PORT):
-        raise UsageError(f"--port takes a number from 1 to {HIGHEST_PORT}, not {text!r}")
+        raise UsageError(f"invalid --port {text!r}; give a number from 1 to {HIGHEST_PORT}")
     return int(text)
 
 
@@ -151,7 +155,7 @@ def _write(bundles: list[Bundle], out: str) -> None:
     from sonde.web.html import html
 
     if out == STDOUT and sys.stdout.isatty():
-        raise UsageError("a page is no text for a terminal; name a file with --html OUT")
+        raise UsageError("stdout is a terminal; give a file with --html OUT")
     with working(f"writing {out}"), opened(out) as stream:
         stream.write(html(bundles))
     if out != STDOUT:
@@ -160,7 +164,9 @@ def _write(bundles: list[Bundle], out: str) -> None:
 
 def _serve(server: Server, *, browse: bool) -> None:
     name = server.shown.name
-    print(f"sonde: {name} is at {server.url} until Ctrl-C", file=sys.stderr, flush=True)
+    print(
+        f"sonde: serving {name} at {server.url}; press Ctrl-C to stop", file=sys.stderr, flush=True
+    )
     try:
         if browse:
             _open(server)
@@ -175,7 +181,7 @@ def _open(server: Server) -> None:
     """In a browser with a window; one of the terminal's own would take the terminal away."""
     windowed = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("BROWSER")
     if not windowed and not os.environ.get("WAYLAND_DISPLAY"):
-        print("sonde: there is no display; open the address where there is one", file=sys.stderr)
+        print("sonde: no display found; open the URL in a browser", file=sys.stderr)
         return
     import threading
     import webbrowser

@@ -25,11 +25,11 @@ def waits(
     pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython or Java process.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Show who waits for whom in a process at this moment: chains of both sides, and deadlocks.
+    """Show which thread waits for which, with both call stacks, and deadlocks.
 
-    A process that is being recorded is asked through its recording; any other is entered for a
-    moment, as by `sonde attach`. Who holds a lock is looked up in the stacks of all threads, so a
-    deadlock is named even though nobody ever lets go.
+    sonde attaches to the process for a moment, as `sonde attach` does; if the process is being
+    recorded, sonde reads that recording instead. It finds lock holders in the stacks of all
+    threads, so it also shows deadlocks in which no lock is ever released.
 
     \b
     Example:
@@ -41,11 +41,12 @@ def waits(
     session = session_registry.find(number)
     if session is not None and "locks" not in session.what:
         raise SondeError(
-            f"process {pid} is recorded without locks; start it with --what cpu,locks to see waits"
+            f"the recording of process {pid} has no locks; start it with --what cpu,locks"
         )
     if session is not None and not session.path:
         raise SondeError(
-            f"process {pid} is recorded in mode wrap, into memory; end that recording to look at it"
+            f"process {pid} is being recorded in mode wrap, which has no file to read; end that "
+            f"recording with: sonde ctl {pid} stop"
         )
     from sonde.recording.reader import read
     from sonde.views.locks.wait_graph import waits as waits_at
@@ -87,6 +88,6 @@ def _look_at(pid: int) -> Recording:
         done = Attach(process, options).wait(LOOK_S)
         if done["done"]["sampler"] == "remote":
             raise SondeError(
-                f"process {pid} tells nothing of its locks: {done['done']['why_not_better']}"
+                f"cannot observe the locks of process {pid}: {done['done']['why_not_better']}"
             )
         return read(options.path)

@@ -16,9 +16,9 @@ from .java_homes import JavaHome
 from .machine_checks import Machine
 
 USE_ANOTHER = "run the program with CPython 3.11 or newer"
-BUILD_HERE = "build sonde on this machine, so that it fits this machine's C library"
-MEND_JAVA = "mend what is marked ✗ above; Java needs perf events or CPU timers"
-MEND_ABOVE = "mend what is marked ✗ above; a statically linked Python cannot be entered"
+BUILD_HERE = "build sonde on this machine, to match its C library"
+MEND_JAVA = "fix what is marked ✗ above; Java needs perf events or CPU timers"
+MEND_ABOVE = "fix what is marked ✗ above; sonde cannot attach to a statically linked Python"
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _jvms() -> list[JvmVerdict]:
         trials = trial_recording.record_jvms([home for home in homes if home.path not in lacks])
     verdicts = []
     for home in homes:
-        problem, _, advice = lacks.get(home.path, "it was not tried").partition("; ")
+        problem, _, advice = lacks.get(home.path, "not tested").partition("; ")
         tried = trials.get(home.path)
         if tried is not None:
             problem, advice = tried.problem or "", MEND_JAVA if tried.problem else ""
@@ -162,7 +162,7 @@ def _verdict(
         problem, _, cure = lacks[interpreter.path].partition("; ")
         return Verdict(interpreter, None, 0, problem, cure or USE_ANOTHER)
     if tried is None:
-        return Verdict(interpreter, agent, 0, "it was not tried", "mend what is named above")
+        return Verdict(interpreter, agent, 0, "not tested", "fix what is named above")
     advice = None
     if tried.problem is not None:
         advice = MEND_ABOVE if tried.problem == trial_recording.NOTHING_CAME else BUILD_HERE

@@ -32,9 +32,7 @@ class Check:
     advice: str | None = None
 
 
-_SAFEPOINT = Check(
-    "safepoint", True, "needs nothing of the system; only when asked for: --sampler safepoint"
-)
+_SAFEPOINT = Check("safepoint", True, "needs no permissions; used only with --sampler safepoint")
 
 
 @dataclass(frozen=True)
@@ -88,11 +86,13 @@ def _system() -> Check:
 def _kernel() -> Check:
     release = os.uname().release
     if perf_events.kernel_version() >= perf_events.SIGTRAP_SAFE_FROM:
-        return Check("kernel", True, f"{release}; perf events may signal threads from 5.18 on")
+        return Check(
+            "kernel", True, f"{release}; perf events can send POSIX signals to threads since 5.18"
+        )
     return Check(
         "kernel",
         False,
-        f"{release}; perf events must not signal threads before 5.18",
+        f"{release}; perf events cannot send POSIX signals to threads before 5.18",
         "boot 5.18 or newer; until then a reader thread takes the samples",
     )
 
@@ -162,7 +162,7 @@ def _refusal(open_: Callable[[], int]) -> OSError | None:
 def _perf_signals(pid: int) -> list[Check]:
     names = ("perf", "perf-user", "perf-switches")
     if perf_events.kernel_version() < perf_events.SIGTRAP_SAFE_FROM:
-        found = "not tried: this kernel is too old for them"
+        found = "not tested: this kernel is too old"
         return [Check(name, False, found, "boot 5.18 or newer") for name in names]
     kernel = _refusal(lambda: perf_events.open_event(pid, perf_events.TASK_CLOCK, _NEVER_NS, 0))
     user = _refusal(
@@ -172,9 +172,9 @@ def _perf_signals(pid: int) -> list[Check]:
     )
     switches = _refusal(lambda: perf_events.open_event(pid, perf_events.CONTEXT_SWITCHES, 1, 0))
     return [
-        _signal(names[0], kernel, "signals wherever a thread runs, the kernel included", 1),
-        _signal(names[1], user, "signals while a thread is outside the kernel", 2),
-        _signal(names[2], switches, "signals after each wait: --what waits is exact", 1),
+        _signal(names[0], kernel, "samples in user and kernel mode", 1),
+        _signal(names[1], user, "samples in user mode", 2),
+        _signal(names[2], switches, "a sample after each wait: --what waits is exact", 1),
     ]
 
 
@@ -201,18 +201,18 @@ def _paranoid() -> Check:
         return Check(
             "perf-paranoid",
             False,
-            "there is no kernel.perf_event_paranoid: perf events are not built in, or hidden",
+            "no kernel.perf_event_paranoid: perf events are not built in, or hidden",
             "use a kernel with CONFIG_PERF_EVENTS",
         )
     exempt = permissions.has_capability(permissions.CAP_PERFMON, permissions.CAP_SYS_ADMIN)
     if level <= 1 or exempt:
-        who = "this user is exempt" if level > 1 else "everybody may use perf events"
+        who = "this user is exempt" if level > 1 else "all users may use perf events"
         return Check("perf-paranoid", True, f"kernel.perf_event_paranoid is {level}; {who}")
-    what = "signals inside the kernel" if level == 2 else "all perf events"
+    what = "samples in kernel mode" if level == 2 else "all perf events"
     return Check(
         "perf-paranoid",
         False,
-        f"kernel.perf_event_paranoid is {level}: {what} only for the privileged",
+        f"kernel.perf_event_paranoid is {level}: {what} only for privileged users",
         "sysctl kernel.perf_event_paranoid=1",
     )
 
@@ -220,12 +220,12 @@ def _paranoid() -> Check:
 def _hardware(pid: int) -> Check:
     error = _refusal(lambda: perf_events.open_cycles(pid))
     if error is None:
-        return Check("hardware-events", True, "the processor's counters (PMU) can be used")
+        return Check("hardware-events", True, "CPU counters (PMU) are available")
     if isinstance(error, FileNotFoundError):
-        found = "no processor counters (PMU), as in most virtual machines"
+        found = "no CPU counters (PMU), as in most virtual machines"
     else:
         found = perf_events.refusal(error)
-    return Check("hardware-events", False, found, "nothing to do: no sampler of sonde needs them")
+    return Check("hardware-events", False, found, "nothing to do: no sampler needs them")
 
 
 def _sampler(pid: int) -> tuple[str, str | None]:
@@ -233,7 +233,7 @@ def _sampler(pid: int) -> tuple[str, str | None]:
     armed = Arming(_NEVER_NS).arm(pid)
     armed.close()
     if armed.sampler == "reader" and not _may_move():
-        reasons = [armed.why_not_better, "threads may not choose their core"]
+        reasons = [armed.why_not_better, "threads may not select their core"]
         return "cross-core", "; ".join(reason for reason in reasons if reason)
     return armed.sampler, armed.why_not_better
 
@@ -258,12 +258,14 @@ def _cpu_timers() -> Check:
     timer = ctypes.c_int()
     if syscall(_TIMER_CREATE, _THREAD_CPU_CLOCK, _NO_SIGNAL, ctypes.byref(timer)) == 0:
         syscall(_TIMER_DELETE, timer)
-        return Check("cpu-timer", True, "threads may have timers: Java is sampled without perf")
+        return Check(
+            "cpu-timer", True, "CPU timers of threads are permitted: Java is sampled without perf"
+        )
     reason = os.strerror(ctypes.get_errno()).lower()
     return Check(
         "cpu-timer",
         False,
-        f"threads may not have timers on their CPU clocks: {reason}",
+        f"CPU timers of threads are not permitted: {reason}",
         "allow timer_create in the container's seccomp profile; Java without perf events needs it",
     )
 
@@ -280,11 +282,11 @@ def _may_move() -> bool:
 
 def _affinity() -> Check:
     if _may_move():
-        return Check("affinity", True, "threads may choose their core")
+        return Check("affinity", True, "threads may select their core")
     return Check(
         "affinity",
         False,
-        "threads may not choose their core: without perf, stacks are read across cores",
+        "threads may not select their core: without perf, stacks are read across cores",
         "allow sched_setaffinity in the container's seccomp profile",
     )
 
@@ -304,37 +306,37 @@ def _remote(pid: int) -> Check:
     there = _Span(ctypes.addressof(_KNOWN), len(_KNOWN))
     n = libc_.process_vm_readv(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
     if n == len(copy) and copy.value == _KNOWN.value:
-        return Check("remote", True, "a target's memory may be read from outside")
+        return Check("remote", True, "the memory of other processes can be read")
     reason = os.strerror(ctypes.get_errno()).lower()
     return Check(
         "remote",
         False,
-        f"a target's memory may not be read from outside: {reason}",
-        "allow process_vm_readv in the container's seccomp profile; only targets that no agent "
-        "can enter need it",
+        f"the memory of other processes cannot be read: {reason}",
+        "allow process_vm_readv in the container's seccomp profile; only processes without "
+        "an agent need it",
     )
 
 
 def _memory() -> Check:
     error = _refusal(lambda: os.memfd_create("sonde"))
     if error is None:
-        return Check("memfd", True, "memory can be shared without a file")
+        return Check("memfd", True, "anonymous shared memory is available")
     return Check(
         "memfd",
         False,
-        f"memory cannot be shared without a file: {_words(error)}",
-        "allow memfd_create in the container's seccomp profile; nothing is recorded without it",
+        f"anonymous shared memory is not available: {_words(error)}",
+        "allow memfd_create in the container's seccomp profile; recording needs it",
     )
 
 
 def _pidfd() -> Check:
     error = _refusal(lambda: os.pidfd_open(os.getpid()))
     if error is None:
-        return Check("pidfd", True, "the end of a process can be waited for")
+        return Check("pidfd", True, "sonde can wait for the exit of a process")
     return Check(
         "pidfd",
         False,
-        f"the end of a process cannot be waited for: {_words(error)}",
+        f"sonde cannot wait for the exit of a process: {_words(error)}",
         "allow pidfd_open in the container's seccomp profile",
     )
 
@@ -346,25 +348,25 @@ def _words(error: OSError) -> str:
 def _ptrace() -> Check:
     scope = permissions.setting("yama/ptrace_scope")
     if scope is None:
-        return Check("ptrace", True, "no Yama: one's own processes may be traced")
+        return Check("ptrace", True, "no Yama: your processes may be traced")
     if scope == 0 or permissions.has_capability(permissions.CAP_SYS_PTRACE):
-        return Check("ptrace", True, f"yama.ptrace_scope is {scope}: processes may be traced")
+        return Check("ptrace", True, f"yama.ptrace_scope is {scope}: your processes may be traced")
     return Check(
         "ptrace",
         False,
-        f"yama.ptrace_scope is {scope}: only one's own children may be traced",
-        "nothing to do: recording a command or oneself needs no ptrace",
+        f"yama.ptrace_scope is {scope}: only child processes may be traced",
+        "nothing to do: `sonde run` and sonde.record() need no ptrace",
     )
 
 
 def _seccomp() -> Check:
     if permissions.seccomp_mode() != permissions.FILTERED:
-        return Check("seccomp", True, "no filter on system calls")
+        return Check("seccomp", True, "no seccomp filter")
     return Check(
         "seccomp",
         False,
-        "a filter on system calls is in force, as containers have",
-        "nothing to do while everything above it is permitted",
+        "a seccomp filter is active, as in containers",
+        "nothing to do while the checks above pass",
     )
 
 
@@ -372,7 +374,7 @@ def _steal() -> Check:
     """Time that the machine under this virtual one gave to others, since boot."""
     times = cpu_times.together()
     share = times.steal_ns / max(times.total_ns, 1)
-    found = f"{100 * share:.2g} % of the time since boot went to other machines"
+    found = f"{100 * share:.2g} % steal time since boot"
     if share < _STEAL_TOLERATED:
         return Check("steal", True, found)
-    return Check("steal", False, found, "compare only runs made side by side on this machine")
+    return Check("steal", False, found, "compare only runs that alternate on this machine")

@@ -24,7 +24,7 @@ _PROGRAM = "import time; start = time.thread_time()\nwhile time.thread_time() < 
 
 _LOAD_AGENT = "import ctypes, sys; ctypes.PyDLL(sys.argv[1])"
 
-NOTHING_CAME = "its agent loads, but no sample came"
+NOTHING_CAME = "its agent loads, but took no sample"
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,11 @@ def _judge(interpreter: Interpreter, preload: Path, samples: int) -> Trial:
 def _why_not(interpreter: Interpreter, preload: Path) -> str:
     """Nothing was recorded: which of the steps into the interpreter fails?"""
     if said := _complaint([interpreter.path, "-I", "-S", "-c", ""], {"LD_PRELOAD": str(preload)}):
-        return f"sonde's preload library does not load into it: {said}"
+        return f"it cannot load sonde's preload library: {said}"
     with suppress(SondeError):
         agent = str(interpreter.agent())
         if said := _complaint([interpreter.path, "-I", "-S", "-c", _LOAD_AGENT, agent], {}):
-            return f"its agent does not load: {said}"
+            return f"it cannot load the agent: {said}"
     return NOTHING_CAME
 
 
@@ -131,10 +131,10 @@ def _complaint(command: list[str], more: dict[str, str], only_failure: bool = Fa
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return "it does not end"
+        return "it does not exit"
     if only_failure and not done.returncode:
         return ""
     lines = done.stderr.strip().splitlines()
     if not lines and done.returncode:
-        return f"it ends with code {done.returncode}"
+        return f"it exits with code {done.returncode}"
     return lines[-1].strip() if lines else ""

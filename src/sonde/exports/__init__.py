@@ -31,5 +31,5 @@ class Format(Protocol):
 def format_named(name: str) -> Format:
     """The format of this name, imported only now."""
     if name not in FORMATS:
-        raise UsageError(f"there is no format {name!r}; the formats are {', '.join(FORMATS)}")
+        raise UsageError(f"invalid format {name!r}; valid formats: {', '.join(FORMATS)}")
     return cast("Format", importlib.import_module(f"sonde.exports.{name}"))

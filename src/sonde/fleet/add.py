@@ -38,11 +38,11 @@ def add(location: Location, files: Sequence[str], told: Mapping[str, str]) -> It
         try:
             yield add_one(location, recording, told, store=store)
         except OSError as error:
-            before = f"; the {number} before it are in the store" if number else ""
+            before = f"; the first {number} are in the store" if number else ""
             reason = (error.strerror or str(error)).splitlines()[0].lower()
             raise SondeError(
                 f"cannot write {file} into {location.address}: {reason}; "
-                f"nothing of it is in the store{before}"
+                f"the store is unchanged by it{before}"
             ) from error
 
 

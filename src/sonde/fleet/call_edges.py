@@ -27,7 +27,7 @@ DIGITS = 12
 def calls(asked: Asked, *, by: str = "edge", top: int | None = None) -> Calls:
     """The same as the view of one recording; weights may differ in their last digits."""
     if by not in BY:
-        raise UsageError(f"calls can be told by {', '.join(BY)}, not by {by!r}")
+        raise UsageError(f"invalid --by {by!r}; valid values for calls: {', '.join(BY)}")
     windows = asked.windows
     seen = windows.aggregate(windows=windows.count(), cut=windows.cut.cast("int64").sum())
     counted = seen.to_pyarrow().to_pylist()[0]

@@ -50,8 +50,8 @@ def compact(location: Location, *, grace_s: float = GRACE_S, largest: int = LARG
         tables = _merged(location, group)
         if time.time() - begun > grace_s / 2 and grace_s > 0:
             raise SondeError(
-                "this took too long: another run may have removed what was merged here; "
-                f"{made} parts are made, run it again for the rest"
+                "timed out: another run may have deleted the segments merged here; "
+                f"{made} segments were written, run it again for the rest"
             )
         # By the clock first: of two who merge the same at the same time the earlier one counts.
         number = int(begun * 1000) << 20 | int.from_bytes(os.urandom(2), "little") << 4 | made & 15

@@ -115,7 +115,7 @@ def engine(name: str) -> Iterator[Engine]:
     elif name.startswith(("spark://", "local")):
         made = Spark(name)
     else:
-        raise UsageError(f"--engine takes duckdb or spark://HOST:PORT, not {name!r}")
+        raise UsageError(f"invalid --engine {name!r}; give duckdb or spark://HOST:PORT")
     try:
         yield made
     finally:

@@ -44,9 +44,9 @@ def given(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not value or not is_name(name):
-            raise UsageError(f"--label takes NAME=VALUE, not {text!r}")
+            raise UsageError(f"invalid --label {text!r}; give NAME=VALUE")
         if labels.setdefault(name, value) != value:
-            raise UsageError(f"--label {name} is given twice")
+            raise UsageError(f"--label {name} is given twice; give it once")
     return labels
 
 
@@ -133,8 +133,8 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
         values = tuple(part.strip() for part in match[3].split(",")) if match else ()
         if match is None or not all(values):
             raise UsageError(
-                f"--where takes LABEL=VALUE or LABEL!=VALUE (several by commas, * for any text), "
-                f"not {text!r}"
+                f"invalid --where {text!r}; give LABEL=VALUE or LABEL!=VALUE (commas between "
+                "several values, * for any text)"
             )
         found.append(Condition(match[1], values, match[2] == "!="))
     return found
@@ -143,7 +143,9 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
 def _pieces(pattern: str) -> list[str]:
     pieces = pattern.split("*")
     if len(pieces) > 3 or (len(pieces) == 3 and (pieces[0] or pieces[2])):
-        raise UsageError(f"--where takes abc*, *abc, abc*xyz or *abc*, not {pattern!r}")
+        raise UsageError(
+            f"invalid --where pattern {pattern!r}; valid forms: abc*, *abc, abc*xyz, *abc*"
+        )
     return pieces
 
 

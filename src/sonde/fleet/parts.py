@@ -109,7 +109,7 @@ class Store:
         if newer is not None:
             raise SondeError(
                 f"{self.location.address} was written by a newer sonde (schema {newer.version}, "
-                f"this one knows {VERSION}); update sonde to read it"
+                f"this one reads up to {VERSION}); update sonde to read it"
             )
         return found
 
@@ -148,7 +148,7 @@ def looked_at(location: Location, *, must_exist: bool = True) -> Store:
     store = Store(location, location.names(PARTS))
     if must_exist and not store.listed:
         raise SondeError(
-            f"{location.address} holds no recordings; add some with: "
+            f"{location.address} has no recordings; add some with: "
             f"sonde fleet add {location.address} FILE…"
         )
     return store

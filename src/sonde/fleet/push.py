@@ -53,7 +53,7 @@ def destination(address: str) -> Destination:
             return receivers.Otlp(rest)
         if kind == "pyroscope":
             return receivers.Pyroscope(rest)
-        raise SondeError(f"profiles are sent to otlp+{rest} or pyroscope+{rest}, not by {kind}")
+        raise SondeError(f"invalid receiver {kind}; give otlp+{rest} or pyroscope+{rest}")
     from sonde.fleet.receivers import InStore
 
     return InStore(address)
@@ -79,7 +79,7 @@ def push(
         except NotNow as error:
             if now() + pause > until:
                 raise SondeError(
-                    f"{to.address} did not take {file} within {patience_s:g} s: {error}"
+                    f"{to.address} did not accept {file} within {patience_s:g} s: {error}"
                 ) from None
         sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE_S)

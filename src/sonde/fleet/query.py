@@ -50,11 +50,11 @@ def period(text: str) -> timedelta:
     """`30d`, `12h`."""
     match = _AGO.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"a time is given as 90s, 15m, 12h, 30d or 4w, not as {text!r}")
+        raise UsageError(f"invalid time {text!r}; give one such as 90s, 15m, 12h, 30d or 4w")
     try:
         return timedelta(seconds=float(match[1]) * _UNITS[match[2]])
     except OverflowError:
-        raise UsageError(f"{text} is too long ago") from None
+        raise UsageError(f"{text} is too long ago; give a shorter time") from None
 
 
 def moment(option: str, text: str | None) -> int | None:
@@ -68,7 +68,7 @@ def moment(option: str, text: str | None) -> int | None:
             when = datetime.fromisoformat(text.strip())
         except ValueError:
             raise UsageError(
-                f"{option} takes a time such as 2026-11-15T12:00 (UTC) or 2h (ago), not {text!r}"
+                f"invalid {option} {text!r}; give a time such as 2026-11-15T12:00 (UTC) or 2h (ago)"
             ) from None
         if when.tzinfo is None:
             when = when.replace(tzinfo=UTC)

@@ -117,9 +117,9 @@ def _post(url: str, body: bytes, kind: str) -> None:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
             answer.read()
     except urllib.error.HTTPError as error:
-        said = f"it answered {error.code} {error.reason}"
+        said = f"it responded {error.code} {error.reason}"
         if error.code == TOO_MANY or error.code >= 500:
             raise NotNow(said) from None
-        raise SondeError(f"{url.partition('?')[0]} does not take profiles: {said}") from None
+        raise SondeError(f"{url.partition('?')[0]} does not accept profiles: {said}") from None
     except (urllib.error.URLError, OSError) as error:
         raise NotNow(str(getattr(error, "reason", error))) from None

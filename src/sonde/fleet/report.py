@@ -87,7 +87,7 @@ def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | 
         from sonde.fleet.inventory import recordings
 
         return recordings(asked, top=top)
-    raise UsageError(f"there is no view {view!r}; the views are {', '.join(VIEWS)}")
+    raise UsageError(f"invalid view {view!r}; valid views: {', '.join(VIEWS)}")
 
 
 def _asked(asked: Asked) -> Asked:
@@ -95,6 +95,6 @@ def _asked(asked: Asked) -> Asked:
     if not asked.parts or not asked.recordings.count().to_pyarrow().as_py():
         words = [str(one) for one in asked.question.where]
         of = f" with {' and '.join(words)}" if words else ""
-        within = " in this time" if asked.question.start_ns or asked.question.end_ns else ""
-        raise SondeError(f"{asked.store.location.address} holds no recording{of}{within}")
+        within = " in this time range" if asked.question.start_ns or asked.question.end_ns else ""
+        raise SondeError(f"{asked.store.location.address} has no recordings{of}{within}")
     return asked

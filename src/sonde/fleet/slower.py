@@ -83,7 +83,7 @@ class Slower:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "unit": "share of running time",
+            "unit": "share of on-CPU time",
             "level": LEVEL,
             "base_processes": self.base_processes,
             "new_processes": self.new_processes,

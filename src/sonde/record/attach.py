@@ -139,7 +139,7 @@ class Attach:
         if self._restarts >= MOST_RESTARTS or self._ending or not self._anybody_to_record(inside):
             raise SondeError(str(error))
         self._restarts += 1
-        self._say(f"{error}; another one takes its place")
+        self._say(f"{error}; another recorder continues")
         self._wait_for_agents_to_leave(inside)
         session = {"id": self._recorder.session, "part": self._restarts * PARTS_A_RECORDER + 1}
         # Of many, the one whose file system it was found in may be gone; others say where they are.
@@ -218,7 +218,7 @@ class Attach:
 
     def _begin_with(self, chosen: list[RunningProcess]) -> None:
         if self._options.sampler == "remote" and not isinstance(chosen[0].runtime, Jvm):
-            self._read_from_outside(chosen[0].pid, "--sampler remote was asked for")
+            self._read_from_outside(chosen[0].pid, "--sampler remote was given")
             self._recorder.say({"entered": {"by": "nothing"}})
             return
         self._waiting = list(chosen)
@@ -230,7 +230,7 @@ class Attach:
         if self._root is not None:
             self._is_entered(chosen[0])
         elif not self._inside and not self._ending:
-            raise SondeError(next(iter(self.refused.values()), "no process could be entered"))
+            raise SondeError(next(iter(self.refused.values()), "could not attach to any process"))
 
     def _is_entered(self, process: RunningProcess) -> None:
         """The one process of a session: read from outside if no agent could enter it."""
@@ -238,7 +238,7 @@ class Attach:
             self._turn(None, look=False)
         why_not = self.refused.pop(process.pid, None)
         if why_not is None and not self._inside and not self._ending:
-            raise SondeError(f"process {process.pid} exited before it could be entered")
+            raise SondeError(f"process {process.pid} exited before sonde could attach to it")
         if why_not is not None and not self._ending:
             if isinstance(process.runtime, Jvm):
                 raise SondeError(f"process {process.pid} cannot be recorded: {why_not}")
@@ -248,7 +248,7 @@ class Attach:
         self.entered_by = "nothing"
         self._recorder.say({"running": pid, "why": why})
         end = time.monotonic() + REMOTE_S
-        detail = "no interpreter was found in it"
+        detail = "it has no supported interpreter"
         while pid not in self._inside and time.monotonic() < end and not self._ending:
             either = [self._recorder.fileno(), self._woken.fileno()]
             if not select.select(either, [], [], REMOTE_S)[0]:
@@ -299,7 +299,7 @@ class Attach:
         if "done" in words:
             self._done = words
         elif "dumped" in words:
-            self._say(f"{words['why']}: dumped into {words['dumped']}")
+            self._say(f"{words['why']}: wrote {words['dumped']}")
         elif "trouble" in words:
             self._say(words["trouble"])
         elif "listens" in words:
@@ -335,7 +335,7 @@ class Attach:
             return None
         if self._root is not None:
             gone = self._left_at is not None and time.monotonic() >= self._left_at + EXECUTES_S
-            return "the agent left the target" if gone else None
+            return "the target replaced its program" if gone else None
         if self._discovery is not None and self._discovery.is_over:
             return "target exited"
         return None
@@ -382,7 +382,7 @@ class Attach:
 
     def _note(self, pid: int, entry: Entry) -> None:
         if pid == self._root and not self._ever_inside and (entry.gone or entry.already):
-            why = entry.why_not if entry.gone else f"process {pid} is being recorded already"
+            why = entry.why_not if entry.gone else f"process {pid} is already being recorded"
             raise SondeError(str(why))
         if entry.gone and pid in self._ever_inside:
             return  # a program that it executed was over before it could be entered

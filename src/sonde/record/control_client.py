@@ -19,7 +19,7 @@ ANSWER_S = 40.0
 def socket_of(which: str) -> str:
     """The control socket of a session, named by it or by a process that is recorded."""
     if not which:
-        raise UsageError("a session is named by a process id or by its socket, not by nothing")
+        raise UsageError("no session given; give a PID or the path of its socket")
     if not which.isdecimal():
         return which
     pid = int(which)
@@ -27,9 +27,9 @@ def socket_of(which: str) -> str:
         if pid in session.pids or pid == session.recorder:
             return session.control
     if not os.path.exists(f"/proc/{pid}"):
-        raise SondeError(f"there is no process {pid}")
+        raise SondeError(f"no process {pid}")
     raise SondeError(
-        f"process {pid} is not being recorded, or not by you; begin with: sonde attach {pid}"
+        f"process {pid} is not being recorded by you; record it with: sonde attach {pid}"
     )
 
 
@@ -65,11 +65,11 @@ class Orders:
             self._socket.sendall(json.dumps(order).encode() + b"\n")
             line = self._lines.readline()
         except TimeoutError:
-            raise SondeError(f"the session at {self._path} gives no answer") from None
+            raise SondeError(f"the session at {self._path} does not respond") from None
         except OSError:
             line = b""
         if not line.endswith(b"\n"):
-            raise SondeError(f"the session at {self._path} is over, or belongs to somebody else")
+            raise SondeError(f"the session at {self._path} is over, or belongs to another user")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise (UsageError if answer.get("code") == UsageError.code else SondeError)(
@@ -80,9 +80,9 @@ class Orders:
 
 def _refusal(path: str, error: OSError) -> str:
     if isinstance(error, PermissionError):
-        return f"the session at {path} belongs to somebody else"
+        return f"the session at {path} belongs to another user"
     if isinstance(error, FileNotFoundError):
-        return f"there is no session at {path}"
+        return f"no session at {path}"
     if isinstance(error, ConnectionRefusedError):
-        return f"the session at {path} is over, or {path} is no session's socket"
-    return f"{path} cannot be reached: {(error.strerror or str(error)).lower()}"
+        return f"the session at {path} is over, or {path} is not the socket of a session"
+    return f"cannot connect to {path}: {(error.strerror or str(error)).lower()}"

@@ -65,21 +65,21 @@ def program_name(arguments: list[str]) -> str:
 def _why_not(program: str) -> CommandError:
     """Why a program cannot be run; only one named by its path can be there all the same."""
     if os.path.isdir(program):
-        return CommandError(f"{program} is a directory and cannot be run", NOT_EXECUTABLE)
+        return CommandError(f"{program} is a directory; give a program", NOT_EXECUTABLE)
     if not os.path.isfile(program):
-        return CommandError(f"there is no program {program!r} to run", NOT_FOUND)
+        return CommandError(f"no program {program!r} found", NOT_FOUND)
     if os.sep not in program:
-        hint = f"a file here is run as ./{program}"
-        return CommandError(f"there is no program {program!r} to run; {hint}", NOT_FOUND)
-    hint = "make it executable, or name what runs it before it"
-    return CommandError(f"{program} may not be executed; {hint}", NOT_EXECUTABLE)
+        hint = f"to run a file in this directory, give ./{program}"
+        return CommandError(f"no program {program!r} found; {hint}", NOT_FOUND)
+    hint = "make it executable, or put its interpreter in front"
+    return CommandError(f"{program} is not executable; {hint}", NOT_EXECUTABLE)
 
 
 def check_command(arguments: list[str]) -> None:
     """Raises CommandError where there is nothing to run, before anything is recorded."""
     first = arguments[0]
     if first.endswith(".py") and not os.path.exists(first):
-        raise CommandError(f"there is no script {first!r} to run", NOT_FOUND)
+        raise CommandError(f"no script {first!r} found", NOT_FOUND)
     program = command_of(arguments)[0]
     if shutil.which(program) is None:
         raise _why_not(program)

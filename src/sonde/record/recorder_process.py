@@ -150,7 +150,7 @@ class RecorderHandle:
             self._process.wait()
             self._remove_folder()
             late = "" if self.ready else "; the program ran unrecorded"
-            raise SondeError(f"the recorder gave no answer in {timeout:.0f} s{late}") from None
+            raise SondeError(f"the recorder did not respond within {timeout:.0f} s{late}") from None
         except OSError:
             message = b""
         if not message:
@@ -188,7 +188,7 @@ class RecorderHandle:
         kept = self._kept()
         if code < 0:
             return RecorderKilledError(f"the recorder was killed by signal {-code}{kept}")
-        return SondeError(f"the recorder ended with code {code}{kept}")
+        return SondeError(f"the recorder exited with code {code}{kept}")
 
     def _kept(self) -> str:
         """What is left of the recording, as the end of a sentence."""
@@ -201,7 +201,7 @@ class RecorderHandle:
                     return ""
             except SondeError as error:
                 return f"; {error}"
-        return f"; {path} holds what was recorded until then"
+        return f"; {path} has the data recorded until then"
 
     def _left_behind(self) -> str | None:
         """Why it went, if it said so: its last word may still lie unread in the socket."""

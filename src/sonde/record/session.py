@@ -118,10 +118,10 @@ class Session:
 
     def start(self) -> None:
         if self._recorder is not None:
-            raise SondeError("this session has been started already")
+            raise SondeError("this session has already been started")
         agent = _load_agent()
         if agent.sonde_agent_active():
-            raise SondeError("this process is being recorded already")
+            raise SondeError("this process is already being recorded")
         recorder = RecorderHandle(self._options)
         code = agent.sonde_agent_start(os.fsencode(recorder.socket_path), shm.REASON_API)
         if code:
@@ -168,7 +168,7 @@ class Session:
     def rotate(self) -> None:
         """Begins the next part of a continuous recording now."""
         if self._options.mode.name != "continuous":
-            raise SondeError("only a session in mode continuous has parts to rotate")
+            raise SondeError("only a session in mode continuous has segments to rotate")
         self._running().say({"rotate": True})
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -176,7 +176,7 @@ class Session:
         asked = None if path is None else os.path.abspath(path)
         answer = self._ask({"dump": asked}, "dump")
         if answer.get("dump") is None:
-            raise SondeError(answer.get("why_not", "this session has been ended"))
+            raise SondeError(answer.get("why_not", "this session has ended"))
         written: str = answer["dump"]
         return written
 
@@ -191,7 +191,7 @@ class Session:
         if answer.get("online") is None:
             if answer.get("wrong"):
                 raise UsageError(answer["wrong"])
-            raise SondeError(answer.get("why_not", "this session has been ended"))
+            raise SondeError(answer.get("why_not", "this session has ended"))
         return profile_of(answer["online"])
 
     def hot(self, top: int = 10, by: str = "context") -> list[Hot]:
@@ -217,7 +217,7 @@ class Session:
         called again.
         """
         if not seconds > 0:
-            raise UsageError(f"a callback comes every so many seconds, not {seconds!r}")
+            raise UsageError(f"invalid interval {seconds!r}; give a number of seconds above 0")
         self.profile(1, by)  # what is wrong is said here
 
         def watch() -> None:
@@ -239,7 +239,9 @@ class Session:
 
     def _ask(self, words: dict[str, Any], answer: str) -> dict[str, Any]:
         if os.getpid() != self._options.pid:
-            raise SondeError("this session is that of the process that this one was forked from")
+            raise SondeError(
+                "this session belongs to the parent process; start one in this process"
+            )
         with self._talk:
             return self._running().ask(words, answer)
 

@@ -96,9 +96,7 @@ class BlockReader:
                 self._try(self._take_schema, number)
         rows = self.blocks.of_kind(ROWS)
         if not self.declared and len(rows):
-            raise RecordingError(
-                f"{self.path} is damaged where it declares its tables; nothing in it is readable"
-            )
+            raise RecordingError(f"{self.path} is damaged: its table declarations cannot be read")
         # Kinds this reader does not know are additions of a later writer: not its business.
         self._take_rows(rows)
         for number in self.blocks.of_kind(UPDATES).tolist():
@@ -114,9 +112,7 @@ class BlockReader:
     def _spend(self, size: int) -> None:
         self._budget -= size
         if self._budget < 0:
-            raise RecordingError(
-                f"{self.path} expands to more than its size can honestly hold; it is not read"
-            )
+            raise RecordingError(f"{self.path} is not read: its compression ratio is implausible")
 
     def _take_schema(self, number: int) -> None:
         raw = self._decompress.one(number)
@@ -561,16 +557,16 @@ def _last_moment(tables: dict[str, Columns]) -> int:
 
 def _cut_off_sentence(path: str, torn: int, readable_ns: int) -> str:
     why = (
-        f"its last block is torn ({torn:,} bytes left out)"
+        f"its last block is incomplete ({torn:,} bytes skipped)"
         if torn
-        else "the recorder did not finish it, or is still writing"
+        else "the recorder crashed or is still writing"
     )
     return f"{path} is cut off after {readable_ns / 1e9:.1f} s: {why}"
 
 
 def _damage_sentence(path: str, blocks: int, lost_samples: int, stackless: int) -> str:
-    places = "1 place, which is" if blocks == 1 else f"{blocks:,} places, which are"
+    places = "1 place" if blocks == 1 else f"{blocks:,} places"
     return (
-        f"{path} is damaged in {places} left out: "
-        f"{lost_samples:,} samples are missing and {stackless:,} have lost their stack"
+        f"{path} is damaged in {places}: "
+        f"{lost_samples:,} samples are missing, and {stackless:,} have no stack"
     )

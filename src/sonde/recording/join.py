@@ -41,8 +41,8 @@ def join(parts: Sequence[Recording], path: str) -> Recording:
         before = part
     warnings = list(dict.fromkeys(warning for part in parts for warning in part.warnings))
     if missing:
-        which = "1 part" if missing == 1 else f"{missing} parts"
-        warnings.append(f"{path}: {which} of the session between the first and the last is missing")
+        which = "1 segment" if missing == 1 else f"{missing} segments"
+        warnings.append(f"{path}: {which} between the first and the last is missing")
     target = {**parts[0].target, **parts[-1].target}
     for key in ("started", "session"):
         target[key] = parts[0].target.get(key)
@@ -68,16 +68,17 @@ def _in_order(parts: Sequence[Recording], path: str) -> list[Recording]:
         key = session.get("id") if isinstance(session, dict) else None
         if not isinstance(key, str):
             raise RecordingError(
-                f"{part.path} is no part of a session that others could be joined to"
+                f"{part.path} is not a segment that can be joined with others; give it alone"
                 if len(parts) > 1
-                else f"{part.path} is no part of a session"
+                else f"{part.path} is not a segment of a session"
             )
         sessions.setdefault(key, []).append(part)
     if len(sessions) > 1:
         firsts = sorted(found[0].path for found in sessions.values())
         raise RecordingError(
-            f"{path} holds parts of {len(sessions)} sessions, such as {firsts[0]} and {firsts[1]}; "
-            "name the parts of one"
+            f"{path} has segments of {len(sessions)} sessions, such as {firsts[0]} and "
+            f"{firsts[1]}; "
+            "give the segments of one"
         )
     (found,) = sessions.values()
     ordered = sorted(found, key=_clock)

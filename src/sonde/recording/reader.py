@@ -64,12 +64,14 @@ def open_file(name: str) -> int:
         raise RecordingError(f"{name or 'a file without a name'} does not exist") from None
     except PermissionError:
         raise RecordingError(
-            f"{name} may not be read by this user: a recording belongs to whoever recorded it"
+            f"cannot read {name}: permission denied; read it as the user who recorded it"
         ) from None
     except OSError as error:
         raise RecordingError(f"cannot open {name}: {error.strerror}") from None
     except ValueError:
-        raise RecordingError(f"cannot open {name!r}: a name holds no null character") from None
+        raise RecordingError(
+            f"cannot open {name!r}: a file name cannot contain a null character"
+        ) from None
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
         return descriptor
@@ -99,12 +101,12 @@ def _files(name: str) -> list[str]:
     if os.path.isdir(name):
         found = sorted(glob.glob(os.path.join(glob.escape(name), "*.sonde")))
         if not found:
-            raise RecordingError(f"{name} is a directory without recordings")
+            raise RecordingError(f"directory {name} has no recordings")
         return found
     if glob.has_magic(name) and not os.path.exists(name):
         found = sorted(glob.glob(name))
         if not found:
-            raise RecordingError(f"no file is named like {name}")
+            raise RecordingError(f"no file matches {name}")
         return found
     return [name]
 
@@ -136,19 +138,15 @@ def check_file_head(data: bytes, path: str) -> FileHead:
     if data[: len(MAGIC)] != MAGIC[: len(data)]:
         raise RecordingError(f"{path} is not a sonde recording")
     if len(data) < size:
-        raise RecordingError(
-            f"{path} is cut off within its first {size} bytes; nothing in it is readable"
-        )
+        raise RecordingError(f"{path} is cut off within its first {size} bytes and cannot be read")
     head = unpack_file_head(data)
     if head is None:
-        raise RecordingError(
-            f"{path} is damaged within its first {size} bytes; nothing in it is readable"
-        )
+        raise RecordingError(f"{path} is damaged within its first {size} bytes and cannot be read")
     if head.version > VERSION:
         raise RecordingError(
             f"{path} was written by a newer sonde (format {head.version}); "
-            f"this one reads up to {VERSION}"
+            f"this one reads up to {VERSION}; update sonde"
         )
     if head.version == 0:
-        raise RecordingError(f"{path} has format 0, which never was")
+        raise RecordingError(f"{path} has the invalid format 0")
     return head

@@ -69,7 +69,7 @@ class FileSink:
                 written += os.write(self._file, data[written:] if written else data)
         except OSError as error:
             self.cut_back(self.size)
-            kept = f"; the {self.size:,} bytes written before stay readable" if self.size else ""
+            kept = f"; the {self.size:,} bytes written before remain readable" if self.size else ""
             raise WriteError(
                 f"cannot write {self.path or 'to memory'}: {error.strerror}{kept}",
                 error.errno,
@@ -125,7 +125,7 @@ class FileSink:
             raise WriteError(f"cannot write {self.path}: {error.strerror}", error.errno) from None
         except ValueError:
             raise SondeError(
-                f"cannot write {self.path!r}: a name holds no null character"
+                f"cannot write {self.path!r}: a file name cannot contain a null character"
             ) from None
         try:
             if stat.S_ISREG(os.fstat(file).st_mode):
@@ -140,7 +140,7 @@ class FileSink:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise SondeError(f"cannot write {self.path}: another recorder writes it") from None
+            raise SondeError(f"cannot write {self.path}: another recorder is writing it") from None
         except OSError:
             pass  # A file system without locks; the lock only guards against a mistake.
         try:

@@ -21,7 +21,7 @@ def render(result: Blockers, out: Console, *, top: int | None = None) -> None:
     if not result.rows:
         line(out, "No thread waited for a lock or for the GIL.")
         return
-    head = f"{'waiting':>10}{'':8}{'waits':>9}{'processes':>11}{'hosts':>7}  held by"
+    head = f"{'waited':>10}{'':8}{'waits':>9}{'processes':>11}{'hosts':>7}  held by"
     line(out, (head, "bold"))
     for row in result.rows[: top or TOP]:
         function = row.function
@@ -33,7 +33,7 @@ def render(result: Blockers, out: Console, *, top: int | None = None) -> None:
             f"{row.count:>9,}{row.processes:>11,}{row.hosts:>7,}  ",
             labelled(function["name"], function["file"], function["line"], width)
             if function
-            else "not known",
+            else "unknown holder",
         )
         line(out, (f"{'':{_NUMBERS}}{row.lock}", "dim"))
     left = len(result.rows) - len(result.rows[: top or TOP])

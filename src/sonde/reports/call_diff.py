@@ -22,12 +22,12 @@ _NUMBERS = 10 + 9 + 10 + 10 + 2
 
 def render(result: CallDiff, out: Console, *, top: int | None = None) -> None:
     if not result.base_count and not result.new_count:
-        line(out, "No call was counted in either recording.")
+        line(out, "No calls were counted in either recording.")
         return
     paragraph(
         out,
-        f"{count(result.base_count, 'call')} counted before, {result.new_count:,} now; what is "
-        "compared is their share of all calls.",
+        f"{count(result.base_count, 'call')} counted before, {result.new_count:,} now; "
+        "the table compares their share of all calls.",
     )
     paragraph(out, likeness(result.alike, "calls"))
     line(out)
@@ -48,7 +48,7 @@ def render(result: CallDiff, out: Console, *, top: int | None = None) -> None:
         told = (
             labelled(caller.name, caller.file, row.site_line, width)
             if caller
-            else "nothing of the program"
+            else "outside the program"
         )
         line(out, " " * _NUMBERS, (told, "dim"))
     left = len(result.rows) - len(shown)

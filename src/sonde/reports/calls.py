@@ -27,9 +27,9 @@ _NUMBERS = 8 + 16 + 9 + 2
 
 def render(result: Calls, out: Console, *, top: int | None = None) -> None:
     if not result.count:
-        line(out, "No call was counted.")
+        line(out, "No calls were counted.")
         return
-    cut = f", {result.cut:,} of them cut short" if result.cut else ""
+    cut = f", {result.cut:,} of them incomplete" if result.cut else ""
     paragraph(
         out,
         f"{count(result.count, 'call')} of {count(result.functions, 'function')} counted in "
@@ -67,7 +67,7 @@ def _from(edge: CallEdge, width: int) -> str:
     if edge.chain is not None:
         return on_one_line(edge.chain[:-1], width) if edge.chain[:-1] else "nothing"
     if edge.caller is None:
-        return "nothing of the program"
+        return "outside the program"
     return labelled(edge.caller.name, edge.caller.file, edge.site_line, width)
 
 

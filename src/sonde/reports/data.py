@@ -22,12 +22,12 @@ _NUMBERS = 12 + 8 + 2
 
 def render(result: Data, out: Console, *, top: int | None = None) -> None:
     if not result.total:
-        line(out, f"No {result.event} tell of the data they are about.")
+        line(out, f"No {result.event} have a data address.")
         return
     paragraph(
         out,
-        f"{result.total:,} {result.event} by what they touched; of "
-        f"{percent(result.named / result.total)} the type of the object is known.",
+        f"{result.total:,} {result.event} by accessed data; the object type is known for "
+        f"{percent(result.named / result.total)}.",
     )
     out.print()
     heads = "  ".join(f"{aspect:<{_WIDTHS.get(aspect, 0)}}" for aspect in result.by)

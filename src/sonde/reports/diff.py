@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.names import labelled
 from sonde.reports.page import line, paragraph
-from sonde.views.selecting.formatting import brief, count, duration, percent
+from sonde.views.selecting.formatting import TIMES, brief, count, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,7 @@ _NUMBERS = 10 + 10 + 10 + 2
 
 def render(result: Diff, out: Console, *, time: Time, top: int | None = None) -> None:
     if not result.base_ns and not result.new_ns:
-        line(out, f"No {time} time in either recording.")
+        line(out, f"No {TIMES[time]} time in either recording.")
         return
     paragraph(out, _times(result, time))
     paragraph(out, likeness(result.alike, "calling contexts"))
@@ -46,29 +46,29 @@ def render(result: Diff, out: Console, *, time: Time, top: int | None = None) ->
 
 
 def _times(result: Diff, time: Time) -> str:
-    said = f"{duration(result.base_ns)} of {time} time before, {duration(result.new_ns)} now"
+    said = f"{duration(result.base_ns)} of {TIMES[time]} time before, {duration(result.new_ns)} now"
     if not result.base_ns or not result.new_ns:
         return f"{said}."
     change = result.new_ns / result.base_ns - 1
     if not round(change, 3):
-        return f"{said}: as much."
+        return f"{said}: unchanged."
     return f"{said}: {percent(abs(change), 1)} {'more' if change > 0 else 'less'}."
 
 
 def likeness(alike: Likeness, what: str) -> str:
     if alike.overlap is None or alike.base_by_new is None or alike.new_by_base is None:
-        return "With nothing in one of them there is nothing to compare."
+        return "One of the recordings is empty, so there is nothing to compare."
     return (
-        f"The {what} overlap by {percent(alike.overlap, 1)}. Of those hot before "
-        f"{percent(alike.base_by_new)} are hot now, of those hot now "
-        f"{percent(alike.new_by_base)} were hot before.{_correlation(alike)}"
+        f"The {what} overlap by {percent(alike.overlap, 1)}: {percent(alike.base_by_new)} of those "
+        f"hot before are hot now, and {percent(alike.new_by_base)} of those hot now were hot "
+        f"before.{_correlation(alike)}"
     )
 
 
 def _correlation(alike: Likeness) -> str:
     if alike.correlation is None:
         return ""
-    return f" Their correlation is {alike.correlation:.2f}."
+    return f" The correlation is {alike.correlation:.2f}."
 
 
 def _change(row: DiffRow) -> str:

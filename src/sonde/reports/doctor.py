@@ -21,10 +21,10 @@ _BY = {
     "perf": "each thread samples itself",
     "perf-user": "each thread samples itself, outside the kernel",
     "cpu-timer": "each thread samples itself at the scheduler's ticks",
-    "reader": "a thread of sonde's reads the others' stacks on their own core",
-    "cross-core": "a thread of sonde's reads the others' stacks from another core",
-    "safepoint": "threads sample themselves where the interpreter lets them",
-    "remote": "the recorder reads the target's memory from outside",
+    "reader": "a sonde thread reads the stacks of the others, on the core of each",
+    "cross-core": "a sonde thread reads the stacks of the others from another core",
+    "safepoint": "each thread samples itself at safepoints of the interpreter",
+    "remote": "the recorder reads the memory of the target from outside",
 }
 
 
@@ -41,7 +41,7 @@ def render(result: Diagnosis, out: Console) -> None:
 
     heading(out, "Interpreters")
     if not result.verdicts:
-        _answer(out, False, "none found", "", "put the directory of your Python into PATH")
+        _answer(out, False, "none found", "", "add the directory of your Python to PATH")
     alike: dict[tuple[str | None, str | None], list[Verdict]] = {}
     for verdict in result.verdicts:
         if verdict.ok:
@@ -53,7 +53,7 @@ def render(result: Diagnosis, out: Console) -> None:
     if result.jvms:
         heading(out, "Java virtual machines")
         java = machine.java_sampler
-        said = f"{java}: {_BY[java]}" if java else "none: only locks and objects are recorded"
+        said = f"{java}: {_BY[java]}" if java else "none: sonde can record only locks and objects"
         _answer(out, java == "perf", "sampler", said, None)
     for jvm in result.jvms:
         _jvm(out, jvm)
@@ -74,15 +74,15 @@ def _facts(result: Diagnosis) -> list[str]:
 def _sampler(machine: Machine) -> str:
     said = f"{machine.sampler}: {_BY[machine.sampler]}"
     if machine.why_not_better:
-        said += f"; not a better one because {machine.why_not_better}"
+        said += f"; no better one because {machine.why_not_better}"
     return said
 
 
 def _recording(result: Diagnosis) -> str:
     able = sum(verdict.ok for verdict in result.verdicts)
     if able:
-        return f"{able} of {len(result.verdicts)} interpreters were recorded just now"
-    return "no interpreter found here can be recorded"
+        return f"recorded {able} of {len(result.verdicts)} interpreters for a moment"
+    return "sonde can record none of the interpreters found"
 
 
 def _answer(out: Console, ok: bool, label: str, found: str, advice: str | None) -> None:

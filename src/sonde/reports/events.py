@@ -52,7 +52,7 @@ def render(result: Events, out: Console, *, top: int | None = None) -> None:
     if left > 0:
         line(out, (f"{'…':>{_COUNT}} {count(left, 'more function')}", "dim"))
     over = ", ".join(f"{_title(name)} {_number(value)}" for name, value in result.ratios.items())
-    line(out, (f"In all: {over}, in {duration(result.cpu_ns)} of CPU time.", "dim"))
+    line(out, (f"Total: {over}, in {duration(result.cpu_ns)} of CPU time.", "dim"))
 
 
 def _width(events: list[EventRow], ratios: list[str]) -> int:
@@ -60,8 +60,8 @@ def _width(events: list[EventRow], ratios: list[str]) -> int:
 
 
 def _sentence(event: EventRow) -> str:
-    every = "each one" if event.period == 1 else f"every {event.period:,}th"
-    said = f"{event.name}: {event.count:,}, {every} told by its thread"
+    every = "every one" if event.period == 1 else f"every {event.period:,}th"
+    said = f"{event.name}: {event.count:,} sampled ({every})"
     if event.counted:
         said += f"; the kernel counted {event.counted:,}"
     if event.why_not:

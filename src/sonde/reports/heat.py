@@ -29,13 +29,13 @@ def render(result: Heat, out: Console, *, top: int | None = None) -> None:
     ]
     most = max((max(one, default=0) for one in cells), default=0)
     if not most:
-        line(out, "No such time in these recordings.")
+        line(out, "These recordings have no such time.")
         return
     step = result.step_ns * joined
     paragraph(
         out,
-        f"From {_told(result.begin_ns)} UTC, {duration(step)} a column; "
-        f"{_LEVELS[-1]} is {most / step:.2f} threads at a time.",
+        f"From {_told(result.begin_ns)} UTC, {duration(step)} per column; "
+        f"{_LEVELS[-1]} is {most / step:.2f} threads.",
     )
     line(out)
     line(out, (f"{result.by:<{_NAME}}{'time':>{_TOTAL}}", "bold"))

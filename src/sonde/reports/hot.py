@@ -21,13 +21,13 @@ _CALLS = 9 + 2
 
 def render(result: HotContexts, out: Console, *, top: int | None = None) -> None:
     if not result.total_ns:
-        line(out, "This session kept no profile of its own: see docs/online.md.")
+        line(out, "This session kept no profile in memory; see docs/online.md.")
         return
-    at_least = "" if result.exact else "; activations are at least so many"
+    at_least = "" if result.exact else "; activation counts are lower limits"
     paragraph(
         out,
-        f"{duration(result.total_ns)} of CPU time in {duration(result.for_ns)}, known in "
-        f"{result.memory // 1024} KiB of {result.bound // 1024}{at_least}.",
+        f"{duration(result.total_ns)} of CPU time in {duration(result.for_ns)}; the profile uses "
+        f"{result.memory // 1024} of {result.bound // 1024} KiB{at_least}.",
     )
     out.print()
     line(out, (f"{'self':>9}{'':8}{'total':>10}{'found':>10}  context", "bold"))
@@ -44,7 +44,7 @@ def render(result: HotContexts, out: Console, *, top: int | None = None) -> None
     if left > 0:
         line(out, (f"{'…':>9} {count(left, 'more context')}", "dim"))
     out.print()
-    line(out, (f"{'found':>9}  newly called", "bold"))
+    line(out, (f"{'found':>9}  new call edges", "bold"))
     for edge in result.edges[: top or TOP]:
         chain = on_one_line(edge.chain, out.width - _CALLS)
         line(out, f"{edge.activations:>9,}", f"  {chain}")

@@ -65,7 +65,7 @@ def _split(live: Live, width: int) -> Parts:
         told += [bar(1, busy) if busy else "", (bar(1, 12 - busy, waiting=True), "")]
         told += ["  "]
     if not waits:
-        return [*told, ("no waiting seen", "dim")]
+        return [*told, ("no waits", "dim")]
     kinds = [f"{kind} {share:.2f}" for kind, share in list(waits.items())[:_KINDS]]
     return [*told, ("threads waiting: ", "dim"), ", ".join(kinds)]
 
@@ -74,30 +74,30 @@ def _gil(live: Live) -> Parts:
     gil = live.gil
     told: Parts = [("GIL  ", "bold")]
     if not gil.waits and all(process.runtime == "hotspot" for process in live.processes):
-        return [*told, ("Java programs have none", "dim")]
+        return [*told, ("not used by Java programs", "dim")]
     if not gil.waits:
-        return [*told, ("nobody waited for it", "dim")]
-    told += [f"{gil.wait_ns / live.span_ns:.2f} threads wait on average, {gil.waiting_now} now"]
+        return [*told, ("no waits", "dim")]
+    told += [f"{gil.wait_ns / live.span_ns:.2f} threads waiting on average, {gil.waiting_now} now"]
     held = [
         f"{printable(name) if name else 'unknown'} {percent(ns / gil.wait_ns)}"
         for name, ns in list(gil.held_ns.items())[:_HOLDERS]
         if gil.wait_ns
     ]
-    return [*told, ("; had by ", "dim"), ", ".join(held)] if held else told
+    return [*told, ("; held by ", "dim"), ", ".join(held)] if held else told
 
 
 def _sure(live: Live) -> Parts:
     """What the figures stand on; what speaks against them comes first."""
     counters = live.quality.counters
-    samples, told = live.flat.samples, [("Sure ", "bold")]
+    samples, told = live.flat.samples, [("Data ", "bold")]
     against = [p.title for p in live.quality.problems if p.advice != MORE_SAMPLES]
     said: Parts = [(f"! {printable(against[0])}; ", "bold")] if against else []
     lost = [f"{counters[key]:,} {key}" for key in ("lost", "undecodable") if counters[key]]
     words = [f"{count(samples, 'sample')}, {', '.join(lost) or 'none lost'}"]
     if samples:
-        words += [f"a share of 50 % is ±{percent(2 * standard_error(0.5, samples))}"]
+        words += [f"a share of 50 % is accurate to ±{percent(2 * standard_error(0.5, samples))}"]
     if live.quality.cost is not None:
-        words += [f"own cost {percent(live.quality.cost, 1)}"]
+        words += [f"overhead {percent(live.quality.cost, 1)}"]
     return [*told, *said, "; ".join(words)]
 
 
@@ -113,7 +113,7 @@ def functions(
     elif sort == "name":
         rows.sort(key=lambda row: row.function.name)
     spark = width >= 64
-    title = f"{_mark('self', sort):>8}{_mark('total', sort):>8}{'own time':>10}"
+    title = f"{_mark('self', sort):>8}{_mark('total', sort):>8}{'self time':>10}"
     title += f"  {'last minute':<12}" if spark else ""
     title += f"  {_mark('function', 'function' if sort == 'name' else '')}"
     highest = _highest(live.history) if spark else 0
@@ -151,7 +151,7 @@ def source_lines(
                 (f"  {clipped(text, max(room - len(where) - 2, 0))}", "dim"),
             ]
         )
-    title = f"{_mark('self', sort):>8}{_mark('total', sort):>8}{'own time':>10}  "
+    title = f"{_mark('self', sort):>8}{_mark('total', sort):>8}{'self time':>10}  "
     return [(title + _mark("line", "line" if sort == "name" else ""), "bold")], told
 
 
@@ -218,16 +218,16 @@ def locks(
         )
         worst = live.worst.get(row.lock)
         if worst is not None and worst.chain and row.wait_ns:
-            verb = "ended by" if row.signalling else "had by"
+            verb = "notified by" if row.signalling else "held by"
             share = f"{percent(worst.wait_ns / row.wait_ns)} {verb} "
             chain = on_one_line(worst.chain, max(width - 9 - len(share), 12))
             told.append([(f"{'':9}{share}{chain}", "dim")])
     if not live.locks.rows:
-        told.append([("         nobody waited for a lock or for another thread", "dim")])
+        told.append([("         no waits for locks or other threads", "dim")])
     return [(f"{title}{'queue':>7}  {'kind':<9} lock", "bold")], told
 
 
-# ---- one picture as text
+# ---- one snapshot as text
 
 
 def render(live: Live, rows: list[ThreadNow], out: Console, *, title: str) -> None:

@@ -39,14 +39,14 @@ def render(result: LockTable, out: Console, *, top: int | None = None) -> None:
         line(out, (f"{'…':>8} {count(left, 'more lock')}", "dim"))
     out.print()
     for text in (
-        "held: mean time it was held while somebody waited. threads: waiters/owners.",
-        "queue: threads waiting on average; worst: in the worst second.",
+        "held: mean hold time while others waited. threads: waiters/holders.",
+        "queue: mean number of waiting threads; worst: in the worst second.",
     ):
         line(out, (text, "dim"))
 
 
 def _by_class(result: LockTable, out: Console, top: int | None) -> None:
-    line(out, "No single lock has much of the waiting, so here it is by class of lock.")
+    line(out, "The waiting is spread over many locks; by lock class:")
     line(out, (f"{'waited':>8}{'waits':>9}{'mean':>9}{'longest':>9}{'locks':>9}  kind", "bold"))
     for row in result.classes[: top or CLASSES]:
         line(
@@ -68,7 +68,7 @@ def _row(row: LockRow, out: Console) -> None:
     )
     blamed = ""
     if row.owner_function is not None and row.wait_ns:
-        verb = "ended" if row.signalling else "held"
+        verb = "notified" if row.signalling else "held"
         blamed = f", {percent(row.owner_ns / row.wait_ns)} {verb} by {_name(row)}"
     name = shortened(printable(row.lock), max(out.width - 4 - len(blamed), 30))
     line(out, f"    {name}", (blamed, "dim"))

@@ -35,15 +35,15 @@ KINDS = {
     "event": "events",
     "barrier": "barriers",
     "queue": "queues",
-    "join": "threads to end (join)",
+    "join": "the end of threads (join)",
     "future": "futures",
-    "import": "modules being imported",
-    "io": "files and streams (their buffers' locks)",
-    "process": "locks between processes",
-    "object": "locks inside objects",
+    "import": "import locks",
+    "io": "buffer locks of files and streams",
+    "process": "locks shared between processes",
+    "object": "per-object locks",
     "monitor": "monitors (synchronized)",
     "rwlock": "read-write locks",
-    "park": "being unparked",
+    "park": "unpark",
 }
 
 
@@ -52,7 +52,7 @@ def render(result: Locks, out: Console, *, top: int | None = None) -> None:
     if not result.rows:
         return
     owned, signalled = _parts(result)
-    for title, rows in (("Held by another", owned), ("Waited for a signal", signalled)):
+    for title, rows in (("Contention", owned), ("Waits for notifications", signalled)):
         if not rows:
             continue
         if result.by[0] == "kind":
@@ -74,8 +74,9 @@ def render(result: Locks, out: Console, *, top: int | None = None) -> None:
         out.print()
         paragraph(
             out,
-            f"For {duration(result.unknown_ns)} nobody could be named: a wait that was given up or "
-            "had not ended, or an event that was lost.",
+            f"For {duration(result.unknown_ns)} the holder is unknown: the wait timed out or had "
+            "not "
+            "ended, or an event was lost.",
         )
 
 
@@ -88,20 +89,17 @@ def _summed_up(result: Locks) -> str:
     if owned:
         after = result.after_notification_ns
         notified = f" ({duration(after)} of it after a notification)" if after else ""
-        parts.append(f"{duration(owned)} for what another thread had{notified}")
+        parts.append(f"{duration(owned)} for locks held by other threads{notified}")
     if result.signalling_ns:
-        parts.append(f"{duration(result.signalling_ns)} for a signal (a queue, an event, a join)")
+        parts.append(f"{duration(result.signalling_ns)} for notifications (queues, events, joins)")
     said += " and ".join(parts) + "."
     if result.undecided:
-        said += (
-            f" {count(result.undecided, 'more wait')} began unseen and cannot be counted: "
-            "events were lost."
-        )
+        said += f" {count(result.undecided, 'more wait')} cannot be counted: events were lost."
     return said
 
 
 def _parts(result: Locks) -> tuple[list[LocksRow], list[LocksRow]]:
-    """Waiting for a signal is no contention: a worker without work waits all day."""
+    """Waits for notifications are no contention: an idle worker waits all day."""
     if result.by[0] != "kind":
         return result.rows, []
     return (
@@ -139,11 +137,11 @@ def _label(row: LocksRow, width: int) -> str:
     if value is None:
         if is_held_in(row):
             return "no holder" if row.signalling else NOT_SAMPLED
-        return f"{verb}nobody that could be named"
+        return f"{verb}an unknown thread"
     if isinstance(value, list | dict):
         frames = value if isinstance(value, list) else [value]
         if frames[-1]["name"] == RELEASED_FUNCTION.name:
-            return "released, the waiter not yet running"
+            return "released, waiter not yet running"
         if frames[-1]["name"] == NO_FRAMES and row.signalling:
             return f"{verb}a thread's end"
         return verb + on_one_line(frames, room)
@@ -160,7 +158,7 @@ def _verb(row: LocksRow) -> str:
     if is_held_in(row):
         return "holder in "
     if row.aspect.startswith("owner"):
-        return "ended by " if row.signalling else "held by "
+        return "notified by " if row.signalling else "held by "
     return "by " if row.aspect == "waiter_thread" else "in " if "waiter" in row.aspect else ""
 
 
@@ -168,17 +166,17 @@ def _title(aspect: str) -> str:
     whose, _, what = aspect.rpartition("_")
     titles = {"owner": "held by", "held_in": "holder in", "lock": "lock class"}
     if whose == "waiter":
-        return f"waiter's {what}"
+        return f"waiter's {'stack' if what == 'chain' else what}"
     return titles.get(whose, what)
 
 
 def _chains(result: Locks, out: Console, top: int | None) -> None:
-    """Owners that waited themselves: the blame goes on to the end of the chain."""
+    """Holders that were waiting too: the wait is attributed along the chain."""
     owned = result.total_ns - result.signalling_ns
     shown = [chain for chain in result.chains if chain.wait_ns >= SMALL * owned][: top or CHAINS]
     if not shown:
         return
-    heading(out, "Owners that waited themselves")
+    heading(out, "Holders that were waiting too")
     for chain in shown:
         share = percent(chain.wait_ns / owned) if owned else ""
         line(out, f"{brief(chain.wait_ns):>8} ", (f"{share:>5}  ", "cyan"), _link(chain, 0))
@@ -188,5 +186,5 @@ def _chains(result: Locks, out: Console, top: int | None) -> None:
 
 def _link(chain: Chain, place: int) -> str:
     lock, holder = chain.links[place]
-    by = printable(holder.name) if holder is not None else "nobody that could be named"
+    by = printable(holder.name) if holder is not None else "an unknown thread"
     return f"{printable(lock)}, held by {by}"

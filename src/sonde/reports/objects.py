@@ -22,17 +22,16 @@ _NUMBERS = 10 + 8 + 12 + 9 + 2
 
 def render(result: Objects, out: Console, *, top: int | None = None) -> None:
     if not result.count:
-        line(out, "No object was seen being made.")
+        line(out, "No allocations were sampled.")
         return
     paragraph(
         out,
-        f"About {amount(result.estimated_bytes)} of objects were made, some "
-        f"{result.estimated_count:,} of {count(result.classes, 'class', 'classes')}; "
-        f"{count(result.count, 'was', 'were')} seen.",
+        f"Estimate: {amount(result.estimated_bytes)} in {result.estimated_count:,} allocations of "
+        f"{count(result.classes, 'class', 'classes')}, from {count(result.count, 'sample')}.",
     )
     out.print()
     shown = result.rows[: top or TOP]
-    line(out, (f"{'bytes':>10}{'':8}{'objects':>12}{'seen':>9}  {_title(result.by)}", "bold"))
+    line(out, (f"{'bytes':>10}{'':8}{'objects':>12}{'sampled':>9}  {_title(result.by)}", "bold"))
     for row in shown:
         share = row.estimated_bytes / result.estimated_bytes
         line(
@@ -52,13 +51,15 @@ def render(result: Objects, out: Console, *, top: int | None = None) -> None:
 
 
 def _title(by: str) -> str:
-    return {"class": "class", "site": "class / made by", "context": "class / made in"}[by]
+    return {"class": "class", "site": "class / allocation site", "context": "class / call stack"}[
+        by
+    ]
 
 
 def _where(row: ObjectsRow, width: int) -> str:
     if row.chain is not None:
         return on_one_line(row.chain, width)
     if row.site is None:
-        return "an unknown place"
+        return "an unknown location"
     function, at = row.site
     return str(labelled(function.name, function.file, at, width))

@@ -20,10 +20,10 @@ _NUMBERS = 7 + 9 + 9 + 9 + 2 + 22
 
 def render(result: Outliers, out: Console, *, top: int | None = None) -> None:
     if len(result.rows) < FEWEST:
-        line(out, f"Of fewer than {FEWEST} none is unlike the others.")
+        line(out, f"Outliers need at least {FEWEST} to compare.")
         return
     wild = sum(row.score >= WILD for row in result.rows)
-    paragraph(out, f"{wild} of {len(result.rows)} stand out (a score of {WILD} or more).")
+    paragraph(out, f"{wild} of {len(result.rows)} are outliers (a score of {WILD} or more).")
     line(out)
     head = f"{'score':>7}{'overlap':>9}{'share':>9}{'usually':>9}  {result.by:<22}function"
     line(out, (head, "bold"))

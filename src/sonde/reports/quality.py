@@ -31,50 +31,50 @@ def render(result: Quality, out: Console) -> None:
     if chaining := counters.get("chaining"):
         _fact(out, "Stacks", _chaining(chaining))
     for event in counters.get("events") or ():
-        _fact(out, "Events", f"{event['told']:,} told of {event['counted']:,} {event['name']}")
+        _fact(out, "Events", f"{event['told']:,} sampled of {event['counted']:,} {event['name']}")
     if counters.get("frames"):
         _fact(out, "Stacks", _walks(counters))
     if counters.get("paused_ns"):
-        _fact(out, "Paused", f"{duration(counters['paused_ns'])}, which count for no thread")
+        _fact(out, "Paused", f"{duration(counters['paused_ns'])}, not counted for any thread")
     if ran:
         _fact(
             out,
             "Precision",
             f"±{percent(2 * standard_error(0.5, ran), 1)} for a share of 50 %, "
-            f"±{percent(2 * standard_error(0.05, ran), 1)} for one of 5 % (95 % sure)",
+            f"±{percent(2 * standard_error(0.05, ran), 1)} for 5 % (95 % confidence)",
         )
     if counters["agent_cpu_ns"] is not None:
-        cost = "" if result.cost is None else f", {percent(result.cost, 2)} of what was sampled"
-        _fact(out, "Own cost", f"{duration(counters['agent_cpu_ns'])} of CPU time{cost}")
+        cost = "" if result.cost is None else f", {percent(result.cost, 2)} of the sampled time"
+        _fact(out, "Overhead", f"{duration(counters['agent_cpu_ns'])} of CPU time{cost}")
     if counters["events_lost"] is not None:
         _fact(out, "Events lost", f"{counters['events_lost']:,}")
     if counters["clock"]:
         _fact(out, "Clock", printable(str(counters["clock"])))
     if not result.problems:
-        heading(out, "Nothing speaks against these figures.")
+        heading(out, "No problems found.")
         return
-    heading(out, "What to know before you trust these figures")
+    heading(out, "Problems")
     for problem in result.problems:
         paragraph(out, f"! {printable(problem.title)}: {printable(problem.detail)}.", indent=2)
-        paragraph(out, f"What to do: {problem.advice}.", indent=4)
+        paragraph(out, f"Advice: {problem.advice}.", indent=4)
 
 
 def _online(online: dict[str, Any]) -> str:
     """The profile that was kept while it ran."""
     dropped = f", {online['dropped']:,} dropped" if online.get("dropped") else ""
     return (
-        f"{online.get('contexts', 0):,} contexts in {online.get('memory', 0) // 1024} KiB of "
-        f"{online.get('bound', 0) // 1024}{dropped}"
+        f"{online.get('contexts', 0):,} contexts in {online.get('memory', 0) // 1024} of "
+        f"{online.get('bound', 0) // 1024} KiB{dropped}"
     )
 
 
 def sentence(result: Quality) -> str:
-    """The recording's quality in one breath."""
+    """The recording's quality in one sentence."""
     parts = [_samples(result.counters)]
     if result.counters["sampler"]:
         parts.append(f"by {printable(str(result.counters['sampler']))}")
     if result.cost is not None:
-        parts.append(f"own cost {percent(result.cost, 1)}")
+        parts.append(f"overhead {percent(result.cost, 1)}")
     return "; ".join(parts)
 
 
@@ -89,16 +89,16 @@ def _fact(out: Console, label: str, text: str) -> None:
 def _chaining(told: dict[str, int]) -> str:
     samples = max(told["samples"], 1)
     return (
-        f"put together from pairs: {told['nodes']:,} functions at their depths, of which "
-        f"{told['ambiguous_nodes']:,} have several callers; the caller is sure in "
-        f"{percent(told['one_level'] / samples, 1)} of the samples, three of them in "
+        f"reconstructed from pairs: {told['nodes']:,} functions at a given depth, of which "
+        f"{told['ambiguous_nodes']:,} have several callers; one caller is exact in "
+        f"{percent(told['one_level'] / samples, 1)} of the samples, three callers in "
         f"{percent(told['three_levels'] / samples, 1)}"
     )
 
 
 def _walks(counters: dict[str, Any]) -> str:
     frames, visited = counters["frames"], counters.get("frames_visited") or 0
-    said = f"{frames:,} frames, {visited:,} of them looked at; the others had not moved"
+    said = f"{frames:,} frames, {visited:,} of them walked; the others were unchanged"
     if counters.get("walks_checked"):
         said += (
             f"; {count(counters['walks_checked'], 'walk')} checked, "
@@ -113,7 +113,7 @@ def _sampler(counters: dict[str, Any]) -> str:
     why = counters["why_not_better"]
     if isinstance(why, list | tuple):
         why = "; ".join(str(reason) for reason in why)
-    return f"{name}, not a better one because {printable(str(why))}" if why else name
+    return f"{name}, no better one because {printable(str(why))}" if why else name
 
 
 def _samples(counters: dict[str, Any]) -> str:
@@ -132,11 +132,11 @@ def _samples(counters: dict[str, Any]) -> str:
 def _rate(counters: dict[str, Any]) -> str:
     asked, achieved = counters["rate_asked"], counters["rate_achieved"]
     if achieved is None:
-        return f"{asked:,.0f} samples asked for per second of CPU time"
+        return f"{asked:,.0f} samples per second of CPU time requested"
     if not asked:
         return f"{achieved:,.0f} samples per second of CPU time"
-    changed = ", changed while it ran" if counters.get("rates") else ""
-    return f"{achieved:,.0f} samples per second of CPU time, {asked:,.0f} asked for{changed}"
+    changed = ", changed during the recording" if counters.get("rates") else ""
+    return f"{achieved:,.0f} samples per second of CPU time, {asked:,.0f} requested{changed}"
 
 
 def _budget(budget: dict[str, Any]) -> str:
@@ -145,6 +145,6 @@ def _budget(budget: dict[str, Any]) -> str:
         return value if isinstance(value, int | float) else 0
 
     said = f"{percent(number('share'), 1)} of a core, {percent(number('used'), 1)} used"
-    said += f"; {number('rate_lowest'):,.0f} to {number('rate_highest'):,.0f} samples a second"
+    said += f"; {number('rate_lowest'):,.0f} to {number('rate_highest'):,.0f} samples per second"
     said += f", now {number('rate_now'):,.0f}, changed {count(int(number('rate_changes')), 'time')}"
     return said if budget.get("interrupt_ns") else said + "; interrupts are not counted"

@@ -23,14 +23,14 @@ def render(result: Slower, out: Console, *, top: int | None = None) -> None:
         f"{count(result.base_processes, 'process', 'processes')} before, {result.new_processes} now"
     )
     if all(row.p is None for row in result.rows):
-        paragraph(out, f"{groups}: too few to tell a change from chance.")
+        paragraph(out, f"{groups}: too few to test for significance.")
     else:
         paragraph(
             out,
-            f"{groups}; {count(len(certain), 'function')} changed by more than chance explains.",
+            f"{groups}; {count(len(certain), 'function')} changed significantly.",
         )
     line(out)
-    line(out, (f"{'change':>9}{'before':>9}{'now':>9}{'chance':>10}  function", "bold"))
+    line(out, (f"{'change':>9}{'before':>9}{'now':>9}{'p':>10}  function", "bold"))
     for row in result.rows[: top or TOP]:
         function = row.function
         line(

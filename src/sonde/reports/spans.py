@@ -39,7 +39,7 @@ def render(result: Spans, out: Console, *, top: int | None = None) -> None:
         told = f"{row.count:>7,}" + "".join(
             f"{brief(ns) if ns else '':>{_WIDTH}}" for ns in figures
         )
-        name = printable(row.name) + (f" ({row.open:,} not left)" if row.open else "")
+        name = printable(row.name) + (f" ({row.open:,} still open)" if row.open else "")
         if beside:
             line(out, f"{told}  ", shortened(name, room))
         else:  # on a narrow page the name has a line of its own
@@ -65,8 +65,7 @@ def _taken(rows: list[SpanRow], out: Console) -> None:
     line(
         out,
         (
-            "queue: runnable, but other work had the processor; quota: CPU throttling; "
-            "steal: hypervisor",
+            "queue: run-queue latency; quota: CPU throttling; steal: steal time",
             "dim",
         ),
     )

@@ -76,11 +76,11 @@ def _where_time_went(result: Summary) -> str:
     if not any(kind in result.wait_ns for kind in OTHERWISE.values()):
         # Sleep, input and output were not recorded: of what would this be a share?
         return f"{said}."
-    return f"{said}: {percent(cpu / (cpu + waited))} of their time they ran."
+    return f"{said}. Threads were on CPU {percent(cpu / (cpu + waited))} of the time."
 
 
 def _kinds(wait_ns: dict[str, int]) -> list[tuple[str, int]]:
-    """Most first; waits for a signal are one and come last, since who is idle waits all day."""
+    """Most first; waits for notifications are one kind and come last: idle threads wait all day."""
     idle = sum(ns for kind, ns in wait_ns.items() if kind in SIGNALS)
     told = sorted(
         ((kind, ns) for kind, ns in wait_ns.items() if kind not in SIGNALS),
@@ -94,10 +94,10 @@ def _kinds(wait_ns: dict[str, int]) -> list[tuple[str, int]]:
 
 def _waited_for(kind: str) -> str:
     words = {
-        "waiting": "sleeping, for input and output or for others",
-        "preempted": "for a core",
-        "other": "for other things",
-        "signal": "for a signal (a queue, an event, a join)",
+        "waiting": "for sleep, I/O or other processes",
+        "preempted": "in the run queue",
+        "other": "for other reasons",
+        "signal": "for notifications (queues, events, joins)",
     }
     return words.get(kind) or f"for {locks.KINDS.get(kind, kind)}"
 
@@ -107,10 +107,10 @@ def _slowest(result: Summary) -> str:
     waited = sum(span.wait_ns.values())
     said = (
         f"The slowest span is {printable(span.name)}: entered {count(span.count, 'time')}, "
-        f"{duration(span.mean_ns)} on average and {duration(span.max_ns)} at the longest, with "
+        f"{duration(span.mean_ns)} on average, {duration(span.max_ns)} at most, with "
         f"{duration(span.cpu_ns)} of CPU time"
     )
-    return f"{said} and {duration(waited)} of waiting in all." if waited else f"{said} in all."
+    return f"{said} and {duration(waited)} of waiting in total." if waited else f"{said} in total."
 
 
 def _how_sure(result: Summary) -> str:

@@ -26,7 +26,7 @@ def render(result: Threads, out: Console, *, top: int | None = None) -> None:
     shown = result.rows[: top or TOP]
     line(
         out,
-        (f"{'process':>9}{'tid':>9}{'life':>10}{'cpu':>10}{'waiting':>10}  thread", "bold"),
+        (f"{'process':>9}{'tid':>9}{'life':>10}{'cpu':>10}{'off-CPU':>10}  thread", "bold"),
     )
     for row in shown:
         name = printable(row.name)
@@ -50,8 +50,8 @@ def render(result: Threads, out: Console, *, top: int | None = None) -> None:
             line(
                 out,
                 (
-                    f"On which processor a thread ran is known of {percent(known)} of the CPU "
-                    "time; the rest has its share of the whole machine's steal.",
+                    f"The CPU on which a thread ran is known for {percent(known)} of the CPU "
+                    "time; for the rest, steal time is estimated from the whole machine's.",
                     "dim",
                 ),
             )
@@ -76,7 +76,7 @@ def _used(rows: list[ThreadRow], out: Console) -> None:
     line(
         out,
         (
-            "queue: others had the processor; quota: the group's limit; steal: hypervisor",
+            "queue: run-queue latency; quota: CPU throttling; steal: steal time",
             "dim",
         ),
     )

@@ -26,8 +26,8 @@ def render(result: Tprof, out: Console, *, top: int | None = None) -> None:
     busy = result.ticks - result.idle
     paragraph(
         out,
-        f"{result.ticks:,} ticks of {count(result.processors, 'processor')} in "
-        f"{duration(result.duration_ns)}, {result.rate:,} a second each; "
+        f"{result.ticks:,} samples of {count(result.processors, 'CPU')} in "
+        f"{duration(result.duration_ns)}, {result.rate:,} per second each; "
         f"{percent(busy / result.ticks, 1) if result.ticks else '0 %'} of them busy{lost}.",
     )
     for section in result.sections:

@@ -63,9 +63,9 @@ def render(result: Tree, out: Console) -> None:
             labelled(item.name, item.file, item.line, out.width - _NUMBERS - len(indent)),
         )
     if any(node.state == "waiting" for node in result.nodes):
-        line(out, ("Bars: █ running, ░ waiting.", "dim"))
+        line(out, ("Bars: █ on-CPU, ░ off-CPU.", "dim"))
     if any(node.file.startswith(PLUMBING_FILE) for node in result.nodes):
-        line(out, ("Frames of the import machinery are left out; --json has them.", "dim"))
+        line(out, ("Frames of the import system are hidden; --json has them.", "dim"))
 
 
 def _shown(result: Tree) -> list[tuple[int, Node | Folded]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TOP = 20
 """Waiting threads shown unless told."""
 DEEPEST = 12
-"""Frames shown of a chain."""
+"""Frames shown of a stack."""
 IN_DEADLOCK = (", in the deadlock", "dim")
 
 
@@ -29,8 +29,8 @@ def render(result: Waits, out: Console, *, top: int | None = None) -> None:
         for i in cycle:
             _step(result.waits[i], out)
             _stack(result.waits[i].chain, out)
-        never = "None of these threads" if len(cycle) > 1 else "It"
-        paragraph(out, f"{never} will {'ever' if len(cycle) > 1 else 'never'} go on.", indent=2)
+        stuck_for_good = "These threads" if len(cycle) > 1 else "This thread"
+        paragraph(out, f"{stuck_for_good} will never continue.", indent=2)
     stuck = {i for cycle in result.deadlocks for i in cycle}
     if len(stuck) < len(result.waits):
         heading(out, "Who waits for whom")
@@ -73,7 +73,7 @@ def _summed_up(result: Waits) -> str:
     said = f"{when} {count(len(result.waits), 'thread')} waited"
     if result.at_ns is None:
         said = f"{when} {count(len(result.waits), 'thread')} wait"
-    said += f", {owned} of them for what another thread has"
+    said += f", {owned} of them for locks held by other threads"
     if result.deadlocks:
         said += f"; {count(len(result.deadlocks), 'deadlock')}"
     return f"{said}."
@@ -87,7 +87,7 @@ def _step(wait: Wait, out: Console) -> None:
         printable(wait.short),
         (", which ", "dim"),
         "it" if wait.owner_tid == wait.tid else printable(wait.owner_thread or "?"),
-        (" has" if wait.owner_tid != wait.tid else " has itself", "dim"),
+        (" holds" if wait.owner_tid != wait.tid else " holds itself", "dim"),
     )
 
 
@@ -114,7 +114,7 @@ def _wait(wait: Wait, out: Console, indent: str, *, root: bool) -> None:
         frames = [{**function.to_json(), "line": at} for function, at in wait.chain]
         line(out, (f"{indent}    in {on_one_line(frames, out.width - len(indent) - 7)}", "dim"))
     if root and wait.owner_thread is not None:
-        verb = "ended later by" if wait.signalling else "held by"
+        verb = "notified later by" if wait.signalling else "held by"
         where = ""
         if wait.owner_chain and wait.owner_chain[-1][0].name != NO_FRAMES:
             frames = [{**function.to_json(), "line": at} for function, at in wait.owner_chain]

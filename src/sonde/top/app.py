@@ -212,7 +212,7 @@ class Top(App[None]):
         said = self.message or self.watched.ended
         status = Text(printable(said) if said else KEYS, style="bold" if said else "dim")
         if self.watched.ended and not self.message:
-            status.append("; this is the last picture (q leaves, p watches another)")
+            status.append("; showing the last snapshot (q quits, p selects another process)")
         self._put("#status", status)
 
     def _put(self, where: str, text: Text) -> None:
@@ -225,7 +225,7 @@ class Top(App[None]):
         facts = [f"sonde top {who}", printable(self._program)]
         for process in self.picture.processes[:1] if self.picture else []:
             facts += [f"{RUNTIMES.get(process.runtime, process.runtime)} {process.version}"]
-        facts += [f"{self.watched.rate} Hz" if self.watched.own else "follows a recording"]
+        facts += [f"{self.watched.rate} Hz" if self.watched.own else "existing recording"]
         facts += [f"last {self.window_s:g} s"]
         facts += [f"search {self.search!r}"] if self.search else []
         state = "ENDED" if self.watched.ended else "FROZEN" if self.frozen else "live"

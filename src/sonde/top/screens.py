@@ -13,24 +13,24 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 HELP = """\
- q       leave; the process is left as it was
- /       search: only rows with this text; Enter keeps it, Escape ends it
- s       sort the table in use by its next column
- Tab     use the next table; arrows and page keys scroll it
- z       the table in use alone, or all again
- l       functions or source lines
- w       the window: 5, 15, 60 or 120 seconds
- space   freeze the picture; recording goes on
- p       another process: of this recording, or of this machine
- ?       these keys
+ q       quit and detach
+ /       search: show only rows with this text; Enter keeps it, Escape ends it
+ s       sort the active table by its next column
+ Tab     activate the next table; arrows and page keys scroll it
+ z       show the active table alone, or all tables
+ l       show functions or source lines
+ w       change the time window: 5, 15, 60 or 120 seconds
+ space   freeze the display; recording continues
+ p       select another process: of this recording, or of this machine
+ ?       show these keys
 
-self      CPU time in the function itself, of all CPU time in the window
-total     the same with everything it called
-waiting   share of the window a thread waited, as far as it is recorded
-queue     threads that waited for a lock, on average
-▁▃█       own time over the last minute, five seconds a mark
-had by    whose call chain had the lock while others waited for it
-Sure      what the figures stand on, and what speaks against them
+self      self time, as a share of all CPU time in the window
+total     the same, including callees
+waiting   share of the window a thread waited, for the recorded kinds of waits
+queue     mean number of threads waiting for a lock
+▁▃█       self time over the last minute, five seconds per mark
+held by   call stack of the lock holder while others waited for it
+Data      number of samples, accuracy, overhead and problems
 """
 
 

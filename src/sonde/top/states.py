@@ -1,4 +1,4 @@
-"""What each thread does now: the recording knows of locks, the kernel of everything else."""
+"""What each thread does now: locks from the recording, all other states from the kernel."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _waiting(wait: Wait) -> str:
     long = duration(wait.waited_ns)
     if wait.kind == "gil":
         return f"waits for the GIL, {long}"
-    has = f", {wait.owner_thread} has it" if wait.owner_thread and not wait.signalling else ""
+    has = f", held by {wait.owner_thread}" if wait.owner_thread and not wait.signalling else ""
     return f"{wait.kind}{has}, {long}: {wait.short}"
 
 
@@ -77,6 +77,6 @@ def _by_kernel(state: ThreadState, row: ThreadRow | None) -> tuple[str, str]:
     if state.waits_for == "futex":
         # A short wait for the GIL is told when it is over, which is after this moment.
         if row is not None and row.wait_ns.get("gil"):
-            return "gil", "waits, by its past for the GIL"
-        return "lock", "waits for a lock or a signal"
+            return "gil", "waits, probably for the GIL"
+        return "lock", "waits for a lock or a notification"
     return "waiting", "waits"

@@ -48,8 +48,8 @@ class Watched:
         if session is not None:
             if not session.path:
                 raise SondeError(
-                    f"process {pid} is recorded in mode wrap, into memory; end that recording to "
-                    "watch it"
+                    f"process {pid} is being recorded in mode wrap, which has no file to read; end "
+                    f"that recording with: sonde ctl {pid} stop"
                 )
             self.path = session.path
             self.what = session.what
@@ -121,7 +121,7 @@ class Watched:
         if done is None:
             return False
         self.ended = f"process {self.pid} has exited"
-        if done.get("note") == "the agent left the target":
+        if done.get("note") == "the target replaced its program":
             self.ended = f"process {self.pid} now runs another program"
         return self._follower.poll()
 
@@ -144,7 +144,7 @@ class Watched:
 
     def _why_no_more(self) -> str:
         if is_alive(self.pid):
-            return f"whoever recorded process {self.pid} has ended the recording"
+            return f"the recording of process {self.pid} ended"
         return f"process {self.pid} has exited"
 
     def _begin_anew(self) -> None:

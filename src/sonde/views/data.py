@@ -66,7 +66,7 @@ def data(
     selection = selection or Selection()
     if not by or (wrong := [aspect for aspect in by if aspect not in ASPECTS]):
         told = repr(wrong[0]) if by else "nothing"
-        raise UsageError(f"data can be told by {', '.join(ASPECTS)}, not by {told}")
+        raise UsageError(f"invalid --by {told}; valid values for data: {', '.join(ASPECTS)}")
     if len(recording.chained):
         raise SondeError(
             f"{recording.path} has chained stacks, and only one in 32 of their events has an "
@@ -133,8 +133,8 @@ def _with_data(recording: Recording) -> str:
         return recording.events.name[int(with_data.min())]
     if len(recording.events):
         raise UsageError(
-            f"no event in {recording.path} tells of the data it is about; page-faults does"
+            f"no event in {recording.path} has data addresses; record --what +event:page-faults"
         )
     raise UsageError(
-        f"{recording.path} holds no events; record them with: sonde run --what +event:page-faults …"
+        f"{recording.path} has no events; record them with: sonde run --what +event:page-faults …"
     )

@@ -139,7 +139,7 @@ def _ratios(recording: Recording, names: list[str], asked: str | None) -> list[R
         return [*usual, *misses, *(Ratio(name, CPU) for name in names if name not in divided)]
     of, slash, per = asked.partition("/")
     if not slash or not of or not per:
-        raise UsageError(f"--ratio takes two events as A/B, or A/{CPU}, not {asked!r}")
+        raise UsageError(f"invalid --ratio {asked!r}; give two events as A/B, or A/{CPU}")
     for name in (of, per):
         if name != CPU:
             rows_of(recording, name)  # a usage error if there is no such event

@@ -90,7 +90,7 @@ def objects(
     top: int | None = None,
 ) -> Objects:
     if by not in BY:
-        raise UsageError(f"objects can be told by {', '.join(BY)}, not by {by!r}")
+        raise UsageError(f"invalid --by {by!r}; valid values for objects: {', '.join(BY)}")
     table = recording.objects
     picked = _picked(recording, table, selection or Selection())
     chains = chains_of(recording)

@@ -113,26 +113,25 @@ def _problems(
     if refused_ns:
         yield Problem(
             f"{duration(refused_ns)} could not be written",
-            f"the disk was full or refused to be written; {unwritten:,} samples of that time "
-            "are missing",
+            f"the disk was full or failed; {unwritten:,} samples of that time are missing",
             min(refused_ns / whole, 1.0),
-            "make room, or record with --mode continuous --rotate SIZE --keep N",
+            "free disk space, or record with --mode continuous --rotate SIZE --keep N",
         )
     elif gap_ns > GAP_TOLERATED_NS:
         yield Problem(
-            f"{duration(gap_ns)} between the parts is missing",
-            "nothing was recorded then: the recorder was killed, or a part is not here",
+            f"{duration(gap_ns)} between segments is missing",
+            "the recorder was killed, or a segment file is missing",
             min(gap_ns / whole, 1.0),
-            "read shares, not sums, across the gap",
+            "trust shares, but not sums, across the gap",
         )
     lost -= min(unwritten, lost)
     if lost > LOST_TOLERATED * (taken + lost):
         share = lost / (taken + lost)
         yield Problem(
             f"{percent(share, 1)} of the samples were lost",
-            f"{lost:,} of {taken + lost:,} samples found their buffer full and are missing",
+            f"{lost:,} of {taken + lost:,} samples were dropped because a buffer was full",
             share,
-            "record at a lower --rate, or leave the recorder more CPU time",
+            "record at a lower --rate, or free CPU time for the recorder",
         )
     ran = counters["running_samples"]
     of_waits = min(counters.get("undecodable_waits") or 0, counters["undecodable"] or 0)
@@ -143,7 +142,7 @@ def _problems(
             f"{percent(share, 1)} of the waits have no stack",
             f"{of_waits:,} of {waits:,} waits could not be decoded; their time is [undecodable]",
             share,
-            "read `locks`: its stacks are recorded apart",
+            "use the view locks, whose stacks are recorded separately",
         )
     undecodable = (counters["undecodable"] or 0) - of_waits
     if undecodable > LOST_TOLERATED * ran:
@@ -151,42 +150,41 @@ def _problems(
         late = 2 * (counters.get("late_signals") or 0) > undecodable
         yield Problem(
             f"{percent(share, 1)} of the samples have no stack",
-            f"{undecodable:,} of {ran:,} samples could not be decoded and stand as [undecodable]",
+            f"{undecodable:,} of {ran:,} samples could not be decoded and appear as [undecodable]",
             share,
-            "the program blocks SIGTRAP for long; unblock it in its threads"
+            "unblock SIGTRAP in the threads of the program, which block it for long"
             if late
-            else "they lie where Java stacks cannot be walked, mostly while the JVM starts: in a "
-            "longer recording they are a smaller share"
+            else "record longer: most are from the JVM's start, when Java stacks cannot be walked"
             if {process.runtime for process in recording.processes} == {"hotspot"}
-            else "run `sonde doctor`: the agent may not fit this interpreter",
+            else "run `sonde doctor`: the agent may not match this interpreter",
         )
     if counters["sampler"] == "safepoint":
         yield Problem(
-            "time stands where the interpreter next looked up",
-            "threads sampled themselves at the end of a loop's turn, where a function begins or "
-            "after a call: functions that do neither are charged to what follows them, and lines "
-            "within a loop to its first or last",
+            "time is attributed to the next safepoint",
+            "threads took samples at the end of a loop iteration, at function entry or after a "
+            "call: the time of other functions is attributed to what follows them, and that of "
+            "lines within a loop to its first or last line",
             0.0,
-            "trust functions more than lines, and record with another --sampler where you can",
+            "trust functions more than lines, and record with another --sampler if possible",
         )
     yield from _of_cpu_timers(counters, "waits" in (recording.target.get("what") or ()))
     unsampled = counters.get("unsampled_cpu_ns") or 0
     if unsampled > UNSAMPLED_TOLERATED * cpu:
         yield Problem(
             f"{percent(unsampled / max(cpu, unsampled), 1)} of the CPU time has no samples",
-            "threads that use less CPU time than one sampling period are never sampled; "
-            "their time stands as one function",
+            "threads that use less CPU time than one sampling period get no sample; "
+            "their time appears as one function",
             unsampled / max(cpu, unsampled),
             "record at a higher --rate",
         )
     truncated = counters["truncated"] or 0
     if truncated > TRUNCATED_TOLERATED * taken:
         yield Problem(
-            f"{percent(truncated / taken, 1)} of the stacks are cut short",
-            f"{truncated:,} of {taken:,} stacks were deeper than the agent walks, "
+            f"{percent(truncated / taken, 1)} of the stacks are truncated",
+            f"{truncated:,} of {taken:,} stacks were deeper than the agent's limit, "
             "so their outermost frames are missing",
             truncated / taken,
-            "read `flat` and `lines` rather than `tree`: the innermost frames are right",
+            "use the views flat and lines rather than tree: the innermost frames are correct",
         )
     asked, achieved = counters["rate_asked"], counters["rate_achieved"]
     budget = counters.get("budget")
@@ -194,32 +192,32 @@ def _problems(
         yield from _over_budget(budget)
     elif asked and achieved is not None and achieved < RATE_TOLERATED * asked:
         yield Problem(
-            f"only {percent(achieved / asked)} of the asked rate was achieved",
+            f"only {percent(achieved / asked)} of the requested rate was achieved",
             f"{achieved:,.0f} samples per second of CPU time instead of {asked:,.0f}; "
-            "shares hold, but are coarser than asked for",
+            "shares are valid, with a larger margin of error",
             1 - achieved / asked,
-            "ask for a lower --rate, or see `sonde doctor` for a better sampler",
+            "request a lower --rate, or run `sonde doctor` to get a better sampler",
         )
     if cost is not None and cost > COST_TOLERATED:
         yield Problem(
-            f"measuring took {percent(cost, 1)} of the CPU time",
-            "the target was slowed by about as much, mostly where calls are deepest",
+            f"the overhead was {percent(cost, 1)} of the CPU time",
+            "the target ran slower by about as much, mostly where stacks are deepest",
             cost,
             "record at a lower --rate"
             if not counters.get("waits")
-            else "record without waits: each time a thread is switched off is a sample of its own",
+            else "record without waits: each switch off the CPU takes a sample",
         )
     if 0 < ran < ENOUGH_SAMPLES:
         yield Problem(
-            f"only {count(ran, 'sample')} of running code taken",
-            f"a share of 50 % is uncertain by ±{percent(2 * standard_error(0.5, ran))}",
+            f"only {count(ran, 'CPU sample')} taken",
+            f"a share of 50 % has a margin of error of ±{percent(2 * standard_error(0.5, ran))}",
             min(1.0, 2 * standard_error(0.5, ran)),
             MORE_SAMPLES,
         )
     if not taken:
         yield Problem(
-            "no sample was taken",
-            "the target used no CPU time while it was recorded, or could not be sampled",
+            "no samples were taken",
+            "the target used no CPU time, or could not be sampled",
             1.0,
             "record longer, record with --what +waits, or run `sonde doctor`",
         )
@@ -228,26 +226,26 @@ def _problems(
             f"{count(counters['events_lost'], 'event')} lost",
             "threads, functions or marks may be missing from the recording",
             0.0,
-            "leave the recorder more CPU time",
+            "free CPU time for the recorder",
         )
     yield from _of_calls(counters)
     for event in counters.get("events") or ():
         if event.get("why_not"):
             yield Problem(
-                f"{event['name']} were not recorded to the end",
+                f"{event['name']} were not recorded until the end",
                 event["why_not"],
                 0.0,
-                "take what the view events tells for less than there was",
+                "treat the counts of the view events as lower limits",
             )
     chaining = counters.get("chaining")
     if chaining and chaining["three_levels"] < SURE_TOLERATED * chaining["samples"]:
         share = 1 - chaining["three_levels"] / chaining["samples"]
         yield Problem(
-            f"of {percent(share)} of the samples the callers are a guess",
-            f"{chaining['ambiguous_nodes']:,} of {chaining['nodes']:,} functions at their depths "
-            "were called by several others; what they stand for is spread over these",
+            f"the callers of {percent(share)} of the samples are estimates",
+            f"{chaining['ambiguous_nodes']:,} of {chaining['nodes']:,} functions at a given depth "
+            "have several callers; their time is divided among these",
             share,
-            "record with --stacks whole if it matters who called",
+            "record with --stacks whole for exact callers",
         )
     runtimes = {process.runtime for process in recording.processes}
     if counters.get("stacks_asked") == "chained" and "hotspot" in runtimes:
@@ -255,57 +253,57 @@ def _problems(
             "the stacks of Java threads are whole",
             "--stacks chained applies to CPython only; each Java sample has its whole stack",
             0.0,
-            "nothing is missing; record Java programs with --stacks whole",
+            "record Java programs with --stacks whole; no data is missing",
         )
     missing: dict[str, str] = counters.get("not_entered") or {}
     if missing:
         processes = count(len(missing), "process", "processes")
         yield Problem(
-            f"{processes} that belonged to it could not be entered",
+            f"could not attach to {processes} of the target",
             "; ".join(
                 why if pid in why else f"process {pid}: {why}" for pid, why in missing.items()
             ),
             0.0,
-            "what they did is not in the recording",
+            "the recording has no data of these processes",
         )
     if unjoined := counters.get("unjoined_processes") or 0:
         yield Problem(
             f"{count(unjoined, 'forked child', 'forked children')} could not join the recording",
-            "too many connections or descriptors waited for the recorder, or it was gone",
+            "too many connections or file descriptors were pending, or the recorder had exited",
             0.0,
-            "leave the recorder more CPU time; what these processes did is not in the recording",
+            "free CPU time for the recorder; the recording has no data of these processes",
         )
     for warning in recording.warnings:
-        yield Problem("the recording is not whole", warning, 0.0, "what it holds can be relied on")
+        yield Problem("the recording is incomplete", warning, 0.0, "the data it has is valid")
 
 
 def _of_cpu_timers(counters: dict[str, Any], waits: bool) -> Iterator[Problem]:
     if "cpu-timer" not in (counters["sampler"], *(counters.get("samplers") or ())):
         return
     yield Problem(
-        "Java threads were sampled only at ticks of the scheduler",
+        "Java threads were sampled only at scheduler ticks",
         "the kernel checks a CPU timer at its tick, 100 to 1,000 times a second: a thread that was "
-        "never on CPU at a tick has no samples, and code that runs in step with the tick, such as "
-        "short work after a timed wait, gets too small or too large a share",
+        "never on CPU at a tick has no samples, and code synchronized with the tick, such as "
+        "short work after a timed wait, gets a wrong share",
         0.0,
-        "trust locks and objects as ever; for the shares of short work permit perf events, see "
-        "`sonde doctor`",
+        "permit perf events for exact shares of short work, see `sonde doctor`; locks and objects "
+        "are not affected",
     )
     if waits:
         yield Problem(
             "waits of Java threads were polled",
-            "every 20 ms: a shorter wait is counted in the next one seen, time in the run queue is "
-            "counted as waiting, and threads of the VM's own have no waits",
+            "every 20 ms: a shorter wait is counted in the next one observed, run-queue latency "
+            "counts as waiting, and internal threads of the JVM have no waits",
             0.0,
-            "read `locks` for short waits: it has all of them",
+            "use the view locks for short waits: it has all of them",
         )
     if refused := counters.get("without_timers") or 0:
         yield Problem(
-            f"{count(refused, 'JVM')} had no sampler of CPU time",
+            f"{count(refused, 'JVM')} had no CPU sampler",
             "the kernel refuses perf events and CPU timers (timer_create), or the user has too "
             "many pending POSIX signals (ulimit -i)",
             1.0,
-            "read locks and objects only, or permit one of the two",
+            "use the views locks and objects only, or permit one of the two",
         )
 
 
@@ -314,8 +312,8 @@ def _over_budget(budget: dict[str, Any]) -> Iterator[Problem]:
     if not isinstance(share, float) or not isinstance(used, float) or used <= share:
         return
     yield Problem(
-        f"recording cost {percent(used, 1)} of a core, more than its budget of {percent(share, 1)}",
-        "what the rate does not change (locks, threads that come and go, waking up) costs too much",
+        f"overhead was {percent(used, 1)} of a core, above the budget of {percent(share, 1)}",
+        "overhead that does not depend on the rate (locks, new threads, wake-ups) is too large",
         used - share,
         "record without locks (--what cpu), or allow a larger --budget",
     )
@@ -333,25 +331,28 @@ WITHHELD = {
 def _of_calls(counters: dict[str, Any]) -> Iterator[Problem]:
     if why := counters.get("why_no_calls"):
         yield Problem(
-            "calls were not counted everywhere", str(why), 0.0, "read the view calls with that"
+            "calls were not counted everywhere",
+            str(why),
+            0.0,
+            "consider this when reading the view calls",
         )
     windows, missed = counters.get("windows") or 0, counters.get("windows_missed") or 0
     withheld = counters.get("windows_withheld") or 0
     if withheld > MISSED_TOLERATED * (windows + withheld):
         yield Problem(
-            f"sonde did not open {count(withheld, 'window')} of calls, and opened {windows:,}",
+            f"sonde skipped {count(withheld, 'sampling window')} of calls, and opened {windows:,}",
             "; ".join(
                 f"{counters[key]:,} {why}"
                 for reason, why in WITHHELD.items()
                 if counters.get(key := f"windows_withheld_{reason}")
             ),
             0.0,
-            "the view calls has no calls of that time; turn the tool off to count them",
+            "turn off the tool to count the calls of that time",
         )
     if missed > MISSED_TOLERATED * (windows + missed):
         yield Problem(
-            f"{count(missed, 'tick')} found no Python function being called",
-            f"{windows:,} windows were opened; calls of C functions in between are not counted",
+            f"{count(missed, 'sampling window')} found no Python function call",
+            f"{windows:,} windows were opened; calls of C functions in the others are not counted",
             0.0,
-            "weights hold for Python functions, and for C functions called near them",
+            "trust the weights of Python functions, and of C functions called near them",
         )

@@ -22,10 +22,10 @@ def built() -> str:
         text = (resources.files("sonde.web") / BUILT).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise SondeError(
-            "the page is not built; run `make page` in the source tree, or install a wheel"
+            "the web UI is not built; run `make page` in the source tree, or install a wheel"
         ) from None
     if text.count(RECORDINGS) != 1 or text.count(PARTS) != 1:
-        raise SondeError("the page does not fit this sonde; build it anew with `make page`")
+        raise SondeError("the web UI is of another sonde version; rebuild it with `make page`")
     return text
 
 

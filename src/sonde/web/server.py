@@ -52,8 +52,7 @@ class Server(ThreadingHTTPServer):
         family, address = _address(host)
         if not (ipaddress.ip_address(address).is_loopback or exposed):
             raise UsageError(
-                f"other machines can reach {host}; add --expose if they shall see the recording, "
-                "or leave --host out"
+                f"other machines can reach {host}; add --expose to allow it, or leave out --host"
             )
         self.address_family = family
         self.shown = shown
@@ -124,12 +123,12 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
         if not self.server.knows_host(self.headers.get("Host")):
-            return self._refuse(403, "this address is not sonde's")
+            return self._refuse(403, "unknown host name")
         token, *rest = path.removeprefix("/").split("/")
         if token == "once":
             return self._redirect(rest)
         if not _same(token, self.server.token):
-            return self._refuse(403, "the address lacks the token that `sonde view` printed")
+            return self._refuse(403, "the URL lacks the token that `sonde view` printed")
         if rest == [""]:
             return self._answer(self.server.page, "text/html; charset=utf-8")
         try:
@@ -139,14 +138,16 @@ class Handler(BaseHTTPRequestHandler):
         except SondeError as error:
             return self._refuse(400 if isinstance(error, UsageError) else 500, str(error))
         if reply is None:
-            return self._refuse(404, "there is nothing here")
+            return self._refuse(404, "not found")
         return self._answer(reply.body, reply.kind, reply.code)
 
     do_HEAD = do_GET  # noqa: N815
 
     def _redirect(self, rest: list[str]) -> None:
         if not self.server.visit("/".join(rest)):
-            return self._refuse(403, "this address was good for one visit")
+            return self._refuse(
+                403, "this URL is valid for one visit only; open the one that `sonde view` printed"
+            )
         return self._answer(b"", "text/plain", 303, {"Location": f"/{self.server.token}/"})
 
     def _refuse(self, code: int, why: str) -> None:
@@ -171,7 +172,7 @@ class Handler(BaseHTTPRequestHandler):
         # It may come before anything of the request is known.
         self.command = getattr(self, "command", None) or "GET"
         self.request_version = "HTTP/1.1"
-        self._refuse(code, "this is no request that sonde answers")
+        self._refuse(code, "unknown request")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Quiet: the terminal belongs to the user."""
@@ -185,7 +186,7 @@ def _address(host: str) -> tuple[socket.AddressFamily, str]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise UsageError(f"--host takes an address of this machine, not {host!r}") from None
+        raise UsageError(f"invalid --host {host!r}; give an address of this machine") from None
     # The last word on what is bound is the address, not the name that led to it.
     found.sort(key=lambda info: info[0] != socket.AF_INET)
     return found[0][0], str(found[0][4][0]).partition("%")[0]

@@ -61,7 +61,7 @@ class StoreParts:
                 except (OSError, duckdb.Error) as error:
                     raise SondeError(
                         f"{self.location.address} cannot be read ({str(error).splitlines()[0]}); "
-                        "it may have changed: load the page again"
+                        "it may have changed; reload the page"
                     ) from error
         return None
 
@@ -133,7 +133,7 @@ class _Told:
         except ValueError:
             told = None
         if not isinstance(told, dict):
-            raise UsageError("this is no question")
+            raise UsageError("invalid request")
         self.told: dict[str, Any] = told
 
     def question(self, time: Time | None = None) -> Question:
@@ -142,7 +142,7 @@ class _Told:
             raise UsageError("the time range is empty")
         asked = self.told.get("time", "running")
         if asked not in TIMES:
-            raise UsageError("time is running, waiting or wall")
+            raise UsageError("invalid time; valid values: running, waiting, wall")
         return Question(self._where(), start, end, time=time or asked)
 
     def by(self) -> str:
@@ -151,7 +151,7 @@ class _Told:
     def _where(self) -> tuple[Exactly, ...]:
         where = self.told.get("where", [])
         if not isinstance(where, list):
-            raise UsageError("where is a list")
+            raise UsageError("where must be a list")
         found = []
         for one in where:
             match one:
@@ -160,7 +160,7 @@ class _Told:
                 ):
                     found.append(Exactly(_label(label), tuple(chosen)))
                 case _:
-                    raise UsageError("where takes a label and its values")
+                    raise UsageError("where needs a label and its values")
         return tuple(found)
 
     def _moment(self, name: str) -> int | None:
@@ -168,13 +168,13 @@ class _Told:
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < LATEST:
-            raise UsageError(f"{name} is a number of milliseconds")
+            raise UsageError(f"{name} must be a number of milliseconds")
         return value * MS
 
 
 def _label(value: Any) -> str:
     if not isinstance(value, str) or not is_name(value):
-        raise UsageError("this is no label")
+        raise UsageError("invalid label")
     return value
 
 

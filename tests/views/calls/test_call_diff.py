@@ -106,6 +106,6 @@ def test_nothing_counted() -> None:
     assert (found.alike.overlap, found.alike.correlation, found.rows) == (None, None, [])
     out = io.StringIO()
     render(found, console(out, width=80))
-    assert out.getvalue() == "No call was counted in either recording.\n"
+    assert out.getvalue() == "No calls were counted in either recording.\n"
     half = call_diff(made({}), made({"main:3 > work:5": 1}))
     assert half.alike.overlap is None

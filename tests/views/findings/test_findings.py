@@ -47,7 +47,7 @@ def test_a_hot_function() -> None:
     assert finding.title == "work is hot"
     assert finding.share == 0.5
     assert finding.detail == (
-        "work (app.py:1) itself took 50 % ± 5 % of the CPU time, 75 % of that in line 12"
+        "work (app.py:1) has a self time of 50 % ± 5 % of the CPU time, 75 % of that in line 12"
     )
     assert finding.view == "sonde report app.sonde flat --top 10"
 
@@ -76,9 +76,9 @@ def importing(count: int) -> Maker:
 
 def test_imports() -> None:
     (finding,) = found(importing(100))
-    assert finding.title == "imports are out of proportion"
+    assert finding.title == "imports take much CPU time"
     assert finding.share == pytest.approx(1 / 3)
-    assert "the dearest is /lib/heavy.py with 33 %" in finding.detail
+    assert "the most expensive is /lib/heavy.py with 33 %" in finding.detail
 
 
 def test_imports_in_proportion() -> None:
@@ -95,7 +95,7 @@ def logging(count: int) -> Maker:
 
 def test_logging() -> None:
     (finding,) = found(logging(50))
-    assert finding.title == "logging is out of proportion"
+    assert finding.title == "logging takes much CPU time"
     assert finding.share == pytest.approx(0.2)
     assert finding.view == "sonde report app.sonde tree --merge-lines"
     assert found(logging(20)) == []
@@ -111,7 +111,7 @@ def test_a_file_that_only_sounds_like_logging() -> None:
 
 def test_garbage_collection() -> None:
     (finding,) = found(made(*SPREAD, ("main:1 > gc.collect", 40)))
-    assert finding.title == "garbage collection is out of proportion"
+    assert finding.title == "garbage collection takes much CPU time"
     assert found(made(*SPREAD, ("main:1 > gc.collect", 15))) == []
 
 
@@ -121,10 +121,10 @@ def test_waiting_in_one_chain() -> None:
     make.sample("main:1 > Pool.map:2 > Event.wait:3 > lock.acquire", 10**9, state=1)
     make.sample("main:9 > time.sleep", 10**9, state=1)
     (finding,) = found(make)
-    assert finding.title == "most waiting is in lock.acquire"
+    assert finding.title == "most off-CPU time is in lock.acquire"
     assert finding.share == pytest.approx(2 / 3)
     assert finding.detail == (
-        "67 % of the waiting time is in the chain main > Pool.map > Event.wait > lock.acquire"
+        "67 % of the off-CPU time is in the call stack main > Pool.map > Event.wait > lock.acquire"
     )
     assert finding.view == "sonde report app.sonde tree --waiting --merge-lines"
 

@@ -37,18 +37,18 @@ def with_gil(*owners: tuple[str, int]) -> Maker:
 
 def test_a_gil_hog_and_its_victims() -> None:
     ((title, detail),) = found(with_gil(("burn", 60), ("other", 20)))
-    assert title == "burn keeps others from the GIL"
+    assert title == "burn holds the GIL while others wait"
     assert detail == (
         "threads waited 80.0 ms for the GIL, 29 % of the time they could have run, 75 % of it "
-        "while burn (app.py:1) held it (it released it; fewer than 10 CPU samples of it); "
-        "waited for by main (60.0 ms), 60.0 ms at the longest"
+        "while burn (app.py:1) held it (it released the GIL; fewer than 10 CPU samples); "
+        "waiters: main (60.0 ms); longest wait 60.0 ms"
     )
 
 
 def test_a_gil_that_all_are_to_blame_for() -> None:
     ((title, detail),) = found(with_gil(("a", 30), ("b", 30), ("c", 30)))
     assert title == "threads wait for the GIL"
-    assert detail.endswith("no single function causes most of it")
+    assert detail.endswith("no single function held it for most of that time")
 
 
 def test_a_gil_that_is_in_nobody_s_way() -> None:
@@ -67,11 +67,11 @@ def test_threads_that_queue_for_a_lock() -> None:
     make = queueing(40, 3)
     make.wait("l", "w1", "w3", 900 * MS, 980 * MS, f"by_number:12{TAKE}", f"other:9{LEAVE}")
     ((title, detail),) = found(make)
-    assert title == "threads queue for by_number (app.py:12)"
+    assert title == "contention for by_number (app.py:12)"
     assert detail == (
-        "60 % of the waiting in by_number (app.py:1) was caused by by_name (app.py:1) holding "
-        "by_number (app.py:12); 4 waits took 200 ms, the longest 80.0 ms; for 100 % of that time "
-        "its holders were off CPU or not sampled; record with --what +waits to see where"
+        "60 % of the wait time in by_number (app.py:1) is attributed to by_name (app.py:1), which "
+        "held by_number (app.py:12); 4 waits took 200 ms, the longest 80.0 ms; for 100 % of that "
+        "time the holders were off CPU or not sampled; record with --what +waits to see where"
     )
     (finding,) = findings(make.recording())
     assert finding.share == 0.5
@@ -97,7 +97,7 @@ def test_an_owner_that_waits_itself_passes_the_blame_on() -> None:
     make.entered("a", "t", 200 * MS)
     (_, detail), _ = found(make)
     assert detail.endswith(
-        "in 90 % of that inner itself waited for inner (app.py:2), held by busy (app.py:1)"
+        "for 90 % of that time inner was waiting for inner (app.py:2), held by busy (app.py:1)"
     )
 
 
@@ -113,8 +113,8 @@ def test_a_deadlock_comes_first() -> None:
     first, *_ = findings(quiet(deadlocked()).recording())
     assert first.title == "deadlock of one and two"
     assert first.detail == (
-        "one waits in ab (app.py:6) for ab (app.py:6), which two has; "
-        "two waits in ba (app.py:10) for ba (app.py:10), which one has; "
+        "one waits in ab (app.py:6) for ab (app.py:6), which two holds; "
+        "two waits in ba (app.py:10) for ba (app.py:10), which one holds; "
         "1 more thread waits behind them"
     )
     assert first.share == 1.0
@@ -131,7 +131,7 @@ def test_a_deadlock_that_timed_out() -> None:
     make = quiet(deadlocked())
     for lock, thread in (("b", "one"), ("a", "two"), ("a", "bystander")):
         make.gave_up(lock, thread, 950 * MS)
-    assert found(make)[0][0] == "deadlock of one and two until one gave up"
+    assert found(make)[0][0] == "deadlock of one and two until one timed out"
 
 
 def test_equal_locks_of_two_processes_are_told_apart() -> None:

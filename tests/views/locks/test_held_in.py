@@ -198,13 +198,13 @@ def test_a_lock_that_is_not_there() -> None:
 
 def test_findings_say_what_holders_did() -> None:
     found = findings(held_over_two().recording(), Selection())
-    (finding,) = (finding for finding in found if "queue for" in finding.title)
+    (finding,) = (finding for finding in found if "contention for" in finding.title)
     assert finding.detail.endswith(
-        "of that time its holders spent 83 % in fetch (app.py:1), 17 % in lookup (app.py:1) "
+        "the holders spent 83 % in fetch (app.py:1), 17 % in lookup (app.py:1) "
         "(80 CPU samples and recorded waits)"
     )
     found = findings(held_over_two(waits=False, kind="gil").recording(), Selection())
     (gil,) = (finding for finding in found if "GIL" in finding.title)
-    assert gil.title == "lookup keeps others from the GIL"
+    assert gil.title == "lookup holds the GIL while others wait"
     assert "while lookup (app.py:1) ran (80 CPU samples)" in gil.detail
     assert "held_in_chain" in gil.view

@@ -93,12 +93,12 @@ def test_many_locks_of_one_class_are_one_row() -> None:
 
 
 def test_a_class_is_a_finding_where_no_single_lock_is() -> None:
-    (finding,) = (f for f in findings(many().recording()) if "queue for" in f.title)
-    assert finding.title == "threads queue for work in app.py:4 (100 locks)"
+    (finding,) = (f for f in findings(many().recording()) if "contention for" in f.title)
+    assert finding.title == "contention for work in app.py:4 (100 locks)"
     assert "--by lock_class,owner_chain,waiter_chain" in finding.view
     # Of a few locks each is contended by itself.
     few = many(5, 100).recording()
-    titles = [f.title for f in findings(few) if "queue for" in f.title]
+    titles = [f.title for f in findings(few) if "contention for" in f.title]
     assert len(titles) == 3
     assert not any("locks)" in title for title in titles)
 

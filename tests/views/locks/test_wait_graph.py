@@ -24,7 +24,7 @@ def deadlocked() -> Maker:
 def test_a_deadlock() -> None:
     found = waits(deadlocked().recording())
     assert found.at_ns == 1_000 * MS
-    assert "until the end" in found.why
+    assert "the end" in found.why
     assert [(w.thread, w.owner_thread, w.waited_ns // MS, w.open) for w in found.waits] == [
         ("one", "two", 900, True),
         ("two", "one", 899, True),
@@ -97,7 +97,7 @@ def test_it_obeys_the_selection() -> None:
 
 def test_nobody_waits() -> None:
     found = waits(Maker().recording())
-    assert (found.waits, found.why) == ([], "nobody waited")
+    assert (found.waits, found.why) == ([], "no waits")
 
 
 def wait(tid: int, owner: int | None, lock: str, kind: str = "lock", process: int = 1) -> Wait:

@@ -42,7 +42,7 @@ def test_by_process() -> None:
 
 def test_by_process_and_thread_together() -> None:
     assert total(Selection(process=100, thread="worker")) == 10
-    with pytest.raises(UsageError, match=r"no thread 'worker' in app\.sonde; it holds child"):
+    with pytest.raises(UsageError, match=r"no thread 'worker' in app\.sonde; it has child"):
         total(Selection(process=200, thread="worker"))
 
 
@@ -56,7 +56,7 @@ def test_an_unknown_thread_is_a_wrong_call_that_names_the_known() -> None:
     with pytest.raises(UsageError) as caught:
         total(Selection(thread="nobody"))
     assert str(caught.value) == (
-        "no thread 'nobody' in app.sonde; it holds MainThread, worker, child"
+        "no thread 'nobody' in app.sonde; it has MainThread, worker, child"
     )
     assert caught.value.code == 2
 
@@ -70,7 +70,7 @@ def test_of_many_threads_only_some_are_named() -> None:
 
 
 def test_an_unknown_process_is_a_wrong_call() -> None:
-    with pytest.raises(UsageError, match=r"no process 7 in app\.sonde; it holds 100, 200"):
+    with pytest.raises(UsageError, match=r"no process 7 in app\.sonde; it has 100, 200"):
         total(Selection(process=7))
 
 
@@ -87,12 +87,12 @@ def test_an_empty_range_is_a_wrong_call(end: float) -> None:
 
 
 def test_no_number_of_seconds() -> None:
-    with pytest.raises(UsageError, match="not as nan"):
+    with pytest.raises(UsageError, match="invalid time nan"):
         select(start=math.nan)
 
 
 def test_no_kind_of_time() -> None:
-    with pytest.raises(UsageError, match="not 'cpu'"):
+    with pytest.raises(UsageError, match="invalid time 'cpu'"):
         select("cpu")  # type: ignore[arg-type]
 
 

@@ -104,18 +104,18 @@ def test_without_metrics_nobody_is_accused() -> None:
     make.sample("a:1")
     (row,) = threads(make.recording()).rows
     assert (row.taken_ns, row.corrected_cpu_ns, row.page_faults) == (None, None, None)
-    with pytest.raises(UsageError, match="does not tell what others took"):
+    with pytest.raises(UsageError, match="has no run-queue latency"):
         flat(make.recording(), select("taken"))
     assert not [f for f in findings(make.recording()) if "--taken" in f.view]
 
 
 def test_the_finding_names_the_thief_and_the_victim() -> None:
     found = {f.title: f for f in findings(recording()) if "--taken" in f.view}
-    queue = found["other work had the processors"]
+    queue = found["long run-queue latency"]
     assert queue.share == pytest.approx(48 / (48 + 140))
-    assert "most of all worker with 40.0 ms" in queue.detail
+    assert "the most affected is worker with 40.0 ms" in queue.detail
     # 15 ms are too little to speak of.
-    assert "the hypervisor took processors away" not in found
+    assert "high steal time" not in found
 
 
 def placed(made: Recording) -> Recording:

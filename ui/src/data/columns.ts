@@ -44,7 +44,8 @@ export class Columns {
   private next(): number {
     const { bytes } = this;
     let byte = bytes[this.at++];
-    if (byte === undefined) throw new Error("the data of this page is cut off");
+    if (byte === undefined)
+      throw new Error("the data of this file is incomplete");
     if (byte < 128) return byte;
     // Shifts are of 32 bits, and times are longer: so the bits are multiplied into place.
     let value = byte & 127;
@@ -52,7 +53,7 @@ export class Columns {
     do {
       byte = bytes[this.at++];
       if (byte === undefined)
-        throw new Error("the data of this page is cut off");
+        throw new Error("the data of this file is incomplete");
       value += (byte & 127) * scale;
       scale *= 128;
     } while (byte >= 128);

@@ -17,9 +17,9 @@ export async function load(): Promise<Recording[]> {
     'meta[name="sonde-recordings"]',
   );
   if (typeof DecompressionStream === "undefined")
-    throw new Error("this browser is too old to unpack it");
+    throw new Error("this browser is too old to decompress it");
   const count = Number(told?.content ?? 0);
-  if (!count) throw new Error("this page holds no recording");
+  if (!count) throw new Error("this file has no recording");
   const embedded = document.getElementById("part-0-meta") !== null;
   const recordings = await Promise.all(
     Array.from({ length: count }, (_, i) =>
@@ -107,7 +107,7 @@ class Embedded implements Parts {
   async part(name: string): Promise<Uint8Array> {
     const element = document.getElementById(`part-${this.number}-${name}`);
     if (element === null)
-      throw new Error(`this page lacks its ${name}: it is cut off`);
+      throw new Error(`this file is incomplete: ${name} is missing`);
     const data = bytes(element.textContent ?? "");
     // As text it takes twice the room, and it is not read again.
     element.remove();
@@ -145,7 +145,7 @@ class Served implements Parts {
     try {
       return await fetch(`r/${this.number}/${what}`);
     } catch {
-      throw new Error("the server is gone: start `sonde view` again");
+      throw new Error("no connection to the server; run `sonde view` again");
     }
   }
 }

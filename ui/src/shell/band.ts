@@ -10,14 +10,14 @@ export interface Band {
 }
 
 const HINT =
-  "Point at something and it is explained here; click it to keep the explanation. Keys: / search, " +
+  "Point at an element to see its details here; click it to keep them. Keys: / search, " +
   "g and a letter for a view, ? for all keys.";
 
 export function bottomBand(): Band {
   const element = h("footer", {
     class: "band",
     "aria-live": "polite",
-    "aria-label": "Explanation",
+    "aria-label": "Details",
   });
   const hint = h("p", { class: "faint" }, HINT);
   let kept: HTMLElement = hint;

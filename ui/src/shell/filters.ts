@@ -9,9 +9,9 @@ import { spanChoice } from "./spans";
 import { processChoice, threadChoice } from "./threads";
 
 const TIMES: readonly [Time, string, string][] = [
-  ["running", "running", "Time on a processor"],
-  ["waiting", "waiting", "Time off the processor"],
-  ["wall", "wall", "Running and waiting together"],
+  ["running", "on-CPU", "On-CPU time"],
+  ["waiting", "off-CPU", "Off-CPU time"],
+  ["wall", "wall", "Wall-clock time: on-CPU and off-CPU"],
 ];
 
 export function filters(app: App, views: readonly View[]): Part {
@@ -114,7 +114,7 @@ function changeChips(app: App): HTMLElement[] {
   const { state } = app;
   const { functions } = app.recordings[0];
   const kinds = [
-    ["focus", "only through"],
+    ["focus", "only stacks through"],
     ["hide", "without"],
     ["collapse", "recursion collapsed of"],
   ] as const;
@@ -201,7 +201,7 @@ function rangeChoice(app: App) {
           event.preventDefault();
           const [start, end] = [read(from), read(to)];
           if (start !== null && end !== null && end <= start) {
-            fill(wrong, "This range is empty: it ends before it begins.");
+            fill(wrong, "The range is empty: its end is before its start.");
             return;
           }
           app.set({ from: start, to: end }, true);

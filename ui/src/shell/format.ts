@@ -1,5 +1,14 @@
 /** Figures in units people say, alike in the text reports and on the page; names made harmless. */
 
+import type { Time } from "./state";
+
+/** What the time that is counted is called, as in the text reports. */
+export const TIMES: Readonly<Record<Time, string>> = {
+  running: "on-CPU",
+  waiting: "off-CPU",
+  wall: "wall-clock",
+};
+
 const UNITS: readonly (readonly [string, number])[] = [
   ["s", 1e9],
   ["ms", 1e6],

@@ -106,7 +106,7 @@ function trust(app: App): HTMLElement {
     `${thousands(quality?.undecodable ?? 0)} undecodable`,
   ];
   if (typeof quality?.cost === "number")
-    words.push(`${percent(quality.cost)} cost`);
+    words.push(`${percent(quality.cost)} overhead`);
   return h(
     "a",
     {
@@ -117,8 +117,8 @@ function trust(app: App): HTMLElement {
         app.set({ view: "overview" }, true);
       },
       title: problems.length
-        ? `${count(problems.length, "thing")} to know before you trust these figures`
-        : "Nothing speaks against these figures",
+        ? count(problems.length, "problem")
+        : "No problems found",
     },
     problems.length
       ? `⚠ ${shortened(problems[0].title, 50)}`

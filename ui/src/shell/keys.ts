@@ -45,15 +45,15 @@ function showKeys(
 ): void {
   const rows: Key[] = [
     ["/", "search functions and files"],
-    ["1 2 3", "count running, waiting or wall time"],
+    ["1 2 3", "count on-CPU, off-CPU or wall-clock time"],
     ...views.map((view): Key => [`g ${view.key}`, view.title]),
     ["↑ ↓ ← →", "move in a flame graph, a tree or a table"],
     ["Enter", "zoom into the frame, open the row"],
-    ["Esc", "one zoom step back"],
+    ["Esc", "zoom out one step"],
     ["Shift F10", "menu of the frame: focus, hide, collapse recursion"],
     ["h", "in the tree: open the hot path"],
     ...own,
-    ["Tab", "everything else"],
+    ["Tab", "all other elements"],
   ];
   const dialog = h(
     "dialog",

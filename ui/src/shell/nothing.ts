@@ -3,6 +3,7 @@
 import { narrowed } from "../profile/choice";
 import type { App } from "./app";
 import { h } from "./dom";
+import { TIMES } from "./format";
 
 export function nothing(app: App): HTMLElement {
   const { state } = app;
@@ -15,7 +16,11 @@ export function nothing(app: App): HTMLElement {
     return h(
       "div",
       { class: "empty" },
-      h("p", null, `No ${state.time} time in this part of the recording.`),
+      h(
+        "p",
+        null,
+        `No ${TIMES[state.time]} time in this part of the recording.`,
+      ),
       undo("Show the whole recording", {
         threads: null,
         processes: null,
@@ -34,15 +39,19 @@ export function nothing(app: App): HTMLElement {
       h(
         "p",
         null,
-        "No waiting time was recorded; record it with: ",
-        h("code", null, "sonde run --what cpu,waits,locks …"),
+        "No off-CPU time was recorded; record it with: ",
+        h("code", null, "sonde run --what +waits …"),
       ),
       app.shows("locks") &&
         h("p", null, "Waits for locks and the GIL are in the view Locks."),
-      undo("Show the running time", { time: "running" }),
+      undo("Show the on-CPU time", { time: "running" }),
     );
   }
-  return h("p", { class: "empty" }, `No ${state.time} time was recorded.`);
+  return h(
+    "p",
+    { class: "empty" },
+    `No ${TIMES[state.time]} time was recorded.`,
+  );
 }
 
 /** Until the samples are there. */

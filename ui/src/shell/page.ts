@@ -49,9 +49,12 @@ export function ofRecordings(
     ],
     keys: [
       ["Esc", "clear the range when the strip has the focus"],
-      ["+ − 0", "on the timeline: closer, farther, all of it"],
+      ["+ − 0", "on the timeline: zoom in, zoom out, show all"],
       ["n p", "on the timeline: next and previous wait of the lane"],
-      ["Del", "on an aspect of the locks: do not split by it; arrows move it"],
+      [
+        "Del",
+        "on an aspect of the locks: stop grouping by it; arrow keys move it",
+      ],
     ],
   };
 }
@@ -192,10 +195,7 @@ export function openPage(root: HTMLElement, made: Made): App {
   window.addEventListener("unhandledrejection", (event) => {
     const why =
       event.reason instanceof Error ? event.reason.message : event.reason;
-    band.show(
-      h("p", { class: "wrong", role: "alert" }, `This went wrong: ${why}`),
-      true,
-    );
+    band.show(h("p", { class: "wrong", role: "alert" }, `Error: ${why}`), true);
   });
   render();
   return app;

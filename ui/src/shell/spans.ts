@@ -32,7 +32,7 @@ export function spanChoice(app: App) {
       all: h(
         "button",
         { class: "quiet", onclick: () => choose(null) },
-        "in and out of spans",
+        "inside and outside spans",
       ),
     }).element;
   });
@@ -53,6 +53,6 @@ function told(row: { count: number; open: number; wall_ns: number }): string {
   const left = row.count
     ? `${count(row.count, "time")}, ${duration(row.wall_ns)}`
     : "";
-  const open = row.open ? `${thousands(row.open)} not left` : "";
+  const open = row.open ? `${thousands(row.open)} still open` : "";
   return [left, open].filter(Boolean).join(", ");
 }

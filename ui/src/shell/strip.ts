@@ -15,7 +15,7 @@ const HEIGHT = 56;
 const MIDDLE = 38;
 const EDGE = 5;
 const STEP = 0.01;
-const HINT = "drag to choose a range";
+const HINT = "drag to select a range";
 
 type Grip = "new" | "move" | "from" | "to";
 
@@ -32,7 +32,7 @@ export function strip(app: App): Part {
       tabindex: "0",
       role: "group",
       "aria-label":
-        "Time of the recording. Drag to choose a range. Left and right move the chosen range, " +
+        "Time of the recording. Drag to select a range. Left and right move the selected range, " +
         "plus and minus change its length, Escape clears it.",
     },
     canvas,
@@ -119,8 +119,8 @@ export function strip(app: App): Part {
   function explain({ running, waiting }: Coverage): void {
     fill(
       legend,
-      entry("running", `running, up to ${top(running).toFixed(1)} threads`, ""),
-      entry("io", `waiting, up to ${top(waiting).toFixed(1)}`, "hatched"),
+      entry("running", `on-CPU, up to ${top(running).toFixed(1)} threads`, ""),
+      entry("io", `off-CPU, up to ${top(waiting).toFixed(1)}`, "hatched"),
       recording.marks.length > 0 && "▼ marks",
     );
   }
@@ -241,8 +241,8 @@ export function strip(app: App): Part {
     );
     const size = whole / curves.running.length;
     return (
-      `${moment(time)}: ${curves.running[bin].toFixed(1)} running, ` +
-      `${curves.waiting[bin].toFixed(1)} waiting (mean of ${duration(size)})`
+      `${moment(time)}: ${curves.running[bin].toFixed(1)} on-CPU, ` +
+      `${curves.waiting[bin].toFixed(1)} off-CPU (mean of ${duration(size)})`
     );
   }
 

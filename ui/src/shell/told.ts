@@ -69,25 +69,23 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
         h(
           "span",
           { class: "faint" },
-          `${part(what.totalWaiting, what.total, 0)} of it waiting`,
+          `${part(what.totalWaiting, what.total, 0)} of it off-CPU`,
         ),
       h("span", { class: "faint" }, count(what.samples, "sample")),
     ),
     h(
       "div",
       { class: "told" },
-      button("focus", "Only the stacks that go through this function", () =>
+      button("focus", "Keep only the stacks through this function", () =>
         app.set(focusOn(app, what.fn), true),
       ),
-      button(
-        "hide",
-        "Leave out the time of this function and of all it calls",
-        () => app.set(hidden(app, what.fn), true),
+      button("hide", "Exclude the time of this function and its callees", () =>
+        app.set(hidden(app, what.fn), true),
       ),
       app.state.view !== "sandwich" &&
         button(
           "callers and callees",
-          "Who calls this function, and what it calls",
+          "Show the callers and callees of this function",
           () => app.set(sandwichOf(app, what.fn), true),
         ),
       app.state.view !== "flame" &&
@@ -97,10 +95,10 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
       app.shows("source") &&
         !standsIn(fn) &&
         !fn.file.startsWith("<") &&
-        button("source", "The file with its times", () =>
+        button("source", "Show the source file with its times", () =>
           app.set(sourceAt(app, fn.file, shown), true),
         ),
-      button("copy link", "A link to this page as it is now", copyLink),
+      button("copy link", "Copy a link to the current view", copyLink),
       code,
     ),
   );
@@ -122,8 +120,8 @@ function copyLink(event: Event): void {
     if (copied)
       copied.then(
         () => said("copied"),
-        () => said("not allowed to copy"),
+        () => said("copying not permitted"),
       );
-    else said("not allowed to copy");
+    else said("copying not permitted");
   }, 250);
 }

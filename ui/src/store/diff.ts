@@ -13,8 +13,8 @@ export const cellDiff: View = {
       h(
         "div",
         { class: "empty" },
-        h("p", null, "Two cells of the map above can be compared."),
-        h("p", null, "Click one, and then another one."),
+        h("p", null, "Select two cells of the map above to compare them."),
+        h("p", null, "Click one, then the other."),
       ),
     );
     return { update() {}, destroy() {} };

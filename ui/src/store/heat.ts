@@ -4,7 +4,7 @@ import "./heat.css";
 import type { App, Part } from "../shell/app";
 import { fill, h, perFrame, sized } from "../shell/dom";
 import { Extent } from "../shell/extent";
-import { duration, named, part } from "../shell/format";
+import { duration, named, part, TIMES } from "../shell/format";
 import type { ColourName } from "../shell/theme";
 import type { Cell, Chosen } from "./ask";
 import { clock, length, range } from "./clock";
@@ -49,8 +49,8 @@ export function heatMap(app: App, store: Steering): Part {
       role: "group",
       "aria-label":
         "Map of the store's time. Arrow keys move between cells, Enter shows the flame graph of " +
-        "a cell, of a second one the difference; Shift Enter shows one alone. " +
-        "Plus looks closer, minus and 0 show all of the time, Escape chooses no cell.",
+        "a cell, and for a second cell the difference; Shift Enter shows one alone. " +
+        "Plus zooms in, minus and 0 show all of the time, Escape clears the selection.",
     },
     canvas,
   );
@@ -187,8 +187,12 @@ export function heatMap(app: App, store: Steering): Part {
         "p",
         { class: "told" },
         h("bdi", { class: "name" }, titleOf(at)),
-        h("span", { title: `${ns} ns` }, `${duration(ns)} ${app.state.time}`),
-        h("span", { class: "faint" }, `${busy.toFixed(2)} threads at a time`),
+        h(
+          "span",
+          { title: `${ns} ns` },
+          `${duration(ns)} ${TIMES[app.state.time]}`,
+        ),
+        h("span", { class: "faint" }, `${busy.toFixed(2)} threads on average`),
       ),
       told(app, store, at),
     );
@@ -350,11 +354,11 @@ function toolbar(app: App, store: Steering): (HTMLElement | false)[] {
       h(
         "span",
         { class: "faint" },
-        "click a cell for its flame graph, a second one for their difference; drag to look closer",
+        "click a cell for its flame graph, a second one for the difference; drag to zoom in",
       ),
     h("span", { class: "gap" }),
     store.busy &&
-      h("span", { class: "faint", role: "status" }, "asking the store …"),
+      h("span", { class: "faint", role: "status" }, "querying the store …"),
     heat !== null &&
       heat.more.rows > 0 &&
       h(
@@ -370,7 +374,7 @@ function toolbar(app: App, store: Steering): (HTMLElement | false)[] {
         h("i", {
           style: { "--swatch": `var(--${COLOURS[app.state.time]})` },
         }),
-        `${strongest.toFixed(2)} threads ${app.state.time}`,
+        `${strongest.toFixed(2)} threads ${TIMES[app.state.time]}`,
       ),
   ];
 }
@@ -401,6 +405,6 @@ export function shortly(at: Cell): string {
 
 export function wholeTitle(now: Chosen): string {
   return now.where.length || now.from !== null || now.to !== null
-    ? "what is chosen"
+    ? "the selection"
     : "the whole store";
 }

@@ -86,8 +86,7 @@ export function summed(bytes: Uint8Array, title: string): Summed {
     runningSamples: sum(),
     waitingSamples: sum(),
   };
-  const none = () =>
-    Promise.reject(new Error("a store does not give single events"));
+  const none = () => Promise.reject(new Error("stores have no single events"));
   const recording: Recording = {
     meta: {
       file: title,
@@ -132,7 +131,7 @@ async function ask(what: string, question: object): Promise<Uint8Array> {
     const words = encodeURIComponent(JSON.stringify(question));
     answer = await fetch(`s/${what}?ask=${words}`);
   } catch {
-    throw new Error("the server is gone: start `sonde view` again");
+    throw new Error("no connection to the server; run `sonde view` again");
   }
   if (!answer.ok) throw new Error((await answer.text()).trim());
   return inflated(new Uint8Array(await answer.arrayBuffer()));

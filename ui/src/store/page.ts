@@ -16,7 +16,7 @@ export async function openStore(
   views: readonly View[],
 ): Promise<App> {
   if (typeof DecompressionStream === "undefined")
-    throw new Error("this browser is too old to unpack it");
+    throw new Error("this browser is too old to decompress it");
   const steering = new Steering(await meta());
   return openPage(root, {
     views,
@@ -34,10 +34,10 @@ export async function openStore(
     keys: [
       [
         "Enter",
-        "on the map: flame graph of the cell; of a second one the diff",
+        "on the map: flame graph of the cell; for a second cell, the difference",
       ],
       ["Shift Enter", "on the map: this cell alone"],
-      ["+ 0", "on the map: look closer; all of the time"],
+      ["+ 0", "on the map: zoom in; show all of the time"],
     ],
   });
 }

@@ -86,7 +86,7 @@ class TargetProcess:
         if self.runtime != "cpython":
             return f"calls of {self.runtime} programs are not counted"
         if armed.code != shm.SAMPLER_PERF or armed.sampler == "remote":
-            return f"calls are counted by perf signals only, and the sampler is {armed.sampler}"
+            return f"calls can be counted by perf signals only, and the sampler is {armed.sampler}"
         return ""
 
     def stand_still(self) -> None:

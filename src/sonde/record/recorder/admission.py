@@ -111,7 +111,7 @@ class Admission:
             except struct.error:
                 pass  # it is no agent
             except OSError as error:  # it died, or a target that lives goes on unprofiled
-                self.trouble = f"recording it failed: {_words(error.errno)}"
+                self.trouble = f"recording failed: {_words(error.errno)}"
             if not stays:
                 connection.close()
         return False
@@ -240,7 +240,7 @@ class Admission:
         if armed.sampler not in SAMPLERS_OF[runtime]:
             language, names = _LANGUAGES[runtime], SAMPLERS_OF[runtime]
             self.trouble = (
-                f"--sampler {armed.sampler} does not sample {language} threads; use auto, "
+                f"--sampler {armed.sampler} does not support {language} threads; use auto, "
                 f"{', '.join(names[:-1])} or {names[-1]}"
             )
             self._roster.drop(target, self.trouble)
@@ -302,7 +302,7 @@ class Admission:
             try:
                 self._take_in_self_armed(came)
             except OSError as error:
-                self.trouble = f"recording it failed: {_words(error.errno)}"
+                self.trouble = f"recording failed: {_words(error.errno)}"
             finally:
                 came.forget_process()
 
@@ -384,8 +384,8 @@ class Admission:
             return
         remote = RemoteReader(root, self._path)
         if wanted:
-            self.why_remote = "--sampler remote was asked for"
-        self.why_remote = self.why_remote or "no agent could enter the target"
+            self.why_remote = "--sampler remote was given"
+        self.why_remote = self.why_remote or "no agent could be injected into the target"
         if remote.try_start():
             self._remote = remote
         elif remote.refusal and remote.refusal != self.trouble:

@@ -36,7 +36,7 @@ _BITS = {
     "threads": 0,
 }
 
-_NO_END = "the signals that tell of it cause it themselves; it was not recorded any longer"
+_NO_END = "its POSIX signals trigger the event again, so sonde stopped recording it"
 
 
 def bits_of(what: Iterable[str]) -> int:
@@ -213,31 +213,29 @@ class Conduct:
         wanted = frozenset(what)
         if "locks" in wanted and "locks" not in self._began_with:
             raise SondeError(
-                "locks cannot be switched on: the session began without them, and their hooks are "
-                "set when it begins; start it with --what cpu,locks"
+                "locks cannot be enabled now: their hooks are installed only at the start of a "
+                "recording; start it with --what cpu,locks"
             )
         if "calls" in wanted and "calls" not in self._began_with:
             raise SondeError(
-                "calls cannot be switched on: the session began without them; start it with "
-                "--what cpu,calls"
+                "calls cannot be enabled now; start the recording with --what cpu,calls"
             )
         if "objects" in wanted and not any(t.runtime == "hotspot" for t in self._roster):
             raise SondeError(
-                "objects cannot be switched on: sonde records those of Java programs only"
+                "objects cannot be enabled: sonde records allocations of Java programs only"
             )
         if "objects" in wanted and "objects" not in self._began_with:
             raise SondeError(
-                "objects cannot be switched on: the session began without them; start it with "
-                "--what +objects"
+                "objects cannot be enabled now; start the recording with --what +objects"
             )
         samplers = {target.armed.sampler for target in self._roster if target.armed is not None}
         if "waits" in wanted - self._began_with and (worse := samplers - {"perf"}):
             raise SondeError(
-                "waits cannot be switched on: without perf signals (the sampler is "
-                f"{', '.join(sorted(worse))}) the session must begin with --what +waits"
+                "waits cannot be enabled now: the sampler "
+                f"{', '.join(sorted(worse))} needs them from the start; record with --what +waits"
             )
         if "locks" in wanted and samplers == {"remote"}:
-            raise SondeError("locks cannot be recorded: no agent is in the target")
+            raise SondeError("locks cannot be recorded: the target has no agent")
         self.what = wanted
         self._arming.captures(wanted, self._wanted_events(wanted))
         self._all_anew()

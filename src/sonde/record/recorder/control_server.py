@@ -114,8 +114,8 @@ class Control:
         try:
             order = json.loads(line)
             if not isinstance(order, dict):
-                raise UsageError("an order is a JSON object")
-            if order.get("do") == "detach":
+                raise UsageError("a request must be a JSON object")
+            if order.get("do") in ("stop", "detach"):
                 self._leaving.append(connection)
                 self._session.stop("detached")
                 return None
@@ -125,22 +125,22 @@ class Control:
         except OSError as error:
             return {"error": f"{error.filename or ''}: {error.strerror}".lstrip(": "), "code": 1}
         except (ValueError, RecursionError):
-            return {"error": "an order is a JSON object on one line", "code": 2}
+            return {"error": "a request must be a JSON object on one line", "code": 2}
 
 
 def carry_out(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
     verb = order.get("do")
     if not isinstance(verb, str) or verb not in _VERBS:
-        raise UsageError(f"there is no order {verb!r}; the orders are {', '.join(VERBS)}")
+        raise UsageError(f"invalid command {verb!r}; valid commands: {', '.join(VERBS)}")
     return _VERBS[verb](session, order) or {}
 
 
-def _start(session: Steerable, _: dict[str, Any]) -> None:
-    session.resume()
-
-
-def _stop(session: Steerable, _: dict[str, Any]) -> None:
+def _pause(session: Steerable, _: dict[str, Any]) -> None:
     session.pause()
+
+
+def _resume(session: Steerable, _: dict[str, Any]) -> None:
+    session.resume()
 
 
 def _status(session: Steerable, _: dict[str, Any]) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _rate(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
 
     rate = order.get("hz")
     if not isinstance(rate, int) or isinstance(rate, bool):
-        raise UsageError(f"a rate is a whole number of samples a second, not {rate!r}")
+        raise UsageError(f"invalid rate {rate!r}; give a whole number of samples per second")
     session.set_rate(check_rate(rate, "the rate"))
     return {"rate": rate}
 
@@ -166,7 +166,7 @@ def _what(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
 
     asked = order.get("list")
     if not isinstance(asked, list) or not all(isinstance(kind, str) for kind in asked):
-        raise UsageError("what is a list of kinds, such as cpu,locks")
+        raise UsageError("what needs a list of kinds, such as cpu,locks")
     kinds = parse_what(asked, "what", session.status()["what"])
     session.set_what(kinds)
     return {"what": kinds}
@@ -191,14 +191,15 @@ def _hot(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
 def _text(order: dict[str, Any], key: str) -> str:
     text = order.get(key)
     if not isinstance(text, str) or not text:
-        raise UsageError(f"{order['do']} takes a {key}")
+        raise UsageError(f"{order['do']} needs a {key}")
     return text
 
 
 _VERBS: dict[str, Callable[[Steerable, dict[str, Any]], dict[str, Any] | None]] = {
     "status": _status,
-    "start": _start,
-    "stop": _stop,
+    "pause": _pause,
+    "resume": _resume,
+    "start": _resume,
     "mark": _mark,
     "rate": _rate,
     "what": _what,
@@ -207,7 +208,7 @@ _VERBS: dict[str, Callable[[Steerable, dict[str, Any]], dict[str, Any] | None]] 
     "dump": _dump,
     "hot": _hot,
 }
-VERBS = (*_VERBS, "detach")
+VERBS = (*_VERBS, "stop", "detach")
 
 
 def _say(connection: socket.socket, words: dict[str, Any]) -> bool:

@@ -26,11 +26,13 @@ def parse_threshold(text: str) -> tuple[str, int]:
     """The subject of a condition and its time in nanoseconds."""
     found = _CONDITION.match(text)
     if found is None:
-        raise UsageError(f"--dump-when takes a condition such as 'lock wait > 200ms', not {text!r}")
+        raise UsageError(
+            f"invalid --dump-when {text!r}; give a condition such as 'lock wait > 200ms'"
+        )
     subject = " ".join(found[1].lower().split())
     if subject not in SUBJECTS:
         raise UsageError(
-            f"--dump-when knows no {subject!r}; a condition is on one of: {', '.join(SUBJECTS)}"
+            f"invalid condition {subject!r} in --dump-when; valid conditions: {', '.join(SUBJECTS)}"
         )
     return subject, parse_time(f"--dump-when '{subject} >'", found[2])
 

@@ -104,7 +104,7 @@ def parse(kind: str) -> KernelEvent:
     if not at:
         name, text = text, ""
     if at and not (text.isascii() and text.isdecimal() and 0 < int(text) < 1 << 62):
-        raise UsageError(f"{kind!r}: after @ stands a whole number from 1 on, not {text!r}")
+        raise UsageError(f"invalid period {text!r} in {kind!r}; give a whole number of at least 1")
     name = _ALIASES.get(name, name)
     event = _named(name)
     if not at:
@@ -133,15 +133,15 @@ def _named(name: str) -> KernelEvent:
         return _tracepoint(name, found[1], found[2])
     known = ", ".join((*_KERNEL, *_PROCESSOR))
     raise UsageError(
-        f"there is no event {name!r}; known are {known}, caches such as L1-dcache-load-misses, "
-        "r<hex> of the processor, tracepoints as GROUP:NAME and uprobe:/FILE:SYMBOL"
+        f"invalid event {name!r}; valid events: {known}, caches such as L1-dcache-load-misses, "
+        "raw CPU events r<hex>, tracepoints GROUP:NAME and uprobe:/FILE:SYMBOL"
     )
 
 
 def _tracepoint(name: str, group: str, event: str) -> KernelEvent:
     if _ENDLESS.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot be recorded: the signal that tells of it is such an event again"
+            f"{name!r} cannot be recorded: the POSIX signal of each sample triggers it again"
         )
     refused = False
     for root in _TRACEFS:
@@ -154,18 +154,17 @@ def _tracepoint(name: str, group: str, event: str) -> KernelEvent:
         else:
             return KernelEvent(name, _TRACEPOINT, number, 1)
     if refused:
-        raise SondeError(f"tracepoints such as {name!r} may be read by root only; run as root")
+        raise SondeError(f"only root may read tracepoints such as {name!r}; run as root")
     if not any(os.path.isdir(f"{root}/events") for root in _TRACEFS):
         raise SondeError(
-            f"the tracepoint {name!r} cannot be found: tracefs is not mounted on "
-            "/sys/kernel/tracing"
+            f"the tracepoint {name!r} cannot be found; mount tracefs on /sys/kernel/tracing"
         )
     raise UsageError(f"this kernel has no tracepoint {name!r}")
 
 
 def _uprobe(name: str, path: str, place: str) -> KernelEvent:
     if not os.path.isfile(path):
-        raise UsageError(f"{name!r}: there is no file {path}")
+        raise UsageError(f"{name!r}: no file {path}")
     try:
         kind = int(Path("/sys/bus/event_source/devices/uprobe/type").read_text())
     except (OSError, ValueError):
@@ -176,7 +175,9 @@ def _uprobe(name: str, path: str, place: str) -> KernelEvent:
         if symbol.startswith("0x"):
             return KernelEvent(name, kind, 0, 1, path=path, offset=int(symbol, 16) + offset)
     except ValueError:
-        raise UsageError(f"{name!r}: {place!r} is no symbol and no offset such as 0x1f40") from None
+        raise UsageError(
+            f"{name!r}: {place!r} is neither a symbol nor an offset such as 0x1f40"
+        ) from None
     at = elf.file_offset(path, symbol)
     if at is None:
         raise UsageError(f"{name!r}: {path} exports no symbol {symbol!r}")
@@ -209,8 +210,8 @@ def refusal(event: KernelEvent, error: OSError) -> str:
             os.close(perf_events.open_cycles(0))
         except OSError:
             return (
-                f"{event.name!r} cannot be counted: this machine shows no hardware counters (PMU), "
-                "as most virtual machines; events of the kernel, such as page-faults, work"
+                f"{event.name!r} cannot be counted: this machine has no hardware counters (PMU), "
+                "like most virtual machines; use kernel events, such as page-faults"
             )
-        return f"{event.name!r} cannot be counted: this processor does not have that event"
+        return f"{event.name!r} cannot be counted: this CPU does not have that event"
     return f"{event.name!r} cannot be counted: {perf_events.refusal(error)}"

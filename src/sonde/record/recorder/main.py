@@ -46,7 +46,7 @@ SWEEP_NS = 600_000_000
 # Contexts that a recorder which is to be frugal knows at a time: with them it had 63 MB.
 MOST_CONTEXTS = 100_000
 
-FULL = "the file is as large as it may be"
+FULL = "size limit reached"
 
 
 class Recorder:
@@ -246,7 +246,7 @@ class Recorder:
     def flush(self) -> int:
         return self._book.bring_up_to_date()
 
-    def dump(self, path: str | None = None, why: str = "asked for") -> str:
+    def dump(self, path: str | None = None, why: str = "requested") -> str:
         return self._book.dump(path, why)
 
     def rotate(self) -> str:
@@ -257,8 +257,8 @@ class Recorder:
         online = self._admission.online
         if online is None:
             raise SondeError(
-                "this session keeps no profile while it runs: it needs online=True, a budget, or "
-                "mode wrap"
+                "this session has no profile in memory; it needs online=True, --budget or "
+                "--mode wrap"
             )
         for target in self._roster:
             target.drain()
@@ -273,7 +273,7 @@ class Recorder:
         order = self._starter.hear()
         if order is None:  # it is gone; the targets decide when we end
             if self._root is None or self._starter.attached:
-                self.stop("the one who started the recording is gone")
+                self.stop("the process that started the recording exited")
             return
         if order.get("root"):  # a session of many processes has none
             self._root = order["root"]
@@ -414,7 +414,9 @@ def main() -> int:
     try:
         recorder = Recorder(control, config)
         for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda *_: recorder.stop("the recorder was told to stop"))
+            signal.signal(
+                number, lambda *_: recorder.stop("the recorder received SIGTERM or SIGHUP")
+            )
         recorder.run()
     except SondeError as error:
         with contextlib.suppress(OSError):

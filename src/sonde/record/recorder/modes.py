@@ -51,7 +51,7 @@ def parse_mode(
 ) -> Mode:
     """A mode and its options, as given; what does not belong to it is a wrong call."""
     if mode not in MODES:
-        raise UsageError(f"there is no mode {mode!r}; the modes are {', '.join(MODES)}")
+        raise UsageError(f"invalid mode {mode!r}; valid modes: {', '.join(MODES)}")
     rotates, conditions = _listed(rotate), _listed(dump_when, ";")
     given = {
         "--limit": limit is not None,
@@ -70,21 +70,21 @@ def parse_mode(
     for option, there in given.items():
         if there and option not in belongs[mode]:
             of = " or ".join(name for name in MODES if option in belongs[name])
-            raise UsageError(f"{option} is for --mode {of}, not for {mode}")
+            raise UsageError(f"{option} needs --mode {of}, not {mode}")
     if keep is not None and keep < 1:
-        raise UsageError(f"--keep takes a number of files from 1 on, not {keep}")
+        raise UsageError(f"invalid --keep {keep}; give at least 1 file")
     by_size = [parse_size("--rotate", text) for text in rotates if is_size(text)]
     by_time = [parse_time("--rotate", text) for text in rotates if not is_size(text)]
     if len(by_size) > 1 or len(by_time) > 1:
-        raise UsageError("--rotate takes one size and one time at most")
+        raise UsageError("--rotate accepts at most one size and one time")
     if by_size and by_size[0] < SMALLEST_PART:
-        raise UsageError(f"--rotate takes a size from {SMALLEST_PART >> 10}KiB on")
+        raise UsageError(f"--rotate needs a size of at least {SMALLEST_PART >> 10}KiB")
     if by_time and by_time[0] < SHORTEST_PART_NS:
-        raise UsageError("--rotate takes a time from 100ms on")
+        raise UsageError("--rotate needs a time of at least 100ms")
     seconds_ns = parse_time("--seconds", DEFAULT_SECONDS if seconds is None else seconds)
     size = DEFAULT_MEMORY if memory is None else parse_size("--memory", memory)
     if size < 1 << 20:
-        raise UsageError(f"--memory takes a size from 1MiB on, not {memory!r}")
+        raise UsageError(f"invalid --memory {memory!r}; give a size of at least 1MiB")
     return Mode(
         name=mode,
         limit=None if limit is None else parse_size("--limit", limit),

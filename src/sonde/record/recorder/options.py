@@ -24,7 +24,7 @@ RING_SIZE = 256 << 10
 
 @dataclass(frozen=True)
 class CallOptions:
-    """How calls are counted: windows a second of CPU time, calls in each, and every how manieth."""
+    """How calls are counted: windows a second of CPU time, calls in each, and every Nth."""
 
     stride: int = 4
     samples: int = 8
@@ -87,12 +87,12 @@ def parse_what(
     parts = what.split(",") if isinstance(what, str) else map(str, what)
     entries = [part.strip() for part in parts if part.strip()]
     takes = (
-        f"{option} takes a list of: {', '.join(KINDS)}, {kernel_events.PREFIX}NAME[@PERIOD]; "
+        f"valid kinds for {option}: {', '.join(KINDS)}, {kernel_events.PREFIX}NAME[@PERIOD]; "
         "+KIND adds to the default, -KIND removes from it"
     )
     changes = [entry[0] in "+-" for entry in entries]
     if any(changes) and not all(changes):
-        raise UsageError(f"{option} mixes kinds with +KIND or -KIND: use one or the other")
+        raise UsageError(f"{option} mixes plain kinds with +KIND or -KIND; use one form")
     kinds = [
         entry[1:].strip() if change else entry
         for entry, change in zip(entries, changes, strict=True)
@@ -101,13 +101,13 @@ def parse_what(
         if kernel_events.is_event(kind):
             kernel_events.check(kernel_events.parse(kind))
         elif kind not in KINDS:
-            raise UsageError(f"cannot record {kind!r}; {takes}")
+            raise UsageError(f"invalid kind {kind!r}; {takes}")
     if any(changes):
         kinds = _changed(list(base), entries, kinds, option)
     if not kinds:
         raise UsageError(f"{option} is empty; {takes}")
     if sum(map(kernel_events.is_event, set(kinds))) > kernel_events.MOST:
-        raise UsageError(f"{option} names more than {kernel_events.MOST} events")
+        raise UsageError(f"{option} has more than {kernel_events.MOST} events; give fewer")
     return kinds
 
 
@@ -118,14 +118,17 @@ def _changed(base: list[str], entries: list[str], kinds: list[str], option: str)
         elif kind in base:
             base.remove(kind)
         else:
-            raise UsageError(f"{option} {entry}: {kind} is not among {','.join(base) or 'nothing'}")
+            raise UsageError(
+                f"{option} {entry} removes {kind}, which is not in the list "
+                f"{','.join(base) or 'of kinds'}"
+            )
     return base
 
 
 def check_rate(rate: int, option: str = "--rate") -> int:
     if not 1 <= rate <= HIGHEST_RATE:
         raise UsageError(
-            f"{option} must be between 1 and {HIGHEST_RATE} samples a second, not {rate}"
+            f"{option} must be between 1 and {HIGHEST_RATE} samples per second, not {rate}"
         )
     return rate
 
@@ -141,7 +144,7 @@ def check_calls(
     if "calls" not in kinds:
         for name, value in (("stride", stride), ("samples", samples), ("ticks", ticks)):
             if value is not None:
-                raise UsageError(f"--{name} is for counting calls: it goes with --what calls")
+                raise UsageError(f"--{name} needs --what calls")
         return rate, usual
     windows = usual.ticks if ticks is None else check_rate(ticks, "--ticks")
     if "cpu" not in kinds:
@@ -149,7 +152,7 @@ def check_calls(
     elif windows > rate:
         if ticks is not None:
             raise UsageError(
-                f"windows open when samples are taken: --ticks {windows} cannot be above the rate "
+                f"a window opens with a sample, so --ticks {windows} cannot exceed the rate "
                 f"of {rate}"
             )
         windows = rate

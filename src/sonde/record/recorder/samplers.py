@@ -99,7 +99,7 @@ class Arming:
         self._round += 1
         reasons: list[str] = []
         if self._first > 0:
-            reasons.append(f"--sampler {self._wanted} was asked for")
+            reasons.append(f"--sampler {self._wanted} was given")
         for sampler in SAMPLERS[self._first : _BY_PERF]:
             if perf_events.kernel_version() < perf_events.SIGTRAP_SAFE_FROM:
                 reasons.append("kernels before 5.18 may kill a thread that blocks SIGTRAP")

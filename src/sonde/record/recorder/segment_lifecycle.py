@@ -55,9 +55,9 @@ class Bookkeeping:
         """That nothing can be written, or that it can again."""
         refused = self._parts.refused
         if refused is not None and not self._refused:
-            self._starter.mention({"trouble": f"{refused}; the recording goes on without"})
+            self._starter.mention({"trouble": f"{refused}; recording continues without it"})
         elif refused is None and self._refused:
-            self._starter.mention({"trouble": f"{self._parts.path} is written again"})
+            self._starter.mention({"trouble": f"writing to {self._parts.path} again"})
         self._refused = refused is not None
 
     def bring_up_to_date(self) -> int:
@@ -90,11 +90,11 @@ class Bookkeeping:
         self.write_quality()
         self._mention_disk()
 
-    def dump(self, path: str | None = None, why: str = "asked for") -> str:
+    def dump(self, path: str | None = None, why: str = "requested") -> str:
         """Writes a flight recorder's memory into a file; a SondeError says why it cannot."""
         self._parts.check_dump()
         if self._admission.origin is None:
-            raise SondeError("there is nothing to dump yet")
+            raise SondeError("nothing is recorded yet; try again later")
         for target in self._roster:
             target.drain()
         self._admission.step_metrics()
@@ -107,7 +107,7 @@ class Bookkeeping:
         """Begins the next part of a continuous recording now, and tells where."""
         self._parts.check_rotation()
         if self._admission.origin is None:
-            raise SondeError("there is nothing recorded yet that a part could follow")
+            raise SondeError("nothing is recorded yet, so no segment can follow; try again later")
         self.next_part()
         self._refuse_unwritten()
         return self._parts.path

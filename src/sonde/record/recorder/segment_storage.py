@@ -217,7 +217,7 @@ def write_whole(path: str, chunks: Iterable[bytes]) -> int:
         with contextlib.suppress(OSError):
             os.unlink(partial)
         why = str(error) if isinstance(error, SondeError) else error.strerror
-        raise SondeError(f"nothing was dumped: {why}") from None
+        raise SondeError(f"could not write the last seconds: {why}") from None
     return sink.size
 
 

@@ -160,8 +160,8 @@ class Parts:
     def check_rotation(self) -> None:
         if not isinstance(self.store, Series):
             raise SondeError(
-                f"this session is not written in parts: its mode is {self._mode['name']} "
-                "(--mode continuous makes parts)"
+                f"this recording has no segments: its mode is {self._mode['name']}; "
+                "record with --mode continuous --rotate TIME"
             )
 
     # ---- what only a flight recorder does
@@ -173,8 +173,8 @@ class Parts:
     def check_dump(self) -> None:
         if not self.flies:
             raise SondeError(
-                f"this session has nothing to dump: it is written to {self.path} as it goes and "
-                "has no wrap buffer (--mode wrap keeps the last seconds in memory)"
+                f"this recording is written to {self.path} and has no wrap buffer; "
+                "record with --mode wrap"
             )
 
     def dump(self, path: str | None, why: str) -> str:

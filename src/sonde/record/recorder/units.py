@@ -21,7 +21,7 @@ def parse_size(option: str, text: str | int) -> int:
     """Bytes; KB and MB count by thousands, KiB and MiB by 1024."""
     size = _number(str(text), _SIZES)
     if size is None or size < 1:
-        raise UsageError(f"{option} takes a size such as 100MB, not {text!r}")
+        raise UsageError(f"invalid {option} {text!r}; give a size such as 100MB")
     return size
 
 
@@ -29,7 +29,7 @@ def parse_time(option: str, text: str | float) -> int:
     """Nanoseconds; a bare number is seconds."""
     ns = _number(str(text), {**_TIMES, "": 10**9})
     if ns is None or not 0 < ns < 2**62:
-        raise UsageError(f"{option} takes a time such as 10m, 30s or 200ms, not {text!r}")
+        raise UsageError(f"invalid {option} {text!r}; give a time such as 10m, 30s or 200ms")
     return ns
 
 
@@ -46,7 +46,7 @@ def parse_share(option: str, text: str | float) -> float:
     found = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*\Z", str(text))
     share = float(found[1]) / 100 if found else 0.0
     if not 0 < share <= 1:
-        raise UsageError(f"{option} takes a percentage of one core such as 1%, not {text!r}")
+        raise UsageError(f"invalid {option} {text!r}; give a percentage of one core, such as 1%")
     return share
 
 

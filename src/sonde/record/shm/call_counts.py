@@ -5,9 +5,9 @@ from __future__ import annotations
 from . import layout as shm
 
 REFUSALS = {
-    shm.CALLS_COMPILED: "calls are not counted: the interpreter compiles at run time, and each "
-    "window would make it begin anew",
-    shm.CALLS_FAILED: "calls are not counted: sys.monitoring could not be used",
+    shm.CALLS_COMPILED: "calls are not counted: each window would restart the interpreter's "
+    "JIT compilation",
+    shm.CALLS_FAILED: "calls are not counted: sys.monitoring is not available",
 }
 """Why an agent does not count calls, by what it says."""
 

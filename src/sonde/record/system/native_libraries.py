@@ -29,7 +29,7 @@ def agent_for(version: str) -> Path:
         have = ", ".join(agents) or "none"
         raise SondeError(
             f"this installation has no agent for CPython {version} (it has: {have}); "
-            f"install sonde with the headers of Python {version} present"
+            f"install the headers of Python {version}, then sonde again"
         )
     return agents[version]
 
@@ -38,8 +38,7 @@ def hotspot_agent() -> Path:
     path = FOLDER / "libsonde-hotspot.so"
     if not path.exists():
         raise SondeError(
-            "this installation has no agent for Java; "
-            "install sonde with a JDK present (its headers are needed: jvmti.h)"
+            "this installation has no agent for Java; install a JDK with jvmti.h, then sonde again"
         )
     return path
 

@@ -164,9 +164,9 @@ def refusal(error: OSError) -> str:
     if error.errno == errno.ENOSYS:
         return "this kernel has no perf events, or a filter hides them"
     if error.errno == errno.EINVAL:
-        return "this kernel's perf events cannot signal the running thread (5.13 can)"
+        return "this kernel cannot send perf signals to the running thread; 5.13 or newer can"
     if error.errno == errno.EMFILE:
-        return "the recorder ran out of descriptors"
+        return "the recorder ran out of file descriptors"
     return f"perf events failed: {error.strerror}"
 
 

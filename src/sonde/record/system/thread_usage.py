@@ -31,7 +31,7 @@ class WatchedProcess:
         self.gone = False
         self._look()
         if self.gone:
-            raise SondeError(f"there is no process {pid}")
+            raise SondeError(f"no process {pid}")
 
     def step(self) -> list[ThreadStep]:
         """What each thread used since the last step, the busiest first; idle ones last."""

@@ -27,7 +27,7 @@ LONGEST_CHAIN = 256
 
 def check_memory(option: str, memory: int) -> int:
     if memory < SMALLEST_MEMORY:
-        raise UsageError(f"{option} takes a size from {SMALLEST_MEMORY >> 10}KiB on")
+        raise UsageError(f"{option} needs a size of at least {SMALLEST_MEMORY >> 10}KiB")
     return memory
 
 
@@ -101,9 +101,9 @@ class Online:
     def answer(self, top: int = 10, by: str = "context") -> dict[str, Any]:
         """The profile of now; chains as far as they can be sent."""
         if not isinstance(top, int) or isinstance(top, bool) or not 1 <= top <= MOST:
-            raise UsageError(f"a profile has from 1 to {MOST} rows, not {top!r}")
+            raise UsageError(f"invalid number of rows {top!r}; give 1 to {MOST}")
         if by not in BY:
-            raise UsageError(f"a profile is by {' or '.join(BY)}, not by {by!r}")
+            raise UsageError(f"invalid profile {by!r}; valid profiles: {', '.join(BY)}")
         chain = LONGEST_CHAIN
         while True:
             answer = self._answer(top, by, chain)

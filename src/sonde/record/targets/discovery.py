@@ -48,10 +48,10 @@ def matcher(pattern: str) -> Matches:
             return re.compile(pattern[1:-1]).search  # type: ignore[return-value]
         except re.error as error:
             raise UsageError(
-                f"--name {pattern}: this regular expression is wrong: {error}"
+                f"--name {pattern} is an invalid regular expression: {error}"
             ) from None
     if not pattern.strip("* "):
-        raise UsageError("--name takes a part of a command line, as a glob or a /regex/")
+        raise UsageError("--name is empty; give a glob or a /regex/ that matches a command line")
     return re.compile(fnmatch.translate(f"*{pattern}*")).match  # type: ignore[return-value]
 
 

@@ -127,7 +127,7 @@ class Entry:
         except jvm_attach.RefusedError as refused:
             return str(refused)
         self.by = "attach protocol"
-        return None if self._expect(STEER_S, "steered") else "the agent in it does not answer"
+        return None if self._expect(STEER_S, "steered") else "its agent does not respond"
 
     def _by_script(self) -> bool:
         """The interpreter's own way in, where it has one."""
@@ -158,22 +158,22 @@ class Entry:
         process = self.process
         tracer = tracer_of(process.pid)
         if tracer is not None:
-            return f"{tracer} traces it already"
+            return f"{tracer} already traces it"
         if isinstance(process.runtime, Jvm) and not is_up(process.pid):
-            return "its JVM is not up yet"
+            return "its JVM has not started yet"
         self.injection = done = self._inject()
         if done.outcome == ptrace_inject.GONE:
-            raise Gone(f"process {process.pid} exited before it could be entered")
+            raise Gone(f"process {process.pid} exited before sonde could attach to it")
         if done.why_not is not None:
             return done.why_not
         if done.returned == errno.EALREADY:
             self.already = True
-            return "it is being recorded already"
+            return "it is already being recorded"
         if done.returned:
-            return f"its agent has no thread: {os.strerror(done.returned).lower()}"
+            return f"its agent could not start a thread: {os.strerror(done.returned).lower()}"
         self.by = "ptrace"
         if not self._expect(STEER_S, "steered", "admitted"):
-            return "the agent in it does not answer"
+            return "its agent does not respond"
         return None
 
     def _inject(self) -> ptrace_inject.Injection:
@@ -199,7 +199,7 @@ class Entry:
         answer = self._expect(GIL_S, "admitted", "refused")
         if not answer:
             held = "its GIL" if isinstance(self.process.runtime, Runtime) else "the agent"
-            return f"the program did not let {held} go for {GIL_S:.0f} s"
+            return f"the program did not release {held} for {GIL_S:.0f} s"
         refused: str | None = answer.get("refused")
         return refused
 

@@ -58,19 +58,19 @@ def load(pid: int, jvm: Jvm, library: Path, options: str) -> None:
     if reason := why_not(jvm):
         raise RefusedError(reason)
     if not is_up(pid):
-        raise RefusedError("its JVM is not up yet")
+        raise RefusedError("its JVM has not started yet")
     with _seen_by(pid, library) as path:
         try:
             _listening(pid)
             if jvm.major >= _ASKED_FOR_VERSION and _speaks_second(pid):
                 answer = _ask(pid, _second("load", path, "true", options))
             elif max(len(os.fsencode(word)) for word in (path, options)) > _LONGEST_OF_FIRST:
-                raise RefusedError("the path of its agent is too long for its attach protocol")
+                raise RefusedError("the path of the agent is too long for its attach protocol")
             else:
                 answer = _ask(pid, _first("load", path, "true", options))
         except OSError as error:
             raise RefusedError(
-                f"its attach protocol fails: {(error.strerror or str(error)).lower()}"
+                f"its attach protocol failed: {(error.strerror or str(error)).lower()}"
             ) from None
     status, _, text = answer.partition("\n")
     # The library's own answer comes after the protocol's.
@@ -144,7 +144,7 @@ def _listening(pid: int) -> None:
         until = time.monotonic() + LISTEN_S
         while not os.path.exists(_socket_of(pid)):
             if time.monotonic() > until:
-                raise RefusedError(f"its JVM did not answer for {LISTEN_S:.0f} s")
+                raise RefusedError(f"its JVM did not respond for {LISTEN_S:.0f} s")
             if not is_up(pid):
                 raise RefusedError("it exited")
             time.sleep(0.01)
@@ -166,7 +166,9 @@ def _seen_by(pid: int, library: Path) -> Iterator[str]:
         os.chmod(copy, 0o644)
         yield name
     except OSError as error:
-        raise RefusedError(f"the agent cannot be put where it sees it: {error.strerror}") from None
+        raise RefusedError(
+            f"cannot copy the agent to where the process can read it: {error.strerror}"
+        ) from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(copy)

@@ -20,7 +20,7 @@ from .hotspot import Jvm
 
 _STOPPED = "Tt"
 
-RECORDED = "a CPython 3.11 to 3.15 or a JVM from 17 on"
+RECORDED = "CPython 3.11 to 3.15 or a JVM 17 or newer"
 
 
 class NotRecordable(SondeError):
@@ -55,15 +55,17 @@ class RunningProcess:
 def look_at(pid: int) -> RunningProcess:
     """What process `pid` is; a SondeError says why it cannot be recorded."""
     if pid <= 0 or not os.path.exists(f"/proc/{pid}"):
-        raise NotRecordable(f"there is no process {pid}")
+        raise NotRecordable(f"no process {pid}")
     status = status_of(pid)
     state = status.get("State", "?")[:1]
     if status.get("Tgid", str(pid)) != str(pid):
-        raise SondeError(f"{pid} is a thread of process {status['Tgid']}; attach to that")
+        raise SondeError(f"{pid} is a thread; give its process, {status['Tgid']}")
     if state == "Z":
-        raise NotRecordable(f"process {pid} has exited; its parent has only not looked yet")
+        raise NotRecordable(f"process {pid} has exited (zombie)")
     if pid == os.getpid():
-        raise SondeError("that is sonde itself; a program records itself with sonde.record()")
+        raise SondeError(
+            "the PID is that of sonde itself; a program can record itself with sonde.record()"
+        )
     try:
         with open(f"/proc/{pid}/mem", "rb"):
             pass
@@ -76,13 +78,13 @@ def look_at(pid: int) -> RunningProcess:
         raise SondeError(_what_is_missing(pid, status)) from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise SondeError(f"the memory of process {pid} cannot be read: {why}") from None
+        raise SondeError(f"cannot read the memory of process {pid}: {why}") from None
     if found is None:
         raise NotRecordable(_not_ours(pid, older))
     agent = _agent_for(pid, found)
     if session := session_registry.find(pid):
         raise SondeError(
-            f"process {pid} is being recorded already, into {session.path or 'memory'}"
+            f"process {pid} is already being recorded, into {session.path or 'memory'}"
         )
     if state in _STOPPED:
         raise SondeError(f"process {pid} is stopped; continue it first (kill -CONT {pid})")
@@ -136,13 +138,13 @@ def status_of(pid: int) -> dict[str, str]:
 
 def _nothing_in(pid: int) -> str:
     if not os.path.exists(f"/proc/{pid}"):
-        return f"there is no process {pid}"
-    return f"process {pid} is a thread of the kernel, not {RECORDED}"
+        return f"no process {pid}"
+    return f"process {pid} is a kernel thread, not {RECORDED}"
 
 
 def _not_ours(pid: int, older: bool) -> str:
     if older:
-        return f"process {pid} runs a CPython older than 3.11, the first that sonde records"
+        return f"process {pid} runs a CPython older than 3.11, the oldest that sonde records"
     try:
         what = os.readlink(f"/proc/{pid}/exe")
     except OSError:
@@ -163,18 +165,18 @@ def _what_is_missing(pid: int, status: dict[str, str]) -> str:
         1: "kernel.yama.ptrace_scope is 1: only a parent may attach; run sonde as root, give it "
         "CAP_SYS_PTRACE, or set kernel.yama.ptrace_scope=0",
         2: "kernel.yama.ptrace_scope is 2: attaching needs CAP_SYS_PTRACE; run sonde as root",
-        3: "kernel.yama.ptrace_scope is 3: nobody may attach until the machine is restarted "
-        "without it",
+        3: "kernel.yama.ptrace_scope is 3: attaching is disabled; reboot "
+        "with a lower kernel.yama.ptrace_scope",
     }
     if scope in advice:
-        return f"process {pid} may not be entered: {advice[scope]}"
+        return f"not permitted to attach to process {pid}: {advice[scope]}"
     if permissions.has_capability(permissions.CAP_SYS_PTRACE):
         return (
-            f"process {pid} may not be entered although sonde has CAP_SYS_PTRACE: it is of "
-            "another user namespace, or a security policy of this machine protects it"
+            f"not permitted to attach to process {pid} despite CAP_SYS_PTRACE: it is in "
+            "another user namespace, or a security policy protects it"
         )
     return (
-        f"process {pid} may not be entered: it has more privileges than you or has made itself "
+        f"not permitted to attach to process {pid}: it has more privileges or is "
         "undumpable; run sonde as root (it needs CAP_SYS_PTRACE)"
     )
 

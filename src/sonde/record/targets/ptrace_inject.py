@@ -118,7 +118,7 @@ def inject(
     missing = [name for name in _CALLED if name not in called]
     if missing:
         return Injection(
-            NOT_LOADED, 0, 0, 0, f"its C library has no {missing[0]}; sonde's agents need glibc"
+            NOT_LOADED, 0, 0, 0, f"its C library has no {missing[0]}; sonde needs glibc"
         )
     for name in ("dlopen", "dlsym", "dlerror"):
         setattr(order, f"{name}_at", called[name])
@@ -130,7 +130,7 @@ def inject(
     answer = _Answer()
     code = _library().sonde_inject(ctypes.byref(order), ctypes.byref(answer))
     if code:
-        raise SondeError(f"process {pid} could not be entered: {os.strerror(code).lower()}")
+        raise SondeError(f"could not attach to process {pid}: {os.strerror(code).lower()}")
     return Injection(
         answer.outcome, answer.returned, answer.tries, answer.stopped_ns, _why_not(answer)
     )
@@ -151,14 +151,14 @@ def _why_not(answer: _Answer) -> str | None:
     why = os.strerror(answer.error).lower()
     return {
         INJECTED: None,
-        NO_SAFE_MOMENT: f"no moment was found at which it could load the agent ({words})",
+        NO_SAFE_MOMENT: f"found no safe moment to load the agent ({words})",
         NOT_PERMITTED: f"ptrace is refused: {why}",
         GONE: "it exited",
         NOT_LOADED: f"it could not load the agent: {words}",
-        NO_FUNCTION: "the agent it loaded is another version's",
-        FAULTED: "loading the agent ended in a fault",
+        NO_FUNCTION: "it has loaded an agent of another sonde version",
+        FAULTED: "loading the agent caused a fault",
         NO_COPY: f"the agent could not be copied into it: {why}",
-    }.get(answer.outcome, "it could not be entered")
+    }.get(answer.outcome, "injection failed")
 
 
 @functools.cache

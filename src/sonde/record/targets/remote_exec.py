@@ -55,7 +55,7 @@ class RemoteScript:
     def _locate(self, found: cpython.Runtime, table: _Table) -> None:
         facts = cpython.read(self._pid, found.address, table.size)
         if facts[:8] != _COOKIE or _word(facts, 8) >> 16 != found.version_hex >> 16:
-            self.refusal = "its interpreter does not tell where its parts are"
+            self.refusal = "its interpreter has no debug offsets"
             return
         (eval_breaker, support, enabled, pending, script, self._room) = struct.unpack_from(
             "<6Q", facts, table.debugger_support
@@ -83,7 +83,7 @@ class RemoteScript:
             return False
         try:
             if int.from_bytes(cpython.read(self._pid, self._pending_at, 4), "little"):
-                self.refusal = "another script waits to be run by it"
+                self.refusal = "it has another script pending"
                 return False
             cpython.write(self._pid, self._script_at, text)
             cpython.write(self._pid, self._pending_at, struct.pack("<i", 1))

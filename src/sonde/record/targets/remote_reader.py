@@ -26,7 +26,7 @@ class RemoteReader:
         try:
             found = cpython.find(self._pid)
         except OSError as error:
-            self.refusal = f"its memory cannot be read: {(error.strerror or '').lower()}"
+            self.refusal = f"cannot read its memory: {(error.strerror or '').lower()}"
             return False
         if found is None:
             return False
@@ -36,7 +36,7 @@ class RemoteReader:
             return True
         path = native_libraries.FOLDER / f"libsonde-remote-{name}.so"
         if not path.exists():
-            self.refusal = f"there is no reader for CPython {name}"
+            self.refusal = f"sonde has no remote reader for CPython {name}"
             return True
         self._thread = threading.Thread(target=self._start, args=(path, found), daemon=True)
         self._thread.start()
@@ -63,6 +63,6 @@ class RemoteReader:
             found.version_hex,
         )
         if code:
-            self.refusal = f"its memory cannot be read: {os.strerror(code).lower()}"
+            self.refusal = f"cannot read its memory: {os.strerror(code).lower()}"
         else:
             self._library = library

@@ -62,7 +62,7 @@ def calls(
     top: int | None = None,
 ) -> Calls:
     if by not in BY:
-        raise UsageError(f"calls can be told by {', '.join(BY)}, not by {by!r}")
+        raise UsageError(f"invalid --by {by!r}; valid values for calls: {', '.join(BY)}")
     kept, rows, weight = picked(recording, selection or Selection())
     table = recording.calls
     window = table.window[rows].astype(np.int64)
@@ -111,7 +111,7 @@ def _numbered(*columns: Ints) -> Ints:
 def picked(recording: Recording, selection: Selection) -> tuple[Ints, Ints, Floats]:
     """The windows that are meant, the calls counted in them, and what these weigh."""
     if selection.span is not None:
-        raise UsageError("counted calls are not told by span; choose a time with --from and --to")
+        raise UsageError("calls cannot be selected by span; use --from and --to")
     windows, table = recording.windows, recording.calls
     known = (table.window >= 0) & (table.window < len(windows))
     rows = np.flatnonzero(known)

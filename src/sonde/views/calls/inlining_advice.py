@@ -87,13 +87,13 @@ class CallSite:
         first = self.targets[0]
         others = len(self.targets) - 1
         how = (
-            f"in {percent(first.share)} of cases, and {count(others, 'other')}: with a guard"
+            f"in {percent(first.share)} of cases, and {count(others, 'other')}: inline with a guard"
             if others
             else "only"
         )
         return (
-            f"calls {first.callee.name} {how}; {first.size:,} instructions, at most "
-            f"{first.threshold:,} for a site as hot as this"
+            f"calls {first.callee.name} {how}; {first.size:,} instructions, limit "
+            f"{first.threshold:,} for a call site of this weight"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -245,13 +245,13 @@ def _loops(
         hoist = call is not None and call.invariant
         if hoist:
             because = (
-                "neither the call nor its arguments name anything that the loop changes: once "
-                "before the loop is enough, if it has no effects"
+                "the loop changes neither the callee nor its arguments, so one call before the "
+                "loop is enough if it has no side effects"
             )
         elif call is None:
-            because = "it is made many times each time its function is called"
+            because = "it runs many times per call of its function"
         else:
-            because = "one call for all items would save the others"
+            because = "one call could handle all items"
         found.append(
             LoopCall(
                 caller, edge.site_line, edge.callee, edge.weight,

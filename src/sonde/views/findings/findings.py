@@ -54,7 +54,8 @@ def hot_functions(evidence: Evidence) -> Iterator[Finding]:
             continue
         error = 2 * standard_error(share, int(found.samples.sum()))
         detail = (
-            f"{place(function)} itself took {percent(share)} ± {percent(error)} of the CPU time"
+            f"{place(function)} has a self time of {percent(share)} ± {percent(error)} of the "
+            "CPU time"
         )
         hottest = _hottest_line(evidence.running_lines, f)
         if hottest and function.file != BUILT_IN:
@@ -74,16 +75,18 @@ def importing(evidence: Evidence) -> Iterator[Finding]:
     if spent < IMPORTING * found.total or samples < FEWEST_SAMPLES:
         return
     share = spent / found.total
-    detail = f"{percent(share)} of the CPU time went into importing modules"
+    detail = f"importing modules used {percent(share)} of the CPU time"
     below = found.tree.nearest(outer) >= 0
     bodies = below & found.functions_where([f.name == "<module>" for f in found.functions])
     if bodies.any():
         totals = found.tree.totals(found.own)
         dearest = int(np.argmax(np.where(bodies, totals, -1)))
         file = found.functions[int(found.function[dearest])].file
-        detail += f"; the dearest is {file} with {percent(int(totals[dearest]) / found.total)}"
+        detail += (
+            f"; the most expensive is {file} with {percent(int(totals[dearest]) / found.total)}"
+        )
     yield Finding(
-        "imports are out of proportion",
+        "imports take much CPU time",
         detail,
         share,
         evidence.command("tree", "--merge-lines"),
@@ -98,7 +101,7 @@ def logging(evidence: Evidence) -> Iterator[Finding]:
             for f in evidence.running.functions
         ],
         LOGGING,
-        "logging is out of proportion",
+        "logging takes much CPU time",
         "was spent in the logging package",
     )
 
@@ -108,8 +111,8 @@ def collecting(evidence: Evidence) -> Iterator[Finding]:
         evidence,
         [f.file == BUILT_IN and f.name == "gc.collect" for f in evidence.running.functions],
         COLLECTING,
-        "garbage collection is out of proportion",
-        "was spent in gc.collect, called by the program itself",
+        "garbage collection takes much CPU time",
+        "was spent in gc.collect, which the program calls",
     )
 
 
@@ -128,8 +131,8 @@ def waiting_chain(evidence: Evidence) -> Iterator[Finding]:
         chain.append(found.functions[int(found.function[node])].name)
         node = int(found.tree.parent[node])
     yield Finding(
-        f"most waiting is in {chain[0]}",
-        f"{percent(share)} of the waiting time is in the chain {' > '.join(reversed(chain))}",
+        f"most off-CPU time is in {chain[0]}",
+        f"{percent(share)} of the off-CPU time is in the call stack {' > '.join(reversed(chain))}",
         share,
         evidence.command("tree", "--waiting", "--merge-lines"),
     )

@@ -32,13 +32,13 @@ LEAST_NS = 50_000_000
 """Less waiting than this nobody notices, whatever the share ..."""
 LEAST = 0.005
 """... nor in a long recording less than this share of it."""
-QUEUE_FOR = "threads queue for "
+CONTENTION = "contention for "
 MAX_LOCKS = 3
 NAMES_SHOWN = 3
 FUNCTIONS_SHOWN = 3
 SHOWN = 0.05
 """Of the waiting: functions of a holder below this share are not worth a word."""
-TOO_FEW = f"fewer than {MIN_SAMPLES} CPU samples of it"
+TOO_FEW = f"fewer than {MIN_SAMPLES} CPU samples"
 
 
 def deadlocks(evidence: Evidence) -> Iterator[Finding]:
@@ -62,7 +62,7 @@ def deadlocks(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             f"deadlock of {' and '.join(names)}"
             + (" with itself" if len(names) == 1 else "")
-            + ("" if lasting else " until one gave up"),
+            + ("" if lasting else " until one timed out"),
             "; ".join(steps),
             1.0,
             evidence.command("waits"),
@@ -102,7 +102,7 @@ def gil(evidence: Evidence) -> Iterator[Finding]:
     if not holders or holders[0].wait_ns < HOG * row.wait_ns:
         yield Finding(
             "threads wait for the GIL",
-            f"{waited}; no single function causes most of it",
+            f"{waited}; no single function held it for most of that time",
             share,
             command,
         )
@@ -112,12 +112,12 @@ def gil(evidence: Evidence) -> Iterator[Finding]:
     if sampled:
         how = f"ran ({count(hog.samples or 0, 'CPU sample')})"
     else:
-        how = f"held it (it released it; {TOO_FEW})"
+        how = f"held it (it released the GIL; {TOO_FEW})"
     victims = [(child.value, child.wait_ns) for child in hog.children]
     yield Finding(
-        f"{function.name} keeps others from the GIL",
+        f"{function.name} holds the GIL while others wait",
         f"{waited}, {percent(hog.wait_ns / row.wait_ns)} of it while {place(function)} {how}; "
-        f"waited for by {_victims(victims)}, {duration(hog.max_ns)} at the longest",
+        f"waiters: {_victims(victims)}; longest wait {duration(hog.max_ns)}",
         share,
         command,
     )
@@ -143,7 +143,7 @@ def contended_locks(evidence: Evidence) -> Iterator[Finding]:
         names, of = everything.lock_classes
         counts = np.bincount(of, minlength=len(names)).tolist()
         for finding in _contended_by(evidence, "lock_class", dict(zip(names, names, strict=True))):
-            number = counts[names.index(finding.title.removeprefix(QUEUE_FOR))]
+            number = counts[names.index(finding.title.removeprefix(CONTENTION))]
             many = f" ({count(number, 'lock')})" if number > 1 else ""
             found.append(replace(finding, title=finding.title + many))
     yield from found
@@ -201,16 +201,16 @@ def _inside(row: LocksRow, waits_recorded: bool) -> str:
         samples = sum(child.samples or 0 for child in known)
         rests_on = [count(samples, "CPU sample")] if samples else []
         rests_on += ["recorded waits"] if waits_recorded else []
-        said = f"of that time its holders spent {', '.join(shown)}"
+        said = f"the holders spent {', '.join(shown)}"
         if rests_on:
             said += f" ({' and '.join(rests_on)})"
     if unknown < HOG * row.wait_ns:
         return said
     share = percent(unknown / row.wait_ns)
     if waits_recorded:
-        return said or f"what its holders did is unknown: {TOO_FEW}"
+        return said or f"what the holders did is unknown: {TOO_FEW}"
     off = (
-        f"for {share} of that time its holders were off CPU or not sampled; "
+        f"for {share} of that time the holders were off CPU or not sampled; "
         "record with --what +waits to see where"
     )
     return f"{said}; {off}" if said else off
@@ -248,16 +248,16 @@ def _contended(
             if child.value == waiter.value
         )
         said = (
-            f"{percent(owner.wait_ns / inside)} of the waiting in "
-            f"{place(Function(**waiter.value))} was caused by {place(Function(**owner.value))} "
-            f"holding {shorts[row.value]}; {said}"
+            f"{percent(owner.wait_ns / inside)} of the wait time in "
+            f"{place(Function(**waiter.value))} is attributed to {place(Function(**owner.value))}, "
+            f"which held {shorts[row.value]}; {said}"
         )
         passed = _passed_on(row, owner, chains, shorts)
         inside_holds = passed or inside_holds
     if inside_holds:
         said += f"; {inside_holds}"
     return Finding(
-        QUEUE_FOR + shorts[row.value],
+        CONTENTION + shorts[row.value],
         said,
         share,
         evidence.command("locks", "--by", f"{aspect},owner_chain,waiter_chain"),
@@ -280,18 +280,18 @@ def _passed_on(
         return ""
     the = f"the {lock}" if lock.startswith("GIL") else shorts[lock]
     by = f", held by {place(root)}" if root is not None else ""
-    return f"in {percent(ns / owner.wait_ns)} of that {holder.name} itself waited for {the}{by}"
+    return f"for {percent(ns / owner.wait_ns)} of that time {holder.name} was waiting for {the}{by}"
 
 
 def _holder(wait: Wait) -> str:
-    return "it has itself" if wait.owner_tid == wait.tid else f"{wait.owner_thread} has"
+    return "it holds itself" if wait.owner_tid == wait.tid else f"{wait.owner_thread} holds"
 
 
 def _where(wait: Wait) -> str:
     for function, line in reversed(wait.chain):
         if function.line:
             return place(function._replace(line=line))
-    return wait.chain[-1][0].name if wait.chain else "an unknown place"
+    return wait.chain[-1][0].name if wait.chain else "an unknown location"
 
 
 def _victims(victims: Sequence[tuple[str, int]]) -> str:

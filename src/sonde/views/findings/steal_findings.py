@@ -1,4 +1,4 @@
-"""Findings about time that others took."""
+"""Findings about run-queue latency, CPU throttling and steal time."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TAKEN = 0.10
 FEWEST_NS = 20_000_000
 
 _BLAME: dict[Thief, tuple[str, str]] = {
-    "queue": ("other work had the processors", "stood in the queue of a processor"),
-    "quota": ("the control group's quota held it back", "were held back by the group's CPU quota"),
+    "queue": ("long run-queue latency", "waited in a run queue"),
+    "quota": ("CPU throttling", "were throttled by the CPU quota of their control group"),
     "hypervisor": (
-        "the hypervisor took processors away",
-        "had lost their processor to other guests of the host",
+        "high steal time",
+        "lost their CPU to other guests of the host",
     ),
 }
 
@@ -47,9 +47,8 @@ def taken_by_others(evidence: Evidence) -> Iterator[Finding]:
         name = recording.threads.name[worst] or str(recording.threads.tid[worst])
         yield Finding(
             title,
-            f"threads that could run {how} for {duration(total)}, {percent(share)} of the time "
-            f"they could have run; "
-            f"most of all {name} with {duration(int(ns[worst]))}",
+            f"runnable threads {how} for {duration(total)}, {percent(share)} of the time "
+            f"they could have run; the most affected is {name} with {duration(int(ns[worst]))}",
             share,
-            evidence.command("flat", "--taken", thief),
+            evidence.command("flat", "--taken", "steal" if thief == "hypervisor" else thief),
         )

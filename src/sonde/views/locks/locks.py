@@ -147,9 +147,9 @@ def aspects(text: str) -> tuple[str, ...]:
     asked = tuple(part.strip() for part in text.split(",") if part.strip())
     for part in asked:
         if part not in ASPECTS:
-            raise UsageError(f"--by takes of {', '.join(ASPECTS)}, not {part!r}")
+            raise UsageError(f"invalid --by {part!r}; valid values for locks: {', '.join(ASPECTS)}")
     if not asked or len(set(asked)) < len(asked):
-        raise UsageError("--by takes at least one aspect, and each only once")
+        raise UsageError("--by needs at least one value, and each only once")
     return asked
 
 

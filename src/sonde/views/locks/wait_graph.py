@@ -134,16 +134,16 @@ def _moment(everything: Contended, rows: np.ndarray[Any, Any]) -> tuple[int, str
     owned = rows[~everything.signalling[rows]]
     never = owned[found.outcome[owned] == OPEN]
     if len(never):
-        return int(found.end[never].max()), "threads waited for locks until the end"
+        return int(found.end[never].max()), "the end, with threads still waiting for locks"
     if not len(owned):
         owned = rows
     if not len(owned):
-        return 0, "nobody waited"
+        return 0, "no waits"
     times = np.concatenate([found.start[owned], found.end[owned]])
     step = np.repeat([1, -1], len(owned))
     order = np.lexsort((step, times))
     most = int(np.argmax(np.cumsum(step[order])))
-    return int(times[order][most]), "most threads waited for locks then"
+    return int(times[order][most]), "when most threads waited for locks"
 
 
 def _wait(everything: Contended, row: int, at_ns: int) -> Wait:

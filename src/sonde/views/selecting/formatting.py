@@ -6,6 +6,14 @@ from collections.abc import Iterable
 
 NAMES_IN_SENTENCE = 8
 
+TIMES = {
+    "running": "on-CPU",
+    "waiting": "off-CPU",
+    "wall": "wall-clock",
+    "taken": "runnable",
+}
+"""What reports call the time that a view counts."""
+
 _UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))
 _MINUTE = 60 * 1_000_000_000
 

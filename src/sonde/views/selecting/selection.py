@@ -58,15 +58,19 @@ def select(
 ) -> Selection:
     """A selection in seconds since the recording's start, checked as far as it can be alone."""
     if time not in get_args(Time):
-        raise UsageError(f"time is 'running', 'waiting', 'wall' or 'taken', not {time!r}")
+        raise UsageError(
+            f"invalid time {time!r}; valid values: 'running', 'waiting', 'wall', 'taken'"
+        )
     by = next((known for known in THIEVES if known == thief), None)
     if thief is not None and by is None:
-        raise UsageError(f"time is taken by one of {', '.join(THIEVES)}, not by {thief!r}")
+        raise UsageError(f"invalid --taken {thief!r}; valid values: queue, quota, steal, all")
     for seconds in (start, end):
         if seconds is not None and not math.isfinite(seconds):
-            raise UsageError(f"a time range is given in seconds, not as {seconds}")
+            raise UsageError(f"invalid time {seconds}; give a time range in seconds")
     if start is not None and end is not None and end <= start:
-        raise UsageError(f"the time range is empty: it ends at {end:g} s, not after {start:g} s")
+        raise UsageError(
+            f"the time range is empty: its end, {end:g} s, must be after its start, {start:g} s"
+        )
     return Selection(time, thread, process, _nanoseconds(start), _nanoseconds(end), span, by, event)
 
 
@@ -84,7 +88,7 @@ def threads_of(recording: Recording, selection: Selection) -> Flags:
         if selection.process not in pids:
             raise UsageError(
                 f"no process {selection.process} in {recording.path}; "
-                f"it holds {some([str(pid) for pid in pids])}"
+                f"it has {some([str(pid) for pid in pids])}"
             )
         index = [i for i, pid in enumerate(pids) if pid == selection.process]
         keep &= np.isin(threads.process, index)
@@ -95,7 +99,7 @@ def threads_of(recording: Recording, selection: Selection) -> Flags:
             named |= threads.tid == int(wanted)
         if not (keep & named).any():
             names = [threads.name[i] or str(threads.tid[i]) for i in np.flatnonzero(keep)]
-            raise UsageError(f"no thread {wanted!r} in {recording.path}; it holds {some(names)}")
+            raise UsageError(f"no thread {wanted!r} in {recording.path}; it has {some(names)}")
         keep &= named
     return keep
 

@@ -22,7 +22,7 @@ def named(recording: Recording, name: str) -> Flags:
     spans = recording.spans
     flags = np.fromiter((known == name for known in spans.name), bool, len(spans))
     if not flags.any():
-        raise UsageError(f"no span {name!r} in {recording.path}; it holds {some(spans.name)}")
+        raise UsageError(f"no span {name!r} in {recording.path}; it has {some(spans.name)}")
     return flags
 
 

@@ -139,7 +139,7 @@ def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int6
     """Per sample, what was taken from the calls it stands for; of all thieves unless told."""
     if not is_counted(recording):
         raise UsageError(
-            f"{recording.path} does not tell what others took; "
+            f"{recording.path} has no run-queue latency, throttling and steal time; "
             "record it with: sonde run --what +threads …"
         )
     steps = by_step(recording)

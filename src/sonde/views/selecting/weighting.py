@@ -23,11 +23,11 @@ def rows_of(recording: Recording, name: str) -> NDArray[np.int64]:
     if not numbers:
         if not len(recording.events):
             raise UsageError(
-                f"{recording.path} holds no events; record them with: "
+                f"{recording.path} has no events; record them with: "
                 "sonde run --what +event:page-faults …"
             )
         known = some(list(dict.fromkeys(recording.events.name)))
-        raise UsageError(f"no event {name!r} in {recording.path}; it holds {known}")
+        raise UsageError(f"no event {name!r} in {recording.path}; it has {known}")
     return np.flatnonzero(np.isin(recording.event_samples.event, numbers))
 
 

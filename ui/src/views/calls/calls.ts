@@ -83,7 +83,7 @@ function summary(app: App, graph: CallGraph, counted: Calls): string[] {
     words.push(
       ` The recording has ${count(counted.windowTime.length, "one")}.`,
     );
-  if (app.state.span !== null) words.push(" Calls are not told by span.");
+  if (app.state.span !== null) words.push(" Calls cannot be selected by span.");
   return words;
 }
 
@@ -92,7 +92,7 @@ function unrecorded(): HTMLElement {
     "p",
     { class: "empty" },
     "No calls were counted; count them with: ",
-    h("code", null, "sonde run --what cpu,calls …"),
+    h("code", null, "sonde run --what +calls …"),
   );
 }
 
@@ -100,7 +100,7 @@ function nothing(app: App): HTMLElement {
   return h(
     "div",
     { class: "empty" },
-    h("p", null, "No call was counted in this part of the recording."),
+    h("p", null, "No calls were counted in this part of the recording."),
     narrowed(app.state) &&
       h(
         "button",

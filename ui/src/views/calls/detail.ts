@@ -20,7 +20,7 @@ const ADVICE = [
 export class Detail {
   readonly element = h("aside", {
     class: "call-detail",
-    "aria-label": "The chosen calls",
+    "aria-label": "The selected calls",
   });
   private shown: readonly [CallGraph, CallEdge] | null = null;
 
@@ -60,10 +60,10 @@ export class Detail {
       caller >= 0 && [
         h("h3", null, "Called from"),
         this.place(graph.functions[caller], line),
-        h("h3", null, "What this line calls"),
+        h("h3", null, "Callees of this line"),
         this.list(graph, here, edge, (other) => [other.callee, 0]),
       ],
-      h("h3", null, "Who calls it"),
+      h("h3", null, "Callers"),
       this.list(graph, there, edge, (other) => [other.caller, other.line]),
       ADVICE.map(([kind, title]) => this.advice(kind, title)),
     );
@@ -79,7 +79,7 @@ export class Detail {
       h(
         "a",
         { href: this.app.link(sandwichOf(this.app, fn)) },
-        "its time in the sandwich",
+        "its time in the sandwich view",
       ),
     );
   }

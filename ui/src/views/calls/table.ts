@@ -22,12 +22,12 @@ const COLUMNS: readonly Column<By>[] = [
     title:
       "Share of all calls, ± the longer side of its 95 % confidence interval",
   },
-  { id: "count", label: "counted", title: "How many were counted" },
-  { id: "callee", label: "callee", title: "What is called", text: true },
+  { id: "count", label: "counted", title: "Number of counted calls" },
+  { id: "callee", label: "callee", title: "The called function", text: true },
   {
     id: "caller",
     label: "called from",
-    title: "The function and the line of the call",
+    title: "The calling function and the line of the call",
     text: true,
   },
 ];

@@ -4,7 +4,7 @@ import type { CallGraph } from "../../profile/calls";
 import { h } from "../../shell/dom";
 import { percent } from "../../shell/format";
 
-const NOTHING = "nothing of the program";
+const NOTHING = "outside the program";
 
 export function nameOf(graph: CallGraph, fn: number): string {
   return graph.functions[fn]?.name ?? NOTHING;

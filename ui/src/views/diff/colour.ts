@@ -102,7 +102,7 @@ export function legend(theme: Theme): HTMLElement {
     { class: "legend" },
     key(colours.faster.at(-1)!, "gone"),
     key(colours.faster[7]!, "faster"),
-    key(colours.still, "the same"),
+    key(colours.still, "unchanged"),
     key(colours.slower[7]!, "slower"),
     key(colours.fresh, "new"),
   );

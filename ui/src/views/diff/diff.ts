@@ -158,8 +158,8 @@ class Diff implements Mounted {
       h(
         "button",
         {
-          title: "Exchange base and new",
-          "aria-label": "Exchange base and new",
+          title: "Swap base and new",
+          "aria-label": "Swap base and new",
           onclick: () => this.swap(two),
         },
         "⇄",
@@ -183,7 +183,7 @@ class Diff implements Mounted {
                   true,
                 ),
             },
-            "choose other ranges",
+            "select other ranges",
           ),
       h(
         "span",
@@ -239,7 +239,7 @@ class Diff implements Mounted {
     const choose = h(
       "select",
       {
-        "aria-label": "How hot an edge must be",
+        "aria-label": "Threshold of hot edges",
         onchange: () =>
           app.setOwn(
             "diff",
@@ -261,7 +261,7 @@ class Diff implements Mounted {
         "span",
         {
           title:
-            "Sum over all edges of both calling context trees of the smaller share of the time: 100 % if both spent their time alike.",
+            "Sum of the smaller share of time, over all call edges of both calling context trees; 100 % means equal profiles.",
         },
         "overlap ",
         figure(alike, "overlap"),
@@ -270,15 +270,15 @@ class Diff implements Mounted {
         "span",
         {
           title:
-            "Of the hot edges of one tree, those that are hot in the other. Hot is what has at least this part of the hottest edge's time.",
+            "Share of the hot call edges of one tree that are also hot in the other. An edge is hot above this share of the hottest edge's time.",
         },
         "hot edges (from ",
         choose,
         " of the hottest): ",
         figure(cover.base_by_new, "base_by_new"),
-        " of the base's are hot in the new, ",
+        " of those in base are hot in new, ",
         figure(cover.new_by_base, "new_by_base"),
-        " of the new's in the base",
+        " of those in new are hot in base",
       ),
     );
   }
@@ -302,8 +302,8 @@ class Diff implements Mounted {
       h(
         "p",
         { class: "faint" },
-        `here, with all it called: ${share(base.total[node]!, base.all)} → ` +
-          `${share(fresh.total[node]!, fresh.all)}; itself: ` +
+        `total time: ${share(base.total[node]!, base.all)} → ` +
+          `${share(fresh.total[node]!, fresh.all)}; self time: ` +
           `${share(base.own[node]!, base.all)} → ${share(fresh.own[node]!, fresh.all)}`,
       ),
     );

@@ -22,14 +22,14 @@ export function choosing(app: App): HTMLElement {
       "tr",
       null,
       h("th", null, title),
-      h("td", null, chosen ? seconds(chosen) : "not chosen"),
+      h("td", null, chosen ? seconds(chosen) : "not selected"),
       h(
         "td",
         null,
         h(
           "button",
           { disabled: !now, onclick: now ? put(side, now) : undefined },
-          now ? `take ${seconds(now)}` : "take the range above",
+          now ? `use ${seconds(now)}` : "use the range above",
         ),
       ),
     );
@@ -37,7 +37,7 @@ export function choosing(app: App): HTMLElement {
   return h(
     "div",
     { class: "empty diff-empty" },
-    h("p", null, "Two recordings, or two ranges of one, can be compared."),
+    h("p", null, "Compare two recordings, or two ranges of one."),
     h(
       "p",
       null,
@@ -47,7 +47,7 @@ export function choosing(app: App): HTMLElement {
     h(
       "p",
       null,
-      "Two ranges: drag over the strip above or on the timeline, take the range as one side; then another as the other.",
+      "Two ranges: drag over the strip above or on the timeline, and use the range as one side; then another as the other side.",
     ),
     h("table", null, h("tbody", null, row("base", "base"), row("new", "new"))),
     h(

@@ -71,7 +71,7 @@ export function legend(app: App, profile: Profile): HTMLElement {
       "span",
       { class: "legend" },
       key(fadedGreen(theme, 0), "running"),
-      key(theme.colour("io"), "mostly waiting", "hatched"),
+      key(theme.colour("io"), "mostly off-CPU", "hatched"),
     );
   }
   return h(

@@ -5,7 +5,7 @@ import type { Profile, Tree } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { App, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import { count, duration, part } from "../../shell/format";
+import { count, duration, part, TIMES } from "../../shell/format";
 import { nothing, reading } from "../../shell/nothing";
 import { colouring, legend } from "./colour";
 import "./flame.css";
@@ -124,12 +124,12 @@ function toolbar(
       "span",
       { class: "total" },
       h("strong", { title: `${profile.total} ns` }, duration(profile.total)),
-      ` ${profile.choice.time}, ${count(profile.samples, "sample")}`,
+      ` ${TIMES[profile.choice.time]}, ${count(profile.samples, "sample")}`,
       profile.total !== profile.measured &&
         h(
           "span",
           { class: "faint" },
-          ` (${part(profile.total, profile.measured)} of all measured)`,
+          ` (${part(profile.total, profile.measured)} of the total)`,
         ),
     ),
     h(
@@ -145,7 +145,7 @@ function toolbar(
         "by state",
         colour === "state",
         () => app.setOwn("flame", "colour", "state"),
-        "Running or waiting",
+        "On-CPU or off-CPU",
       ),
     ),
     h(

@@ -89,11 +89,11 @@ export function frameMenu(
     [
       first,
       {
-        label: "Focus: only stacks through it",
+        label: "Focus: keep only stacks through it",
         run: () => app.set(focusOn(app, fn), true),
       },
       {
-        label: "Hide: leave out its time",
+        label: "Hide: exclude its time",
         run: () => app.set(hidden(app, fn), true),
       },
       {

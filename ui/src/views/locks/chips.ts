@@ -25,25 +25,25 @@ export function chips(changed: (order: Aspect[]) => void): Chips {
   let dragged: Aspect | null = null;
   /** The chip that was moved last: it keeps the focus when all are drawn anew. */
   let held: Aspect | null = null;
-  const used = h("ol", { class: "aspects used", "aria-label": "Split by" });
+  const used = h("ol", { class: "aspects used", "aria-label": "Group by" });
   const spare = h("ul", { class: "aspects spare", "aria-label": "Not used" });
   const element = h(
     "section",
     { class: "aspect-panel" },
-    h("h2", null, "Split by, in this order"),
+    h("h2", null, "Group by, in this order"),
     used,
     h("h2", null, "Not used"),
     spare,
     h(
       "p",
       { class: "faint hint" },
-      "Drag into any order. By keys: ",
+      "Drag to reorder. Keys: ",
       h("kbd", null, "↑"),
       " ",
       h("kbd", null, "↓"),
       " move, ",
       h("kbd", null, "Del"),
-      " takes out, ",
+      " removes, ",
       h("kbd", null, "Enter"),
       " adds.",
     ),
@@ -124,7 +124,7 @@ export function chips(changed: (order: Aspect[]) => void): Chips {
           class: "grip",
           "aria-label":
             at === null
-              ? `Split by ${title}, too`
+              ? `Group by ${title}, too`
               : `${title}, number ${at + 1} of ${order.length}: arrow keys move it`,
           onclick: () => at === null && move(aspect, order.length),
           onkeydown: (event: KeyboardEvent) => {
@@ -155,7 +155,7 @@ export function chips(changed: (order: Aspect[]) => void): Chips {
             "button",
             {
               class: "quiet",
-              "aria-label": `Do not split by ${title}`,
+              "aria-label": `Do not group by ${title}`,
               disabled: order.length === 1,
               onclick: () => move(aspect, null),
             },

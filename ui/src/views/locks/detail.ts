@@ -25,7 +25,7 @@ export interface Detail {
 export function detail(recording: Recording, app: App): Detail {
   const element = h("aside", {
     class: "lock-detail",
-    "aria-label": "The chosen row",
+    "aria-label": "The selected row",
   });
   let shown: { row: Row; parts: Parts } | null = null;
 
@@ -86,7 +86,7 @@ export function detail(recording: Recording, app: App): Detail {
     return h(
       "a",
       { href: app.link({ view: "timeline", own }) },
-      "see it on the timeline",
+      "show it on the timeline",
     );
   }
 
@@ -145,14 +145,14 @@ export function detail(recording: Recording, app: App): Detail {
           waiting ? `such as ${waiting.label}` : "",
           waiter,
           signal ? "waits here" : "acquires here",
-          "its call chain is not known",
+          "its call stack is not known",
         ),
         column(
-          signal ? "Ended by" : "Owner",
+          signal ? "Notified by" : "Holder",
           owning ? `such as ${owning.label}` : "",
           owner,
-          signal ? "gives the signal here" : "releases here",
-          "nobody could be named: the wait was given up or had not ended, or an event was lost",
+          signal ? "notifies here" : "releases here",
+          "unknown: the wait timed out or had not ended, or an event was lost",
         ),
       ),
     );

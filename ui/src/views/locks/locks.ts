@@ -53,8 +53,8 @@ function nothing(recording: Recording): HTMLElement {
       : h(
           "p",
           null,
-          "To see who waits for whom: ",
-          h("code", null, "sonde run --what cpu,locks app.py"),
+          "To record them: ",
+          h("code", null, "sonde run --what +locks app.py"),
         ),
   );
 }
@@ -69,8 +69,8 @@ interface Filtered {
 
 const PARTS = [
   ["all", "all waits"],
-  ["held", "held by another"],
-  ["signals", "for a signal"],
+  ["held", "contention"],
+  ["signals", "notifications"],
 ] as const;
 
 function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
@@ -92,7 +92,7 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
   };
   const panel = chips(regroup);
   const questions = h("select", {
-    "aria-label": "A question to begin with",
+    "aria-label": "Start with a question",
     onchange: () => {
       const asked = QUESTIONS[Number(questions.value)];
       if (asked) regroup(asked[1]);
@@ -220,7 +220,7 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
         ? h(
             "span",
             { class: "faint" },
-            ` For ${duration(filtered.unnamed)} nobody could be named.`,
+            ` For ${duration(filtered.unnamed)} the holder is unknown.`,
           )
         : null,
     );
@@ -239,7 +239,7 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
     fill(
       questions,
       at < 0
-        ? h("option", { value: "", selected: true }, "an order of your own")
+        ? h("option", { value: "", selected: true }, "custom order")
         : null,
       QUESTIONS.map(([title], i) =>
         h("option", { value: i, selected: i === at }, title),

@@ -6,7 +6,7 @@ import { duration, part, shortened, thousands } from "../../shell/format";
 import type { Held } from "./held";
 import { isHeldIn, type Columns, type Parts } from "./parts";
 import { split, type Group } from "./regroup";
-import { isSignal, label } from "./words";
+import { isSignal, label, TITLES } from "./words";
 
 /** A row of the tree; its children are made when somebody opens it. */
 export interface Row {
@@ -329,7 +329,7 @@ export function table(
   return {
     element,
     show(next, selected) {
-      const names = next.by.map((aspect) => aspect.replaceAll("_", " "));
+      const names = next.by.map((aspect) => TITLES[aspect]);
       if (names.join(" / ") !== headed) {
         headed = names.join(" / ");
         fill(

@@ -20,15 +20,15 @@ export const KINDS: Record<string, string> = {
   event: "events",
   barrier: "barriers",
   queue: "queues",
-  join: "threads to end (join)",
+  join: "the end of threads (join)",
   future: "futures",
-  import: "modules being imported",
-  io: "files and streams (their buffers' locks)",
-  process: "locks between processes",
-  object: "locks inside objects",
+  import: "import locks",
+  io: "buffer locks of files and streams",
+  process: "locks shared between processes",
+  object: "per-object locks",
   monitor: "monitors (synchronized)",
   rwlock: "read-write locks",
-  park: "being unparked",
+  park: "unpark",
 };
 
 export const TITLES: Record<Aspect, string> = {
@@ -37,25 +37,25 @@ export const TITLES: Record<Aspect, string> = {
   lock_class: "lock class",
   waiter_thread: "waiting thread",
   waiter_function: "waiting function",
-  waiter_chain: "waiter's chain",
-  owner_thread: "owner thread",
-  owner_function: "owner function",
-  owner_chain: "owner's chain",
-  held_in_function: "holder in function",
+  waiter_chain: "waiter's stack",
+  owner_thread: "holder thread",
+  owner_function: "releasing function",
+  owner_chain: "release stack",
+  held_in_function: "holder's function",
   held_in_chain: "holder's stack",
 };
 
 export const MEANINGS: Record<Aspect, string> = {
   kind: "what was waited for: the GIL, a lock, a queue …",
-  lock: "which one, named by the source that takes it",
+  lock: "the lock, named by the source that acquires it",
   lock_class:
     "locks of one class together: the class and attribute that hold them",
   waiter_thread: "the thread that waited",
   waiter_function: "the function that waited",
-  waiter_chain: "the whole call chain that waited",
-  owner_thread: "the thread that had it meanwhile",
-  owner_function: "the function that let it go",
-  owner_chain: "the whole call chain that let it go",
+  waiter_chain: "the call stack that waited",
+  owner_thread: "the thread that held it",
+  owner_function: "the function that released it",
+  owner_chain: "the call stack that released it",
   held_in_function:
     "the function the holder was in while others waited, from its samples",
   held_in_chain:
@@ -65,12 +65,12 @@ export const MEANINGS: Record<Aspect, string> = {
 /** Questions and the order of aspects that answers them. */
 export const QUESTIONS: readonly (readonly [string, readonly Aspect[]])[] = [
   ["Who blocks whom?", ["kind", "lock", "owner_chain", "waiter_chain"]],
-  ["Which function suffers?", ["waiter_function", "owner_function", "lock"]],
-  ["Whom do all wait for?", ["owner_thread", "lock", "waiter_thread"]],
-  ["Does the GIL hurt?", ["kind", "waiter_thread", "owner_chain"]],
-  ["Where is a lock taken?", ["lock", "waiter_chain"]],
+  ["Which functions wait?", ["waiter_function", "owner_function", "lock"]],
+  ["Which threads block others?", ["owner_thread", "lock", "waiter_thread"]],
+  ["Is the GIL a bottleneck?", ["kind", "waiter_thread", "owner_chain"]],
+  ["Where are locks acquired?", ["lock", "waiter_chain"]],
   ["What do holders do?", ["kind", "lock", "held_in_function"]],
-  ["Which class of locks?", ["lock_class", "waiter_function"]],
+  ["Which lock classes?", ["lock_class", "waiter_function"]],
 ];
 
 /** The sentence above the rows, as the text report says it. */
@@ -85,28 +85,28 @@ export function summedUp(all: Group, undecided: number): string {
     const notified = after
       ? ` (${duration(after)} of it after a notification)`
       : "";
-    parts.push(`${duration(owned)} for what another thread had${notified}`);
+    parts.push(`${duration(owned)} for locks held by other threads${notified}`);
   }
   if (all.signalling_ns) {
     parts.push(
-      `${duration(all.signalling_ns)} for a signal (a queue, an event, a join)`,
+      `${duration(all.signalling_ns)} for notifications (queues, events, joins)`,
     );
   }
   let said = `Threads waited ${duration(all.wait_ns)} in ${count(all.count, "wait")}: `;
   said += `${parts.join(" and ")}.`;
   if (undecided) {
-    said += ` ${count(undecided, "more wait")} began unseen and cannot be counted: events were lost.`;
+    said += ` ${count(undecided, "more wait")} cannot be counted: events were lost.`;
   }
   return said;
 }
 
-/** Whether all of a row was for signals. */
+/** Whether all of a row was for notifications. */
 export function isSignal(group: Group): boolean {
   return group.wait_ns > 0 && group.signalling_ns === group.wait_ns;
 }
 
 export interface Label {
-  /** What stands before: "held by", "ended by", "in". */
+  /** What stands before: "held by", "notified by", "in". */
   verb: string;
   text: string;
 }
@@ -124,7 +124,7 @@ export function label(
       : "holder in"
     : owner
       ? isSignal(group)
-        ? "ended by"
+        ? "notified by"
         : "held by"
       : aspect === "waiter_thread"
         ? "by"
@@ -149,10 +149,10 @@ function told(
   if (aspect === "lock_class")
     return printable(recording.locks[value]?.lock_class ?? "");
   if (isHeldIn(aspect) && value < 0) {
-    if (value === RELEASED) return "released, the waiter not yet running";
+    if (value === RELEASED) return "released, waiter not yet running";
     return isSignal(group) ? "no holder" : "holder off CPU, or too few samples";
   }
-  if (value < 0) return "nobody that could be named";
+  if (value < 0) return "an unknown thread";
   if (aspect.endsWith("_thread"))
     return printable(recording.threads[value]!.label);
   if (aspect.endsWith("_function")) return spot(recording.functions[value]!);

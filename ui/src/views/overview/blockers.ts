@@ -28,5 +28,5 @@ export function blockers(waits: Waits): Blocker[] {
 }
 
 export function blockerName(recording: Recording, fn: number): string {
-  return fn < 0 ? "nobody known" : recording.functions[fn].name;
+  return fn < 0 ? "unknown" : recording.functions[fn].name;
 }

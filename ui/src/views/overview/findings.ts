@@ -19,7 +19,7 @@ export function findings(app: App): HTMLElement {
   return h(
     "section",
     { class: "findings" },
-    h("h2", null, "What stands out"),
+    h("h2", null, "Findings"),
     found.length
       ? h(
           "ol",
@@ -42,8 +42,7 @@ export function findings(app: App): HTMLElement {
                 "div",
                 null,
                 h("strong", null, h("bdi", null, shortened(one.title, 200))),
-                there &&
-                  link(app, there, `look at it in ${title(there.view!)}`),
+                there && link(app, there, `show it in ${title(there.view!)}`),
                 h("p", null, h("bdi", null, `${shortened(one.detail, 600)}.`)),
                 !there && h("code", { class: "faint" }, printable(one.view)),
               ),
@@ -53,7 +52,7 @@ export function findings(app: App): HTMLElement {
       : h(
           "p",
           { class: "faint" },
-          "Nothing is out of proportion. The flame graph shows where the time goes all the same.",
+          "No findings. The flame graph shows where the time goes.",
         ),
   );
 }

@@ -20,7 +20,7 @@ export function bar(parts: readonly Share[]): HTMLElement {
       {
         class: "stack",
         role: "img",
-        "aria-label": "What the threads did with their time",
+        "aria-label": "Thread states",
       },
       parts.map((share) =>
         h("span", {

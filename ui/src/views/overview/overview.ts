@@ -5,7 +5,7 @@ import { narrowed } from "../../profile/choice";
 import type { Profile } from "../../profile/profile";
 import type { App, State, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import { count, duration, named, part, place } from "../../shell/format";
+import { count, duration, named, part, place, TIMES } from "../../shell/format";
 import { sandwichOf } from "../../shell/links";
 import { nothing } from "../../shell/nothing";
 import { blockerName, blockers } from "./blockers";
@@ -51,7 +51,7 @@ export const overview: View = {
         fill(
           note,
           narrowed(app.state) &&
-            "These words, the findings, blockers and threads are of the whole recording; the functions are of the part chosen above.",
+            "The summary, findings, blockers and threads cover the whole recording; the functions cover the part selected above.",
         );
         const profile = await app.profile();
         if (turn === asked) fill(functions, ...topFunctions(app, profile));
@@ -74,7 +74,11 @@ function lifeOf(app: App): Share[] {
 
 function topFunctions(app: App, profile: Profile): HTMLElement[] {
   const rows = flat(profile).slice(0, TOP);
-  const heading = h("h2", null, `Functions by own ${app.state.time} time`);
+  const heading = h(
+    "h2",
+    null,
+    `Functions by self time, ${TIMES[app.state.time]}`,
+  );
   if (!profile.total) return [heading, nothing(app)];
   return [
     heading,
@@ -122,7 +126,7 @@ function item(
 
 async function fillBlockers(app: App, card: HTMLElement): Promise<void> {
   const recording = app.recordings[0];
-  const heading = h("h2", null, "Who makes others wait");
+  const heading = h("h2", null, "Who blocks whom");
   if (!recording.meta.counts.contentions) {
     const what: unknown = recording.meta.target?.what;
     const recorded = !Array.isArray(what) || what.includes("locks");
@@ -172,7 +176,7 @@ async function fillBlockers(app: App, card: HTMLElement): Promise<void> {
       h(
         "p",
         { class: "faint" },
-        "Threads waited for signals only (queues, events, joins).",
+        "Threads waited for notifications only (queues, events, joins).",
       ),
   );
 }

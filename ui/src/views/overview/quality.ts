@@ -22,13 +22,7 @@ export function quality(meta: Meta): HTMLElement {
   return h(
     "section",
     { class: "card quality" },
-    h(
-      "h2",
-      null,
-      problems.length
-        ? "What to know before you trust these figures"
-        : "Nothing speaks against these figures",
-    ),
+    h("h2", null, problems.length ? "Problems" : "No problems found"),
     problems.length > 0 &&
       h(
         "ul",
@@ -39,7 +33,7 @@ export function quality(meta: Meta): HTMLElement {
             null,
             h("strong", null, shortened(problem.title, 200)),
             `: ${shortened(problem.detail, 600)}. `,
-            h("span", { class: "faint" }, `What to do: ${problem.advice}.`),
+            h("span", { class: "faint" }, `Advice: ${problem.advice}.`),
           ),
         ),
       ),
@@ -71,7 +65,7 @@ function facts(meta: Meta): [string, string][] {
     found.push([
       "Rate",
       `${thousands(achieved)} samples per second of CPU time` +
-        (asked ? `, ${thousands(asked)} asked for` : ""),
+        (asked ? `, ${thousands(asked)} requested` : ""),
     ]);
   }
   const ran = told.running_samples;
@@ -79,16 +73,16 @@ function facts(meta: Meta): [string, string][] {
     found.push([
       "Precision",
       `±${percent(2 * standardError(0.5, ran))} for a share of 50 %, ` +
-        `±${percent(2 * standardError(0.05, ran))} for one of 5 % (95 % sure)`,
+        `±${percent(2 * standardError(0.05, ran))} for 5 % (95 % confidence)`,
     ]);
   }
   if (typeof told.agent_cpu_ns === "number") {
     const cost =
       typeof told.cost === "number"
-        ? `, ${percent(told.cost, 2)} of what was sampled`
+        ? `, ${percent(told.cost, 2)} of the sampled time`
         : "";
     found.push([
-      "Own cost",
+      "Overhead",
       `${duration(told.agent_cpu_ns)} of CPU time${cost}`,
     ]);
   }
@@ -105,7 +99,7 @@ function sampler(told: any): string {
     ? told.why_not_better.join("; ")
     : told.why_not_better;
   return why
-    ? `${name}, not a better one because ${shortened(String(why), 400)}`
+    ? `${name}, no better one because ${shortened(String(why), 400)}`
     : name;
 }
 

@@ -52,10 +52,10 @@ export function whereTimeWent(meta: Meta): string {
   said += `, and its threads waited ${listed}`;
   // Where sleep, input and output were not recorded: of what would this be a share?
   if (!("waiting" in kinds) && !("preempted" in kinds)) return `${said}.`;
-  return `${said}: ${percent(cpu / (cpu + waited), 0)} of their time they ran.`;
+  return `${said}. Threads were on CPU ${percent(cpu / (cpu + waited), 0)} of the time.`;
 }
 
-/** Most first; waits for a signal are one and come last, since who is idle waits all day. */
+/** Most first; waits for notifications are one kind and come last: idle threads wait all day. */
 function told(kinds: Record<string, number>): [string, number][] {
   const entries = Object.entries(kinds);
   const idle = entries.reduce(
@@ -75,10 +75,10 @@ function told(kinds: Record<string, number>): [string, number][] {
 
 function waitedFor(kind: string): string {
   const words: Record<string, string> = {
-    waiting: "sleeping, for input and output or for others",
-    preempted: "for a core",
-    other: "for other things",
-    signal: "for a signal (a queue, an event, a join)",
+    waiting: "for sleep, I/O or other processes",
+    preempted: "in the run queue",
+    other: "for other reasons",
+    signal: "for notifications (queues, events, joins)",
   };
   return words[kind] ?? `for ${KINDS[kind] ?? kind}`;
 }
@@ -104,7 +104,7 @@ export function shares(
   const plain = (kind: string) =>
     kind === "waiting" || kind === "preempted" || kind === "gil";
   const found: Share[] = [
-    { name: "running", ns: cpu, colour: "running", texture: "solid" },
+    { name: "on CPU", ns: cpu, colour: "running", texture: "solid" },
     {
       name: "waiting for the GIL",
       ns: kinds.gil ?? 0,
@@ -118,19 +118,19 @@ export function shares(
       texture: "crossed",
     },
     {
-      name: "waiting for a signal (queue, event, join)",
+      name: "waiting for a notification (queue, event, join)",
       ns: of((kind) => SIGNALS.has(kind)),
       colour: "io",
       texture: "lined",
     },
     {
-      name: "sleeping, input and output, other waits",
+      name: "sleep, I/O, other waits",
       ns: kinds.waiting ?? 0,
       colour: "io",
       texture: "dotted",
     },
     {
-      name: "ready, but without a core",
+      name: "runnable, in the run queue",
       ns: kinds.preempted ?? 0,
       colour: "off",
       texture: "solid",

@@ -45,7 +45,7 @@ export const sandwich: View = {
         tip: (node) => tip(profile!, shown[side]!, node),
         menu: (node, x, y) =>
           frameMenu(app, profile!, shown[side]!, node, x, y, {
-            label: "Take this function",
+            label: "Select this function",
             run: () => take(node),
           }),
       };
@@ -53,12 +53,12 @@ export const sandwich: View = {
     const above = new Icicle(
       events("callers"),
       true,
-      "Callers. Arrow keys move between frames, Enter takes the function.",
+      "Callers. Arrow keys move between frames, Enter selects the function.",
     );
     const below = new Icicle(
       events("callees"),
       false,
-      "Callees. Arrow keys move between frames, Enter takes the function.",
+      "Callees. Arrow keys move between frames, Enter selects the function.",
     );
     const title = h("div", { class: "chosen-function" });
     const right = h(

@@ -12,18 +12,18 @@ import { told } from "../../shell/told";
 
 type By = "own" | "total" | "samples" | "name";
 const COLUMNS: readonly Column<By>[] = [
-  { id: "own", label: "self", title: "Time in the function itself" },
+  { id: "own", label: "self", title: "Self time of the function" },
   {
     id: "total",
     label: "total",
-    title: "With all that it called; recursion counted once",
+    title: "Total time with callees; recursion counted once",
   },
   {
     id: "samples",
     label: "samples",
     title: "Samples that ended in the function",
   },
-  { id: "name", label: "function", title: "Name and place", text: true },
+  { id: "name", label: "function", title: "Name and location", text: true },
 ];
 
 export class FunctionTable {

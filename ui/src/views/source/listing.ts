@@ -192,7 +192,7 @@ export class Listing {
           `self ${duration(self)} (${part(self, profile.total)}), ` +
             `total ${duration(total)} (${part(total, profile.total)})` +
             (waiting && profile.choice.time === "wall"
-              ? `, ${duration(waiting)} of it waiting`
+              ? `, ${duration(waiting)} of it off-CPU`
               : "") +
             (functions.length > 1
               ? `, in ${count(functions.length, "function")}`

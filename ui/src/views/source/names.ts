@@ -10,11 +10,11 @@ import type { File } from "./lines";
 export class Names {
   private readonly rows = new Rows(
     "table",
-    "Files by own time",
+    "Files by self time",
     h(
       "div",
       { class: "head", role: "row" },
-      h("span", { role: "columnheader" }, "Files by own time"),
+      h("span", { role: "columnheader" }, "Files by self time"),
     ),
   );
   readonly element = h(

@@ -3,7 +3,13 @@ import "./source.css";
 import type { Profile } from "../../profile/profile";
 import type { App, Mounted, View } from "../../shell/app";
 import { fill, h } from "../../shell/dom";
-import { duration, part, printable, shortened } from "../../shell/format";
+import {
+  duration,
+  part,
+  printable,
+  shortened,
+  TIMES,
+} from "../../shell/format";
 import { sourceAt } from "../../shell/links";
 import { nothing } from "../../shell/nothing";
 import { files, type File } from "./lines";
@@ -101,9 +107,9 @@ class Source implements Mounted {
         null,
         "own ",
         h("b", { class: "own" }, duration(file.self)),
-        ` (${part(file.self, profile.total)}), with all it called `,
+        ` (${part(file.self, profile.total)}), total `,
         h("b", null, duration(file.total)),
-        ` (${part(file.total, profile.total)}) of ${duration(profile.total)} ${profile.choice.time}`,
+        ` (${part(file.total, profile.total)}) of ${duration(profile.total)} ${TIMES[profile.choice.time]}`,
         hot.length ? h("span", { class: "faint" }, " · hottest lines: ") : null,
         hot.map((line) => [
           " ",
@@ -122,10 +128,10 @@ class Source implements Mounted {
       "div",
       { class: "notice" },
       isGenerated(file.file)
-        ? "This code has no file: it was made while the program ran."
+        ? "This code has no source file: it was generated at run time."
         : [
-            "The source is not here: it cannot be read where this page comes from, or it was changed " +
-              "after the recording. To have it in the page, write it where the source is: ",
+            "The source is not available: the server cannot read it, or it was changed " +
+              "after the recording. To include it, run this where the source is: ",
             h(
               "code",
               null,

@@ -5,12 +5,12 @@ import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL } from "./segments";
 import { textures } from "./texture";
 
 const NAMES: readonly (readonly [number, string])[] = [
-  [RUN, "running"],
+  [RUN, "on CPU"],
   [GIL, "waiting for the GIL"],
   [LOCK, "for a lock"],
-  [SIGNAL, "for a signal"],
-  [OTHER, "sleep, input, output"],
-  [OFF, "off by the scheduler"],
+  [SIGNAL, "for a notification"],
+  [OTHER, "sleep, I/O"],
+  [OFF, "runnable"],
 ];
 
 const WIDTH = 26;
@@ -54,7 +54,7 @@ export function legend(theme: Theme, taken: boolean): HTMLElement {
         style: { background: theme.colour("raised") },
         "aria-hidden": "true",
       }),
-      "not known",
+      "unknown",
     ),
     taken
       ? h(
@@ -65,7 +65,7 @@ export function legend(theme: Theme, taken: boolean): HTMLElement {
             style: { background: theme.colour("slower") },
             "aria-hidden": "true",
           }),
-          "taken by others while it could run",
+          "run-queue latency, throttling, steal",
         )
       : null,
   );

@@ -6,7 +6,7 @@ import type { Lane } from "./segments";
 export const ORDERS = {
   cpu: "CPU time",
   blocked: "waiting for locks and the GIL",
-  waiting: "all waiting",
+  waiting: "all off-CPU time",
   name: "name",
 } as const;
 export type Order = keyof typeof ORDERS;

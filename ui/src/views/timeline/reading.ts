@@ -17,9 +17,9 @@ const COLUMNS = [
   "CPU time",
   "waiting for the GIL",
   "for locks",
-  "for signals",
-  "for anything else",
-  "off by the scheduler",
+  "for notifications",
+  "other waits",
+  "runnable",
 ];
 
 /** Nanoseconds by thread, as `sonde report threads` counts them. */
@@ -113,7 +113,11 @@ export function reading(
   times: Times,
 ): HTMLElement {
   const lost = recording.taken.length ? stolen(recording) : null;
-  const heads = ["thread", ...COLUMNS, ...(lost ? ["taken by others"] : [])];
+  const heads = [
+    "thread",
+    ...COLUMNS,
+    ...(lost ? ["run-queue latency, throttling, steal"] : []),
+  ];
   const { cpu, gil, locks, signals, other, off } = times;
   const columns = [cpu, gil, locks, signals, other, off];
   const rows = lanes.filter(isOfThread).map(({ thread }) => {

@@ -25,8 +25,8 @@ export function spanWords(
       "p",
       { class: "told" },
       h("span", { class: "name" }, nameOf(recording, name[spans.path[i]!]!)),
-      h("span", null, spans.open[i] ? `not left, for ${length}` : length),
-      h("span", { class: "faint" }, `from ${moment(spans.start[i]!)} on`),
+      h("span", null, spans.open[i] ? `still open, for ${length}` : length),
+      h("span", { class: "faint" }, `from ${moment(spans.start[i]!)}`),
     ),
     h(
       "p",
@@ -63,7 +63,9 @@ export function spansWords(
             "aria-pressed": String(alone),
             onclick: () => app.set({ span: alone ? null : name }, true),
           },
-          alone ? "in and out of spans" : `only ${nameOf(recording, name)}`,
+          alone
+            ? "inside and outside spans"
+            : `only ${nameOf(recording, name)}`,
         );
       }),
   );

@@ -1,4 +1,4 @@
-/** What others took of each thread, and when: a strip below its lane. */
+/** Run-queue latency, throttling and steal time of each thread: a strip below its lane. */
 import type { Recording } from "../../data/recording";
 import { duration } from "../../shell/format";
 import type { Theme } from "../../shell/theme";
@@ -14,9 +14,9 @@ export interface Stolen {
 }
 
 const THIEVES: readonly (readonly [keyof Stolen, string])[] = [
-  ["queue", "others ran"],
-  ["quota", "its quota was used up"],
-  ["hypervisor", "taken by the hypervisor"],
+  ["queue", "run-queue latency"],
+  ["quota", "CPU throttling"],
+  ["hypervisor", "steal time"],
 ];
 
 /** By row of the table of threads, in all. */
@@ -38,7 +38,7 @@ export function sum({ queue, quota, hypervisor }: Stolen): number {
   return queue + quota + hypervisor;
 }
 
-/** As "others ran 1.2 s, its quota was used up 300 ms"; empty if nothing was taken. */
+/** As "run-queue latency 1.2 s, CPU throttling 300 ms"; empty if there was none. */
 export function words(lost: Stolen): string {
   return THIEVES.filter(([thief]) => lost[thief] > 0)
     .map(([thief, name]) => `${name} ${duration(lost[thief])}`)

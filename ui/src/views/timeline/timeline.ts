@@ -32,9 +32,9 @@ export const timeline: View = {
         h(
           "p",
           { class: "empty" },
-          "Nothing was recorded of any thread. ",
-          h("code", null, "sonde run --what cpu,locks,waits app.py"),
-          " records when threads run and when and for whom they wait.",
+          "No threads were recorded. ",
+          h("code", null, "sonde run --what +waits app.py"),
+          " records thread states, waits and lock holders.",
         ),
       );
       return { update() {}, destroy() {} };
@@ -52,8 +52,8 @@ class Timeline implements Mounted, Steered {
     tabindex: "0",
     role: "application",
     "aria-label":
-      "Timeline. Arrow keys choose a lane and pan, plus and minus zoom, 0 shows all, " +
-      "n and p go to the next and previous wait of the lane, Escape lets go.",
+      "Timeline. Arrow keys select a lane and pan, plus and minus zoom, 0 shows all, " +
+      "n and p go to the next and previous wait of the lane, Escape clears the selection.",
   });
   private readonly spacer = h("div", { class: "spacer" });
   private readonly scroll = h(

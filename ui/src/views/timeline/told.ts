@@ -20,21 +20,21 @@ import { stolen, words } from "./taken";
 import { lockName, passed, type Passed, type Wait } from "./wait";
 
 const STATE_WORDS: Record<number, string> = {
-  [RUN]: "running",
+  [RUN]: "on CPU",
   [GIL]: "waits for the GIL",
   [LOCK]: "waits for a lock",
-  [SIGNAL]: "waits for a signal",
-  [OTHER]: "waits: sleep, input or output",
-  [OFF]: "ready, but taken off the processor",
+  [SIGNAL]: "waits for a notification",
+  [OTHER]: "waits: sleep or I/O",
+  [OFF]: "runnable, in the run queue",
 };
 
 const SHORT: readonly (readonly [keyof Times, string])[] = [
   ["cpu", "CPU time"],
   ["gil", "waiting for the GIL"],
   ["locks", "for locks"],
-  ["signals", "for signals"],
-  ["other", "for anything else"],
-  ["off", "off by the scheduler"],
+  ["signals", "for notifications"],
+  ["other", "other waits"],
+  ["off", "runnable"],
 ];
 
 export interface Tables {
@@ -59,16 +59,14 @@ export function segmentWords(
   let more = "";
   if (isOfLock(state)) {
     const owner = recording.threads[waits.ownerThread[row]!];
-    const who = owner
-      ? shortened(owner.label, 60)
-      : "nobody that could be named";
+    const who = owner ? shortened(owner.label, 60) : "an unknown thread";
     const where = onOneLine(
       chain(recording, waits.owner[row]!, waits.ownerFunction[row]!),
       1,
     );
     more =
       `${shortened(lockName(recording, waits.lock[row]!), 90)}, ` +
-      `${state === SIGNAL ? "ended" : "held"} by ${who}` +
+      `${state === SIGNAL ? "notified" : "held"} by ${who}` +
       (owner ? ` in ${where}` : "");
   } else {
     const context = samples.context[row]!;
@@ -110,7 +108,7 @@ export function threadWords(tables: Tables, lane: Lane, app: App): HTMLElement {
     parts.splice(
       1,
       0,
-      `${duration(thread.corrected)} of it without what the hypervisor took`,
+      `${duration(thread.corrected)} of it without steal time`,
     );
   const lost = words(stolen(recording)[lane.thread]!);
   return h(
@@ -136,7 +134,9 @@ export function threadWords(tables: Tables, lane: Lane, app: App): HTMLElement {
       ),
     ),
     h("p", { class: "faint" }, parts.join(" · ")),
-    lost ? h("p", { class: "faint taken" }, `Ready to run, but ${lost}`) : null,
+    lost
+      ? h("p", { class: "faint taken" }, `Delayed while runnable: ${lost}`)
+      : null,
   );
 }
 
@@ -202,11 +202,15 @@ export function waitWords(
             "tr",
             null,
             h("td", { class: "number" }, duration(part.end - part.start)),
-            h("td", { class: "faint" }, wait.signal ? "ended by" : "held by"),
+            h(
+              "td",
+              { class: "faint" },
+              wait.signal ? "notified by" : "held by",
+            ),
             h(
               "td",
               null,
-              owner ? shortened(owner.label, 60) : "nobody that could be named",
+              owner ? shortened(owner.label, 60) : "an unknown thread",
             ),
             h("td", { class: "faint" }, owner ? "in" : ""),
             h("td", null, shortened(where, 140)),
@@ -216,17 +220,18 @@ export function waitWords(
       ),
     ),
     wait.parts.length > 100
-      ? h("p", { class: "faint" }, count(wait.parts.length - 100, "more owner"))
+      ? h(
+          "p",
+          { class: "faint" },
+          count(wait.parts.length - 100, "more holder"),
+        )
       : null,
   );
 }
 
 function passedWords(recording: Recording, one: Passed): HTMLElement {
   const name = (thread: number) =>
-    shortened(
-      recording.threads[thread]?.label ?? "nobody that could be named",
-      60,
-    );
+    shortened(recording.threads[thread]?.label ?? "an unknown thread", 60);
   return h(
     "tr",
     { class: "passed faint" },
@@ -235,7 +240,7 @@ function passedWords(recording: Recording, one: Passed): HTMLElement {
     h(
       "td",
       { colspan: "3" },
-      `${name(one.thread)} waited itself, for ` +
+      `${name(one.thread)} was waiting too, for ` +
         `${shortened(lockName(recording, one.lock), 90)}, held by ${name(one.owner)}`,
     ),
   );

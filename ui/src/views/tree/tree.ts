@@ -14,6 +14,7 @@ import {
   place,
   printable,
   thousands,
+  TIMES,
 } from "../../shell/format";
 import { nothing, reading } from "../../shell/nothing";
 import { Rows } from "../../shell/rows";
@@ -237,7 +238,7 @@ export const tree: View = {
             { title: `${profile!.total} ns` },
             duration(profile!.total),
           ),
-          ` ${profile!.choice.time}, ${count(profile!.samples, "sample")}`,
+          ` ${TIMES[profile!.choice.time]}, ${count(profile!.samples, "sample")}`,
         ),
         h(
           "button",
