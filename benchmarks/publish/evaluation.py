@@ -57,6 +57,8 @@ COST = (
     Row("recording on disk, bytes a sample", "disk", "whole file, largest"),
     Row("report on a large recording: time", "open", "tree, slower one"),
     Row("report on a large recording: memory", "open", "tree, larger one"),
+    Row("slowest view, extreme recordings", "scale", "slowest view"),
+    Row("most memory of a view, the same", "scale", "view, most memory"),
     Row("web UI: slowest gesture", "web-ui", "slowest gesture"),
 )
 ACCURACY = (
