@@ -10,9 +10,9 @@ import time
 
 from sonde.record.system import cpu_times
 
-LONGEST_S = 300.0
+MAX_WAIT_S = 300.0
 # At least so long: what else kept the machine busy may have gone by then.
-SHORTEST_S = 50.0
+MIN_WAIT_S = 50.0
 LOOK_S = 10.0
 STOLEN = 0.1
 
@@ -26,9 +26,9 @@ def share_stolen() -> float:
 
 def main() -> None:
     began = time.monotonic()
-    time.sleep(SHORTEST_S)
+    time.sleep(MIN_WAIT_S)
     while (share := share_stolen()) > STOLEN:
-        if time.monotonic() - began > LONGEST_S:
+        if time.monotonic() - began > MAX_WAIT_S:
             print(f"the host still takes {share:.0%} of this machine's processors")
             return
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "tests" / "targets" / "java_programs"
 LIBRARIES = (("h2", "Database"), ("lucene", "Search"))
 SECONDS = 5
-PATIENCE_S = 180
+TIMEOUT_S = 180
 # The default, all that is recorded of a JVM, and attached.
 MODES = ("cpu,locks", "cpu,locks,objects,threads", "attached")
 
@@ -57,7 +57,7 @@ def run_program(mode: str, words: Sequence[str], recordings: Recordings) -> Outc
         process = start(mode, words, scratch)
         try:
             with modes.attaching(mode, process, scratch, recordings):
-                out, _ = process.communicate(timeout=PATIENCE_S)
+                out, _ = process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -85,7 +85,7 @@ def run_server(mode: str, words: Sequence[str], recordings: Recordings) -> Outco
         finally:
             load.end()
         try:
-            out, _ = process.communicate(timeout=PATIENCE_S)
+            out, _ = process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

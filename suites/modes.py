@@ -22,7 +22,7 @@ SONDE = str(Path(sys.executable).with_name("sonde"))
 # Long enough to sample, short enough that a module of seconds sees several attaches.
 ATTACHED_S = "0.5"
 DETACHED_S = 0.3
-ATTACH_PATIENCE_S = 60
+ATTACH_TIMEOUT_S = 60
 POLL_S = 0.02
 
 
@@ -96,7 +96,7 @@ def attaching(
     words += ["--what", what] if what else []
 
     def attach() -> None:
-        end = time.monotonic() + ATTACH_PATIENCE_S
+        end = time.monotonic() + ATTACH_TIMEOUT_S
         with tempfile.TemporaryFile("w+") as output:
             with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=output) as sonde:
                 while sonde.poll() is None and time.monotonic() < end:
@@ -105,7 +105,7 @@ def attaching(
                     time.sleep(POLL_S)
                 if sonde.poll() is None:
                     sonde.kill()
-                    print(f"no end within {ATTACH_PATIENCE_S} s", file=output)
+                    print(f"no end within {ATTACH_TIMEOUT_S} s", file=output)
             output.seek(0)
             recordings.note_attach(process, sonde.returncode, output.read())
         (folder / "gate").touch()

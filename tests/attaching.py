@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, Run, clean_environment
+from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, Run, clean_environment
 
 
 class Target:
@@ -66,7 +66,7 @@ class Target:
 
     def end(self, text: str | None = None) -> tuple[int, str, str]:
         """Its input ends, with `text`, and so does it: exit code, output, errors."""
-        out, err = self.process.communicate(text, timeout=PATIENCE_S)
+        out, err = self.process.communicate(text, timeout=TIMEOUT_S)
         return self.process.returncode, out, err
 
     @property
@@ -95,7 +95,7 @@ def attach_to(path: Path, *arguments: str, **popen: Any) -> subprocess.Popen[str
 def attached(pid: int, path: Path, *options: str) -> Run:
     """The same until it is over, and it went well."""
     process = attach(pid, path, *options)
-    out, err = process.communicate(timeout=PATIENCE_S)
+    out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, err
     assert "Traceback" not in err, err
     return Run(process.returncode, out, err, path)
@@ -103,7 +103,7 @@ def attached(pid: int, path: Path, *options: str) -> Run:
 
 def until(condition: Callable[[], Any], what: str, by: subprocess.Popen[str] | None = None) -> Any:
     """Waits for something that must come, and returns it; `by` a process that must not end."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     asked = time.monotonic()
     while not (found := condition()):
         now = time.monotonic()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jdks
-from launching import PATIENCE_S, clean_environment
+from launching import TIMEOUT_S, clean_environment
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def compiled(sources: Path, into: Path, libraries: Sequence[Path] = ()) -> Path:
                 capture_output=True,
                 text=True,
                 env=clean_environment(),
-                timeout=PATIENCE_S,
+                timeout=TIMEOUT_S,
                 check=False,
             )
             assert done.returncode == 0, done.stderr

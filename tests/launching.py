@@ -21,7 +21,7 @@ TESTS = Path(__file__).resolve().parent
 TARGETS = TESTS / "targets"
 
 # No target here runs for longer than seconds; a hang is a failure, not a wait.
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 _launcher = Path(sys.executable).with_name("sonde")
 SONDE: list[str] = (
@@ -82,7 +82,7 @@ def sonde(
         capture_output=True,
         text=True,
         cwd=cwd,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
 
@@ -115,7 +115,7 @@ def run_denied(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment
+from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment
 from sonde.record.attach import Attach
 from sonde.record.recorder.options import Options
 from sonde.record.targets.process import look_at
@@ -124,7 +124,7 @@ def free_port() -> int:
 
 def wait_until_up(port: int, process: subprocess.Popen[str], said: Callable[[], str]) -> None:
     """Until a server accepts connections; `said` is what it wrote if it has ended instead."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), 5).close()
@@ -171,7 +171,7 @@ class Server:
         if self.process.poll() is None:
             self.process.terminate()
         try:
-            out, _ = self.process.communicate(timeout=PATIENCE_S)
+            out, _ = self.process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             out, _ = self.process.communicate()

@@ -20,7 +20,7 @@ from publish.markdown import Section, verdict
 
 PROGRAM = Path(__file__).resolve().parents[2] / "tests" / "targets" / "changing.py"
 LOOKS = 10
-MOST_MB = 50.0
+MAX_MB = 50.0
 
 
 def report(section: Section, env: Environment, seconds: float, scratch: Path) -> None:
@@ -74,7 +74,7 @@ def report(section: Section, env: Environment, seconds: float, scratch: Path) ->
     )
     section.say(_joined(folder))
     most = max(recorders)
-    section.goals([verdict("recorder, at its largest", most, MOST_MB, "MB", f"{most:.1f} MB")])
+    section.goals([verdict("recorder, at its largest", most, MAX_MB, "MB", f"{most:.1f} MB")])
 
 
 def _recorder(pid: int) -> int:

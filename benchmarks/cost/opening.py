@@ -28,7 +28,7 @@ SECONDS_GOAL = 3.0
 MEMORY_GOAL_MB = 500.0
 BYTES_GOAL = 16.0
 TIMES = 3
-PATIENCE = 10
+TIMEOUT = 10
 
 
 def sonde() -> str:
@@ -60,7 +60,7 @@ def cost_of(
     """Wall and CPU time and peak memory of a command, and how much it printed.
 
     A command that uses more than `limit` seconds of CPU time is stopped, or whatever it waits for
-    after `PATIENCE` times as many: other programs on the machine must not decide which ones end.
+    after `TIMEOUT` times as many: other programs on the machine must not decide which ones end.
     """
     read, write = os.pipe()
     began = time.perf_counter()
@@ -75,7 +75,7 @@ def cost_of(
         stopped.set()
         process.kill()
 
-    timer = threading.Timer(PATIENCE * limit, stop) if limit is not None else None
+    timer = threading.Timer(TIMEOUT * limit, stop) if limit is not None else None
     if timer is not None:
         timer.daemon = True
         timer.start()

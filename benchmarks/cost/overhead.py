@@ -30,7 +30,7 @@ from workloads import programs
 HARNESS = Path(__file__).resolve().parents[1] / "harness"
 # The shorter they are, the better do slices in a row agree; but one should hold a sample or more.
 SLICES_S = {100: 0.015, 1000: 0.008, 10_000: 0.004}
-LONGEST_SLICE_S = 0.3
+MAX_SLICE_S = 0.3
 ATTACHED_SLICE_S = 0.3
 GOALS = {100: 0.003, 1000: 0.015, 10_000: 0.12}
 ABOVE_FLOOR_US = 2.5
@@ -128,7 +128,7 @@ def of_sonde(section: Section, env: Environment, names: list[str], plans: dict[i
     lines = []
     for rate, plan in plans.items():
         # So few slices of that length fit in that time would only blur the mean.
-        short = [name for name in names if slice_s(name, rate) < LONGEST_SLICE_S]
+        short = [name for name in names if slice_s(name, rate) < MAX_SLICE_S]
         measured = measure(env, short, rate, plan)
         if not measured:
             continue

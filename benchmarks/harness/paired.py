@@ -21,7 +21,7 @@ from harness.neighbours import QUIET
 DRAWS = 2000
 LEVEL = 95
 # With fewer quiet rounds than this the disturbed ones are used too, and the table says so.
-FEWEST = 5
+MIN_COUNT = 5
 
 Column = NDArray[np.float64]
 
@@ -47,11 +47,11 @@ def rounds_of(answer: dict[str, Any], rate: int) -> Rounds:
     slices: list[tuple[int, str, float, float]] = answer["slices"]
     others: list[float] = answer["others"]
     turns = [turn for turn, share in enumerate(others) if share <= QUIET]
-    noisy = len(turns) < FEWEST
+    noisy = len(turns) < MIN_COUNT
     if noisy:
         turns = list(range(len(others)))
     if "pace" in answer:
-        turns = pace.at_full_speed(turns, answer["pace"], FEWEST)
+        turns = pace.at_full_speed(turns, answer["pace"], MIN_COUNT)
     kept = set(turns)
     cpu: dict[str, list[float]] = {}
     wall: dict[str, list[float]] = {}

@@ -23,7 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness.floor import TellingSignal, TellingTimer
 from harness.pace import Pace
-from harness.turns import LONGEST
+from harness.turns import MAX_RUN_LENGTH
 from harness.worker import Sonde, calls_for
 from workloads import programs
 
@@ -52,7 +52,7 @@ def rounds_of(
     """For so long at the machine's full speed, unless that takes much longer."""
     told: list[Round] = []
     pace = Pace()
-    longest = time.monotonic() + LONGEST * seconds
+    longest = time.monotonic() + MAX_RUN_LENGTH * seconds
     while pace.full_s < seconds and time.monotonic() < longest:
         stretch = _stretch(work, calls, chance)
         slow = pace.of_round()

@@ -12,7 +12,7 @@ from harness.pace import Pace
 
 # The kernel counts everybody's time in ticks: a share over less than this would be mostly chance.
 WINDOW_S = 0.5
-LONGEST = 3
+MAX_RUN_LENGTH = 3
 """How many times longer it may take until there are enough rounds at full speed."""
 
 
@@ -71,7 +71,7 @@ def in_turns(
     paces: list[int] = []
     names = list(switches)
     neighbours, pace = Neighbours(), Pace()
-    longest = time.monotonic() + LONGEST * seconds
+    longest = time.monotonic() + MAX_RUN_LENGTH * seconds
     while len(paces) < least or (pace.full_s < seconds and time.monotonic() < longest):
         chance.shuffle(names)
         for name in names:

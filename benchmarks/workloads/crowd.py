@@ -18,7 +18,7 @@ from workloads.synthetic import FLUSH_NS, FUNCTIONS, LINES_A_FUNCTION, PERIOD_NS
 
 CORES = 8
 LOCKS = 40
-LONGEST_QUEUE = 8
+MAX_QUEUE_LENGTH = 8
 SITES = 2000
 SWITCH = 0.02
 ENTER, ENTERED, EXIT = 1, 2, 4
@@ -92,7 +92,7 @@ class Crowd:
         locks = [int(LOCKS * self.draw.random() ** 2) for _ in range(4)]
         lock = min(locks, key=lambda lock: self.taken_until[lock] > self.now)
         free = [thread for thread in range(self.threads) if self.busy_until[thread] <= self.now]
-        size = min(self.draw.randrange(1, LONGEST_QUEUE + 1), most, len(free) - 1)
+        size = min(self.draw.randrange(1, MAX_QUEUE_LENGTH + 1), most, len(free) - 1)
         if self.taken_until[lock] > self.now or size < 1:
             return 0
         owner, *waiters = self.draw.sample(free, size + 1)

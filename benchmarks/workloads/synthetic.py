@@ -14,7 +14,7 @@ from pathlib import Path
 
 FUNCTIONS = 2000
 LINES_A_FUNCTION = 8
-MOST_DEPTH = 40
+MAX_DEPTH = 40
 FLUSH_NS = 100_000_000
 PERIOD_NS = 1_000_000
 
@@ -70,7 +70,7 @@ def _parent(draw: random.Random, depth: list[int]) -> int:
         return -1
     for _ in range(4):
         parent = draw.randrange(max(0, len(depth) - 400), len(depth))
-        if depth[parent] < MOST_DEPTH:
+        if depth[parent] < MAX_DEPTH:
             return parent
     return draw.randrange(min(len(depth), 10))
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define SMALLEST 256
+#define MIN_SIZE 256
 
 static size_t place_of(uint64_t a, uint64_t b, size_t room)
 {
@@ -30,7 +30,7 @@ const sonde_map_entry *sonde_map_find(const sonde_map *map, uint64_t a, uint64_t
 
 static bool grow(sonde_map *map)
 {
-    sonde_map larger = {.room = map->room ? map->room * 2 : SMALLEST, .count = map->count};
+    sonde_map larger = {.room = map->room ? map->room * 2 : MIN_SIZE, .count = map->count};
     larger.entries = calloc(larger.room, sizeof *larger.entries);
     if (!larger.entries)
         return false;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MOST 4096
+#define MAX_TASKS 4096
 
 static int rank_of(pid_t pid, pid_t tid)
 {
@@ -38,7 +38,7 @@ pid_t sonde_thread_to_try(pid_t pid, uint32_t number)
     pid_t found[3][64];
     uint32_t count[3] = {0};
     struct dirent *entry;
-    for (int seen = 0; seen < MOST && (entry = readdir(folder));) {
+    for (int seen = 0; seen < MAX_TASKS && (entry = readdir(folder));) {
         pid_t tid = (pid_t)atoi(entry->d_name);
         if (tid <= 0)
             continue;

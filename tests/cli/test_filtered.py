@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from launching import PATIENCE_S, SONDE, clean_environment
+from launching import SONDE, TIMEOUT_S, clean_environment
 from sonde.recording.reader import read
 
 DENIED = Path(__file__).parents[1] / "denied.py"
@@ -21,7 +21,7 @@ def test_the_end_of_a_target_is_seen_without_pidfds(tmp_path: Path) -> None:
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 7

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from attaching import Target, attach, begun, has_agent, until
-from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, clean_environment, sonde
+from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, clean_environment, sonde
 
 
 def test_one_picture_as_json(python: Interpreter) -> None:
@@ -54,7 +54,7 @@ def test_one_picture_of_what_is_recorded_already(any_python: Interpreter, tmp_pa
             assert word in done.stdout
         assert recorder.poll() is None
         recorder.send_signal(signal.SIGINT)
-        assert recorder.wait(PATIENCE_S) == 0
+        assert recorder.wait(TIMEOUT_S) == 0
 
 
 def test_a_target_that_dies_meanwhile(any_python: Interpreter) -> None:
@@ -69,7 +69,7 @@ def test_a_target_that_dies_meanwhile(any_python: Interpreter) -> None:
         until(lambda: has_agent(target.pid), "the agent is in", process)
         time.sleep(0.5)
         target.process.kill()
-        out, err = process.communicate(timeout=PATIENCE_S)
+        out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, err
     assert f"process {target.pid} has exited" in out
     assert "long_part" in out
@@ -134,7 +134,7 @@ def test_in_a_terminal(any_python: Interpreter, end: str, tmp_path: Path) -> Non
         else:
             os.write(ours, b"q" if end == "q" else b"\x03")
         until(lambda: reads(b"never comes") or process.poll() is not None, "the end")
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
         until(lambda: reads(b"\x1b[?1049l") or not shown, "the terminal is given back")
         os.close(ours)
         assert not has_agent(target.pid)

@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(900)]
 HOME = Path(pyspark.__file__).parent
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Compiling well what runs for a minute takes longer than running it."""
-PATIENCE_S = 90
+TIMEOUT_S = 90
 
 
 def free_port() -> int:
@@ -79,7 +79,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         for process in reversed(processes):
             process.terminate()
         for process in processes:
-            process.wait(PATIENCE_S)
+            process.wait(TIMEOUT_S)
 
 
 def _alive(page: int) -> int | None:
@@ -93,7 +93,7 @@ def _alive(page: int) -> int | None:
 
 
 def _wait(ready: Any) -> None:
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     while not ready():
         assert time.monotonic() < until, "Spark did not start"
         time.sleep(0.2)

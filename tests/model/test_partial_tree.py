@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from sonde.model.partial_tree import LEFT_OUT, LONGEST_WALK, PartialTree, ThreadStack
+from sonde.model.partial_tree import LEFT_OUT, MAX_WALK, PartialTree, ThreadStack
 from sonde.model.ranked import Ranked
 
 SAMPLES = 2000
@@ -101,10 +101,10 @@ def test_recursion_keeps_its_contexts_and_counts_once() -> None:
 def test_a_deep_new_stack_keeps_its_innermost_frames_below_where_it_came_from() -> None:
     fed = Fed()
     fed.sample(stack("main"), same=0)
-    deep = [("main", 1), *((f"f{n}", 1) for n in range(LONGEST_WALK + 50))]
+    deep = [("main", 1), *((f"f{n}", 1) for n in range(MAX_WALK + 50))]
     fed.sample(deep, same=1, ns=7)
     fed.sample(deep, same=len(deep), ns=7)
-    assert len(fed.tree) == 1 + 1 + LONGEST_WALK
+    assert len(fed.tree) == 1 + 1 + MAX_WALK
     hottest = fed.tree.hot(1)[0]
     names = [frame.function.name for frame in hottest.chain]
     assert names[:3] == ["main", LEFT_OUT, "f50"]

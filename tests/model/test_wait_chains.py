@@ -10,7 +10,7 @@ import pytest
 
 from model.story import ENTER, EXIT, Story
 from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
-from sonde.model.wait_chains import DEEPEST, wait_chains
+from sonde.model.wait_chains import MAX_DEPTH, wait_chains
 
 THREADS, LOCKS, CONTEXTS = 7, 4, 6
 Path = tuple[tuple[int, int], ...]
@@ -92,7 +92,7 @@ def retold(found: Contentions, label: list[int], begin: list[bool]) -> Chains:
 
     def follow(path: Path, row: int, thread: int, start: int, end: int) -> None:
         weight = pressure(row, start, end)
-        if weight and len(path) <= DEEPEST:
+        if weight and len(path) <= MAX_DEPTH:
             for lock, owner, context, s, e, goes_on in by_thread.get(thread, []):
                 since, until = max(s, start), min(e, end)
                 if lock == row or until <= since:

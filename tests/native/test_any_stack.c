@@ -7,8 +7,8 @@
 #include <string.h>
 
 // Where there is something to be found: ends of calls, beginnings of instructions.
-#define MOST_KNOWN (2 * COMMITTED)
-static uintptr_t known[MOST_KNOWN];
+#define MAX_KNOWN (2 * COMMITTED)
+static uintptr_t known[MAX_KNOWN];
 static unsigned known_count;
 static uint64_t state = 20240607;
 
@@ -16,7 +16,7 @@ static uintptr_t somewhere(void) { return heap.memory.low + draw(&state) % COMMI
 
 static void know(const void *pc)
 {
-    CHECK(known_count < MOST_KNOWN);
+    CHECK(known_count < MAX_KNOWN);
     known[known_count++] = (uintptr_t)pc;
 }
 

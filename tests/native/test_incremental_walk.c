@@ -89,8 +89,8 @@ typedef struct {
     const uintptr_t *sp, *fp; // where it lies
 } frame;
 
-#define MOST 220u
-static frame frames[MOST]; // outermost first; the innermost is compiled
+#define MAX_COUNT 220u
+static frame frames[MAX_COUNT]; // outermost first; the innermost is compiled
 static unsigned depth;
 static bool first_entry, in_routine, collecting;
 static unsigned outer_words; // of Java below the entry
@@ -310,7 +310,7 @@ static void go_on(uint64_t *state)
         else
             f->pc = code_of(f->method) + 64 + 8 * (draw(state) % 5);
     }
-    while (pushes-- && depth < MOST - 1)
+    while (pushes-- && depth < MAX_COUNT - 1)
         call_some(state, false);
     if (!depth || frames[depth - 1].interpreted)
         call_some(state, true);
@@ -459,15 +459,15 @@ static void tells_a_frame_from_one_that_lies_elsewhere(void)
 
 static void *remember(void *arg)
 {
-    uint64_t state = (uint64_t)(uintptr_t)arg, words[SONDE_MOST_INLINED], known = 0;
+    uint64_t state = (uint64_t)(uintptr_t)arg, words[SONDE_MAX_INLINED], known = 0;
     for (int i = 0; i < 300000; i++) {
         // Three places that share an entry, compiled again and again.
         sonde_code_place place = {.pc = 8, .number = 1 + (int32_t)(draw(&state) % 3)};
         uint64_t sum = (uint64_t)place.number * 1000;
         if (draw(&state) % 2) {
-            for (unsigned k = 0; k < SONDE_MOST_INLINED; k++)
+            for (unsigned k = 0; k < SONDE_MAX_INLINED; k++)
                 words[k] = sum + k;
-            sonde_inlined_are(&place, words, 1 + (unsigned)(draw(&state) % SONDE_MOST_INLINED));
+            sonde_inlined_are(&place, words, 1 + (unsigned)(draw(&state) % SONDE_MAX_INLINED));
             continue;
         }
         unsigned count = sonde_inlined(&place, words);
@@ -489,7 +489,7 @@ static void remembers_all_or_nothing(void)
         pthread_join(threads[i], NULL);
     // Where a call returns to may be told otherwise than where something runs.
     sonde_code_place runs = {.pc = 0x1234, .number = 5}, calls = {0x1234, 5, true};
-    uint64_t words[SONDE_MOST_INLINED], one = 11, two[] = {21, 22};
+    uint64_t words[SONDE_MAX_INLINED], one = 11, two[] = {21, 22};
     CHECK_EQUAL(sonde_inlined(&runs, words), 0);
     sonde_inlined_are(&runs, &one, 1);
     CHECK_EQUAL(sonde_inlined(&calls, words), 0);

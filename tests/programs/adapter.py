@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from launching import PATIENCE_S
+from launching import TIMEOUT_S
 
 
 class Adapter:
     """A connection to `python -m debugpy --listen`; events wait until somebody asks for them."""
 
     def __init__(self, port: int, alive: Callable[[], bool]) -> None:
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while True:
             try:
-                self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+                self._socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
                 break
             except OSError:
                 assert alive(), "it has ended"

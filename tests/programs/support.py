@@ -17,7 +17,7 @@ import numpy as np
 from sonde.record.sessions import running
 
 from attaching import attach_to, until
-from launching import PATIENCE_S, SONDE, clean_environment
+from launching import SONDE, TIMEOUT_S, clean_environment
 from sonde.recording.reader import read
 from sonde.recording.tables import RUNNING, WAITING, Recording
 from truth.stacks import Stacks
@@ -109,7 +109,7 @@ class Program:
     def wait(self) -> int:
         """Its exit code; it leaves no process behind."""
         try:
-            code = self.process.wait(PATIENCE_S)
+            code = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"it does not end: {self.out}{self.err}") from None
         end = time.monotonic() + 5
@@ -176,7 +176,7 @@ def steady_descriptors(
 
     Somebody may see an answer before a server has closed the connection it came by.
     """
-    end, seen, last = time.monotonic() + PATIENCE_S, 0, None
+    end, seen, last = time.monotonic() + TIMEOUT_S, 0, None
     while seen < STEADY:
         assert time.monotonic() < end, f"they change all the time: {last}"
         now = {pid: [name for name in descriptors(pid) if own(name)] for pid in pids}
@@ -261,7 +261,7 @@ def attached_to(path: Path, *arguments: str, pids: Collection[int] = ()) -> Iter
             wait_until_recorded(path, pids)
         yield
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0, err
         assert "Traceback" not in err, err
     finally:

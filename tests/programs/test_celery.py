@@ -15,7 +15,7 @@ import pytest
 
 from attaching import until
 from environments import wheels
-from launching import PATIENCE_S, Interpreter, clean_environment
+from launching import TIMEOUT_S, Interpreter, clean_environment
 from matrix import OWN
 from programs.support import (
     APPS,
@@ -89,7 +89,7 @@ class Shop:
             capture_output=True,
             text=True,
             env=clean_environment(**self._env),
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=False,
         )
         assert client.returncode == 0, client.stderr + self.program.err

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from environments import wheels
-from launching import PATIENCE_S, Interpreter, clean_environment
+from launching import TIMEOUT_S, Interpreter, clean_environment
 from matrix import OLDEST_AND_NEWEST
 from programs.support import APPS, MODES, Keep, alone, check_quality, share_in
 
@@ -49,7 +49,7 @@ def seen(python: Interpreter, folder: Path) -> dict[str, Any]:
         env=clean_environment(PYTHONPATH=wheels("coverage", PACKAGES, python)),
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=True,
     )
     return {"tables": tables, "files": json.loads(report.stdout)["files"]}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pythons
-from launching import PATIENCE_S, Interpreter
+from launching import TIMEOUT_S, Interpreter
 from programs.support import (
     APPS,
     MODES,
@@ -35,7 +35,7 @@ CODE = 5
 def program(
     python: Interpreter, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    found = json.loads(subprocess.check_output([python.path, "-c", SETTINGS], timeout=PATIENCE_S))
+    found = json.loads(subprocess.check_output([python.path, "-c", SETTINGS], timeout=TIMEOUT_S))
     static = request.param == "static"
     library = (
         Path(found["LIBPL" if static else "LIBDIR"]) / found["LIBRARY" if static else "LDLIBRARY"]
@@ -50,7 +50,7 @@ def program(
         *(found["SYSLIBS"] or "").split(),
         *("-ldl", "-lm"),
     ]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
     if done.returncode:
         pytest.skip(f"the {request.param} library cannot be linked: {done.stderr[-200:]}")
     return made

@@ -10,13 +10,13 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from launching import PATIENCE_S
+from launching import TIMEOUT_S
 
 CLIENTS = 4
 
 
 def get(port: int, path: str) -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
     try:
         connection.request("GET", path, headers={"Connection": "close"})
         answer = connection.getresponse()
@@ -49,7 +49,7 @@ def ask(port: int, paths: Sequence[str], count: int, until_pids: int = 0) -> Ans
     With `until_pids` they go on until that many processes have answered.
     """
     answers, lock = Answers(), threading.Lock()
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
 
     def client(number: int) -> None:
         turn = 0

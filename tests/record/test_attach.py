@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attaching import Target, attach, attached, begun, has_agent, recorder_of, until
-from launching import PATIENCE_S, TARGETS, Interpreter, run_command
+from launching import TARGETS, TIMEOUT_S, Interpreter, run_command
 from sonde.model.overlap import overlap
 from sonde.recording.reader import read
 from sonde.recording.tables import RUNNING, Recording
@@ -72,7 +72,7 @@ def test_a_fork_is_warned_of_the_programs_own_threads_only(python: Interpreter, 
         until(lambda: not forked(1), "no warning", process)
         assert [(forked(1), forked(2)) for _ in range(3)] == [("", warned)] * 3
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=TIMEOUT_S)
         assert (forked(1), forked(2)) == ("", warned)
         assert target.end() == (0, "", "")
 
@@ -163,7 +163,7 @@ def test_ctrl_c_ends_it_and_the_target_goes_on(python: Interpreter, keep: Keep) 
         process = attach(target.pid, path)
         until(lambda: begun(path), "samples", process)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
         assert (process.returncode, target.alive) == (0, True)
         check_as_before(before, target.state())
         assert target.end()[0] == 7
@@ -177,7 +177,7 @@ def test_a_target_that_is_killed_ends_it(python: Interpreter, keep: Keep) -> Non
         process = attach(target.pid, path)
         until(lambda: begun(path), "samples", process)
         target.process.kill()
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, err
     assert "Traceback" not in err
     recording = read(path)
@@ -195,7 +195,7 @@ def test_a_recorder_that_is_killed_leaves_a_clean_target(python: Interpreter, ke
         recorder = recorder_of(process)
         process.kill()  # else it would put another one in its place
         os.kill(recorder, signal.SIGKILL)
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=TIMEOUT_S)
         until(lambda: not has_agent(target.pid), "the agent leaves")
         check_as_before(before, target.state())
         # And it can be recorded again.

@@ -17,7 +17,7 @@ import pytest
 
 from attaching import Target, attach, attach_to, has_agent, recorder_of, traced, until
 from environments import servers
-from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, sonde
+from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, sonde
 from serving import Server
 from sonde.errors import SondeError
 from sonde.recording.format import MAGIC
@@ -109,7 +109,7 @@ def recording_of(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]
     try:
         yield process
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0, err
         assert "Traceback" not in err, err
         process.said = err  # type: ignore[attr-defined]
@@ -191,7 +191,7 @@ def test_everything_an_attached_process_starts(python: Interpreter, keep: Keep) 
         until(lambda: recorded(path), "it is recorded", process)
         code, _, err = target.end("\n")
         assert code == 0, err
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, err
     told = [json.loads(line) for line in notes.read_text().splitlines()]
     assert len({note["kind"] for note in told}) == KINDS
@@ -211,7 +211,7 @@ def test_a_program_that_becomes_another_while_attached(python: Interpreter, keep
         until(lambda: recorded(path), "it is recorded", process)
         code, out, err = target.end("\n")
         assert (code, out) == (0, f"done {target.pid}\n"), err
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, err
     recording = read(path)
     assert [process.pid for process in recording.processes] == [target.pid] * 3

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from attaching import Target, attach, begun, until
-from launching import PATIENCE_S, Interpreter, sonde
+from launching import TIMEOUT_S, Interpreter, sonde
 from sonde.errors import SondeError
 from sonde.record.targets import cpython, process
 
@@ -69,7 +69,7 @@ def test_a_process_that_is_recorded_already(
         until(lambda: begun(path), "samples", first)
         assert f"is already being recorded, into {path}" in refused(FAILURE, str(t.pid))
         first.send_signal(signal.SIGTERM)
-        assert first.wait(PATIENCE_S) == 0
+        assert first.wait(TIMEOUT_S) == 0
 
 
 def test_a_stopped_process(any_python: Interpreter, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_another_user(any_python: Interpreter, tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
         )
     assert f"process {t.pid} belongs to root and you are" in done.stdout, done.stderr
     assert "CAP_SYS_PTRACE" in done.stdout

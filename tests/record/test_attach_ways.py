@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attaching import Target, attach, attached, begun, has_agent, traced, until
-from launching import PATIENCE_S, Interpreter, sonde
+from launching import TIMEOUT_S, Interpreter, sonde
 from sonde.errors import SondeError
 from sonde.recording.reader import read
 
@@ -145,7 +145,7 @@ def test_forked_children_are_followed(python: Interpreter, keep: Keep) -> None:
         target.process.stdin.flush()
         assert target.process.stdout.readline() == "over\n"
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0, err
         assert target.end()[0] == 0
     recording = read(path)
@@ -168,7 +168,7 @@ def test_another_program_is_executed_unharmed(python: Interpreter, keep: Keep) -
         until(lambda: len(_processes(path)) == 1, "it is admitted", process)
         code, out, err = target.end()
         assert (code, out) == (0, "another\n"), err
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, err
     # Before and after the exec that failed.
     assert len(read(path).samples) > 2000
@@ -186,5 +186,5 @@ def test_who_waits_for_whom_in_it(any_python: Interpreter, keep: Keep) -> None:
 
         (cycle,) = until(deadlocks, "the deadlock is named")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=TIMEOUT_S)
     assert len(cycle) == 2

@@ -14,7 +14,7 @@ import pytest
 
 from attaching import Target, attached
 from environments import Environment
-from launching import PATIENCE_S, TARGETS, TESTS, Interpreter, clean_environment, must_run, sonde
+from launching import TARGETS, TESTS, TIMEOUT_S, Interpreter, clean_environment, must_run, sonde
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from sonde.views.calls.calls import calls
@@ -105,7 +105,7 @@ def session(environment: Environment, keep: Keep) -> tuple[dict[str, Any], Path]
         capture_output=True,
         text=True,
         env=clean_environment(PYTHONPATH=str(TESTS.parent / "src")),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

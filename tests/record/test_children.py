@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from launching import PATIENCE_S, TARGETS, Interpreter, Run, must_run, sampled
+from launching import TARGETS, TIMEOUT_S, Interpreter, Run, must_run, sampled
 from truth.bounds import unaccounted
 from truth.stacks import Stacks
 
@@ -124,7 +124,7 @@ def test_a_child_that_outlives_its_parent_lives_on(
 ) -> None:
     sign = tmp_path / "sign"
     must_run(keep("orphan"), [python.path, TARGETS / "orphan.py", sign], "--rate", "10000")
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not sign.exists() and time.monotonic() < end:
         time.sleep(0.05)
     assert sign.exists(), "the child was killed when the recording ended"

@@ -20,7 +20,7 @@ import pytest
 
 from attaching import attach, begun, has_agent, until
 from environments import Environment, environment_of
-from launching import PATIENCE_S, SONDE, TARGETS, TESTS, Interpreter, clean_environment, sonde
+from launching import SONDE, TARGETS, TESTS, TIMEOUT_S, Interpreter, clean_environment, sonde
 from sonde.errors import SondeError, UsageError
 from sonde.record.control_client import Orders, socket_of
 from sonde.record.targets import session_registry
@@ -114,9 +114,9 @@ class Steered:
             self.do("end")
         if self.attached is not None:
             self.attached.send_signal(signal.SIGINT)
-            _, said = self.attached.communicate(timeout=PATIENCE_S)
+            _, said = self.attached.communicate(timeout=TIMEOUT_S)
             assert self.attached.returncode == 0, said
-        _, said = self.process.communicate(timeout=PATIENCE_S)
+        _, said = self.process.communicate(timeout=TIMEOUT_S)
         assert self.process.returncode == 0, said
         assert "Traceback" not in said
         recording = read(what or self.path)
@@ -521,7 +521,7 @@ def as_nobody(path: Path) -> str:
         group=65534,
         extra_groups=[],
         check=False,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
     )
     return done.stderr.strip()
 
@@ -553,7 +553,7 @@ def test_nonsense_on_the_socket_harms_nobody(steered_once: Make) -> None:
         b"1\n" * 5000,
     ):
         with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(PATIENCE_S)
+            s.settimeout(TIMEOUT_S)
             s.connect(path)
             try:
                 s.sendall(nonsense)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import PATIENCE_S, Interpreter, clean_environment, must_run
+from launching import TIMEOUT_S, Interpreter, clean_environment, must_run
 
 Keep = Callable[[str], Path]
 
@@ -43,7 +43,7 @@ def test_no_program_sees_them(python: Interpreter, keep: Keep) -> None:
         text=True,
         env=environment,
         stdin=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=True,
     )
     run = must_run(keep("sees"), command, env=environment)

@@ -16,7 +16,7 @@ import pytest
 
 from attaching import attach, attached, begun, has_agent, until
 from java import Jdk
-from launching import PATIENCE_S, SONDE, Interpreter, Run, clean_environment, must_run, run_command
+from launching import SONDE, TIMEOUT_S, Interpreter, Run, clean_environment, must_run, run_command
 from serving import size
 from sonde.recording.reader import read
 from sonde.recording.tables import RUNNING, Recording
@@ -49,7 +49,7 @@ class Attached:
         return int(self.process.stdout.readline())
 
     def end(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=PATIENCE_S)
+        out, err = self.process.communicate(timeout=TIMEOUT_S)
         return self.process.returncode, out, err
 
 
@@ -99,7 +99,7 @@ def test_a_program_sees_nothing_of_it(
     command = [jdk.java, "-Xmx128m", "-cp", java_targets, "Behaviour"]
     environment = clean_environment(**users)
     alone = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
     run = run_command(keep("behaviour"), command, "--rate", "5000", env=environment)
     assert (run.code, run.out, without(run)) == (7, alone.stdout, alone.stderr)
@@ -173,7 +173,7 @@ def test_javac_compiles_the_same(jdk: Jdk, keep: Keep, tmp_path: Path) -> None:
     for folder in ("alone", "recorded"):
         command = [jdk.home / "bin" / "javac", "-d", tmp_path / folder, *sources]
         if folder == "alone":
-            subprocess.run(command, env=clean_environment(), check=True, timeout=PATIENCE_S)
+            subprocess.run(command, env=clean_environment(), check=True, timeout=TIMEOUT_S)
         else:
             recording = must_run(keep("javac"), command).recording
         classes = sorted((tmp_path / folder).glob("*.class"))
@@ -190,7 +190,7 @@ def _kill_once(jdk: Jdk, classes: Path, path: Path, entered: bool, after: float)
         until(lambda: begun(path), "samples are written", recorder)
         time.sleep(after)
         os.kill(target.pid, signal.SIGKILL)
-        _, err = recorder.communicate(timeout=PATIENCE_S)
+        _, err = recorder.communicate(timeout=TIMEOUT_S)
     recording = read(path)
     if "Traceback" in err or recording.warnings:
         return f"{err}{recording.warnings}"

@@ -13,7 +13,7 @@ import pytest
 import jars
 from attaching import attached, has_agent
 from java import Jdk, class_path, compiled
-from launching import PATIENCE_S, TARGETS, clean_environment, must_run
+from launching import TARGETS, TIMEOUT_S, clean_environment, must_run
 from serving import Load
 from sonde.recording.tables import Recording
 from sonde.views.locks.locks import locks
@@ -106,7 +106,7 @@ def test_a_server_answers(jdk: Jdk, of: ClassPath, keep: Keep, tmp_path: Path) -
         finally:
             load.end()
         assert not has_agent(process.pid)
-        out, _ = process.communicate(timeout=PATIENCE_S)
+        out, _ = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out) == (0, "over\n")
     assert load.failed == []
     assert load.answered[process.pid] > 200

@@ -19,7 +19,7 @@ from sonde.recording.tables import Recording
 
 Keep = Callable[[str], Path]
 
-PATIENCE_S = 120
+TIMEOUT_S = 120
 CYCLES = 4
 # In the JVM; the others work in processes of our own.
 INSIDE = ("libsonde-hotspot.so", "libsonde-preload.so")
@@ -51,7 +51,7 @@ def _sonde(folder: Path, *arguments: str | Path, **more: str) -> subprocess.Comp
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
 
@@ -107,7 +107,7 @@ def test_entered_and_left_under_load(
                 done = _sonde(sanitized, "attach", pid, *how, "-o", path)
                 assert done.returncode == 0, done.stderr
                 assert {"Attached.work", "Attached.spin"} <= _names(read(path))
-            out, err = target.communicate(timeout=PATIENCE_S)
+            out, err = target.communicate(timeout=TIMEOUT_S)
         finally:
             if target.poll() is None:
                 target.kill()

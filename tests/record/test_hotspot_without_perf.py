@@ -14,8 +14,8 @@ import pytest
 from attaching import attach, attached, begun, has_agent, recorder_of, until
 from java import Jdk
 from launching import (
-    PATIENCE_S,
     SONDE,
+    TIMEOUT_S,
     Interpreter,
     clean_environment,
     denied,
@@ -43,7 +43,7 @@ def test_a_program_sees_nothing_of_it(jdk: Jdk, java_targets: Path, keep: Keep) 
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     run = run_command(keep("behaviour"), command, *EVERYTHING)
@@ -65,7 +65,7 @@ def test_a_running_jvm_is_entered_and_left(jdk: Jdk, java_targets: Path, keep: K
             env=clean_environment(),
         )
         until(lambda: timers_of(target.pid) > 2, "its threads have timers", recorder)
-        _, err = recorder.communicate(timeout=PATIENCE_S)
+        _, err = recorder.communicate(timeout=TIMEOUT_S)
         assert recorder.returncode == 0, err
         assert timers_of(target.pid) == 0
         assert not has_agent(target.pid)
@@ -91,7 +91,7 @@ def test_a_dead_recorder_is_noticed(jdk: Jdk, java_targets: Path, keep: Keep) ->
         recording = recorder_of(recorder)
         recorder.kill()  # first: it would start another one
         os.kill(recording, signal.SIGKILL)
-        recorder.communicate(timeout=PATIENCE_S)
+        recorder.communicate(timeout=TIMEOUT_S)
         until(lambda: timers_of(target.pid) == 0, "no timer is left")
         assert target.end() == (0, "over\n", "")
 
@@ -107,7 +107,7 @@ def test_a_pause_disarms_them(jdk: Jdk, java_targets: Path, keep: Keep) -> None:
         size = path.stat().st_size
         until(lambda: path.stat().st_size > size + 4096, "it records again", recorder)
         assert sonde("ctl", str(target.pid), "stop").returncode == 0
-        _, err = recorder.communicate(timeout=PATIENCE_S)
+        _, err = recorder.communicate(timeout=TIMEOUT_S)
         assert recorder.returncode == 0, err
         assert target.end() == (0, "over\n", "")
     recording = read(path)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from attaching import Target, attach, has_agent, until
-from launching import PATIENCE_S, TARGETS, Interpreter, run_command
+from launching import TARGETS, TIMEOUT_S, Interpreter, run_command
 
 Keep = Callable[[str], Path]
 
@@ -46,7 +46,7 @@ def test_in_a_program_that_is_attached_to(python: Interpreter, keep: Keep, what:
         by = attach(target.pid, keep("interrupts"), "--what", what, "--rate", "5000")
         until(lambda: has_agent(target.pid, "sonde-reader"), "its waits are recorded", by)
         code, out, err = target.end("go\n")
-        by.communicate(timeout=PATIENCE_S)
+        by.communicate(timeout=TIMEOUT_S)
     assert (code, err) == (0, ""), out
     check(json.loads(out.strip().splitlines()[-1]))
 
@@ -69,6 +69,6 @@ def test_beside_threads_that_compute_and_are_attached_to(python: Interpreter, ke
     with Target(python, PROGRAM, str(BUSY_TURNS), str(BUSY_THREADS)) as target:
         by = attach(target.pid, keep("interrupts"))  # which enters meanwhile
         code, out, err = target.end("go\n")
-        by.communicate(timeout=PATIENCE_S)
+        by.communicate(timeout=TIMEOUT_S)
     assert (code, err) == (0, ""), out
     check_beside_threads(python, json.loads(out.strip().splitlines()[-1]))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, clean_environment
+from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, clean_environment
 from sonde.recording.reader import read
 
 ROUNDS = 10
@@ -66,7 +66,7 @@ def kill_once(python: Interpreter, path: Path, whom: str, after: float) -> list[
         text=True,
         env=clean_environment(),
     )
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not beat(file)[1]:
         assert time.monotonic() < end, "the target never began"
         time.sleep(0.01)
@@ -81,7 +81,7 @@ def kill_once(python: Interpreter, path: Path, whom: str, after: float) -> list[
     kept_ns = waited_ns(recorder) - next(within, kept[-1][1])
     last = beat(file)[1]
     os.kill(beat(file)[0] if whom == "target" else recorder, signal.SIGKILL)
-    out, err = process.communicate(timeout=PATIENCE_S)
+    out, err = process.communicate(timeout=TIMEOUT_S)
     wrong = []
     recording = read(path)
     origin = int(recording.target["started"] * 1e9)

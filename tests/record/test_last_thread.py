@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from attaching import Target, attach, has_agent, until
-from launching import PATIENCE_S, TARGETS, Interpreter, run_command
+from launching import TARGETS, TIMEOUT_S, Interpreter, run_command
 
 Keep = Callable[[str], Path]
 
@@ -46,6 +46,6 @@ def test_in_a_program_that_is_attached_to(python: Interpreter, keep: Keep, what:
         thread = "sonde-reader" if "waits" in what else "sonde-steer"
         until(lambda: has_agent(target.pid, thread), "the agent is there", by)
         code, out, err = target.end("go\n")
-        _, said = by.communicate(timeout=PATIENCE_S)
+        _, said = by.communicate(timeout=TIMEOUT_S)
     check(code, out, err)
     assert by.returncode == 0, said

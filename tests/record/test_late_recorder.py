@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from attaching import Target, attach, begun, has_agent, recorder_of, until
-from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, clean_environment
+from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, clean_environment
 from sonde.recording.reader import read
 from truth.stacks import Stacks
 
@@ -84,7 +84,7 @@ def test_a_program_runs_before_its_recorder_does(python: Interpreter, keep: Keep
     with start(path, python.path, "-c", WORKS) as process:
         with stopped(recorder_appears(process)):
             assert (line_of(process), line_of(process)) == ("runs", "worked")
-        _, err = process.communicate("\n", timeout=PATIENCE_S)
+        _, err = process.communicate("\n", timeout=TIMEOUT_S)
         assert (process.returncode, "recorded" in err) == (0, True), err
     recording = read(path)
     assert recording.warnings == []
@@ -106,7 +106,7 @@ def test_a_program_may_be_over_before_its_recorder_is_up(
         with stopped(recorder):
             assert line_of(process) == "runs"
             until(lambda: children.read_text().split() == [str(recorder)], "its end", process)
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 3, err
     recording = read(path)
     assert len(recording.processes) == 1
@@ -125,7 +125,7 @@ def test_forks_do_not_wait_for_the_recorder(python: Interpreter, keep: Keep) -> 
         root = int(line_of(process))
         with stopped(recorder_of(process)):
             told = forked(process, "20\n")
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0, err
     recording = read(path)
     assert {row.pid for row in recording.processes} == {root, *told["children"]}
@@ -137,7 +137,7 @@ def test_no_short_child_is_missing(python: Interpreter, keep: Keep) -> None:
     with start(path, python.path, str(TARGETS / "forks_often.py")) as process:
         root = int(line_of(process))
         children = forked(process, "150\n")["children"]
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0, err
     recording = read(path)
     rows = [row for row in recording.processes if row.pid != root]
@@ -157,7 +157,7 @@ def test_forks_of_an_attached_program_do_not_wait(python: Interpreter, keep: Kee
         with stopped(recorder_of(process)):
             told = forked(target.process, "10\n")
         assert target.end()[0] == 0
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0, err
     assert {row.pid for row in read(path).processes} >= {target.pid, *told["children"]}
 
@@ -171,7 +171,7 @@ def test_no_fork_warns_while_agents_come_and_go(python: Interpreter, keep: Keep)
             process = attach(target.pid, keep(f"warns-{what}"), "--what", what)
             until(lambda: has_agent(target.pid), "the agent", process)
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=PATIENCE_S)
+            process.communicate(timeout=TIMEOUT_S)
             until(lambda: not has_agent(target.pid), "its end")
         told = forked(target.process, "\n")
         assert len(told["children"]) > 10
@@ -191,7 +191,7 @@ def test_every_way_to_fork_under_attach(python: Interpreter, keep: Keep) -> None
         told = {way: forked(target.process, f"{way}\n") for way in ways}
         code, _, err = target.end()
         assert (code, err) == (0, "")
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0, err
     assert {way: answer["warned"] for way, answer in told.items()} == {way: [] for way in ways}
     recording = read(path)

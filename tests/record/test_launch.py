@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from attaching import until
-from launching import PATIENCE_S, SONDE, TARGETS, Interpreter, clean_environment, run_command
+from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, clean_environment, run_command
 
 Keep = Callable[[str], Path]
 
@@ -35,7 +35,7 @@ def alone(command: list[str | Path], **others: object) -> subprocess.CompletedPr
         capture_output=True,
         text=True,
         env=clean_environment(),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
         **others,
     )
@@ -116,7 +116,7 @@ def test_signals_reach_the_target(
 ) -> None:
     with signalled(keep(number.name), any_python, number.name) as process:
         process.send_signal(number)
-        out, err = process.communicate(timeout=PATIENCE_S)
+        out, err = process.communicate(timeout=TIMEOUT_S)
     assert out == f"{number.name}\n"
     assert process.returncode == 3
     assert "Traceback" not in err
@@ -136,7 +136,7 @@ def test_a_signal_to_the_whole_group_comes_once(any_python: Interpreter, keep: K
         process.send_signal(signal.SIGUSR2)
         assert process.stdout.readline() == "SIGUSR2\n"
         process.send_signal(signal.SIGUSR1)
-        out, _ = process.communicate(timeout=PATIENCE_S)
+        out, _ = process.communicate(timeout=TIMEOUT_S)
     assert out == "SIGUSR1\n"
     assert process.returncode == 3
 
@@ -157,7 +157,7 @@ def test_a_terminal_that_closes_ends_the_target(any_python: Interpreter, keep: K
         os.write(ours, b"\x03")
         assert process.stdout.readline() == "SIGINT\n"
         os.close(ours)
-        out, err = process.communicate(timeout=PATIENCE_S)
+        out, err = process.communicate(timeout=TIMEOUT_S)
     assert out == "SIGHUP\n", err
     assert process.returncode == 3
 
@@ -233,7 +233,7 @@ def test_the_recording_is_named_after_program_and_pid(
         text=True,
         cwd=tmp_path,
         env=clean_environment(),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     name = f"sonde-{Path(any_python.path).name}-{done.stdout.strip()}.sonde"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from environments import Environment
-from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run, sonde
+from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment, must_run, sonde
 from record.test_session import SOURCE
 from sonde.recording.reader import read
 
@@ -25,7 +25,7 @@ def told(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> 
         capture_output=True,
         text=True,
         env=clean_environment(PYTHONPATH=str(SOURCE)),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -99,7 +99,7 @@ def test_a_program_finds_its_own_frames_only(environment: Environment, tmp_path:
         capture_output=True,
         text=True,
         env=clean_environment(PYTHONPATH=str(SOURCE)),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert (done.stderr, done.stdout) == ("", "{'called calls <module>'}\n")

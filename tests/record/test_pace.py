@@ -9,10 +9,10 @@ import pytest
 from sonde.record.recorder import drain_schedule as pace_module
 from sonde.record.recorder.drain_schedule import (
     FRUGAL,
-    LONGEST,
-    LONGEST_IF_RARE,
-    LONGEST_REST,
-    SHORTEST,
+    MAX_PAUSE_IF_RARE_S,
+    MAX_PAUSE_S,
+    MAX_REST_S,
+    MIN_PAUSE_S,
     Pace,
 )
 from sonde.record.system.procfs import runnable
@@ -23,40 +23,40 @@ def config(*what: str, rate: int = 1000) -> dict[str, Any]:
 
 
 def test_as_long_as_it_may_be() -> None:
-    assert Pace(config("cpu"), frugal=False).sleep == LONGEST
-    assert Pace(config("cpu", "threads", rate=100), frugal=False).sleep == LONGEST_IF_RARE
-    assert Pace(config("cpu", "locks", rate=100), frugal=False).sleep == LONGEST
+    assert Pace(config("cpu"), frugal=False).sleep == MAX_PAUSE_S
+    assert Pace(config("cpu", "threads", rate=100), frugal=False).sleep == MAX_PAUSE_IF_RARE_S
+    assert Pace(config("cpu", "locks", rate=100), frugal=False).sleep == MAX_PAUSE_S
     assert Pace(config("cpu", rate=100), frugal=True).sleep == FRUGAL
     assert Pace(config("cpu", rate=4000), frugal=True).sleep == 0.025
     assert Pace(config("cpu", "calls", rate=100), frugal=False).sleep == 0.03
-    assert Pace(config("cpu", rate=1_000_000), frugal=False).sleep == SHORTEST
-    assert Pace(config("cpu"), frugal=False).flush_ns == LONGEST * 1e9
+    assert Pace(config("cpu", rate=1_000_000), frugal=False).sleep == MIN_PAUSE_S
+    assert Pace(config("cpu"), frugal=False).flush_ns == MAX_PAUSE_S * 1e9
     assert Pace(config("cpu"), frugal=True).flush_ns == FRUGAL * 1e9
 
 
 def test_events_come_in_bursts() -> None:
     pace = Pace(config("cpu", "event:page-faults"), frugal=False)
-    assert pace.sleep == SHORTEST
+    assert pace.sleep == MIN_PAUSE_S
     pace.set_rate(100)
-    assert pace.sleep == SHORTEST
+    assert pace.sleep == MIN_PAUSE_S
     pace.captures(["cpu"], 100)
-    assert pace.sleep == LONGEST_IF_RARE
+    assert pace.sleep == MAX_PAUSE_IF_RARE_S
     pace.set_rate(1000)
-    assert pace.sleep == LONGEST
+    assert pace.sleep == MAX_PAUSE_S
 
 
 def test_full_rings_shorten_it_and_empty_ones_bring_it_back() -> None:
     pace = Pace(config("cpu"), frugal=False)
     pace.drained(0.5)
-    assert pace.sleep == LONGEST / 2
+    assert pace.sleep == MAX_PAUSE_S / 2
     pace.drained(0.1)
-    assert pace.sleep == LONGEST / 2
+    assert pace.sleep == MAX_PAUSE_S / 2
     for _ in range(10):
         pace.drained(0.5)
-    assert pace.sleep == SHORTEST
+    assert pace.sleep == MIN_PAUSE_S
     for _ in range(10):
         pace.drained(0.0)
-    assert pace.sleep == LONGEST
+    assert pace.sleep == MAX_PAUSE_S
 
 
 def test_with_few_processors_it_rests_as_long_as_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,9 +66,9 @@ def test_with_few_processors_it_rests_as_long_as_it_works(monkeypatch: pytest.Mo
         pace.drained(1.0, 0.04)
     assert pace.sleep == pace.rest == 0.04
     pace.drained(1.0, 0.001)
-    assert (pace.sleep, pace.rest) == (SHORTEST, 0.001)
+    assert (pace.sleep, pace.rest) == (MIN_PAUSE_S, 0.001)
     pace.drained(0.0, 10.0)
-    assert pace.sleep == pace.rest == LONGEST_REST
+    assert pace.sleep == pace.rest == MAX_REST_S
 
 
 def test_while_a_processor_is_idle_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_while_a_processor_is_idle_it_does_not(monkeypatch: pytest.MonkeyPatch) 
     pace = Pace(config("cpu"), frugal=False, cpus=2)
     for _ in range(10):
         pace.drained(1.0, 0.04)
-    assert (pace.sleep, pace.rest) == (SHORTEST, 0.0)
+    assert (pace.sleep, pace.rest) == (MIN_PAUSE_S, 0.0)
     monkeypatch.setattr(pace_module, "runnable", lambda: 3)
     pace.drained(1.0, 0.04)
     assert pace.rest == 0.04
@@ -91,4 +91,4 @@ def test_with_many_it_does_not() -> None:
     pace = Pace(config("cpu"), frugal=False, cpus=8)
     for _ in range(10):
         pace.drained(1.0, 0.04)
-    assert pace.sleep == SHORTEST
+    assert pace.sleep == MIN_PAUSE_S

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from launching import (
-    PATIENCE_S,
     SONDE,
     TESTS,
+    TIMEOUT_S,
     Interpreter,
     Run,
     clean_environment,
@@ -128,7 +128,7 @@ def run_under(wrapper: list[str | Path], path: Path, python: Interpreter, *optio
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

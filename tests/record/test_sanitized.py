@@ -15,7 +15,7 @@ from sanitizing import ROOT, built, reports, runtime, where
 from sonde.recording.reader import read
 
 # Sanitizers and twenty threads are slow on a machine that has other things to do.
-PATIENCE_S = 200
+TIMEOUT_S = 200
 
 # The guard's faults are its own.
 SANITIZER = "detect_leaks=0:handle_segv=0:handle_sigbus=0:halt_on_error=0"
@@ -48,7 +48,7 @@ def _run(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from environments import Environment
-from launching import PATIENCE_S, TARGETS, TESTS, clean_environment
+from launching import TARGETS, TESTS, TIMEOUT_S, clean_environment
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from truth.stacks import Stacks
@@ -25,7 +25,7 @@ def run_program(environment: Environment, *command: str | Path) -> dict[str, Any
         capture_output=True,
         text=True,
         env=clean_environment(PYTHONPATH=str(SOURCE)),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -194,7 +194,7 @@ def test_recording_within_pytest(tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
         env=clean_environment(PYTHONPATH=str(SOURCE)),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

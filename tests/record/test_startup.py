@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from attaching import Target, attached
-from launching import PATIENCE_S, TARGETS, Interpreter, Run, clean_environment, run_command
+from launching import TARGETS, TIMEOUT_S, Interpreter, Run, clean_environment, run_command
 from sonde.record.system import native_libraries
 
 Keep = Callable[[str], Path]
@@ -34,7 +34,7 @@ def plain(*command: str, **variables: str) -> Result:
         text=True,
         stdin=subprocess.DEVNULL,
         env=clean_environment(**variables),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     return done.returncode, done.stdout, done.stderr.splitlines()

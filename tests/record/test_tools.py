@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from attaching import Target, attach, attached, begun, until
-from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run, sonde
+from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment, must_run, sonde
 
 Keep = Callable[[str], Path]
 Sequences = dict[str, set[str]]
@@ -34,7 +34,7 @@ def alone(python: Interpreter) -> Sequences:
         capture_output=True,
         text=True,
         env=clean_environment(),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=True,
     )
     return sequences(done.stdout)
@@ -121,7 +121,7 @@ def test_exceptions_of_handlers_are_not_lost(
         by = attach(target.pid, path, *CALLS)
         until(lambda: begun(path), "the session begins", by)
         code, out, err = target.end("go\n")
-        by.communicate(timeout=PATIENCE_S)
+        by.communicate(timeout=TIMEOUT_S)
     assert code == 0, err
     raised, caught = map(int, out.split())
     assert raised == caught > 10

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, run_command
+from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment, run_command
 
 Keep = Callable[[str], Path]
 
@@ -29,7 +29,7 @@ def without(python: Interpreter) -> subprocess.CompletedProcess[str]:
         text=True,
         stdin=subprocess.DEVNULL,
         env=clean_environment(MARKER="kept"),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from attaching import Target, attach, until
-from launching import PATIENCE_S, TARGETS, Interpreter, must_run
+from launching import TARGETS, TIMEOUT_S, Interpreter, must_run
 from sonde.errors import SondeError
 from sonde.recording.reader import read
 
@@ -35,7 +35,7 @@ def test_handlers_of_a_program_that_is_attached_to(
         process = attach(target.pid, path, "--what", what)
         until(lambda: is_recorded(path), "it is recorded", process)
         code, out, err = target.end("\n")
-        _, said = process.communicate(timeout=PATIENCE_S)
+        _, said = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, said
     assert (code, err) == (0, "")
     assert json.loads(out) == TOLD

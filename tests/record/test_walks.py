@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run
+from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment, must_run
 from sonde.recording.tables import Recording
 
 Keep = Callable[[str], Path]
@@ -32,7 +32,7 @@ def test_no_walk_ends_at_a_wrong_frame(python: Interpreter, keep: Keep) -> None:
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=True,
     )
     # Marks must not be seen by the program.

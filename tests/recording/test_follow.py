@@ -105,7 +105,7 @@ def test_only_the_last_part_is_kept(tmp_path: Path) -> None:
 def test_however_much_comes_memory_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "MOST_ROWS", {"samples": 100, "lock_events": 100})
+    monkeypatch.setattr(follow, "MAX_ROWS", {"samples": 100, "lock_events": 100})
     writer = Writer(tmp_path / "x.sonde", {})
     writer.append("processes", 1, 0, "cpython", "3.12", "/p", [], 0)
     follower = Follower(str(tmp_path / "x.sonde"))

@@ -17,7 +17,7 @@ import time
 
 NS = 40_000_000
 # Of CPU time: one that nobody has entered until then is not going to be.
-LONGEST_NS = 5_000_000_000
+MAX_NS = 5_000_000_000
 
 
 def burn(ns):
@@ -53,7 +53,7 @@ def length(notes):
 
 def work(kind, notes):
     if os.path.exists(notes + ".attached"):
-        burn_until_entered(LONGEST_NS)
+        burn_until_entered(MAX_NS)
     note = {"kind": kind, "pid": os.getpid(), "spent": timed_burn(length(notes))}
     note["variables"] = sorted(os.environ)
     with open(notes, "a") as f:

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_S = 15
+TIMEOUT_S = 15
 TURNS = int(sys.argv[1])
 THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
@@ -68,7 +68,7 @@ def help_target() -> None:
             wait_until_blocked()
             given[0] = 1
             os.write(data_out, b"x")
-        if not select.select([done_in], [], [], PATIENCE_S)[0]:
+        if not select.select([done_in], [], [], TIMEOUT_S)[0]:
             os.write(1, b"a blocked call was not interrupted\n")
             os.kill(TARGET, signal.SIGKILL)
         os.read(done_in, 1)

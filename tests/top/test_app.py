@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from attaching import Target, attach, begun, has_agent, until
-from launching import PATIENCE_S, TARGETS, Interpreter
+from launching import TARGETS, TIMEOUT_S, Interpreter
 from sonde.record.targets import session_registry
 from sonde.recording.reader import read
 from sonde.recording.writer import Writer
@@ -61,7 +61,7 @@ async def shown(
 
 
 async def eventually(pilot: Pilot[None], condition: Callable[[], Any], what: str) -> Any:
-    end = asyncio.get_running_loop().time() + PATIENCE_S
+    end = asyncio.get_running_loop().time() + TIMEOUT_S
     while not (found := condition()):
         assert asyncio.get_running_loop().time() < end, f"never: {what}"
         await pilot.pause(0.05)
@@ -106,7 +106,7 @@ def test_numbers_are_those_of_the_views(any_python: Interpreter, tmp_path: Path)
                     assert app.picture is frozen
                     assert app.pictures == pictures
             recorder.send_signal(signal.SIGINT)
-            assert recorder.wait(PATIENCE_S) == 0
+            assert recorder.wait(TIMEOUT_S) == 0
             whole = read(path)
             window = Selection("running", None, target.pid, frozen.start_ns, frozen.end_ns)
             expected = flat(whole, window)
@@ -301,7 +301,7 @@ def test_nothing_is_made_anew_if_nothing_came(any_python: Interpreter, tmp_path:
 def test_a_long_watch_fills_no_disk(
     any_python: Interpreter, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watched_module, "LARGEST", 20_000)
+    monkeypatch.setattr(watched_module, "MAX_SIZE", 20_000)
     with (
         Target(any_python, TARGETS / "attached.py", "0") as target,
         watching(target.pid) as seen,
@@ -313,7 +313,7 @@ def test_a_long_watch_fills_no_disk(
             return seen.path != first
 
         until(begun_anew, "a new recording")
-        monkeypatch.setattr(watched_module, "LARGEST", 1 << 30)
+        monkeypatch.setattr(watched_module, "MAX_SIZE", 1 << 30)
         assert not Path(first).exists()
         until(lambda: seen.poll() and seen.look(10**10).flat.samples, "samples in the new one")
         assert not seen.ended

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from launching import PATIENCE_S, Interpreter, clean_environment
+from launching import TIMEOUT_S, Interpreter, clean_environment
 from numpy.typing import NDArray
 
 from sonde.recording.tables import Recording
@@ -61,7 +61,7 @@ def trace(python: Interpreter, program: Path, arguments: list[str], out: Path) -
         capture_output=True,
         text=True,
         env=clean_environment(),
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

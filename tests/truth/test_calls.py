@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import PATIENCE_S, TARGETS, Interpreter, clean_environment, must_run
+from launching import TIMEOUT_S, TARGETS, Interpreter, clean_environment, must_run
 from sonde.recording.tables import Recording
 from sonde.views.calls.calls import calls
 from truth.stacks import BUILT_IN, PROGRAMS
@@ -43,7 +43,7 @@ def all_calls(python: Interpreter, own: set[str], out: Path, *command: str | Pat
         env=clean_environment(),
         check=True,
         capture_output=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
     )
     counted: dict[Edge, float] = {}
     for (caller, file), line, (callee, _), n in json.loads(out.read_text()):

@@ -11,7 +11,7 @@ import pytest
 
 from attaching import attach, until
 from environments import Environment
-from launching import PATIENCE_S, TESTS, Run, clean_environment, must_run, sonde
+from launching import TIMEOUT_S, TESTS, Run, clean_environment, must_run, sonde
 from sonde.recording.reader import read
 from sonde.views.stacks.flat import flat
 from sonde.views.locks.locks import locks
@@ -149,9 +149,9 @@ def test_a_program_that_is_attached_to(
         target.stdin.flush()
         assert target.stdout.readline() == "done\n"
         sonde("ctl", str(pid), "stop")
-        attached.communicate(timeout=PATIENCE_S)
+        attached.communicate(timeout=TIMEOUT_S)
         target.stdin.close()
-        assert target.wait(PATIENCE_S) == 0
+        assert target.wait(TIMEOUT_S) == 0
     recording = read(path)
     (row,) = spans(recording).rows
     assert (row.name, row.count) == ("after", 1)
@@ -180,7 +180,7 @@ def test_a_program_that_records_itself(environment: Environment, tmp_path: Path)
         [environment.path, "-c", API, *paths],
         env=clean_environment(PYTHONPATH=SOURCE),
         check=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
     )
     for path in paths:
         (row,) = spans(read(path)).rows

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import PATIENCE_S, Interpreter, clean_environment, must_run
+from launching import TIMEOUT_S, Interpreter, clean_environment, must_run
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.calls import calls
 from truth.stacks import PROGRAMS
@@ -41,7 +41,7 @@ def true_shares(python: Interpreter, program: Path, rounds: str, out: Path) -> d
         env=clean_environment(),
         check=True,
         capture_output=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
     )
     counted: dict[Edge, float] = {}
     for (caller, _), line, (callee, _), n in json.loads(out.read_text()):

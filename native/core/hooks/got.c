@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_SLOTS 128
+#define MAX_SLOTS 128
 
 typedef struct {
     void **at;
@@ -20,7 +20,7 @@ typedef struct {
     bool protected; // the page is read-only since the loader was done (full RELRO)
 } slot_t;
 
-static slot_t slots[MOST_SLOTS];
+static slot_t slots[MAX_SLOTS];
 static size_t known;
 
 // Whoever looks for slots or changes them, or forks, has this. It is a matter of a millisecond; a
@@ -111,7 +111,7 @@ static void hook_table(const object_t *o, const Elf64_Rela *table, size_t size, 
             if (strcmp(name, r->hooks[h].name) != 0)
                 continue;
             void **at = (void **)(o->base + table[i].r_offset);
-            if (is_hooked(at) || known == MOST_SLOTS)
+            if (is_hooked(at) || known == MAX_SLOTS)
                 continue;
             slot_t slot = {at, *at, r->hooks[h].hook, false,
                            (uintptr_t)at >= o->relro_start && (uintptr_t)at < o->relro_end};

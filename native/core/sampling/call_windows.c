@@ -112,7 +112,7 @@ SONDE_HOT void sonde_window_open(sonde_thread *thread)
     window->all = window->number % (window->number < SONDE_ALL_AT_FIRST ? 2 : SONDE_ALL_EVERY) == 0;
     window->number++;
     window->begun = false;
-    window->stride = stride ? (stride < SONDE_LONGEST_STRIDE ? stride : SONDE_LONGEST_STRIDE) : 1;
+    window->stride = stride ? (stride < SONDE_MAX_STRIDE ? stride : SONDE_MAX_STRIDE) : 1;
     window->left = samples ? samples : 1;
     if (window->all) {
         uint32_t finer = window->stride < SONDE_ALL_FINER ? window->stride : SONDE_ALL_FINER;
@@ -269,7 +269,7 @@ SONDE_HOT void sonde_window_warm_up(sonde_window *window)
 
 SONDE_HOT static void coarsen(sonde_window *window)
 {
-    if (window->all || window->stride > SONDE_LONGEST_STRIDE / DENSE_COARSER)
+    if (window->all || window->stride > SONDE_MAX_STRIDE / DENSE_COARSER)
         return;
     window->stride *= DENSE_COARSER;
     window->left = (window->left + DENSE_FEWER - 1) / DENSE_FEWER;

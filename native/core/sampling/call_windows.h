@@ -48,18 +48,18 @@ void sonde_window_warm_up(sonde_window *window);
 // since this was last asked, and not asked about.
 bool sonde_window_is_warm(sonde_window *window, uint64_t tsc, uint32_t passed);
 
-#define SONDE_LONGEST_STRIDE (1u << 16)
+#define SONDE_MAX_STRIDE (1u << 16)
 
 // A call was seen: is it to be taken, by sonde_window_take?
 static inline bool sonde_window_counts(sonde_window *window) { return --window->skip == 0; }
 
 // Nothing that we do takes as long: the counter goes on while somebody else has the processor.
-#define SONDE_LONGEST_OWN_TSC 500000u
+#define SONDE_MAX_OWN_TSC 500000u
 
 // So much was spent on the window's behalf.
 static inline void sonde_window_own(sonde_window *window, uint64_t tsc)
 {
-    if (tsc < SONDE_LONGEST_OWN_TSC)
+    if (tsc < SONDE_MAX_OWN_TSC)
         window->own_tsc += tsc;
 }
 

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_TIMERS SONDE_MOST_SLOTS
+#define MAX_TIMERS SONDE_MAX_SLOTS
 // How often to look for new threads and at the recorder's orders; the threads are listed only if
 // their number has changed, or at one look in so many.
 #define LOOK_NS 20000000

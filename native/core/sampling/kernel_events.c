@@ -91,7 +91,7 @@ void sonde_events_left(sonde_thread *thread)
         return;
     uint64_t now[5] = {0};
     read_use(now);
-    for (uint32_t i = 0; i < SONDE_MOST_EVENTS; i++) // what we did ourselves counts for nobody
+    for (uint32_t i = 0; i < SONDE_MAX_EVENTS; i++) // what we did ourselves counts for nobody
         thread->used[i] += now[thread->measures[i]] - thread->entry[thread->measures[i]];
 }
 
@@ -124,7 +124,7 @@ static void tell(sonde_thread *thread, const ucontext_t *context, uint32_t which
 
 void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde_signalled *by)
 {
-    uint32_t which = (uint32_t)(by->sig_data >> SONDE_SIG_WHICH_SHIFT) % SONDE_MOST_EVENTS;
+    uint32_t which = (uint32_t)(by->sig_data >> SONDE_SIG_WHICH_SHIFT) % SONDE_MAX_EVENTS;
     uint64_t registers = sonde_context_hash(context);
     if (registers != thread->registers) {
         thread->registers = registers;
@@ -153,7 +153,7 @@ void sonde_events_unheard(sonde_thread *thread, const ucontext_t *context, uint6
 {
     if (!thread->counts_use)
         return;
-    for (uint32_t which = 0; which < SONDE_MOST_EVENTS; which++) {
+    for (uint32_t which = 0; which < SONDE_MAX_EVENTS; which++) {
         uint8_t measure = thread->measures[which];
         uint64_t period =
             atomic_load_explicit(&sonde.header->event_periods[which], memory_order_relaxed);

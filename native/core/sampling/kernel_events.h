@@ -38,7 +38,7 @@ static inline uint64_t sonde_armed_place(uint64_t sig_data)
     uint64_t kind = sig_data & SONDE_SIG_KIND;
     if (kind != SONDE_SIG_EVENT)
         return kind == SONDE_SIG_SWITCH;
-    return 2 + (sig_data >> SONDE_SIG_WHICH_SHIFT) % SONDE_MOST_EVENTS;
+    return 2 + (sig_data >> SONDE_SIG_WHICH_SHIFT) % SONDE_MAX_EVENTS;
 }
 
 #endif

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MOST_THREADS 4096
+#define MAX_THREADS 4096
 // Threads come and go; how often to look for new ones, and how long a thread that stays off the CPU
 // is left alone between two looks at it.
 #define LIST_NS 20000000u
@@ -55,7 +55,7 @@ static bool polls;
 static bool across; // cores: it is not ours to choose where we run
 static watched *table;
 static sonde_listed *listed;
-#define TABLE_SIZE (MOST_THREADS * (sizeof *table + sizeof *listed))
+#define TABLE_SIZE (MAX_THREADS * (sizeof *table + sizeof *listed))
 static const sonde_reader_ops *ops;
 static int known;
 static cpu_set_t allowed;
@@ -72,7 +72,7 @@ static watched *find(uint32_t tid)
 
 static void refresh(void)
 {
-    int n = ops->list(listed, MOST_THREADS);
+    int n = ops->list(listed, MAX_THREADS);
     if (n < 0)
         return;
     for (int i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static void refresh(void)
         if (w)
             // A thread with a state in several interpreters: the one it runs is the one that moves.
             w->state = w->state && w->cpu == cpu ? w->state : listed[i].state;
-        else if (known < MOST_THREADS)
+        else if (known < MAX_THREADS)
             table[known++] = (watched){.tid = listed[i].tid, .state = listed[i].state, .cpu = cpu};
     }
     for (int i = 0; i < known;) {
@@ -324,7 +324,7 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
         if (at == MAP_FAILED)
             return ENOMEM;
         table = at;
-        listed = (sonde_listed *)(table + MOST_THREADS);
+        listed = (sonde_listed *)(table + MAX_THREADS);
     }
     known = 0;
     atomic_store(&stopping, RUNS);

@@ -17,7 +17,7 @@ sonde_session sonde;
 
 static uint32_t last_generation;
 
-static sonde_mark marks[SONDE_MOST_SLOTS];
+static sonde_mark marks[SONDE_MAX_SLOTS];
 static _Atomic uint32_t marks_used; // those at and above this index were never set
 
 static bool forked; // since the last session
@@ -97,7 +97,7 @@ static void forget_threads(void)
 #ifndef MADV_POPULATE_WRITE // Linux 5.14; older kernels refuse it, and it is left out
 #define MADV_POPULATE_WRITE 23
 #endif
-#define MOST_PREPARED 1024
+#define MAX_PREPARED 1024
 #define PAGE 4096u
 
 static void bring_in(void *from, size_t size)
@@ -114,8 +114,8 @@ static void prepare_slots(void)
                      ? (uint32_t)(tasks.st_nlink - 2)
                      : 1;
     n++; // the notes have one as well
-    if (n > MOST_PREPARED)
-        n = MOST_PREPARED;
+    if (n > MAX_PREPARED)
+        n = MAX_PREPARED;
     if (n > sonde.config.nslots)
         n = sonde.config.nslots;
     bring_in(marks, n * sizeof *marks);
@@ -134,7 +134,7 @@ int sonde_session_start(const sonde_config *config, int memfd)
 {
     uint64_t rings_at = SONDE_HEADER_SIZE + (uint64_t)config->nslots * SONDE_SLOT_SIZE;
     if (config->magic != SONDE_MAGIC || config->protocol != SONDE_PROTOCOL || !config->nslots ||
-        config->nslots > SONDE_MOST_SLOTS || (config->ring_size & (config->ring_size - 1)) ||
+        config->nslots > SONDE_MAX_SLOTS || (config->ring_size & (config->ring_size - 1)) ||
         config->ring_size < 4096 ||
         config->size != rings_at + (uint64_t)config->nslots * config->ring_size)
         return EPROTO;
@@ -228,7 +228,7 @@ sonde_orders sonde_parent_orders(void)
         return orders;
     orders.what = atomic_load(&parent_header->what);
     orders.period_ns = atomic_load(&parent_header->period_ns);
-    for (uint32_t i = 0; i < SONDE_MOST_EVENTS; i++)
+    for (uint32_t i = 0; i < SONDE_MAX_EVENTS; i++)
         orders.has_events |= atomic_load(&parent_header->event_periods[i]) != 0;
     return orders;
 }

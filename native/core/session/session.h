@@ -25,7 +25,7 @@ typedef struct {
 
 // A slot's busy mark lies in the library itself, which is never unmapped: a handler that comes late
 // may look at it although the session is over and its memory gone.
-#define SONDE_MOST_SLOTS 4096
+#define SONDE_MAX_SLOTS 4096
 typedef struct {
     _Alignas(64) _Atomic uint32_t busy;
 } sonde_mark;
@@ -79,7 +79,7 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     sonde_ring ring;
     sonde_slot *slot;
     // sig_data of the perf event that this thread listens to, by kind; of events by number, too
-    uint64_t armed_by[2 + SONDE_MOST_EVENTS];
+    uint64_t armed_by[2 + SONDE_MAX_EVENTS];
     uint64_t entered_cpu, handled; // CPU time when the handler was entered; how many there were
     uint64_t ticked, ticked_cpu;   // time and CPU time at the last tick
     uint64_t seen, seen_cpu;       // the same up to which waits are known
@@ -88,18 +88,18 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t last_pc, last_sp;     // where the last signal interrupted
     uint64_t switches;             // voluntary context switches at the last wait
     sonde_window window;
-    uint8_t measures[SONDE_MOST_EVENTS]; // by what events are measured that were heard of
-    bool counts_use;                     // any of them is, see kernel_events.c
-    uint64_t used[SONDE_MOST_EVENTS];    // of each: what has been told, or was our own doing
-    uint64_t entry[5];                   // by SONDE_MEASURE_*, when this handler was entered
-    uint64_t touched;                    // the address that the last event was about
-    uint64_t registers;                  // at the last event, all of them in one
-    uint32_t repeats;                    // signals of events without an instruction between them
-    uint32_t depth;                      // of the last stack written
-    uint32_t known_words;                // as many of `told` may be referred to, see stack_delta.h
-    uint32_t aside, asides;              // words set aside in the last stack; how often in a row
-    uint32_t same;                       // of the last sample written, what is there ever since
-    sonde_change draft;                  // of the stack in a record that is not published yet
+    uint8_t measures[SONDE_MAX_EVENTS]; // by what events are measured that were heard of
+    bool counts_use;                    // any of them is, see kernel_events.c
+    uint64_t used[SONDE_MAX_EVENTS];    // of each: what has been told, or was our own doing
+    uint64_t entry[5];                  // by SONDE_MEASURE_*, when this handler was entered
+    uint64_t touched;                   // the address that the last event was about
+    uint64_t registers;                 // at the last event, all of them in one
+    uint32_t repeats;                   // signals of events without an instruction between them
+    uint32_t depth;                     // of the last stack written
+    uint32_t known_words;               // as many of `told` may be referred to, see stack_delta.h
+    uint32_t aside, asides;             // words set aside in the last stack; how often in a row
+    uint32_t same;                      // of the last sample written, what is there ever since
+    sonde_change draft;                 // of the stack in a record that is not published yet
     sonde_walked walked;
     uint64_t root;   // what the runtime knows the thread's stacks to begin with; 0: nothing yet
     uint64_t deaths; // of sonde_session, when `known` was last right

@@ -20,7 +20,7 @@
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
-#define SONDE_MOST_EVENTS 16u
+#define SONDE_MAX_EVENTS 16u
 #define SONDE_NOTES_TID 0xffffffffu // the slot for what is said outside of handlers
 
 enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread is
@@ -77,7 +77,7 @@ typedef struct {
     // much of a thread's CPU time.
     _Atomic uint32_t stride, samples;
     _Atomic uint64_t window_ns;
-    _Atomic uint64_t event_periods[SONDE_MOST_EVENTS]; // of the kernel events, by number
+    _Atomic uint64_t event_periods[SONDE_MAX_EVENTS]; // of the kernel events, by number
     // The agent's again: windows of calls that were not opened, by SONDE_WITHHELD_*.
     _Alignas(64) _Atomic uint64_t withheld[4];
     // Of a process that armed itself: when, and its CPU time then.

@@ -4,9 +4,9 @@
 
 // Words that may be set aside, how many told ones that must save, and how often in a row: what does
 // not come back by then is gone.
-#define MOST_ASIDE 8
+#define MAX_ASIDE 8
 #define WORTH_KEEPING 32
-#define LONGEST_ASIDE 100
+#define MAX_ASIDE_LENGTH 100
 
 SONDE_HOT bool sonde_walk_begins(sonde_thread *thread)
 {
@@ -36,8 +36,9 @@ SONDE_HOT sonde_change sonde_stack_change(const sonde_thread *thread, uint32_t d
         keep++;
     uint32_t count = whole - keep;
     // Activations are told from one stack to the next, so the next one has to continue this one.
-    bool aside = count && count <= MOST_ASIDE && keep + WORTH_KEEPING <= thread->known_words &&
-                 thread->asides < LONGEST_ASIDE && !(flags & (SONDE_ACTIVATIONS | SONDE_TRUNCATED));
+    bool aside = count && count <= MAX_ASIDE && keep + WORTH_KEEPING <= thread->known_words &&
+                 thread->asides < MAX_ASIDE_LENGTH &&
+                 !(flags & (SONDE_ACTIVATIONS | SONDE_TRUNCATED));
     return (sonde_change){keep, count, aside && keep};
 }
 

@@ -14,8 +14,8 @@ static const int signals[2] = {SIGSEGV, SIGBUS};
 // Whom to pass a fault on to. More than one where a program that records itself set a handler while
 // ours was in place (faulthandler.enable()): we go above it again, and as it may give back to us
 // what it cannot handle, what was there before us must stay known too. The last one is the newest.
-#define MOST_BELOW 4
-static struct sigaction below[2][MOST_BELOW];
+#define MAX_BELOW 4
+static struct sigaction below[2][MAX_BELOW];
 static int levels[2];
 static bool installed[2];
 static _Atomic bool installing;
@@ -31,7 +31,7 @@ LOCAL unsigned repeated;
 
 // A handler that puts back what it found (us) and returns, so that the fault happens again, would
 // get it from us for ever. One that mends faults does not mend the same one so often in a row.
-#define MOST_REPEATED 1000
+#define MAX_REPEATED 1000
 
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
@@ -44,7 +44,7 @@ static void pass_on(int sig, siginfo_t *info, void *context)
     if (info->si_code > 0) {
         repeated = (uintptr_t)info->si_addr == last_address ? repeated + 1 : 0;
         last_address = (uintptr_t)info->si_addr;
-        if (repeated > MOST_REPEATED)
+        if (repeated > MAX_REPEATED)
             level = 0;
     }
     if (level < 0)
@@ -80,7 +80,7 @@ void sonde_guard_install(void)
         if (sonde_sigaction(signals[i], NULL, &now) != 0)
             continue;
         if (now.sa_sigaction != on_fault) {
-            if (levels[i] == MOST_BELOW)
+            if (levels[i] == MAX_BELOW)
                 continue;
             below[i][levels[i]++] = now;
             if (sonde_sigaction(signals[i], &ours, NULL) != 0) {

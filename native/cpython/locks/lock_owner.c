@@ -14,10 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_THREADS SONDE_MOST_SLOTS
+#define MAX_THREADS SONDE_MAX_SLOTS
 #define MAX_HELD 4096
 #define MAX_CANDIDATES 4
-#define MOST_FRAMES 4096
+#define MAX_FRAMES 4096
 #define MAX_HOPS 65536
 // A scan of all threads may take this part of one core, 1 %, however many threads want one.
 #define SCAN_SHARE 100
@@ -140,7 +140,7 @@ static void search_body(void *arg)
     search *s = arg;
     frame_t *f = sonde_cpython_top(s->state);
     bool top = true;
-    for (int hops = 0; f && hops < MOST_FRAMES; f = f->previous, hops++) {
+    for (int hops = 0; f && hops < MAX_FRAMES; f = f->previous, hops++) {
         if (((uintptr_t)f & 7) || (unsigned char)f->owner > FRAME_OWNER_LAST)
             return;
         PyCodeObject *code;

@@ -20,14 +20,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MOST_THREADS 512
-#define MOST_FOUND 512
+#define MAX_THREADS 512
+#define MAX_FOUND 512
 
 // Whose end the next release tells. Set up before anybody can see them, then only counted down.
 static struct {
     _Atomic uint64_t key;
     _Atomic uint32_t waits;
-} found[MOST_FOUND];
+} found[MAX_FOUND];
 static _Atomic uint32_t found_used;
 // How many of them have not ended: with none, as almost always, a release pays one load.
 static _Atomic uint32_t found_open;
@@ -99,7 +99,7 @@ static bool keep(uint64_t key)
             atomic_fetch_add(&found[i].waits, 1);
             return true;
         }
-    if (n == MOST_FOUND)
+    if (n == MAX_FOUND)
         return false;
     // Counted before it can be seen: who sees it counts it down.
     atomic_fetch_add(&found_open, 1);
@@ -183,11 +183,11 @@ void sonde_find_waits(void)
         while (atomic_load(&found[i].waits))
             sonde_found_wait_over((const void *)(uintptr_t)atomic_load(&found[i].key));
     atomic_store(&found_used, 0);
-    sonde_listed listed[MOST_THREADS];
+    sonde_listed listed[MAX_THREADS];
     int saved = errno;
     uint32_t self = (uint32_t)syscall(SYS_gettid);
     uint64_t since = sonde_now(); // one scan serves them all
-    int n = sonde_threads_here.list(listed, MOST_THREADS);
+    int n = sonde_threads_here.list(listed, MAX_THREADS);
     for (int i = 0; i < n; i++)
         if (listed[i].tid != self)
             find_of(&listed[i], since);

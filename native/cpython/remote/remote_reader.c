@@ -143,7 +143,7 @@ static uint64_t identify(sonde_thread *to, uintptr_t address, const PyCodeObject
 
 // ---- a stack
 
-#define MOST_PIECES 64
+#define MAX_PIECES 64
 
 typedef struct {
     uintptr_t start;
@@ -152,7 +152,7 @@ typedef struct {
 } piece_t;
 
 static uint8_t room[CHUNK_MAX];
-static piece_t pieces[MOST_PIECES];
+static piece_t pieces[MAX_PIECES];
 static int copied;
 
 static void copy_pieces(const PyThreadState *state)
@@ -160,7 +160,7 @@ static void copy_pieces(const PyThreadState *state)
     const size_t head = offsetof(_PyStackChunk, data);
     uintptr_t at = (uintptr_t)state->datastack_chunk;
     size_t used = (uintptr_t)state->datastack_top - at, filled = 0;
-    for (copied = 0; at && copied < MOST_PIECES;) {
+    for (copied = 0; at && copied < MAX_PIECES;) {
         if ((at & 7) || used < head || used > CHUNK_MAX - filled ||
             !read_memory(room + filled, at, used))
             return;

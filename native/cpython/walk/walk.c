@@ -82,7 +82,7 @@ static uint32_t undecodable(sonde_event *event)
 // A frame may have a mark and the last stack not know of it: up to 3.12 one that was the innermost
 // but one then, where it could not be told. Those below it may be met all the same. Each is looked
 // for in the whole stack, so there are few.
-#define MOST_STRANGE 2
+#define MAX_STRANGE 2
 
 // What is known of a code object besides its id: where its first instruction is that can be traced,
 // and whether it is a function's.
@@ -195,8 +195,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
     }
     const bool traces = own && !chained;
     bool looks = !chained && sonde_walk_begins(thread) && own;
-    uint32_t met = SONDE_NOWHERE, met_at = 0;        // the word of the last stack, and of this one
-    uint32_t strange = thread->aside + MOST_STRANGE; // marked ones that may not be met
+    uint32_t met = SONDE_NOWHERE, met_at = 0;       // the word of the last stack, and of this one
+    uint32_t strange = thread->aside + MAX_STRANGE; // marked ones that may not be met
     event->interpreter = (uint32_t)state->interp->id;
     // Was the frame above this one called by C code? Above the top frame there is nothing else.
     bool calls_c = !event->direct;

@@ -82,11 +82,11 @@ static bool tells_itself(uint64_t lock)
 
 // ---- waits from before the session that will not tell their end
 
-#define MOST_FOUND 512
+#define MAX_FOUND 512
 static struct {
     _Atomic uint64_t key;
     _Atomic uint32_t waits;
-} found[MOST_FOUND];
+} found[MAX_FOUND];
 static _Atomic uint32_t found_used;
 
 static bool keep(const void *pointer)
@@ -98,7 +98,7 @@ static bool keep(const void *pointer)
             atomic_fetch_add(&found[i].waits, 1);
             return true;
         }
-    if (n == MOST_FOUND)
+    if (n == MAX_FOUND)
         return false;
     atomic_store(&found[n].key, key);
     atomic_store(&found[n].waits, 1);

@@ -12,7 +12,7 @@ enum { THREAD = 2, NOTIFIER_17 = 3, EVENT_17 = 4, STATE_17 = 5, NOTIFIER_24 = 5,
 #define MASK_24 0x0000ffff00000000u
 
 // It lies in the frame of ObjectMonitor::wait, not far from what that calls to sleep.
-#define MOST_WORDS 160
+#define MAX_WORDS 160
 
 SONDE_FOREIGN static bool waits_17(const uint64_t *node)
 {
@@ -32,7 +32,7 @@ typedef struct {
 SONDE_FOREIGN static void find_body(void *arg)
 {
     find_job *job = arg;
-    for (const uint64_t *node = job->from; node < job->from + MOST_WORDS; node++) {
+    for (const uint64_t *node = job->from; node < job->from + MAX_WORDS; node++) {
         if (node[THREAD] != (uint64_t)(uintptr_t)job->to->thread || !node[0] || node[0] & 7 ||
             !node[1] || node[1] & 7)
             continue;

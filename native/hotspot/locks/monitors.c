@@ -366,8 +366,8 @@ static void tell_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t
 // Not a thread that sleeps for itself: one or more virtual ones are to go on.
 static int signal_others(pthread_cond_t *cond, const void *record, const void *frame)
 {
-    sonde_let_go found[SONDE_MOST_LET_GO];
-    uint64_t sequence[SONDE_MOST_LET_GO], now = sonde_now();
+    sonde_let_go found[SONDE_MAX_LET_GO];
+    uint64_t sequence[SONDE_MAX_LET_GO], now = sonde_now();
     uint32_t count = sonde_virtual_lets_go(cond, record, found);
     for (uint32_t i = 0; i < count; i++)
         sequence[i] = sonde_lock_sequence(found[i].lock);

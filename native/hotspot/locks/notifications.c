@@ -83,7 +83,7 @@ static bool tells_exit(sonde_notified *found, uint64_t condition)
     for (uint32_t i = 0; i < found->count; i++)
         if (found->exits[i].condition == condition)
             return true;
-    if (found->count == SONDE_MOST_CONDITIONS)
+    if (found->count == SONDE_MAX_CONDITIONS)
         return false;
     found->exits[found->count].condition = condition;
     found->exits[found->count++].sequence = sonde_lock_sequence(condition);

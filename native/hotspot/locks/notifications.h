@@ -32,7 +32,7 @@ uint32_t sonde_notice_await(const sonde_awaiting *waiter);
 sonde_notice sonde_notice_take(uint32_t place, const void *key);
 
 // The calling thread releases `lock` and is about to wake who is woken by `key`.
-#define SONDE_MOST_CONDITIONS 4
+#define SONDE_MAX_CONDITIONS 4
 typedef struct {
     bool before;   // that one was notified by an earlier owner
     bool next;     // ... by this one
@@ -40,7 +40,7 @@ typedef struct {
     uint32_t count;
     struct {
         uint64_t condition, sequence;
-    } exits[SONDE_MOST_CONDITIONS]; // what it has to tell
+    } exits[SONDE_MAX_CONDITIONS]; // what it has to tell
 } sonde_notified;
 typedef bool sonde_was_notified(const sonde_awaiting *waiter, void *arg);
 sonde_notified sonde_notify(uint64_t lock, const void *key, uint64_t now, sonde_was_notified *was,

@@ -180,7 +180,7 @@ static void JNICALL on_unpark(JNIEnv *env, jobject self, jobject thread)
     uint64_t lock = sonde_park_lock(thread, blocker);
     if (!blocker && !sonde_waited_for(key_of(lock)))
         lock = woken_for(lock);
-    release of[2 + SONDE_MOST_CONDITIONS];
+    release of[2 + SONDE_MAX_CONDITIONS];
     unsigned count = releases(env, thread, blocker, lock, now, of);
     (*env)->DeleteLocalRef(env, blocker);
     vm_unpark(env, self, thread);

@@ -177,7 +177,7 @@ static void search_body(void *arg)
     search *s = arg;
     sonde_let_go possible[2] = {{0, 0}, {0, 0}};
     uint32_t possibles = 0;
-    for (uint32_t i = 0; i < atomic_load(&places_used) && s->count < SONDE_MOST_LET_GO; i++) {
+    for (uint32_t i = 0; i < atomic_load(&places_used) && s->count < SONDE_MAX_LET_GO; i++) {
         uint64_t lock = atomic_load_explicit(&places[i].lock, memory_order_acquire);
         if (!lock || is_in(s->found, s->count, lock))
             continue;
@@ -196,7 +196,7 @@ static void search_body(void *arg)
 }
 
 uint32_t sonde_virtual_lets_go(const pthread_cond_t *cond, const void *record,
-                               sonde_let_go found[SONDE_MOST_LET_GO])
+                               sonde_let_go found[SONDE_MAX_LET_GO])
 {
     if (!is_of_waker(cond))
         return 0;

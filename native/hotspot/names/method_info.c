@@ -9,7 +9,7 @@
 #include <string.h>
 
 // A method has at most 65,535 bytes of code; real ones have far fewer lines.
-#define MOST_LINES 8192
+#define MAX_LINES 8192
 
 typedef struct {
     uint32_t bci, line;
@@ -19,7 +19,7 @@ typedef struct {
     char name[SONDE_NAME_MAX], file[SONDE_NAME_MAX];
     size_t name_len, file_len;
     uint32_t first_line, lines;
-    line_t table[MOST_LINES + 1];
+    line_t table[MAX_LINES + 1];
 } told_t;
 
 // One describer at a time.
@@ -47,8 +47,8 @@ static void read_lines(jvmtiEnv *jvmti, jmethodID method)
     if ((*jvmti)->GetLineNumberTable(jvmti, method, &count, &entries))
         return; // a native method, or compiled without lines
     (*jvmti)->GetMethodLocation(jvmti, method, &start, &end);
-    if (count > MOST_LINES)
-        count = MOST_LINES;
+    if (count > MAX_LINES)
+        count = MAX_LINES;
     for (jint i = 0; i < count; i++) {
         uint32_t line = (uint32_t)entries[i].line_number;
         told.table[told.lines++] = (line_t){(uint32_t)entries[i].start_location, line};

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_LIBRARIES 512
-#define MOST_TEXTS 4
+#define MAX_LIBRARIES 512
+#define MAX_TEXTS 4
 
 typedef struct { // 8-byte aligned: its address is what the function is known by
     uint64_t start;
@@ -26,7 +26,7 @@ typedef struct { // 8-byte aligned: its address is what the function is known by
 typedef struct {
     struct {
         uintptr_t from, to;
-    } text[MOST_TEXTS];
+    } text[MAX_TEXTS];
     uintptr_t base;
     const char *strings;
     size_t strings_size;
@@ -151,7 +151,7 @@ static int list(struct dl_phdr_info *info, size_t size, void *arg)
     seen_t *to = &all->seen[all->count];
     memset(to, 0, sizeof *to);
     unsigned texts = 0;
-    for (int i = 0; i < info->dlpi_phnum && texts < MOST_TEXTS; i++) {
+    for (int i = 0; i < info->dlpi_phnum && texts < MAX_TEXTS; i++) {
         const Elf64_Phdr *p = &info->dlpi_phdr[i];
         if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
             continue;
@@ -185,14 +185,14 @@ void sonde_natives_look(void)
     if (libraries && now == added)
         return;
     if (!libraries) {
-        void *at = mmap(NULL, MOST_LIBRARIES * sizeof *libraries, PROT_READ | PROT_WRITE,
+        void *at = mmap(NULL, MAX_LIBRARIES * sizeof *libraries, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at == MAP_FAILED)
             return;
         libraries = at;
     }
     uint32_t n = atomic_load(&known);
-    listing all = {NULL, 0, MOST_LIBRARIES - n};
+    listing all = {NULL, 0, MAX_LIBRARIES - n};
     size_t size = all.room * sizeof *all.seen;
     all.seen = mmap(NULL, size ? size : 1, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -212,7 +212,7 @@ static const library_t *library_at(uintptr_t pc)
 {
     uint32_t n = atomic_load_explicit(&known, memory_order_acquire);
     for (uint32_t i = 0; i < n; i++)
-        for (int k = 0; k < MOST_TEXTS && libraries[i].text[k].to; k++)
+        for (int k = 0; k < MAX_TEXTS && libraries[i].text[k].to; k++)
             if (pc - libraries[i].text[k].from <
                 libraries[i].text[k].to - libraries[i].text[k].from)
                 return &libraries[i];
@@ -267,7 +267,7 @@ void sonde_natives_forget(void)
             munmap(libraries[i].file, libraries[i].file_size);
     }
     if (libraries)
-        munmap(libraries, MOST_LIBRARIES * sizeof *libraries);
+        munmap(libraries, MAX_LIBRARIES * sizeof *libraries);
     libraries = NULL;
     added = 0;
 }

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_WATCHED SONDE_MOST_SLOTS
+#define MAX_WATCHED SONDE_MAX_SLOTS
 // How often CPU clocks are read, and how often Java is asked which threads there are.
 #define POLL_NS 20000000
 #define LIST_NS 100000000u

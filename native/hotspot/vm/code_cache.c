@@ -11,12 +11,12 @@
 // The code cache has up to three parts. Each is memory that grows, in segments, with a map beside
 // it: how many segments before each one a block begins, in steps of at most 254 (heap.cpp, 17 to
 // 25).
-#define MOST_HEAPS 8
+#define MAX_HEAPS 8
 #define FREE 255
 static struct {
     const uintptr_t *low, *high, *map;
     uint32_t shift;
-} heaps[MOST_HEAPS];
+} heaps[MAX_HEAPS];
 static unsigned heaps_known;
 // A block begins with its length, and whether it is used.
 static uint64_t block_header;
@@ -49,7 +49,7 @@ static void find_heaps(void *vm)
         return;
     int32_t count = *(const int32_t *)part(*list, length);
     const void *const *all = *(const void *const *const *)part(*list, data);
-    for (int32_t i = 0; i < count && i < MOST_HEAPS; i++) {
+    for (int32_t i = 0; i < count && i < MAX_HEAPS; i++) {
         heaps[i].low = part(all[i], memory + low);
         heaps[i].high = part(all[i], memory + high);
         heaps[i].map = part(all[i], map + low);

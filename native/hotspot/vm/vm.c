@@ -32,7 +32,7 @@ static jfieldID record_field;
 // Where a thread notes from where it left Java code, and what it does; -1: not told.
 static int64_t anchor_at, state_at;
 
-#define MOST_OF_A_RECORD 8192
+#define MAX_RECORD_SIZE 8192
 
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -81,7 +81,7 @@ static bool find_record(JNIEnv *env)
     env_at = (const char *)env - record;
     functions = *(const void *const *)env;
     class_of_java = record ? *(const void *const *)record : NULL;
-    if (!record || env_at <= 0 || env_at > MOST_OF_A_RECORD)
+    if (!record || env_at <= 0 || env_at > MAX_RECORD_SIZE)
         return false;
     for (key = 0; key < PTHREAD_KEYS_MAX; key++)
         if (pthread_getspecific(key) == record)

@@ -8,7 +8,7 @@
 
 // What only we know of a thread: of each word of the last stack that is a frame's innermost one,
 // the check of that frame; and the slot through which the outermost returns to the VM.
-#define MOST_WORDS (SONDE_MAX_DEPTH - 2)
+#define MAX_WORDS (SONDE_MAX_DEPTH - 2)
 typedef struct {
     uint64_t checks[SONDE_MAX_DEPTH - 2];
     uintptr_t outermost;
@@ -79,13 +79,13 @@ SONDE_HOT static bool was_there(retrace_t *job, const sonde_machine_frame *frame
 
 SONDE_HOT static void add_frame(sonde_retraced *of, const sonde_machine_frame *frame)
 {
-    uint64_t words[SONDE_MOST_INLINED];
+    uint64_t words[SONDE_MAX_INLINED];
     unsigned count = 1;
     bool known = false;
     if (frame->kind == SONDE_COMPILED_FRAME) {
         sonde_code_place place = {frame->at.pc, frame->blob.number, frame->slot};
         count = sonde_inlined(&place, words);
-        known = count <= SONDE_MOST_INLINED;
+        known = count <= SONDE_MAX_INLINED;
         if (!count) {
             of->unknowns++;
             of->unknown = place;
@@ -96,9 +96,9 @@ SONDE_HOT static void add_frame(sonde_retraced *of, const sonde_machine_frame *f
             return;
         }
     }
-    if (of->depth + count > MOST_WORDS) {
+    if (of->depth + count > MAX_WORDS) {
         of->unknowns = 0;
-        of->depth = MOST_WORDS;
+        of->depth = MAX_WORDS;
         return;
     }
     for (unsigned i = 0; i < count; i++) {
@@ -120,7 +120,7 @@ SONDE_HOT SONDE_FOREIGN static void retrace_body(void *arg)
     for (;; frame = caller) {
         add_frame(of, &frame);
         of->frames++;
-        if (of->depth == MOST_WORDS || of->frames == MOST_WORDS ||
+        if (of->depth == MAX_WORDS || of->frames == MAX_WORDS ||
             !sonde_frame_caller(&frame, &caller) || caller.kind == SONDE_OTHER_FRAME)
             return;
         if (caller.kind == SONDE_ENTRY_FRAME) {
@@ -179,17 +179,17 @@ static bool fits(const sonde_retraced *of, const sonde_java_trace *trace, uint32
 bool sonde_retrace_learn(const sonde_retraced *of, const sonde_java_trace *trace)
 {
     uint32_t all = (uint32_t)trace->count, inside = of->unknowns > 1 ? 0 : of->inside;
-    if (trace->count <= 0 || all >= MOST_WORDS || all <= inside + of->outside ||
+    if (trace->count <= 0 || all >= MAX_WORDS || all <= inside + of->outside ||
         !fits(of, trace, inside))
         return false;
-    uint64_t words[SONDE_MOST_INLINED];
+    uint64_t words[SONDE_MAX_INLINED];
     uint32_t count = all - inside - of->outside;
     for (uint32_t i = 0; i < count; i++) {
         const sonde_java_frame *frame = &trace->frames[inside + i];
         uint64_t word = sonde_java_word(of->thread, frame);
         if (!frame->method || !word) // it will be told otherwise
             return false;
-        if (i < SONDE_MOST_INLINED)
+        if (i < SONDE_MAX_INLINED)
             words[i] = word;
     }
     sonde_inlined_are(&of->unknown, words, count);

@@ -7,11 +7,11 @@
 typedef struct {
     _Atomic uint64_t version; // odd: being written
     _Atomic uint64_t pc, about;
-    _Atomic uint64_t words[SONDE_MOST_INLINED];
+    _Atomic uint64_t words[SONDE_MAX_INLINED];
 } entry_t;
 #define ENTRIES (SONDE_SITES * sizeof(uint64_t) / sizeof(entry_t))
 _Static_assert(sizeof(entry_t) == 128 && !(ENTRIES & (ENTRIES - 1)), "found by shifting");
-#define MOST_COUNTED 0xff
+#define MAX_COUNTED 0xff
 
 // Where calls return to stays the same for long, other places come and go: each has a half. A place
 // may be in any entry of its set, so that two that are both needed all the time can be.
@@ -33,7 +33,7 @@ SONDE_HOT static bool is_of(entry_t *entry, const sonde_code_place *place)
 {
     uint64_t told = atomic_load_explicit(&entry->about, memory_order_relaxed);
     return atomic_load_explicit(&entry->pc, memory_order_relaxed) == place->pc &&
-           told == about(place, told & MOST_COUNTED);
+           told == about(place, told & MAX_COUNTED);
 }
 
 SONDE_HOT static unsigned read_entry(entry_t *entry, const sonde_code_place *place, uint64_t *words)
@@ -41,14 +41,14 @@ SONDE_HOT static unsigned read_entry(entry_t *entry, const sonde_code_place *pla
     uint64_t version = atomic_load_explicit(&entry->version, memory_order_acquire);
     if (version & 1 || !is_of(entry, place))
         return 0;
-    unsigned count = atomic_load_explicit(&entry->about, memory_order_relaxed) & MOST_COUNTED;
-    for (unsigned i = 0; i < count && count <= SONDE_MOST_INLINED; i++)
+    unsigned count = atomic_load_explicit(&entry->about, memory_order_relaxed) & MAX_COUNTED;
+    for (unsigned i = 0; i < count && count <= SONDE_MAX_INLINED; i++)
         words[i] = atomic_load_explicit(&entry->words[i], memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(&entry->version, memory_order_relaxed) == version ? count : 0;
 }
 
-SONDE_HOT unsigned sonde_inlined(const sonde_code_place *place, uint64_t words[SONDE_MOST_INLINED])
+SONDE_HOT unsigned sonde_inlined(const sonde_code_place *place, uint64_t words[SONDE_MAX_INLINED])
 {
     entry_t *set = set_of(place);
     unsigned count = 0;
@@ -76,13 +76,13 @@ void sonde_inlined_are(const sonde_code_place *place, const uint64_t *words, uns
 {
     entry_t *entry = entry_for(place);
     uint64_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
-    if (count > MOST_COUNTED || version & 1 ||
+    if (count > MAX_COUNTED || version & 1 ||
         !atomic_compare_exchange_strong(&entry->version, &version, version + 1))
         return; // another thread has just the same idea
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&entry->pc, place->pc, memory_order_relaxed);
     atomic_store_explicit(&entry->about, about(place, count), memory_order_relaxed);
-    for (unsigned i = 0; i < count && count <= SONDE_MOST_INLINED; i++)
+    for (unsigned i = 0; i < count && count <= SONDE_MAX_INLINED; i++)
         atomic_store_explicit(&entry->words[i], words[i], memory_order_relaxed);
     atomic_store_explicit(&entry->version, version + 2, memory_order_release);
 }

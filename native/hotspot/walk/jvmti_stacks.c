@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#define MOST_FRAMES (SONDE_MAX_DEPTH - 2)
-_Static_assert(sizeof((sonde_thread *)0)->scratch >= MOST_FRAMES * sizeof(jvmtiFrameInfo),
+#define MAX_FRAMES (SONDE_MAX_DEPTH - 2)
+_Static_assert(sizeof((sonde_thread *)0)->scratch >= MAX_FRAMES * sizeof(jvmtiFrameInfo),
                "frames are put there: a Java thread's stack may be nearly used up");
 
 // ---- by JVMTI
@@ -21,7 +21,7 @@ uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde
 {
     jvmtiFrameInfo *frames = (jvmtiFrameInfo *)to->scratch;
     jint count = 0;
-    if ((*jvmti)->GetStackTrace(jvmti, thread, 0, MOST_FRAMES, frames, &count))
+    if ((*jvmti)->GetStackTrace(jvmti, thread, 0, MAX_FRAMES, frames, &count))
         count = -1;
     uint64_t *out = sonde_stack(to);
     sonde_known_refresh(to);
@@ -34,7 +34,7 @@ uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde
     }
     if (count <= 0)
         event->flags |= SONDE_UNDECODABLE;
-    else if (count == MOST_FRAMES)
+    else if (count == MAX_FRAMES)
         event->flags |= SONDE_TRUNCATED;
     return count < 0 ? 0 : (uint32_t)count;
 }
@@ -45,8 +45,8 @@ uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde
 // InterpreterRuntime, 17 to 25): the thread is still in Java by its state, and has put down nowhere
 // where its last Java frame is. HotSpot is compiled with frame pointers, so the frames of the VM
 // lead there; its walker then begins as if a signal had come right after the call.
-#define MOST_VM_FRAMES 64
-#define LARGEST_VM_FRAME 65536
+#define MAX_VM_FRAMES 64
+#define MAX_VM_FRAME_SIZE 65536
 
 typedef struct {
     sonde_thread *to;
@@ -72,7 +72,7 @@ static bool walk(below_job *job, uintptr_t to, const uintptr_t *sp, uintptr_t fp
     context.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
     context.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
     if (trace.env && !atomic_load_explicit(&sonde_vm.ended, memory_order_relaxed))
-        sonde_vm.call_trace(&trace, MOST_FRAMES, &context);
+        sonde_vm.call_trace(&trace, MAX_FRAMES, &context);
     uint64_t *out = sonde_stack(job->to);
     job->depth = 0;
     if (trace.count == THREAD_EXIT) {
@@ -103,7 +103,7 @@ static uintptr_t after_jump(uintptr_t pc)
 
 static bool is_frame(const uintptr_t *frame, uintptr_t next)
 {
-    return next - (uintptr_t)frame - 1 < LARGEST_VM_FRAME && !(next & 7);
+    return next - (uintptr_t)frame - 1 < MAX_VM_FRAME_SIZE && !(next & 7);
 }
 
 // A routine with a frame of its own, which compiled code calls.
@@ -118,7 +118,7 @@ static void below_body(void *arg)
     below_job *job = arg;
     const uintptr_t *frame = job->frame;
     const void *record;
-    for (int i = 0; i < MOST_VM_FRAMES; i++) {
+    for (int i = 0; i < MAX_VM_FRAMES; i++) {
         uintptr_t caller = frame[1], next = frame[0];
         if (!sonde_is_vm_code(caller)) {
             const uintptr_t *stub = (const uintptr_t *)next;
@@ -147,7 +147,7 @@ uint32_t sonde_stack_below(sonde_thread *to, const void *frame, sonde_event *eve
         job.depth = 0;
     if (!job.depth)
         event->flags |= SONDE_UNDECODABLE;
-    else if (job.depth == MOST_FRAMES)
+    else if (job.depth == MAX_FRAMES)
         event->flags |= SONDE_TRUNCATED;
     return job.depth;
 }

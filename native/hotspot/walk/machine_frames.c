@@ -10,7 +10,7 @@
 enum { INTERPRETED_SENDER_SP = -1, INTERPRETED_METHOD = -3, INTERPRETED_BYTECODE = -8 };
 
 // A stack is not that large; what lies farther away is none of it.
-#define LARGEST_STEP (1u << 20)
+#define MAX_STEP (1u << 20)
 
 SONDE_HOT static sonde_frame_kind kind_at(uintptr_t pc, sonde_blob *blob)
 {
@@ -45,8 +45,8 @@ SONDE_HOT SONDE_FOREIGN bool sonde_frame_caller(const sonde_machine_frame *of,
         slot = sp - 1;
     }
     const uintptr_t *from = of->slot ? of->slot : of->at.sp;
-    if ((uintptr_t)slot - (uintptr_t)from >= LARGEST_STEP || ((uintptr_t)slot & 7) ||
-        (uintptr_t)sp - (uintptr_t)slot >= LARGEST_STEP)
+    if ((uintptr_t)slot - (uintptr_t)from >= MAX_STEP || ((uintptr_t)slot & 7) ||
+        (uintptr_t)sp - (uintptr_t)slot >= MAX_STEP)
         return false;
     // Compiled code saves the frame pointer first of all, and so does the interpreter.
     out->at = (sonde_place){slot[0], slot[-1], sp};

@@ -19,8 +19,8 @@
 #include <stddef.h>
 
 // Room for what is not Java above and below the Java frames.
-#define MOST_FRAMES (SONDE_MAX_DEPTH - 2)
-_Static_assert(sizeof((sonde_thread *)0)->scratch >= MOST_FRAMES * sizeof(sonde_java_frame),
+#define MAX_FRAMES (SONDE_MAX_DEPTH - 2)
+_Static_assert(sizeof((sonde_thread *)0)->scratch >= MAX_FRAMES * sizeof(sonde_java_frame),
                "frames are put there: a Java thread's stack may be nearly used up");
 _Static_assert(offsetof(sonde_thread, scratch) % _Alignof(sonde_java_frame) == 0,
                "frames are put there");
@@ -108,7 +108,7 @@ static ucontext_t as_if_at(const sonde_place *place, const ucontext_t *context)
 
 static uint64_t root_of(const sonde_java_trace *trace)
 {
-    return trace->count > 0 && trace->count < MOST_FRAMES
+    return trace->count > 0 && trace->count < MAX_FRAMES
                ? (uint64_t)(uintptr_t)trace->frames[trace->count - 1].method
                : 0;
 }
@@ -131,7 +131,7 @@ static bool walk_from_places(const sonde_thread *thread, sonde_java_trace *trace
 {
     for (unsigned i = 0; i < job->found.count; i++) {
         ucontext_t as_if = as_if_at(&job->found.places[i], job->context);
-        sonde_vm.call_trace(trace, MOST_FRAMES, &as_if);
+        sonde_vm.call_trace(trace, MAX_FRAMES, &as_if);
         if (is_believed(thread, trace))
             return true;
     }
@@ -157,7 +157,7 @@ static bool walk_below_routine(const sonde_thread *thread, const void *record,
         anchor->pc = place->pc;
         anchor->fp = place->fp;
         atomic_signal_fence(memory_order_seq_cst);
-        believed = sonde_guard_run_unasked(walk_body, &(walk_job){trace, MOST_FRAMES, context}) &&
+        believed = sonde_guard_run_unasked(walk_body, &(walk_job){trace, MAX_FRAMES, context}) &&
                    is_believed(thread, trace);
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -177,12 +177,12 @@ SONDE_HOT static void walk_whole(sonde_thread *thread, const void *record, sonde
             trace->count = NOT_WALKABLE_JAVA;
         return;
     }
-    sonde_vm.call_trace(trace, MOST_FRAMES, (void *)(uintptr_t)context);
+    sonde_vm.call_trace(trace, MAX_FRAMES, (void *)(uintptr_t)context);
     jint reason = trace->count;
     bool unknown =
         reason == UNKNOWN_NOT_JAVA || reason == UNKNOWN_JAVA || reason == NOT_WALKABLE_JAVA;
     if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context))) {
-        if (!sonde_guard_run_unasked(walk_body, &(walk_job){trace, MOST_FRAMES, context}))
+        if (!sonde_guard_run_unasked(walk_body, &(walk_job){trace, MAX_FRAMES, context}))
             trace->count = reason;
         // It stays walkable: taken back, up to 2 % of the samples had no stack (JDK 25).
         reason = trace->count;
@@ -250,7 +250,7 @@ static bool walk_from(const sonde_retraced *by, sonde_java_trace *trace, jint mo
     ucontext_t as_if = as_if_at(&by->start, job->context);
     if (!sonde_guard_run_unasked(walk_body, &(walk_job){trace, most, &as_if}) || trace->count <= 0)
         return false;
-    if (most < MOST_FRAMES)
+    if (most < MAX_FRAMES)
         return true;
     if (!is_believed(by->thread, trace))
         return false;
@@ -270,7 +270,7 @@ SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sond
     sonde_retrace_result known = retrace(by, record, &job);
     if (known == SONDE_RETRACE_WORDS) {
         jint own = (jint)(by->depth - by->above);
-        if (walk_from(by, trace, by->same ? own : MOST_FRAMES, &job) && trace->count == own &&
+        if (walk_from(by, trace, by->same ? own : MAX_FRAMES, &job) && trace->count == own &&
             put_words(thread, trace, by->above, by->depth))
             known = SONDE_RETRACED;
     }
@@ -284,10 +284,10 @@ SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sond
     }
     if (known == SONDE_RETRACE_LEARN && by->unknowns > 1) {
         ucontext_t as_if = as_if_at(&by->unknown_at, context);
-        if (sonde_guard_run_unasked(walk_body, &(walk_job){trace, MOST_FRAMES, &as_if}))
+        if (sonde_guard_run_unasked(walk_body, &(walk_job){trace, MAX_FRAMES, &as_if}))
             sonde_retrace_learn(by, trace);
     }
-    if (known != SONDE_RETRACE_LEARN || !walk_from(by, trace, MOST_FRAMES, &job)) {
+    if (known != SONDE_RETRACE_LEARN || !walk_from(by, trace, MAX_FRAMES, &job)) {
         walk_whole(thread, record, trace, &job);
         return 0;
     }
@@ -349,7 +349,7 @@ SONDE_HOT uint32_t sonde_hotspot_walk(sonde_thread *thread, const ucontext_t *co
     }
     if (!put_words(thread, &trace, depth, depth + (uint32_t)trace.count))
         return unwalked(event, 0);
-    if (trace.count == MOST_FRAMES)
+    if (trace.count == MAX_FRAMES)
         event->flags |= SONDE_TRUNCATED;
     return depth + (uint32_t)trace.count;
 }

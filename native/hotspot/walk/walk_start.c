@@ -14,9 +14,9 @@ typedef struct {
     uintptr_t target; // 0: told by a register or by memory
 } call_t;
 
-#define LONGEST_CALL 13
+#define MAX_CALL_LENGTH 13
 // Of frames that are led to by a frame pointer, in bytes.
-#define LARGEST_FRAME 65536
+#define MAX_FRAME_SIZE 65536
 
 // `call` through a register or memory (FF /2), which may have a prefix for the upper registers and
 // be followed by a displacement: how long such a one that ends here is, 0 if none does.
@@ -42,7 +42,7 @@ SONDE_FOREIGN static bool is_far_call(const uint8_t *end)
 
 SONDE_HOT SONDE_FOREIGN static bool returns_from_call(uintptr_t pc, call_t *out)
 {
-    if (!sonde_is_generated(pc) || !sonde_is_generated(pc - LONGEST_CALL))
+    if (!sonde_is_generated(pc) || !sonde_is_generated(pc - MAX_CALL_LENGTH))
         return false;
     const uint8_t *end = (const uint8_t *)pc;
     if (end[-5] == 0xe8) {
@@ -68,7 +68,7 @@ SONDE_HOT SONDE_FOREIGN static bool returns(const uintptr_t *at, uintptr_t saved
 {
     *out = (call_t){*at, 0};
     if (sonde_is_interpreter(*at))
-        return saved - (uintptr_t)at < LARGEST_FRAME && !(saved & 7);
+        return saved - (uintptr_t)at < MAX_FRAME_SIZE && !(saved & 7);
     return returns_from_call(*at, out);
 }
 
@@ -127,9 +127,9 @@ SONDE_HOT SONDE_FOREIGN static bool at_edge(const sonde_place *here, sonde_place
 
 // Some of what C2 puts in place of methods pushes registers for a while: comparing strings, one. C1
 // does for what it passes to routines.
-#define MOST_PUSHED 24
+#define MAX_PUSHED 24
 // Before a method makes its frame it looks whether it is the one that was meant.
-#define LONGEST_ENTRY 32
+#define MAX_ENTRY_LENGTH 32
 
 static bool calls(const call_t *call, uintptr_t from, uintptr_t to)
 {
@@ -147,12 +147,12 @@ SONDE_HOT SONDE_FOREIGN static void in_method(const sonde_place *here, const son
         return;
     call_t call;
     if (returns_from_call(here->sp[0], &call) && calls(&call, blob->from, here->pc) &&
-        here->pc - call.target < LONGEST_ENTRY)
+        here->pc - call.target < MAX_ENTRY_LENGTH)
         out->places[out->count++] = (sonde_place){call.begins, here->fp, here->sp + 1};
     // First the calls of this very method, then those that found it by a table.
     unsigned most = sizeof out->places / sizeof *out->places;
     for (int sure = 1; sure >= 0; sure--)
-        for (int pushed = 1; pushed <= MOST_PUSHED && out->count < most; pushed++)
+        for (int pushed = 1; pushed <= MAX_PUSHED && out->count < most; pushed++)
             if (returns(at + pushed, at[pushed - 1], &call) &&
                 sure == calls(&call, blob->from, here->pc))
                 out->places[out->count++] = (sonde_place){here->pc, here->fp, here->sp + pushed};
@@ -162,9 +162,9 @@ SONDE_HOT SONDE_FOREIGN static void in_method(const sonde_place *here, const son
 
 // They push registers, too, and make room for what they work on, in which anything may lie that was
 // left there, return addresses, too.
-#define MOST_ROOM 256
-#define LARGEST_ROUTINE 16384
-#define MOST_FRAMES 64
+#define MAX_ROOM 256
+#define MAX_ROUTINE_SIZE 16384
+#define MAX_FRAMES 64
 
 // A call of this very code? Not of a method that lies before it: where the code cache has one part
 // only, they are neighbours.
@@ -172,7 +172,7 @@ SONDE_FOREIGN static bool calls_here(const sonde_place *here, const sonde_blob *
                                      const uintptr_t *at, call_t *call)
 {
     return returns_from_call(*at, call) && calls(call, of->from, here->pc) &&
-           here->pc - call->target < LARGEST_ROUTINE;
+           here->pc - call->target < MAX_ROUTINE_SIZE;
 }
 
 // What an earlier call left in the room leads, by the sizes of its callers' frames, to the word
@@ -185,7 +185,7 @@ SONDE_FOREIGN static bool was_left(const sonde_place *here, const sonde_blob *of
     while (returns_from_call(*at, &call) && sonde_blob_at(call.begins, &blob) && blob.is_method &&
            blob.words > 1) {
         at += blob.words;
-        if (at >= here->sp + MOST_ROOM)
+        if (at >= here->sp + MAX_ROOM)
             return false;
         if (calls_here(here, of, at, &call))
             return true;
@@ -198,7 +198,7 @@ SONDE_FOREIGN static bool by_target(const sonde_place *here, const sonde_blob *o
 {
     unsigned found = 0;
     call_t call;
-    for (const uintptr_t *at = here->sp; at < here->sp + MOST_ROOM; at++) {
+    for (const uintptr_t *at = here->sp; at < here->sp + MAX_ROOM; at++) {
         if (!calls_here(here, of, at, &call))
             continue;
         if (!found++)
@@ -226,9 +226,9 @@ SONDE_FOREIGN static bool by_frame_pointer(const sonde_place *here, sonde_place 
 {
     const uintptr_t *sp = here->sp;
     uintptr_t fp = here->fp;
-    for (int i = 0; i < MOST_FRAMES; i++) {
+    for (int i = 0; i < MAX_FRAMES; i++) {
         const uintptr_t *frame = (const uintptr_t *)fp;
-        if (fp - (uintptr_t)sp >= LARGEST_FRAME || fp & 7 || passes_a_return(sp, frame))
+        if (fp - (uintptr_t)sp >= MAX_FRAME_SIZE || fp & 7 || passes_a_return(sp, frame))
             return false;
         if (!sonde_is_vm_code(frame[1]))
             return called_from(frame + 1, frame[0], out);
@@ -253,14 +253,14 @@ SONDE_FOREIGN static bool caller_of(const sonde_place *here, const sonde_blob *o
 // ---- all of it
 
 // A routine may be called by another one.
-#define MOST_ROUTINES 3
+#define MAX_ROUTINES 3
 
 // From a place that calls.
 SONDE_HOT static void resolve(sonde_place here, sonde_places *out)
 {
     sonde_place caller;
     sonde_blob blob;
-    for (int i = 0; i < MOST_ROUTINES; i++, here = caller) {
+    for (int i = 0; i < MAX_ROUTINES; i++, here = caller) {
         if (sonde_is_interpreter(here.pc)) {
             *out = (sonde_places){.count = 1, .places = {here}};
             return;

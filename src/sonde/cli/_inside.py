@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sonde.record.system.tprof import Ticks
 
 # Of programs that could not be entered; a machine may have hundreds.
-MOST_TOLD = 5
+MAX_REPORTED = 5
 # An agent's sample names a tick at most this far from it.
 FASTEST = 1000
 
@@ -79,9 +79,9 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
 
 
 def _tell(not_entered: dict[str, str]) -> None:
-    for number, why in list(not_entered.items())[:MOST_TOLD]:
+    for number, why in list(not_entered.items())[:MAX_REPORTED]:
         said = why if number in why else f"could not attach to process {number}: {why}"
         print(f"sonde: {said}", file=sys.stderr)
-    if (more := len(not_entered) - MOST_TOLD) > 0:
+    if (more := len(not_entered) - MAX_REPORTED) > 0:
         words = "process" if more == 1 else "processes"
         print(f"sonde: could not attach to {more} more {words}", file=sys.stderr)

@@ -19,7 +19,7 @@ from sonde.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 """How long the last parts may take when the recording is over."""
 
 Push = Annotated[
@@ -74,7 +74,7 @@ def pushing(to: str | None, path: str, labels: Sequence[str] | None) -> Iterator
     finally:
         child.stdin.close()
         try:
-            child.wait(PATIENCE_S)
+            child.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             child.terminate()
             print(f"sonde: could not send the last segments to {to}", file=sys.stderr)

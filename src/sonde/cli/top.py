@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WINDOW_S = 15.0
 ONCE_S = 2.0
-LONGEST_S = 120.0
+MAX_INTERVAL_S = 120.0
 SECOND = 1_000_000_000
 
 
@@ -53,8 +53,8 @@ def top(
     from sonde.record.recorder.options import check_rate, parse_what
 
     number = process_id(pid)
-    if window is not None and not 1 <= window <= LONGEST_S:
-        raise UsageError(f"invalid --window {window:g}; give 1 to {LONGEST_S:g} seconds")
+    if window is not None and not 1 <= window <= MAX_INTERVAL_S:
+        raise UsageError(f"invalid --window {window:g}; give 1 to {MAX_INTERVAL_S:g} seconds")
     kinds, checked = parse_what(what), check_rate(rate)
     once = once or as_json
     if not os.path.exists(f"/proc/{number}"):

@@ -11,7 +11,7 @@ import typer
 from sonde.cli._select import seconds, whole
 from sonde.errors import SondeError, UsageError
 
-HIGHEST_RATE = 10_000
+MAX_RATE = 10_000
 
 
 def tprof(
@@ -53,8 +53,8 @@ def tprof(
         raise UsageError(f"invalid --for {for_!r}; give a time in seconds above 0")
     ticks_a_second = whole("--rate", rate, "samples per second")
     assert ticks_a_second is not None
-    if ticks_a_second > HIGHEST_RATE:
-        raise UsageError(f"invalid --rate {rate}; give at most {HIGHEST_RATE:,} samples per second")
+    if ticks_a_second > MAX_RATE:
+        raise UsageError(f"invalid --rate {rate}; give at most {MAX_RATE:,} samples per second")
     pid = whole("--process", process, "a PID")
     rows = whole("--top", top, "a number of rows")
     if pid is not None and not os.path.exists(f"/proc/{pid}"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sonde.web.server import Server
     from sonde.web.shown import Shown
 
-HIGHEST_PORT = 65535
+MAX_PORT = 65535
 
 
 def view(
@@ -146,8 +146,8 @@ def _read(files: list[str], *, sources: bool) -> list[Bundle]:
 def _port(text: str | None) -> int:
     if text is None:
         return 0
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= HIGHEST_PORT):
-        raise UsageError(f"invalid --port {text!r}; give a number from 1 to {HIGHEST_PORT}")
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= MAX_PORT):
+        raise UsageError(f"invalid --port {text!r}; give a number from 1 to {MAX_PORT}")
     return int(text)
 
 

@@ -16,7 +16,7 @@ from sonde.errors import SondeError
 from sonde.record.system import native_libraries
 
 _NAMED_LIKE_PYTHON = re.compile(r"(python|pypy)(3(\.\d+)?t?)?")
-_PATIENCE_S = 20
+_TIMEOUT_S = 20
 
 # Understood by every Python 3. A virtual environment answers with what it was made from.
 _QUESTION = """
@@ -112,7 +112,7 @@ def _ask(path: Path) -> dict[str, Any] | None:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=_PATIENCE_S,
+            timeout=_TIMEOUT_S,
             check=False,
         )
         answer: dict[str, Any] = json.loads(done.stdout)

@@ -17,7 +17,7 @@ from sonde.record.system import cpu_times, perf_events, permissions
 _NEVER_NS = 1 << 60
 
 # Steal below this share of the time is not worth a word of warning.
-_STEAL_TOLERATED = 0.02
+_STEAL_THRESHOLD = 0.02
 
 _PERMIT = "run as root, grant CAP_PERFMON, or set kernel.perf_event_paranoid to "
 
@@ -375,6 +375,6 @@ def _steal() -> Check:
     times = cpu_times.together()
     share = times.steal_ns / max(times.total_ns, 1)
     found = f"{100 * share:.2g} % steal time since boot"
-    if share < _STEAL_TOLERATED:
+    if share < _STEAL_THRESHOLD:
         return Check("steal", True, found)
     return Check("steal", False, found, "compare only runs that alternate on this machine")

@@ -17,7 +17,7 @@ from sonde.record.system import native_libraries
 from .interpreters import Interpreter
 from .java_homes import JavaHome
 
-_PATIENCE_S = 20
+_TIMEOUT_S = 20
 
 # Busy for 40 ms of CPU time: some forty samples, and nobody waits long for them.
 _PROGRAM = "import time; start = time.thread_time()\nwhile time.thread_time() < start + 0.04: pass"
@@ -82,7 +82,7 @@ def _run(command: list[str], preload: Path, socket_path: str) -> int:
         env=environment,
     )
     try:
-        process.wait(_PATIENCE_S)
+        process.wait(_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -127,7 +127,7 @@ def _complaint(command: list[str], more: dict[str, str], only_failure: bool = Fa
             text=True,
             errors="replace",
             env=dict(os.environ) | more,
-            timeout=_PATIENCE_S,
+            timeout=_TIMEOUT_S,
             check=False,
         )
     except subprocess.TimeoutExpired:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 GRACE_S = 3600.0
 """So long remains stay: readers may be reading them, and writers may not have finished them."""
-LARGEST = 1 << 26
+MAX_SIZE = 1 << 26
 """Bytes of parts merged into one: sorted in memory they take about twenty times as much."""
 
 
@@ -40,7 +40,7 @@ class Kept:
     removed_files: int
 
 
-def compact(location: Location, *, grace_s: float = GRACE_S, largest: int = LARGEST) -> Kept:
+def compact(location: Location, *, grace_s: float = GRACE_S, largest: int = MAX_SIZE) -> Kept:
     """Makes one part of those of a service's day, up to a size."""
     begun = time.time()
     store = parts.looked_at(location)

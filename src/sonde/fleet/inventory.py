@@ -66,8 +66,8 @@ class Values:
         return {"label": self.label, "values": self.counts, "more": self.more}
 
 
-MOST_VALUES = 5000
-MOST_LABELS = 20
+MAX_VALUES = 5000
+MAX_LABELS = 20
 
 
 def values(asked: Asked) -> list[Values]:
@@ -75,14 +75,14 @@ def values(asked: Asked) -> list[Values]:
     table = asked.recordings
     own = table.select(name=table.labels.keys().unnest()).distinct().to_pyarrow()
     found = []
-    for label in [*LABELS, *sorted(own["name"].to_pylist())[:MOST_LABELS]]:
+    for label in [*LABELS, *sorted(own["name"].to_pylist())[:MAX_LABELS]]:
         one = table.select(value=label_in(table, label))
         rows = one.group_by("value").aggregate(count=one.count()).to_pyarrow().to_pylist()
         if all(row["value"] is None for row in rows):
             continue
         rows.sort(key=lambda row: (-row["count"], row["value"] or ""))
         counts = [(row["value"], row["count"]) for row in rows]
-        found.append(Values(label, counts[:MOST_VALUES], max(len(counts) - MOST_VALUES, 0)))
+        found.append(Values(label, counts[:MAX_VALUES], max(len(counts) - MAX_VALUES, 0)))
     return found
 
 

@@ -18,7 +18,7 @@ from sonde.fleet.shares import shares
 if TYPE_CHECKING:
     from sonde.fleet.query import Asked
 
-FEWEST = 3
+MIN_COUNT = 3
 """Of fewer hosts none is unlike the others."""
 NORMAL = 1.4826
 """Turns the median distance into a standard deviation, if distances are normal."""
@@ -79,7 +79,7 @@ def outliers(asked: Asked, *, by: str = "host", top: int | None = None) -> Outli
     middle = np.median(share, axis=0)
     away = np.abs(share - middle)
     usual = np.maximum(np.median(away, axis=0) * NORMAL, FLOOR)
-    scores = away / usual if len(units) >= FEWEST else np.zeros_like(away)
+    scores = away / usual if len(units) >= MIN_COUNT else np.zeros_like(away)
     overlap = np.minimum(share, middle / max(float(middle.sum()), 1e-300)).sum(axis=1)
     rows = []
     for i, name in enumerate(units.tolist()):

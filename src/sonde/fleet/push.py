@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 30.0
 """Between two tries; each pause is twice the one before."""
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 """How long one recording is tried before the next one has its turn."""
 LOOK_S = 1.0
 
@@ -64,7 +64,7 @@ def push(
     file: str,
     told: Mapping[str, str],
     *,
-    patience_s: float = PATIENCE_S,
+    patience_s: float = TIMEOUT_S,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], float] = time.monotonic,
 ) -> None:
@@ -82,7 +82,7 @@ def push(
                     f"{to.address} did not accept {file} within {patience_s:g} s: {error}"
                 ) from None
         sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE_S)
+        pause = min(2 * pause, MAX_PAUSE_S)
 
 
 def follow(

@@ -29,7 +29,7 @@ more makes every answer less sure, and this one would have none. Of N samples a 
 twice as much in one group has N / 3 more there, and counting alone scatters by the root of N; less
 than three times that is not seen. How many there are in both groups together says nothing about how
 they differ, so choosing by it does not favour any answer."""
-FEWEST = 2
+MIN_COUNT = 2
 """Processes in each group below which nothing can be said about chance."""
 
 
@@ -177,7 +177,7 @@ def verdicts(base: Measured, new: Measured) -> list[Verdict]:
         _spread(of, sums[i], share * (1 - share) * of.scatter) for i, of in enumerate((base, new))
     ]
     asked = share * (base.samples + new.samples) >= COUNTED
-    if min(base.processes, new.processes) < FEWEST:
+    if min(base.processes, new.processes) < MIN_COUNT:
         asked[:] = False
     chance: list[float | None] = [None] * len(keys)
     adjusted = list(chance)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sonde.fleet.query import Asked
 
-LONGEST = 62
+MAX_LENGTH = 62
 """Buckets of the histogram: powers of two nanoseconds."""
 
 _SHARED = {"lock": "lock_shared", "waiter_thread": "waiter_name", "owner_thread": "owner_name"}
@@ -91,7 +91,7 @@ class _Locks:
         )
         # Counting the powers of two below is exact in every engine; a logarithm is in none.
         bucket = ibis.literal(0, "int64")
-        for power in range(LONGEST):
+        for power in range(MAX_LENGTH):
             bucket += (waits.ns > ibis.literal(1 << power, "int64")).cast("int64")
         waits = waits.mutate(bucket=bucket)
         buckets = waits.group_by([*columns, "bucket"]).aggregate(

@@ -37,7 +37,7 @@ UNKNOWN = 1
 MANY = 255
 """As many calls, or more: how many is not known."""
 
-SHORTEST = 1
+MIN_NS = 1
 """Percent of the full windows that are taken to be as short as one can be."""
 
 FAR = 5.0
@@ -72,7 +72,7 @@ def call_weights(
     full = ~cut & (counted > 0) & known
     lasted = np.maximum(duration, 1).astype(np.float64)
     if full.any():
-        lasted = np.maximum(lasted, np.percentile(lasted[full], SHORTEST, method="lower"))
+        lasted = np.maximum(lasted, np.percentile(lasted[full], MIN_NS, method="lower"))
     fewer = np.where(cut, 1.0, np.maximum(counted - 1, 1) / np.maximum(counted, 1))
     by_window = stride * fewer / lasted
     made, stepped = _made(len(duration), window, step)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-MOST_CONTEXTS = 64
+MAX_CONTEXTS = 64
 """So many ways to one function are told apart; the least likely of more are left out."""
 ROOT = -1
 
@@ -148,7 +148,7 @@ class Rebuilt:
         pairs = sum(found.values())
         for context, weight in found.items():
             found[context] = weight / pairs + self._through.get((context, callee), 0)
-        likely = sorted(found.items(), key=lambda way: -way[1])[:MOST_CONTEXTS]
+        likely = sorted(found.items(), key=lambda way: -way[1])[:MAX_CONTEXTS]
         total = sum(share for _, share in likely)
         return [(context, share / total) for context, share in likely]
 

@@ -43,9 +43,9 @@ PARK = "park"
 LIES_DOWN_AGAIN = frozenset({"parked", PARK})
 """Who is woken does not have these yet, and may find them taken again."""
 
-PATIENCE_NS = 2_000_000_000
+TIMEOUT_NS = 2_000_000_000
 """Events of locks without numbers of their own are put into order within this time."""
-MOST_PENDING = 1 << 20
+MAX_PENDING = 1 << 20
 """Events kept for one lock in the hope of the one missing before them."""
 STALE_NS = 10_000_000
 """Who lets go while a waiter looks who holds the lock is not the holder any more."""
@@ -194,7 +194,7 @@ class Replay:
             self._settle_by_time(lock, state, rows, final)
         elif rows[0, 4] & LOOSE:
             rows = rows[np.argsort(rows[:, 4])]
-            ready = rows[:, 0] <= (np.inf if final else self._latest - PATIENCE_NS)
+            ready = rows[:, 0] <= (np.inf if final else self._latest - TIMEOUT_NS)
             count = len(rows) if ready.all() else int(np.argmin(ready))
             self._keep(state, rows[count:])
             self._replay(lock, state, rows[:count], np.zeros(count, dtype=bool))
@@ -207,7 +207,7 @@ class Replay:
             # A number that comes after those behind it were done (a step back) has lost its place.
             holes = np.flatnonzero(steps > 1)
             count = len(rows)
-            if len(holes) and not final and len(rows) - int(holes[0]) < MOST_PENDING:
+            if len(holes) and not final and len(rows) - int(holes[0]) < MAX_PENDING:
                 count = int(holes[0])
             if count:
                 state.next = max(state.next, int(rows[count - 1, 4]) + 1)
@@ -217,7 +217,7 @@ class Replay:
     def _settle_by_time(self, lock: int, state: _Lock, rows: Ints, final: bool) -> None:
         """A lock between processes: each has numbers of its own, but all have one clock."""
         rows = rows[np.lexsort((rows[:, 4], rows[:, 0]))]
-        ready = rows[:, 0] <= (np.inf if final else self._latest - PATIENCE_NS)
+        ready = rows[:, 0] <= (np.inf if final else self._latest - TIMEOUT_NS)
         count = len(rows) if ready.all() else int(np.argmin(ready))
         gaps = np.zeros(count, dtype=bool)
         for i, (thread, number) in enumerate(rows[:count, [2, 4]].tolist()):

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-LONGEST_NAME = 200
-LONGEST_FILE = 400
+MAX_NAME_LENGTH = 200
+MAX_FILE_LENGTH = 400
 
 
 class Function(NamedTuple):
@@ -31,12 +31,12 @@ class FunctionTable:
         self._bytes = 0
 
     def number(self, name: str, file: str, line: int, runtime: str) -> int:
-        file = file[-LONGEST_FILE:]
+        file = file[-MAX_FILE_LENGTH:]
         place = self._files.get(file)
         if place is None:
             place = self._files[file] = len(self._files)
             self._bytes += sys.getsizeof(file) + sys.getsizeof(place)
-        text = f"{name[:LONGEST_NAME]}\0{place}\0{line}\0{runtime}"
+        text = f"{name[:MAX_NAME_LENGTH]}\0{place}\0{line}\0{runtime}"
         number = self._numbers.get(text)
         if number is None:
             number = self._numbers[text] = len(self._texts)

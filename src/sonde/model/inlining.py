@@ -10,10 +10,10 @@ DOMINATES = 0.4
 """The share of a site's calls from which on a target is a candidate for guarded inlining."""
 
 # Of CPython's code units, caches included: `return self.x` has about 15.
-_SMALLEST, _LARGEST = 30, 500
+_MIN_SIZE, _MAX_VALUE = 30, 500
 _PER_SHARE = 4000
 
 
 def size_threshold(weight: float) -> int:
     """Instructions that a callee may have at a site of that share of all calls."""
-    return min(_LARGEST, round(_SMALLEST + _PER_SHARE * weight))
+    return min(_MAX_VALUE, round(_MIN_SIZE + _PER_SHARE * weight))

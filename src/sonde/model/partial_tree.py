@@ -35,8 +35,8 @@ from sonde.model.ranked import LENGTH, Ranked
 from sonde.model.top_k_filter import Warmest
 
 DEFAULT_MEMORY = 256 << 10
-SMALLEST_MEMORY = 16 << 10
-LONGEST_WALK = 256
+MIN_MEMORY = 16 << 10
+MAX_WALK = 256
 ROOT = 0
 LEFT_OUT = "[frames left out]"
 
@@ -46,7 +46,7 @@ _COLUMNS = (5 * 4 + 3 * 8) * 17 // 16
 _SLOT = 4
 # A text of some 80 characters, its number, and its places in a list and a dictionary.
 _FUNCTION = 49 + 80 + 32 + 8 + 60
-_SMALLEST_TABLE = 64
+_MIN_TABLE_SIZE = 64
 _AHEAD = 64
 _MIXED = (1 << 32) - 1
 
@@ -103,10 +103,10 @@ class ThreadStack:
 
 class PartialTree:
     def __init__(self, memory: int = DEFAULT_MEMORY) -> None:
-        if memory < SMALLEST_MEMORY:
-            raise ValueError(f"a tree takes {SMALLEST_MEMORY} bytes at least")
+        if memory < MIN_MEMORY:
+            raise ValueError(f"a tree takes {MIN_MEMORY} bytes at least")
         self.bound = memory
-        self.longest_walk = min(LONGEST_WALK, memory >> 10)
+        self.longest_walk = min(MAX_WALK, memory >> 10)
         self.generation = 0
         """Grows when nodes and functions are numbered anew."""
         self.dropped = self.purges = 0
@@ -124,7 +124,7 @@ class PartialTree:
             column.append(0)
         self._room = 0
         """Frames for which there is room without another look."""
-        self._table = array("I", [0]) * _SMALLEST_TABLE
+        self._table = array("I", [0]) * _MIN_TABLE_SIZE
         self._functions = FunctionTable()
         self._by_time.start_over()
         self._by_activations.start_over()
@@ -309,7 +309,7 @@ class PartialTree:
         self._forget_functions()
         self._by_time.start_over(range(kept))
         self._by_activations.start_over(range(kept))
-        size = _SMALLEST_TABLE
+        size = _MIN_TABLE_SIZE
         while 2 * kept >= size:
             size *= 2
         self._fill_table(size)

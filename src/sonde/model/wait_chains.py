@@ -14,7 +14,7 @@ from sonde.model.contention import Contentions, Flags, Ints, blames_at
 from sonde.model.context_tree import sums
 from sonde.model.pressure import Pressure, ranges
 
-DEEPEST = 6
+MAX_DEPTH = 6
 BLOCK = 1 << 15
 """Holds followed at a time."""
 
@@ -66,7 +66,7 @@ def _follow(
     spans: _Spans, lock: Ints, label: Ints, pressure: Pressure, nested: _Nested, paths: _Paths
 ) -> None:
     """Charge spans to the end of the chains they lead to."""
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         weight = pressure.between(spans.row, spans.start, spans.end)
         spans = spans.chosen(weight > 0)
         weight = weight[weight > 0]

@@ -27,7 +27,7 @@ from .targets.process import RunningProcess, has_agent, look_at
 REMOTE_S = 10.0
 # How long the agents of a recorder that was killed have to leave.
 LEAVE_S = 5.0
-MOST_RESTARTS = 100
+MAX_RESTARTS = 100
 # Numbers of parts that one recorder may use: the next begins behind them, whatever it had reached.
 PARTS_A_RECORDER = 1 << 32
 # Processes entered at the same time: each costs this machine a core for some milliseconds.
@@ -136,7 +136,7 @@ class Attach:
         """Another one takes its place; the session goes on in another part."""
         self._end_entries()
         inside = {pid for pid in self._inside if is_alive(pid)}
-        if self._restarts >= MOST_RESTARTS or self._ending or not self._anybody_to_record(inside):
+        if self._restarts >= MAX_RESTARTS or self._ending or not self._anybody_to_record(inside):
             raise SondeError(str(error))
         self._restarts += 1
         self._say(f"{error}; another recorder continues")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SECOND = 1_000_000_000
 KEEP_NS = 120 * SECOND
-MOST_ROWS = {"samples": 1 << 19, "lock_events": 1 << 17}
+MAX_ROWS = {"samples": 1 << 19, "lock_events": 1 << 17}
 """What may be kept of each table that is cut, however much comes in that time."""
 UNFOLLOWED = ("spans", "span_ends", "sizes", "windows", "calls")
 """Tables that only grow and that nobody who looks live asks for."""
@@ -163,16 +163,16 @@ class Follower:
 
     def _cut(self) -> None:
         cut = self.told_ns - self._keep_ns
-        for name, most in MOST_ROWS.items():
+        for name, most in MAX_ROWS.items():
             time = self._tables[name]["time"]
             if len(time) > most:
                 cut = max(cut, int(np.partition(time, len(time) - most // 2)[-most // 2]))
         if cut < self._cut_at + _SLACK_NS and all(
-            len(self._tables[name]["time"]) <= most for name, most in MOST_ROWS.items()
+            len(self._tables[name]["time"]) <= most for name, most in MAX_ROWS.items()
         ):
             return
         self._cut_at = max(cut, self._cut_at)
-        for name in MOST_ROWS:
+        for name in MAX_ROWS:
             self._tables[name] = _since(name, self._tables[name], self._cut_at)
         del self._counted[: max(0, self._place(self._cut_at))]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.fleet.outliers import FEWEST, WILD
+from sonde.fleet.outliers import MIN_COUNT, WILD
 from sonde.reports.names import labelled
 from sonde.reports.page import line, paragraph
 from sonde.views.selecting.formatting import percent
@@ -19,8 +19,8 @@ _NUMBERS = 7 + 9 + 9 + 9 + 2 + 22
 
 
 def render(result: Outliers, out: Console, *, top: int | None = None) -> None:
-    if len(result.rows) < FEWEST:
-        line(out, f"Outliers need at least {FEWEST} to compare.")
+    if len(result.rows) < MIN_COUNT:
+        line(out, f"Outliers need at least {MIN_COUNT} to compare.")
         return
     wild = sum(row.score >= WILD for row in result.rows)
     paragraph(out, f"{wild} of {len(result.rows)} are outliers (a score of {WILD} or more).")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sonde.views.summary import Summary
 
 
-MOST_KINDS = 3
+MAX_KINDS = 3
 """Kinds of waiting named one by one."""
 
 
@@ -87,8 +87,8 @@ def _kinds(wait_ns: dict[str, int]) -> list[tuple[str, int]]:
         key=lambda item: -item[1],
     )
     # One kind more is named in less room than it takes to say that there is another.
-    if len(told) > MOST_KINDS + 1:
-        told[MOST_KINDS:] = [("other", sum(ns for _, ns in told[MOST_KINDS:]))]
+    if len(told) > MAX_KINDS + 1:
+        told[MAX_KINDS:] = [("other", sum(ns for _, ns in told[MAX_KINDS:]))]
     return told + ([("signal", idle)] if idle else [])
 
 

@@ -22,8 +22,8 @@ FEW = 5
 NOT_SMALL = 0.02
 """... unless their share is this large all the same."""
 BAR = 8
-DEEPEST_INDENT = 20
-LONGEST_CHAIN = 16
+MAX_INDENT = 20
+MAX_CHAIN_LENGTH = 16
 """Of a longer run of frames without a branch only the ends are shown."""
 CHAIN_END = 6
 
@@ -47,8 +47,8 @@ def render(result: Tree, out: Console) -> None:
         return
     line(out, (f"{'total':>8} {'':{BAR}}{'self':>9}  function", "bold"))
     for depth, item in _shown(result):
-        indent = " " * min(depth, DEEPEST_INDENT)
-        if depth > DEEPEST_INDENT:
+        indent = " " * min(depth, MAX_INDENT)
+        if depth > MAX_INDENT:
             indent = f"{indent[:-4]}{depth:>3} "
         if isinstance(item, Folded):
             line(out, (f"{'':{_NUMBERS}}{indent}… {item.text}", "dim"))
@@ -79,7 +79,7 @@ def _shown(result: Tree) -> list[tuple[int, Node | Folded]]:
 
     def end_chain() -> None:
         """A chain is read as far as it goes before it can be known to be too long."""
-        if len(chain) > LONGEST_CHAIN:
+        if len(chain) > MAX_CHAIN_LENGTH:
             hidden = len(chain) - 2 * CHAIN_END
             page.extend(chain[:CHAIN_END])
             page.append((chain[CHAIN_END][0], Folded(f"{count(hidden, 'frame')} without a branch")))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TOP = 20
 """Waiting threads shown unless told."""
-DEEPEST = 12
+MAX_DEPTH = 12
 """Frames shown of a stack."""
 IN_DEADLOCK = (", in the deadlock", "dim")
 
@@ -55,7 +55,7 @@ def _tree(result: Waits, out: Console, top: int, stuck: set[int]) -> None:
                 line(out, f"{indent}{printable(result.waits[i].thread)}", IN_DEADLOCK)
             else:
                 _wait(result.waits[i], out, indent, root=depth == 0)
-            if depth < DEEPEST:
+            if depth < MAX_DEPTH:
                 show([*below.get(i, [])], depth + 1)
         if len(rows) > top:
             line(out, (f"{indent}… {count(len(rows) - top, 'more thread')}", "dim"))
@@ -97,10 +97,10 @@ def _how_long(wait: Wait) -> str:
 
 def _stack(chain: Frames, out: Console) -> None:
     frames = program([{**function.to_json(), "line": at} for function, at in chain])
-    for frame in frames[:DEEPEST]:
+    for frame in frames[:MAX_DEPTH]:
         line(out, (f"      {shortened(spot(frame), out.width - 6)}", "dim"))
-    if len(frames) > DEEPEST:
-        line(out, (f"      … {count(len(frames) - DEEPEST, 'more frame')}", "dim"))
+    if len(frames) > MAX_DEPTH:
+        line(out, (f"      … {count(len(frames) - MAX_DEPTH, 'more frame')}", "dim"))
 
 
 def _wait(wait: Wait, out: Console, indent: str, *, root: bool) -> None:

@@ -21,7 +21,7 @@ from sonde.views.live import HISTORY_NS, Live, live
 if TYPE_CHECKING:
     from sonde.record.attach import Attach
 
-LARGEST = 64 << 20
+MAX_SIZE = 64 << 20
 """A temporary recording that has grown to this begins anew, so that hours of watching do not fill
 a disk."""
 # All rings have told of what happened before this much of the recorder's last words: the last drain
@@ -108,7 +108,7 @@ class Watched:
             self._grew = time.monotonic()
         elif self._follower.ended or time.monotonic() > self._grew + SILENCE_S:
             came |= self._look_elsewhere()
-        if self.own and not self.ended and self._follower.size > LARGEST:
+        if self.own and not self.ended and self._follower.size > MAX_SIZE:
             self._begin_anew()
         return came
 

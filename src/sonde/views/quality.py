@@ -30,18 +30,18 @@ KEYS = (
 """What every recording says about itself; None where it does not."""
 
 # Below these shares a reader may take the figures as they are.
-SURE_TOLERATED = 0.8
+SURE_THRESHOLD = 0.8
 """Of chained samples, those whose callers are known for three levels."""
-LOST_TOLERATED = 0.005
-TRUNCATED_TOLERATED = 0.01
-UNSAMPLED_TOLERATED = 0.02
-COST_TOLERATED = 0.03
-RATE_TOLERATED = 0.8
+LOST_THRESHOLD = 0.005
+TRUNCATED_THRESHOLD = 0.01
+UNSAMPLED_THRESHOLD = 0.02
+COST_THRESHOLD = 0.03
+RATE_THRESHOLD = 0.8
 ENOUGH_SAMPLES = 100
-MISSED_TOLERATED = 0.1
+MISSED_THRESHOLD = 0.1
 MORE_SAMPLES = "record longer, or at a higher --rate"
 # The length of a part that was cut off is known to so much.
-GAP_TOLERATED_NS = 300_000_000
+GAP_THRESHOLD_NS = 300_000_000
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _problems(
             min(refused_ns / whole, 1.0),
             "free disk space, or record with --mode continuous --rotate SIZE --keep N",
         )
-    elif gap_ns > GAP_TOLERATED_NS:
+    elif gap_ns > GAP_THRESHOLD_NS:
         yield Problem(
             f"{duration(gap_ns)} between segments is missing",
             "the recorder was killed, or a segment file is missing",
@@ -125,7 +125,7 @@ def _problems(
             "trust shares, but not sums, across the gap",
         )
     lost -= min(unwritten, lost)
-    if lost > LOST_TOLERATED * (taken + lost):
+    if lost > LOST_THRESHOLD * (taken + lost):
         share = lost / (taken + lost)
         yield Problem(
             f"{percent(share, 1)} of the samples were lost",
@@ -136,7 +136,7 @@ def _problems(
     ran = counters["running_samples"]
     of_waits = min(counters.get("undecodable_waits") or 0, counters["undecodable"] or 0)
     waits = max(taken - ran, of_waits)
-    if of_waits > LOST_TOLERATED * waits:
+    if of_waits > LOST_THRESHOLD * waits:
         share = of_waits / waits
         yield Problem(
             f"{percent(share, 1)} of the waits have no stack",
@@ -145,7 +145,7 @@ def _problems(
             "use the view locks, whose stacks are recorded separately",
         )
     undecodable = (counters["undecodable"] or 0) - of_waits
-    if undecodable > LOST_TOLERATED * ran:
+    if undecodable > LOST_THRESHOLD * ran:
         share = undecodable / max(ran, undecodable)
         late = 2 * (counters.get("late_signals") or 0) > undecodable
         yield Problem(
@@ -169,7 +169,7 @@ def _problems(
         )
     yield from _of_cpu_timers(counters, "waits" in (recording.target.get("what") or ()))
     unsampled = counters.get("unsampled_cpu_ns") or 0
-    if unsampled > UNSAMPLED_TOLERATED * cpu:
+    if unsampled > UNSAMPLED_THRESHOLD * cpu:
         yield Problem(
             f"{percent(unsampled / max(cpu, unsampled), 1)} of the CPU time has no samples",
             "threads that use less CPU time than one sampling period get no sample; "
@@ -178,7 +178,7 @@ def _problems(
             "record at a higher --rate",
         )
     truncated = counters["truncated"] or 0
-    if truncated > TRUNCATED_TOLERATED * taken:
+    if truncated > TRUNCATED_THRESHOLD * taken:
         yield Problem(
             f"{percent(truncated / taken, 1)} of the stacks are truncated",
             f"{truncated:,} of {taken:,} stacks were deeper than the agent's limit, "
@@ -190,7 +190,7 @@ def _problems(
     budget = counters.get("budget")
     if isinstance(budget, dict):
         yield from _over_budget(budget)
-    elif asked and achieved is not None and achieved < RATE_TOLERATED * asked:
+    elif asked and achieved is not None and achieved < RATE_THRESHOLD * asked:
         yield Problem(
             f"only {percent(achieved / asked)} of the requested rate was achieved",
             f"{achieved:,.0f} samples per second of CPU time instead of {asked:,.0f}; "
@@ -198,7 +198,7 @@ def _problems(
             1 - achieved / asked,
             "request a lower --rate, or run `sonde doctor` to get a better sampler",
         )
-    if cost is not None and cost > COST_TOLERATED:
+    if cost is not None and cost > COST_THRESHOLD:
         yield Problem(
             f"the overhead was {percent(cost, 1)} of the CPU time",
             "the target ran slower by about as much, mostly where stacks are deepest",
@@ -238,7 +238,7 @@ def _problems(
                 "treat the counts of the view events as lower limits",
             )
     chaining = counters.get("chaining")
-    if chaining and chaining["three_levels"] < SURE_TOLERATED * chaining["samples"]:
+    if chaining and chaining["three_levels"] < SURE_THRESHOLD * chaining["samples"]:
         share = 1 - chaining["three_levels"] / chaining["samples"]
         yield Problem(
             f"the callers of {percent(share)} of the samples are estimates",
@@ -338,7 +338,7 @@ def _of_calls(counters: dict[str, Any]) -> Iterator[Problem]:
         )
     windows, missed = counters.get("windows") or 0, counters.get("windows_missed") or 0
     withheld = counters.get("windows_withheld") or 0
-    if withheld > MISSED_TOLERATED * (windows + withheld):
+    if withheld > MISSED_THRESHOLD * (windows + withheld):
         yield Problem(
             f"sonde skipped {count(withheld, 'sampling window')} of calls, and opened {windows:,}",
             "; ".join(
@@ -349,7 +349,7 @@ def _of_calls(counters: dict[str, Any]) -> Iterator[Problem]:
             0.0,
             "turn off the tool to count the calls of that time",
         )
-    if missed > MISSED_TOLERATED * (windows + missed):
+    if missed > MISSED_THRESHOLD * (windows + missed):
         yield Problem(
             f"{count(missed, 'sampling window')} found no Python function call",
             f"{windows:,} windows were opened; calls of C functions in the others are not counted",

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-LONGEST = 10
+MAX_LENGTH = 10
 """Bytes of a number of 64 bits."""
 LEVEL = 6
 """Level 9 makes a part of a million samples 1 % smaller in three times the time."""
@@ -49,7 +49,7 @@ def deflated(data: bytes) -> bytes:
 
 def _varints(numbers: NDArray[np.uint64]) -> bytes:
     size = np.ones(len(numbers), dtype=np.int64)
-    for length in range(1, LONGEST):
+    for length in range(1, MAX_LENGTH):
         size += numbers >= np.uint64(1 << (7 * length))
     end = np.cumsum(size)
     out = np.empty(int(end[-1]) if len(end) else 0, dtype=np.uint8)

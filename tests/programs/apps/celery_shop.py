@@ -38,7 +38,7 @@ app.conf.broker_transport_options = {
 app.conf.broker_connection_retry_on_startup = True
 app.conf.worker_lost_wait = 1
 till = threading.Lock()
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 def price_basket(n):
@@ -97,7 +97,7 @@ def dies():
 
 def become(result):
     """What became of it, without the process id."""
-    value = result.get(timeout=PATIENCE_S, propagate=False, interval=0.02)
+    value = result.get(timeout=TIMEOUT_S, propagate=False, interval=0.02)
     if isinstance(value, dict):
         value = value["total"]
     return [result.state, value if isinstance(value, (int, str)) else type(value).__name__]

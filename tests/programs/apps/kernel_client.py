@@ -9,7 +9,7 @@ import sys
 from jupyter_client import KernelManager
 from jupyter_client.kernelspec import KernelSpec
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 CELLS = [
     "def compute(n):\n    return sum(i * i % 7 for i in range(n))\n",
@@ -41,7 +41,7 @@ def execute(client, code, begun=None):
     """What a cell showed, in the order in which it did."""
     number, shown = client.execute(code), []
     while True:
-        message = client.get_iopub_msg(timeout=PATIENCE_S)
+        message = client.get_iopub_msg(timeout=TIMEOUT_S)
         if message["parent_header"].get("msg_id") != number:
             continue
         kind, content = message["msg_type"], message["content"]
@@ -55,7 +55,7 @@ def execute(client, code, begun=None):
             shown.append(["error", content["ename"], content["evalue"]])
         elif kind == "status" and content["execution_state"] == "idle":
             break
-    while (reply := client.get_shell_msg(timeout=PATIENCE_S))["parent_header"]["msg_id"] != number:
+    while (reply := client.get_shell_msg(timeout=TIMEOUT_S))["parent_header"]["msg_id"] != number:
         pass
     return [*shown, reply["content"]["status"], reply["content"]["execution_count"]]
 
@@ -65,7 +65,7 @@ def main():
     manager.start_kernel()
     client = manager.client()
     client.start_channels()
-    client.wait_for_ready(timeout=PATIENCE_S)
+    client.wait_for_ready(timeout=TIMEOUT_S)
     tell("ready", shown=execute(client, "import os; os.getpid()"))
     sys.stdin.readline()
     for cell in CELLS:
@@ -75,7 +75,7 @@ def main():
     tell("after", shown=execute(client, "compute(100000)"))
     sys.stdin.readline()
     client.shutdown()
-    code = manager.provisioner.process.wait(PATIENCE_S)
+    code = manager.provisioner.process.wait(TIMEOUT_S)
     tell("over", code=code)
     client.stop_channels()
     manager.cleanup_resources()

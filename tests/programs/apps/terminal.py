@@ -16,7 +16,7 @@ import sys
 import termios
 import time
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 shown = ""
 
 
@@ -37,7 +37,7 @@ def said():
 
 def until(fd, pattern):
     """Something that the application has said, or that it showed last."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not (found := re.search(pattern, said()) or re.search(pattern, shown[-200:])):
         assert time.monotonic() < end, f"{pattern} never comes: {shown[-2000:]!r}"
         read(fd)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from environments import Environment
-from launching import PATIENCE_S, Interpreter, Run, clean_environment, must_run
+from launching import TIMEOUT_S, Interpreter, Run, clean_environment, must_run
 
 from sonde.recording.reader import read
 from truth.locks.books import Books
@@ -54,7 +54,7 @@ def run_program(environment: Environment, name: str, path: Path) -> str:
         env=clean_environment(PYTHONPATH=str(SOURCE), PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sonde.views.locks.lock_names import LONGEST, Place, named, taken
+from sonde.views.locks.lock_names import MAX_LENGTH, Place, named, taken
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.sources import Sources
 from synthetic import MS, Maker
@@ -48,7 +48,7 @@ def test_what_takes_the_lock(source: str, expression: str | None, thing: str | N
 
 def test_whatever_a_line_holds_is_cut_and_does_no_harm() -> None:
     for source in ("x" * 10_000, "(" * 5_000, "with " + "a" * 500 + ":", "\0", "with \udc80:"):
-        assert len(taken(source).expression) <= LONGEST
+        assert len(taken(source).expression) <= MAX_LENGTH
 
 
 def test_a_name_is_the_expression_and_its_place(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from sonde.web.bundle import Bundle
 THREADS = 8
 WAITER, HOLDER = 1, 2
 """Contexts."""
-MOST_OF_THE_TABLES = 10
+MAX_TIMES_TABLES = 10
 NUMBERS_OF_THE_PARSER = 1 << 20
 """Bytes for what does not grow with the recording: compiled expressions, caches."""
 
@@ -127,7 +127,7 @@ def test_memory_of_every_view_is_at_most_ten_times_the_tables(view: str) -> None
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak <= MOST_OF_THE_TABLES * table_bytes(recording) + NUMBERS_OF_THE_PARSER
+    assert peak <= MAX_TIMES_TABLES * table_bytes(recording) + NUMBERS_OF_THE_PARSER
 
 
 def test_parts_of_waits_looked_at_grow_with_the_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ interface Sides {
 }
 
 const KNOWN = new WeakMap<Int32Array, Map<number, Sides>>();
-const MOST_KNOWN = 20;
+const MAX_KNOWN = 20;
 
 /** The function as root, with what it called below it. */
 export function callees(tree: Tree, fn: number): Tree {
@@ -61,7 +61,7 @@ function sides(tree: Tree, fn: number): Sides {
   if (!mine) KNOWN.set(tree.parent, (mine = new Map()));
   let found = mine.get(fn);
   if (!found) {
-    if (mine.size >= MOST_KNOWN) mine.clear();
+    if (mine.size >= MAX_KNOWN) mine.clear();
     const frames = outermostFrames(tree, fn);
     found = { frames, ...called(tree, frames), ...turned(tree, frames) };
     mine.set(fn, found);

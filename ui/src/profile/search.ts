@@ -2,7 +2,7 @@
 
 import type { Fn } from "../data/recording";
 
-const LONGEST = 4000;
+const MAX_LENGTH = 4000;
 
 /** By function: found (1) or not; null if nothing is searched for. */
 export function search(
@@ -19,5 +19,5 @@ export function search(
 }
 
 function holds(text: string, wanted: string): boolean {
-  return text.slice(0, LONGEST).toLowerCase().includes(wanted);
+  return text.slice(0, MAX_LENGTH).toLowerCase().includes(wanted);
 }

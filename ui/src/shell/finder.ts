@@ -3,7 +3,7 @@
 import { fill, h, type Child } from "./dom";
 import { count } from "./format";
 
-const MOST_SHOWN = 300;
+const MAX_SHOWN = 300;
 
 export interface Wanted<Row> {
   /** What a row is called. */
@@ -35,12 +35,12 @@ export function finder<Row>({ one, rows, text, shows, all }: Wanted<Row>): {
     const show = shows();
     fill(
       list,
-      found.slice(0, MOST_SHOWN).map((row) => h("li", null, ...show(row))),
-      found.length > MOST_SHOWN &&
+      found.slice(0, MAX_SHOWN).map((row) => h("li", null, ...show(row))),
+      found.length > MAX_SHOWN &&
         h(
           "li",
           { class: "faint" },
-          `and ${count(found.length - MOST_SHOWN, "more", "more")}: type to find them`,
+          `and ${count(found.length - MAX_SHOWN, "more", "more")}: type to find them`,
         ),
     );
   };

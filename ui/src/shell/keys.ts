@@ -3,7 +3,7 @@
 import type { App, View } from "./app";
 import { h } from "./dom";
 
-const PATIENCE = 1500;
+const TIMEOUT_MS = 1500;
 
 /** Keys with blanks between them, and what they do. */
 export type Key = readonly [string, string];
@@ -27,7 +27,7 @@ export function keyboard(
       Date.now() < going && views.find((one) => one.key === event.key);
     going = 0;
     if (view) app.set({ view: view.id }, true);
-    else if (event.key === "g") going = Date.now() + PATIENCE;
+    else if (event.key === "g") going = Date.now() + TIMEOUT_MS;
     else if (event.key === "/") document.getElementById("search")?.focus();
     else if (event.key === "?") showKeys(views, own, root);
     else if (event.key === "1") app.set({ time: "running" });

@@ -21,7 +21,7 @@ export interface Told {
   readonly hot?: HotLine | null;
 }
 
-const LONGEST_LINE = 160;
+const MAX_LINE_LENGTH = 160;
 
 export function told(app: App, profile: Profile, what: Told): HTMLElement {
   const fn = profile.functions[what.fn];
@@ -34,7 +34,7 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
   const code = h("span", { class: "code" });
   void sourceLine(profile.recording, fn.file, shown).then((text) => {
     if (text === null) return;
-    const words = shortened(text.trim(), LONGEST_LINE);
+    const words = shortened(text.trim(), MAX_LINE_LENGTH);
     code.textContent = `line ${shown}${share}: ${words}`;
   });
   const button = (label: string, title: string, run: (event: Event) => void) =>

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .process_tables import ProcessTables
 
 # A frame whose code record has not come from its own thread's ring after this long never will.
-PATIENCE_NS = 1_000_000_000
+TIMEOUT_NS = 1_000_000_000
 _REC = struct.Struct("<IHBB")
 
 
@@ -103,7 +103,7 @@ class Slot:
             except (KeyError, UnknownSpanError) as missing:
                 now = time.monotonic_ns()
                 self.stalled_since = self.stalled_since or now
-                if now - self.stalled_since < PATIENCE_NS and not tables.ended:
+                if now - self.stalled_since < TIMEOUT_NS and not tables.ended:
                     complete = False
                     break
                 if isinstance(missing, UnknownSpanError):

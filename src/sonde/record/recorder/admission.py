@@ -41,7 +41,7 @@ _LANGUAGES = {"cpython": "Python", "hotspot": "Java"}
 # No execve takes longer to replace the old program.
 EXEC_NS = 1_000_000_000
 # A target without an agent after this long will not get one.
-PATIENCE_NS = 1_000_000_000
+TIMEOUT_NS = 1_000_000_000
 
 
 class Admission:
@@ -380,7 +380,7 @@ class Admission:
                 self._tell({"refused": self.trouble, "pid": root})
             return
         wanted = self._config["sampler"] == "remote"
-        if not wanted and not self.why_remote and age < PATIENCE_NS:
+        if not wanted and not self.why_remote and age < TIMEOUT_NS:
             return
         remote = RemoteReader(root, self._path)
         if wanted:

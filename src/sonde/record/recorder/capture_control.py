@@ -246,8 +246,8 @@ class Conduct:
         for kind in sorted(what):
             if not kernel_events.is_event(kind) or kind in self._events:
                 continue
-            if len(self._events) == kernel_events.MOST:
-                raise SondeError(f"a recording holds at most {kernel_events.MOST} events")
+            if len(self._events) == kernel_events.MAX_EVENTS:
+                raise SondeError(f"a recording holds at most {kernel_events.MAX_EVENTS} events")
             event = kernel_events.parse(kind)
             row = self._writer.append("events", event.name, event.period)
             self._events[kind] = (row, event)

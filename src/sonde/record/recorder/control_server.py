@@ -21,8 +21,8 @@ from sonde.errors import SondeError, UsageError
 from ..targets.session_registry import CONTROL
 
 # A line is an order, not a document.
-LONGEST_LINE = 1 << 16
-MOST_CONNECTIONS = 32
+MAX_LINE_LENGTH = 1 << 16
+MAX_CONNECTIONS = 32
 # What somebody may leave unread before we hang up.
 UNREAD = 1 << 18
 
@@ -81,7 +81,7 @@ class Control:
             return
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         _, uid, _ = struct.unpack("iII", credentials)
-        if uid not in (os.getuid(), 0) or len(self._partial) >= MOST_CONNECTIONS:
+        if uid not in (os.getuid(), 0) or len(self._partial) >= MAX_CONNECTIONS:
             connection.close()
             return
         connection.setblocking(False)
@@ -91,7 +91,7 @@ class Control:
 
     def _hear(self, connection: socket.socket) -> None:
         try:
-            came = connection.recv(LONGEST_LINE)
+            came = connection.recv(MAX_LINE_LENGTH)
         except BlockingIOError:
             return
         except OSError:
@@ -102,7 +102,7 @@ class Control:
             answer = self._obey(connection, line)
             if answer is not None and not _say(connection, answer):
                 came = b""
-        if not came or len(rest) > LONGEST_LINE:
+        if not came or len(rest) > MAX_LINE_LENGTH:
             self._drop(connection)
 
     def _drop(self, connection: socket.socket) -> None:

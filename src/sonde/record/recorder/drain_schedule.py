@@ -16,10 +16,10 @@ from .kernel_events import is_event
 
 # At high rates a ring fills within one long sleep where a thousand frames change from sample to
 # sample.
-SHORTEST, LONGEST = 0.005, 0.06
+MIN_PAUSE_S, MAX_PAUSE_S = 0.005, 0.06
 # Where few samples are all that comes: waking up is most of what a recorder costs beside a quiet
 # target. At most 200 ms may be missing if it is killed.
-RARE, LONGEST_IF_RARE = 500, 0.1
+RARE, MAX_PAUSE_IF_RARE_S = 500, 0.1
 # The same for one that has to be frugal.
 FRUGAL = 0.25
 SAMPLES_ASLEEP = 100
@@ -28,7 +28,7 @@ CALLS_ASLEEP = 300
 BUSY = 0.25
 # With no more processors than this, a recorder that works without a break takes from the target.
 FEW_CPUS = 2
-LONGEST_REST = 1.0
+MAX_REST_S = 1.0
 
 
 class Pace:
@@ -45,14 +45,14 @@ class Pace:
 
     def set_rate(self, rate: int) -> None:
         is_rare = rate <= RARE and self._what <= {"cpu", "threads", "calls"}
-        most = FRUGAL if self._frugal else LONGEST_IF_RARE if is_rare else LONGEST
+        most = FRUGAL if self._frugal else MAX_PAUSE_IF_RARE_S if is_rare else MAX_PAUSE_S
         self.flush_ns = int(most * 1e9)
         """After a long sleep what was drained is written at once."""
         if "calls" in self._what:
             most = min(most, CALLS_ASLEEP / (self._calls["samples"] * self._calls["ticks"]))
-        self._longest = max(SHORTEST, min(most, SAMPLES_ASLEEP / rate))
+        self._longest = max(MIN_PAUSE_S, min(most, SAMPLES_ASLEEP / rate))
         if any(map(is_event, self._what)):
-            self._longest = SHORTEST  # nobody knows how many will come, and they come in bursts
+            self._longest = MIN_PAUSE_S  # nobody knows how many will come, and they come in bursts
         self._wanted = self.sleep = self._longest
         """In seconds."""
         self.rest = 0.0
@@ -61,10 +61,10 @@ class Pace:
     def drained(self, fullest: float, worked: float = 0.0) -> None:
         """So full was the fullest ring after the last sleep; it took so long to drain them all."""
         if fullest > BUSY:
-            self._wanted = max(self._wanted / 2, SHORTEST)
+            self._wanted = max(self._wanted / 2, MIN_PAUSE_S)
         elif fullest < BUSY / 4:
             self._wanted = min(self._wanted * 1.5, self._longest)
-        self.rest = min(worked, LONGEST_REST) if self._must_rest(worked) else 0.0
+        self.rest = min(worked, MAX_REST_S) if self._must_rest(worked) else 0.0
         self.sleep = max(self._wanted, self.rest)
 
     def _must_rest(self, worked: float) -> bool:

@@ -17,8 +17,8 @@ from ..shm import layout as shm
 from ..system import elf, perf_events
 
 PREFIX = "event:"
-MOST = 16
-"""As many as one recording can tell apart (SONDE_MOST_EVENTS)."""
+MAX_EVENTS = 16
+"""As many as one recording can tell apart (SONDE_MAX_EVENTS)."""
 
 _HARDWARE, _SOFTWARE, _TRACEPOINT, _CACHE, _RAW = 0, 1, 2, 3, 4
 

@@ -44,7 +44,7 @@ from .target_set import Roster
 COUNT_NS = 250_000_000
 SWEEP_NS = 600_000_000
 # Contexts that a recorder which is to be frugal knows at a time: with them it had 63 MB.
-MOST_CONTEXTS = 100_000
+MAX_CONTEXTS = 100_000
 
 FULL = "size limit reached"
 
@@ -121,7 +121,7 @@ class Recorder:
                         target.poll_cpu(self._conduct.longest_period)
                     self._book.flush()
                     next_flush = now + self._pace.flush_ns
-                    if self._bounded and self._admission.contexts > MOST_CONTEXTS:
+                    if self._bounded and self._admission.contexts > MAX_CONTEXTS:
                         self._parts.wanted = True  # a new part knows only what it needs
                     if self._parts.due(now):
                         self._book.next_part()

@@ -15,8 +15,8 @@ MODES = ("normal", "continuous", "wrap")
 DEFAULT_SECONDS = 30
 DEFAULT_MEMORY = 64 << 20
 # A part has a head, a schema and the names of what it holds: below this it would be little else.
-SMALLEST_PART = 16 << 10
-SHORTEST_PART_NS = 100_000_000
+MIN_SEGMENT_BYTES = 16 << 10
+MIN_SEGMENT_NS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ def parse_mode(
     by_time = [parse_time("--rotate", text) for text in rotates if not is_size(text)]
     if len(by_size) > 1 or len(by_time) > 1:
         raise UsageError("--rotate accepts at most one size and one time")
-    if by_size and by_size[0] < SMALLEST_PART:
-        raise UsageError(f"--rotate needs a size of at least {SMALLEST_PART >> 10}KiB")
-    if by_time and by_time[0] < SHORTEST_PART_NS:
+    if by_size and by_size[0] < MIN_SEGMENT_BYTES:
+        raise UsageError(f"--rotate needs a size of at least {MIN_SEGMENT_BYTES >> 10}KiB")
+    if by_time and by_time[0] < MIN_SEGMENT_NS:
         raise UsageError("--rotate needs a time of at least 100ms")
     seconds_ns = parse_time("--seconds", DEFAULT_SECONDS if seconds is None else seconds)
     size = DEFAULT_MEMORY if memory is None else parse_size("--memory", memory)

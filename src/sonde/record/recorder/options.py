@@ -14,7 +14,7 @@ from .modes import Mode
 from .segment_storage import memory_files
 
 DEFAULT_RATE = 1000
-HIGHEST_RATE = 20_000
+MAX_RATE = 20_000
 KINDS = ("cpu", "locks", "waits", "threads", "objects", "calls")
 DEFAULT_WHAT = "cpu,locks"
 # Threads that may be sampled at the same time, and bytes that may wait per thread.
@@ -106,8 +106,8 @@ def parse_what(
         kinds = _changed(list(base), entries, kinds, option)
     if not kinds:
         raise UsageError(f"{option} is empty; {takes}")
-    if sum(map(kernel_events.is_event, set(kinds))) > kernel_events.MOST:
-        raise UsageError(f"{option} has more than {kernel_events.MOST} events; give fewer")
+    if sum(map(kernel_events.is_event, set(kinds))) > kernel_events.MAX_EVENTS:
+        raise UsageError(f"{option} has more than {kernel_events.MAX_EVENTS} events; give fewer")
     return kinds
 
 
@@ -126,9 +126,9 @@ def _changed(base: list[str], entries: list[str], kinds: list[str], option: str)
 
 
 def check_rate(rate: int, option: str = "--rate") -> int:
-    if not 1 <= rate <= HIGHEST_RATE:
+    if not 1 <= rate <= MAX_RATE:
         raise UsageError(
-            f"{option} must be between 1 and {HIGHEST_RATE} samples per second, not {rate}"
+            f"{option} must be between 1 and {MAX_RATE} samples per second, not {rate}"
         )
     return rate
 

@@ -18,7 +18,7 @@ VIRTUAL_INTERRUPT_NS = 6_000
 # more than one that is a little too low.
 AIM = 0.85
 LOWER_BOUND = 0.65
-PATIENCE = 2
+MAX_TRIES = 2
 STEEPEST = 1.5
 
 
@@ -86,7 +86,7 @@ class Budget:
                 self._floor_over += 1
             return self._change(self.rate * self.share * AIM / used)
         self._below = self._below + 1 if used < self.share * LOWER_BOUND else 0
-        if self._below < PATIENCE or self.rate >= self._asked:
+        if self._below < MAX_TRIES or self.rate >= self._asked:
             return None
         self._below = 0
         steep = self.share * AIM / used if used else STEEPEST

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 ANSWER_S = 1.0
-_LARGEST = 1 << 20
+_MAX_VALUE = 1 << 20
 
 
 class Starter:
@@ -27,7 +27,7 @@ class Starter:
         """What it orders; None: it is gone."""
         assert self._connection is not None
         try:
-            message = self._connection.recv(_LARGEST)
+            message = self._connection.recv(_MAX_VALUE)
         except OSError:
             message = b""
         if not message:
@@ -48,7 +48,7 @@ class Starter:
     def _last_order(self) -> dict[str, Any] | None:
         assert self._connection is not None
         try:
-            message = self._connection.recv(_LARGEST)
+            message = self._connection.recv(_MAX_VALUE)
         except OSError:
             return None
         return json.loads(message) if message else None

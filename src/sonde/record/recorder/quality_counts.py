@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..tables.active_sampler import ActiveSampler
 
 
-MOST_RATES = 100
+MAX_RATES = 100
 """Changes of the rate that are told, the last ones."""
 
 
@@ -57,7 +57,7 @@ class Tally:
         if not self._rates:
             self._rates.append((0, self._rate))
         self._rates.append((at_ns, rate))
-        del self._rates[1:-MOST_RATES]
+        del self._rates[1:-MAX_RATES]
         self._rate = rate
 
     def add(self, target: TargetProcess) -> None:

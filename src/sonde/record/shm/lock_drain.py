@@ -25,7 +25,7 @@ NO_WAIT, WAITS_HERE, WAIT_IS_KEPT = 0, 1, 2
 
 NEVER_NOTABLE = 2**64 - 1
 _COLUMNS = 7
-_LARGEST = 2**63 - 1
+_MAX_VALUE = 2**63 - 1
 _ROOM = 64
 _UNCHANGED = 2**32 - 1
 
@@ -156,7 +156,7 @@ class LockRows:
         self, thread: int, time: int, lock: int, sequence: int, type_: int, context: int, span: int
     ) -> None:
         row = (thread, time, lock, sequence, type_, context, span)
-        if -TIME_LIMIT < time < TIME_LIMIT and sequence <= _LARGEST:
+        if -TIME_LIMIT < time < TIME_LIMIT and sequence <= _MAX_VALUE:
             if not self._library.sonde_rows_append(self.address, *row):
                 raise MemoryError
         else:  # what cannot be meant is refused, and counted, there

@@ -11,7 +11,7 @@ _DYNSYM = 11
 _LOAD = 1
 _POSITION_INDEPENDENT = 3
 
-_MOST_KNOWN = 256
+_MAX_KNOWN = 256
 _known: dict[tuple[int, int, int, int, tuple[str, ...]], tuple[int, bool, dict[str, int]]] = {}
 """By file and names: what `_symbols` found."""
 
@@ -50,7 +50,7 @@ def symbols_of(path: str, base: int, names: tuple[str, ...]) -> dict[str, int]:
             # Processes of one program, or one that is entered again, ask the same file.
             key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, names)
             if key not in _known:
-                if len(_known) >= _MOST_KNOWN:
+                if len(_known) >= _MAX_KNOWN:
                     _known.clear()
                 with mmap.mmap(f.fileno(), facts.st_size, prot=mmap.PROT_READ) as data:
                     _known[key] = _symbols(data, names)

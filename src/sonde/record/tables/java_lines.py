@@ -6,7 +6,7 @@ import struct
 
 _ENTRY = struct.Struct("<II")
 # The class file format allows no longer method.
-_LONGEST = 65536
+_MAX = 65536
 
 
 def lines(table: bytes) -> list[int]:
@@ -19,6 +19,6 @@ def lines(table: bytes) -> list[int]:
     line = 0
     whole = len(table) - len(table) % _ENTRY.size
     for start, next_line in _ENTRY.iter_unpack(table[:whole]):
-        result.extend([line] * (min(start, _LONGEST) - len(result)))
+        result.extend([line] * (min(start, _MAX) - len(result)))
         line = next_line
     return result

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.errors import UsageError
 from sonde.model.function_table import Function
-from sonde.model.partial_tree import SMALLEST_MEMORY, Frame, PartialTree, ThreadStack
+from sonde.model.partial_tree import MIN_MEMORY, Frame, PartialTree, ThreadStack
 
 from ..shm import layout as shm
-from .profile_result import BY, MOST
+from .profile_result import BY, MAX_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from .contexts import Contexts
 
 # A message between processes may have some 200 KB; chains are told as far as this allows.
-LONGEST_ANSWER = 100_000
-LONGEST_CHAIN = 256
+MAX_ANSWER_LENGTH = 100_000
+MAX_CHAIN_LENGTH = 256
 
 
 def check_memory(option: str, memory: int) -> int:
-    if memory < SMALLEST_MEMORY:
-        raise UsageError(f"{option} needs a size of at least {SMALLEST_MEMORY >> 10}KiB")
+    if memory < MIN_MEMORY:
+        raise UsageError(f"{option} needs a size of at least {MIN_MEMORY >> 10}KiB")
     return memory
 
 
@@ -100,14 +100,14 @@ class Online:
 
     def answer(self, top: int = 10, by: str = "context") -> dict[str, Any]:
         """The profile of now; chains as far as they can be sent."""
-        if not isinstance(top, int) or isinstance(top, bool) or not 1 <= top <= MOST:
-            raise UsageError(f"invalid number of rows {top!r}; give 1 to {MOST}")
+        if not isinstance(top, int) or isinstance(top, bool) or not 1 <= top <= MAX_FUNCTIONS:
+            raise UsageError(f"invalid number of rows {top!r}; give 1 to {MAX_FUNCTIONS}")
         if by not in BY:
             raise UsageError(f"invalid profile {by!r}; valid profiles: {', '.join(BY)}")
-        chain = LONGEST_CHAIN
+        chain = MAX_CHAIN_LENGTH
         while True:
             answer = self._answer(top, by, chain)
-            if chain <= 1 or len(json.dumps(answer)) <= LONGEST_ANSWER:
+            if chain <= 1 or len(json.dumps(answer)) <= MAX_ANSWER_LENGTH:
                 return answer
             chain //= 2
 

@@ -8,10 +8,10 @@ from typing import Any
 from sonde.model.function_table import Function
 from sonde.model.partial_tree import Frame, Hot, HotEdge
 
-__all__ = ["BY", "MOST", "Frame", "Function", "Hot", "HotEdge", "Profile"]
+__all__ = ["BY", "MAX_FUNCTIONS", "Frame", "Function", "Hot", "HotEdge", "Profile"]
 
 BY = ("context", "function")
-MOST = 100
+MAX_FUNCTIONS = 100
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from .process import NotRecordable, RunningProcess, look_at
 from .session_registry import RECORDER
 
 # Python takes longer than this to come up, so little of a child is missed.
-SHORTEST_S = 0.02
-LONGEST_S = 0.25
+MIN_INTERVAL_S = 0.02
+MAX_INTERVAL_S = 0.25
 SOON_S = 0.005
 # Of one core at most this share is spent on looking.
 SHARE = 0.01
@@ -103,7 +103,7 @@ class Discovery:
         self._candidates: dict[int, Candidate] = {}
         self._entered: dict[int, float] = {}
         self.members: set[int] = set(roots)
-        self.wait = SHORTEST_S
+        self.wait = MIN_INTERVAL_S
         """How long not to look again."""
         if not descendants:
             # What is there already does not belong.
@@ -147,7 +147,7 @@ class Discovery:
         began, cpu = time.monotonic(), time.thread_time()
         self._notice(began)
         spent = time.thread_time() - cpu
-        self.wait = min(max(SHORTEST_S, spent / SHARE), LONGEST_S)
+        self.wait = min(max(MIN_INTERVAL_S, spent / SHARE), MAX_INTERVAL_S)
         found: list[RunningProcess] = []
         for pid, candidate in list(self._candidates.items()):
             if pid in inside or len(found) == room:

@@ -179,7 +179,7 @@ class Entry:
     def _inject(self) -> ptrace_inject.Injection:
         """Until a safe moment is found; a program that comes up loads libraries meanwhile."""
         process, tries, stopped = self.process, 0, 0
-        until = time.monotonic() + ptrace_inject.PATIENCE_MS / 1000
+        until = time.monotonic() + ptrace_inject.TIMEOUT_MS / 1000
         while True:
             done = ptrace_inject.inject(
                 process.pid,

@@ -25,7 +25,7 @@ ANSWER_S = 10.0
 
 # From 24 on there is a second form of requests, without limits on their length.
 _ASKED_FOR_VERSION = 24
-_LONGEST_OF_FIRST = 1024
+_MAX_FIRST_LENGTH = 1024
 # From 21 on the JVM warns on its stderr of agents loaded so, unless told that they are welcome.
 _WARNS_FROM = 21
 _WELCOME = "-XX:+EnableDynamicAgentLoading"
@@ -64,7 +64,7 @@ def load(pid: int, jvm: Jvm, library: Path, options: str) -> None:
             _listening(pid)
             if jvm.major >= _ASKED_FOR_VERSION and _speaks_second(pid):
                 answer = _ask(pid, _second("load", path, "true", options))
-            elif max(len(os.fsencode(word)) for word in (path, options)) > _LONGEST_OF_FIRST:
+            elif max(len(os.fsencode(word)) for word in (path, options)) > _MAX_FIRST_LENGTH:
                 raise RefusedError("the path of the agent is too long for its attach protocol")
             else:
                 answer = _ask(pid, _first("load", path, "true", options))

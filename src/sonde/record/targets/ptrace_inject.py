@@ -16,7 +16,7 @@ from .cpython import Runtime, read
 from .hotspot import Jvm
 from .process import owner_of
 
-PATIENCE_MS = 5000
+TIMEOUT_MS = 5000
 
 # What came of it: the mirror of native/inject/inject.h.
 INJECTED, NO_SAFE_MOMENT, NOT_PERMITTED, GONE, NOT_LOADED = 0, 1, 2, 3, 4
@@ -89,7 +89,7 @@ class Injection:
 class Patience:
     """How long a safe moment is waited for; `end` from another thread takes it away."""
 
-    def __init__(self, ms: int = PATIENCE_MS) -> None:
+    def __init__(self, ms: int = TIMEOUT_MS) -> None:
         self.left = ctypes.c_uint32(ms)
 
     def end(self) -> None:

@@ -26,7 +26,7 @@ LEAST = 0.01
 OFTEN = 3.0
 # Times that the upper end of an interval may be the lower one.
 WIDEST = 10.0
-MOST = 20
+MAX_CALLS = 20
 """Sites told, of each kind."""
 
 Site = tuple[Function, int, int]
@@ -175,7 +175,7 @@ def advise(edges: Sequence[CallEdge], sizes: dict[Function, int], recorded: floa
             sites.setdefault(site, []).append(edge)
     hot = [_site(site, its, sizes) for site, its in sites.items()]
     hot = sorted((site for site in hot if site.weight >= LEAST), key=lambda site: -site.weight)
-    return Advice(hot[:MOST], _loops(edges, entries, recorded)[:MOST])
+    return Advice(hot[:MAX_CALLS], _loops(edges, entries, recorded)[:MAX_CALLS])
 
 
 def _site(site: Site, edges: list[CallEdge], sizes: dict[Function, int]) -> CallSite:

@@ -31,7 +31,7 @@ LOGGING = 0.10
 COLLECTING = 0.10
 WAITING_CHAIN = 0.50
 WAITING_OF_WALL = 0.20
-FEWEST_SAMPLES = 30
+MIN_SAMPLES = 30
 """A rule that rests on fewer samples than this would cry wolf."""
 CHAIN_SHOWN = 4
 
@@ -48,7 +48,7 @@ def hot_functions(evidence: Evidence) -> Iterator[Finding]:
     size, total = len(found.functions), found.total
     own = sums(found.function, found.own, size)
     samples = sums(found.function, found.samples, size)
-    for f in np.flatnonzero((own >= HOT * total) & (samples >= FEWEST_SAMPLES)).tolist():
+    for f in np.flatnonzero((own >= HOT * total) & (samples >= MIN_SAMPLES)).tolist():
         function, share = found.functions[f], int(own[f]) / total
         if function.stands_in:
             continue
@@ -72,7 +72,7 @@ def importing(evidence: Evidence) -> Iterator[Finding]:
         [f.file.startswith("<frozen importlib._bootstrap") for f in found.functions]
     )
     spent, samples, outer = _under(found, machinery)
-    if spent < IMPORTING * found.total or samples < FEWEST_SAMPLES:
+    if spent < IMPORTING * found.total or samples < MIN_SAMPLES:
         return
     share = spent / found.total
     detail = f"importing modules used {percent(share)} of the CPU time"
@@ -176,7 +176,7 @@ def _out_of_proportion(
 ) -> Iterator[Finding]:
     found = evidence.running
     spent, samples, _ = _under(found, found.functions_where(flags))
-    if spent < threshold * found.total or samples < FEWEST_SAMPLES:
+    if spent < threshold * found.total or samples < MIN_SAMPLES:
         return
     share = spent / found.total
     yield Finding(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TAKEN = 0.10
 """Of the time that threads could have run."""
-FEWEST_NS = 20_000_000
+MIN_NS = 20_000_000
 
 _BLAME: dict[Thief, tuple[str, str]] = {
     "queue": ("long run-queue latency", "waited in a run queue"),
@@ -41,7 +41,7 @@ def taken_by_others(evidence: Evidence) -> Iterator[Finding]:
         ns = lost[thief] * keep
         total = int(ns.sum())
         share = total / (total + ran) if total else 0.0
-        if share < TAKEN or total < FEWEST_NS:
+        if share < TAKEN or total < MIN_NS:
             continue
         worst = int(np.argmax(ns))
         name = recording.threads.name[worst] or str(recording.threads.tid[worst])

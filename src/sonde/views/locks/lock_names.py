@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from sonde.views.selecting.sources import Sources
 
-LONGEST = 60
+MAX_LENGTH = 60
 NAMELESS = ("__init__.py", "__main__.py")
 """Files that say nothing without their folder."""
 
@@ -23,7 +23,7 @@ TAKING = frozenset(
     }
 )  # fmt: skip
 """Methods whose call is what a thread waits in."""
-LONGEST_SOURCE = 400
+MAX_SOURCE_LENGTH = 400
 """Longer lines are not read for their meaning: they may be anything."""
 
 
@@ -95,7 +95,7 @@ def named(place: Place, sources: Sources, others: int = 0) -> tuple[str, str]:
 
 def _parsed(source: str) -> list[ast.stmt]:
     """The statements of a line; of one that goes on below, its beginning."""
-    text = source.strip()[:LONGEST_SOURCE]
+    text = source.strip()[:MAX_SOURCE_LENGTH]
     if text.startswith("elif "):
         text = text[2:]
     for tail in ("", "\n pass"):
@@ -109,4 +109,4 @@ def _parsed(source: str) -> list[ast.stmt]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
+    return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1].rstrip() + "…"

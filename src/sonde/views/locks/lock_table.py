@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SECOND = 1_000_000_000
 SMALL = 0.05
 """Of the waiting for what other threads held: a single lock below this is one of many."""
-MOST_WINDOWS = 1 << 22
+MAX_WINDOWS = 1 << 22
 """Windows looked at for the worst one, over all locks; if there are more, they are longer."""
 
 
@@ -243,7 +243,7 @@ def _peaks(
     lock: Ints, found: Contentions, rows: Ints, begin: int, duration: int, size: int
 ) -> tuple[Any, Ints]:
     """The greatest pressure of each lock in any window of a second, and when that window began."""
-    count = min(-(-duration // SECOND), max(1, MOST_WINDOWS // max(size, 1)))
+    count = min(-(-duration // SECOND), max(1, MAX_WINDOWS // max(size, 1)))
     edges = begin + np.arange(count + 1) * duration // count
     pressure = Pressure(lock, found.start[rows], found.end[rows])
     peaks, at = np.zeros(size), np.zeros(size, dtype=np.int64)

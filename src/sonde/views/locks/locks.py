@@ -38,7 +38,7 @@ DEFAULT = ("kind", "lock", "owner_chain", "waiter_chain")
 OWN = ("waiter_own", "owner_own", "held_in_own")
 """Functions of the program itself, where those of a library would say little; for findings."""
 
-LONGEST = 64
+MAX_LENGTH = 64
 """Buckets of the histogram: powers of two nanoseconds."""
 
 
@@ -336,7 +336,7 @@ class _Aggregates:
         rows = pairs // span
         totals[3] += np.bincount(rows, minlength=size)
         np.maximum.at(totals[4], rows, length)
-        buckets, added = np.unique(rows * LONGEST + _bucket(length), return_counts=True)
+        buckets, added = np.unique(rows * MAX_LENGTH + _bucket(length), return_counts=True)
         codes, inverse = np.unique(np.concatenate([known, buckets]), return_inverse=True)
         counts = sums(inverse, np.concatenate([counts, added]), len(codes))
         self.histograms[level] = np.stack([codes, counts])
@@ -434,8 +434,8 @@ def _distinct(codes: Ints) -> tuple[Ints, Ints]:
 
 def _row_histograms(codes: Ints, counts: Ints, size: int) -> list[list[tuple[int, int]]]:
     """Of each row the buckets that are not empty: what no wait in it exceeds, and how many."""
-    pairs = list(zip((1 << codes % LONGEST).tolist(), counts.tolist(), strict=True))
-    ends = np.cumsum(np.bincount(codes // LONGEST, minlength=size)).tolist()
+    pairs = list(zip((1 << codes % MAX_LENGTH).tolist(), counts.tolist(), strict=True))
+    ends = np.cumsum(np.bincount(codes // MAX_LENGTH, minlength=size)).tolist()
     return [pairs[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-LARGEST_SOURCE = 8 << 20
+MAX_SOURCE_SIZE = 8 << 20
 
 
 class Sources:
@@ -42,7 +42,7 @@ class Sources:
             return []
         try:
             status = os.fstat(opened)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_SOURCE:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SOURCE_SIZE:
                 return []
             if self.recorded is not None and status.st_mtime > self.recorded:
                 return []

@@ -11,7 +11,7 @@ import { sourceLine } from "../../shell/sourceline";
 import { nameOf, shareBar } from "./words";
 
 /** Edges listed beside the chosen one, and pieces of advice of each kind. */
-const MOST = 10;
+const MAX_ROWS = 10;
 const ADVICE = [
   ["inline", "Worth inlining"],
   ["loop", "Calls in loops"],
@@ -123,11 +123,11 @@ export class Detail {
     end: (edge: CallEdge) => readonly [fn: number, line: number],
   ): HTMLElement {
     const whole = edges.reduce((sum, edge) => sum + edge.weight, 0);
-    const left = edges.length - MOST;
+    const left = edges.length - MAX_ROWS;
     return h(
       "ul",
       { class: "call-list" },
-      edges.slice(0, MOST).map((edge) => {
+      edges.slice(0, MAX_ROWS).map((edge) => {
         const [number, line] = end(edge);
         const fn = graph.functions[number];
         return h(
@@ -161,7 +161,7 @@ export class Detail {
       { class: "call-advice" },
       h("h3", null, `${title}, in the whole recording`),
       pieces
-        .slice(0, MOST)
+        .slice(0, MAX_ROWS)
         .map((piece) => [
           this.place(functions[piece.caller], piece.line),
           h(

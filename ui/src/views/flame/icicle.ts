@@ -15,7 +15,7 @@ export type { Look } from "./row";
 
 /** Milliseconds of a zoom: to be followed by the eye, not waited for. */
 const MOVE = 30;
-const SMALLEST_SPAN = 10;
+const MIN_SPAN_WIDTH = 10;
 
 export interface Events {
   /** null: nothing is under the pointer any more. */
@@ -290,7 +290,7 @@ export class Icicle {
     const factor = Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.01);
     const wanted = Math.min(
       whole,
-      Math.max(Math.min(SMALLEST_SPAN, whole), size * factor),
+      Math.max(Math.min(MIN_SPAN_WIDTH, whole), size * factor),
     );
     const x =
       (event.clientX - this.base.getBoundingClientRect().left) / this.width;

@@ -2,7 +2,7 @@
 
 import { shortened } from "../../shell/format";
 
-const LONGEST = 200;
+const MAX_LENGTH = 200;
 
 export class Lettering {
   private readonly widths = new Map<string, number>();
@@ -33,7 +33,7 @@ export class Lettering {
   private clean(text: string): string {
     let found = this.cut.get(text);
     if (found === undefined)
-      this.cut.set(text, (found = shortened(text, LONGEST)));
+      this.cut.set(text, (found = shortened(text, MAX_LENGTH)));
     return found;
   }
 

@@ -14,7 +14,7 @@ const SIGNALS = new Set([
   "join",
   "future",
 ]);
-const MOST_KINDS = 3;
+const MAX_KINDS = 3;
 
 export function whatRan(recording: Recording): string {
   const { meta, processes, threads } = recording;
@@ -66,9 +66,9 @@ function told(kinds: Record<string, number>): [string, number][] {
     .filter(([kind, ns]) => !SIGNALS.has(kind) && ns > 0)
     .sort((a, b) => b[1] - a[1]);
   // One kind more is named in less room than it takes to say that there is another.
-  if (others.length > MOST_KINDS + 1) {
-    const rest = others.slice(MOST_KINDS).reduce((sum, [, ns]) => sum + ns, 0);
-    others = [...others.slice(0, MOST_KINDS), ["other", rest]];
+  if (others.length > MAX_KINDS + 1) {
+    const rest = others.slice(MAX_KINDS).reduce((sum, [, ns]) => sum + ns, 0);
+    others = [...others.slice(0, MAX_KINDS), ["other", rest]];
   }
   return idle ? [...others, ["signal", idle]] : others;
 }

@@ -8,7 +8,7 @@ import { Reader } from "./tokens";
 
 /** Lines of one block: the browser lays out only the blocks that are near the screen. */
 const BLOCK = 100;
-const LONGEST = 1000;
+const MAX_LENGTH = 1000;
 /** Longer files are shown without colours: there would be too many elements. */
 const COLOURED = 8000;
 
@@ -206,8 +206,8 @@ export class Listing {
 function coded(code: string, reader: Reader | null): HTMLElement {
   // The reader must see every line, or it would not know which are in a string.
   const tokens = reader?.line(code);
-  if (code.length > LONGEST)
-    return h("span", { class: "text" }, shortened(code, LONGEST));
+  if (code.length > MAX_LENGTH)
+    return h("span", { class: "text" }, shortened(code, MAX_LENGTH));
   return h(
     "span",
     { class: "text" },

@@ -6,7 +6,7 @@ export const GUTTER = 210;
 export const AXIS = 40;
 /** Lanes are as high as there is room for, within reason. */
 const LOWEST = 24;
-const HIGHEST = 46;
+const MAX_HEIGHT = 46;
 const BETWEEN = 6;
 
 export interface Layout {
@@ -22,7 +22,7 @@ export interface Layout {
 
 export function laneHeight(lanes: number, height: number): number {
   const room = Math.floor((height - AXIS - 8) / Math.max(lanes, 1));
-  return Math.min(Math.max(room, LOWEST), HIGHEST);
+  return Math.min(Math.max(room, LOWEST), MAX_HEIGHT);
 }
 
 /** The height of a lane's bar. */

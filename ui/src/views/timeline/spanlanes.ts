@@ -4,7 +4,7 @@ import { barOf, yOf, type Layout } from "./layout";
 import type { Lane } from "./segments";
 
 /** Rows within a lane; of more than so many at a time the last lie over one another. */
-const MOST_LEVELS = 5;
+const MAX_LEVELS = 5;
 
 /** Spans of one thread in the order of their beginning. */
 export interface SpanTrack {
@@ -58,14 +58,14 @@ function track(
     level: new Uint8Array(size),
     levels: 1,
   };
-  const free = new Float64Array(MOST_LEVELS).fill(-Infinity);
+  const free = new Float64Array(MAX_LEVELS).fill(-Infinity);
   let reach = -Infinity;
   rows.forEach((row, i) => {
     const start = spans.start[row]!;
     const open = spans.length[row]! < 0;
     const end = open ? Math.max(whole, start) : start + spans.length[row]!;
-    let level = Math.min(depth[spans.path[row]!]!, MOST_LEVELS - 1);
-    while (level < MOST_LEVELS - 1 && free[level]! > start) level++;
+    let level = Math.min(depth[spans.path[row]!]!, MAX_LEVELS - 1);
+    while (level < MAX_LEVELS - 1 && free[level]! > start) level++;
     free[level] = Math.max(free[level]!, end);
     reach = Math.max(reach, end);
     made.start[i] = start;

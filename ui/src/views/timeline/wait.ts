@@ -97,7 +97,7 @@ export interface Passed {
 }
 
 /** How far blame is followed. */
-const DEEPEST = 4;
+const MAX_DEPTH = 4;
 /** Smaller parts of the time are left out. */
 const LEAST = 0.05;
 
@@ -114,7 +114,7 @@ export function passed(
   deep = 0,
 ): Passed[] {
   const lane = lanes[thread];
-  if (!lane || deep === DEEPEST) return [];
+  if (!lane || deep === MAX_DEPTH) return [];
   const found = new Map<string, Passed>();
   let i = Math.max(after(lane, start) - 1, 0);
   for (; i < lane.start.length && lane.start[i]! < end; i++) {

@@ -22,9 +22,9 @@ import { explained } from "../flame/frame";
 import "./tree.css";
 import { above, hotPath, seen, type Seen } from "./visible";
 
-const DEEPEST_INDENT = 40;
+const MAX_INDENT = 40;
 const INDENT = 12;
-const MOST_OPENED = 50;
+const MAX_OPENED = 50;
 
 export const tree: View = {
   id: "tree",
@@ -100,7 +100,7 @@ export const tree: View = {
           {
             role: "cell",
             style: {
-              "padding-left": `${Math.min(depth, DEEPEST_INDENT) * INDENT}px`,
+              "padding-left": `${Math.min(depth, MAX_INDENT) * INDENT}px`,
             },
             title: printable(`${fn.name} ${fn.file}`.slice(0, 500)),
           },
@@ -117,7 +117,7 @@ export const tree: View = {
             },
             children ? (state ? "▾" : "▸") : "",
           ),
-          depth > DEEPEST_INDENT && h("span", { class: "faint" }, `${depth} `),
+          depth > MAX_INDENT && h("span", { class: "faint" }, `${depth} `),
           h("bdi", { class: "name" }, named(fn.name, 90)),
           " ",
           h(
@@ -202,7 +202,7 @@ export const tree: View = {
         fill(tools, ...toolbar(merge));
         if (!found.total) return;
         if (flags && app.state.search !== searched) {
-          for (const node of above(next, flags, MOST_OPENED)) open.add(node);
+          for (const node of above(next, flags, MAX_OPENED)) open.add(node);
         }
         searched = app.state.search;
         if (!open.size && !flags)
