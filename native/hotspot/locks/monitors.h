@@ -4,8 +4,8 @@
 // unpark of Unsafe are wrapped. Who lets a monitor go is told by nobody; but then the VM wakes the
 // one it has chosen to be next, by a condition variable, and that call is hooked in its offset
 // table. So an owner tells its own call chain, at the moment it lets go, as in CPython.
-#ifndef SONDE_HOTSPOT_LOCKS_H
-#define SONDE_HOTSPOT_LOCKS_H
+#ifndef SONDE_HOTSPOT_MONITORS_H
+#define SONDE_HOTSPOT_MONITORS_H
 
 #include <jvmti.h>
 

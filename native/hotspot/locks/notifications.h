@@ -4,8 +4,8 @@
 // wait for the lock, and one of them is woken when the notifier releases it, the next one when that
 // one does. So who wakes a thread need not be who notified it. Who releases the lock looks which of
 // those that wait for its conditions have been moved: the first one to see that has notified them.
-#ifndef SONDE_HOTSPOT_NOTIFIED_H
-#define SONDE_HOTSPOT_NOTIFIED_H
+#ifndef SONDE_HOTSPOT_NOTIFICATIONS_H
+#define SONDE_HOTSPOT_NOTIFICATIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

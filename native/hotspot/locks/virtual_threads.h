@@ -1,7 +1,7 @@
 // Virtual threads (21 and newer): who they are. No thread of the kernel sleeps for them: one that
 // waits leaves the thread that carries it, which goes on with another.
-#ifndef SONDE_HOTSPOT_VIRTUAL_H
-#define SONDE_HOTSPOT_VIRTUAL_H
+#ifndef SONDE_HOTSPOT_VIRTUAL_THREADS_H
+#define SONDE_HOTSPOT_VIRTUAL_THREADS_H
 
 #include "core/session/session.h"
 
