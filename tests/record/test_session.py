@@ -88,7 +88,8 @@ def test_nothing_is_sampled_in_a_pause(sessions: tuple[dict[str, Any], Path]) ->
         part = recording.samples.time[inside[recording.samples.context]]
         assert ((part < times[1]) == sooner).all()
     # The pause (60 ms) counts for no thread: not sampled are the rest of a period before it and at
-    # the end, and as much again by which the estimated CPU clock may lag (native/core/sampling/sigtrap.c).
+    # the end, and as much again by which the estimated CPU clock may lag
+    # (native/core/sampling/sigtrap.c).
     main = recording.threads.name.index("MainThread")
     weights = recording.samples.weight[recording.samples.thread == main]
     assert recording.threads.cpu_ns[main] <= weights.sum() + 4 * weights.max()

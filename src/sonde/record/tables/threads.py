@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from ..decode.target import TargetProcess
 
-# A reader looks at every waiting thread this often at least (native/core/sampling/reader_thread.c, twice LOOK_NS):
-# one not seen for longer had ended.
+# A reader looks at every waiting thread this often at least (twice LOOK_NS of
+# native/core/sampling/reader_thread.c): one not seen for longer had ended.
 LOOK_NS = 100_000_000
 
 # Other threads may mention one that has ended: their rings are read later than its own. So many
