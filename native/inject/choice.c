@@ -1,7 +1,9 @@
 // Which thread of a process to stop: best one that waits in a call the kernel restarts, then one
 // whose call ends with EINTR once, and only then one that runs.
 #define _GNU_SOURCE
-#include "inject/inject.h"
+#include "inject/choice.h"
+
+#include "inject/safe.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "inject/inject.h"
 
+#include "inject/choice.h"
+#include "inject/safe.h"
 #include "inject/tracee.h"
 
 #include <errno.h>

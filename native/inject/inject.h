@@ -3,9 +3,7 @@
 #ifndef SONDE_INJECT_H
 #define SONDE_INJECT_H
 
-#include "inject/safe.h"
-
-#include <sys/types.h>
+#include <stdint.h>
 
 enum { // what came of it; src/sonde/record/targets/ptrace_inject.py mirrors these
     SONDE_INJECTED = 0,
@@ -44,8 +42,5 @@ typedef struct {
     uint64_t stopped_ns; // how long its thread stood still, in all tries
     char words[256];
 } sonde_answer;
-
-// Which thread to try as the `number`th; 0 if the process has none.
-pid_t sonde_thread_to_try(pid_t pid, uint32_t number);
 
 #endif

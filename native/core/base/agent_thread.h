@@ -2,8 +2,8 @@
 //
 // The C library ends a process when its last thread ends, and counts ours like any other. So they
 // look whether the program has a thread left, and end the process as the C library would have.
-#ifndef SONDE_OWN_THREAD_H
-#define SONDE_OWN_THREAD_H
+#ifndef SONDE_CORE_AGENT_THREAD_H
+#define SONDE_CORE_AGENT_THREAD_H
 
 #include <pthread.h>
 #include <stdatomic.h>

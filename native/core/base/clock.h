@@ -1,6 +1,6 @@
 // Clocks that may be read in a signal handler.
-#ifndef SONDE_CLOCK_H
-#define SONDE_CLOCK_H
+#ifndef SONDE_CORE_CLOCK_H
+#define SONDE_CORE_CLOCK_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // The processor that the calling thread runs on; may be asked in a signal handler.
-#ifndef SONDE_PROCESSOR_H
-#define SONDE_PROCESSOR_H
+#ifndef SONDE_CORE_PROCESSOR_H
+#define SONDE_CORE_PROCESSOR_H
 
 #include <sched.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // Clearing a large static table in a forked child: whole pages are given back instead of copied
 // from the parent and overwritten.
-#ifndef SONDE_ZERO_H
-#define SONDE_ZERO_H
+#ifndef SONDE_CORE_ZERO_H
+#define SONDE_CORE_ZERO_H
 
 #include <stddef.h>
 #include <stdint.h>

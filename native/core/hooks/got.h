@@ -2,8 +2,8 @@
 //
 // Only calls from that object are seen, whether it is a shared libpython or an executable that
 // carries the interpreter inside; nobody else's calls change.
-#ifndef SONDE_GOT_H
-#define SONDE_GOT_H
+#ifndef SONDE_CORE_GOT_H
+#define SONDE_CORE_GOT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 // A sample lies in a span if that very frame is on its stack. A thread and a time would not do: in
 // between, an event loop runs other tasks on the same thread. Frames are only compared, never
 // looked into, so any thread may ask, in a handler too.
-#ifndef SONDE_SPANS_H
-#define SONDE_SPANS_H
+#ifndef SONDE_CORE_SPANS_H
+#define SONDE_CORE_SPANS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

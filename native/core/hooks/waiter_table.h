@@ -3,8 +3,8 @@
 // A waiter enters what it waits for before it tries a last time, so an owner that releases after
 // that sees it. Lock-free: owners look on every release, and nobody may wait for a table of
 // waiters.
-#ifndef SONDE_WAITERS_H
-#define SONDE_WAITERS_H
+#ifndef SONDE_CORE_WAITER_TABLE_H
+#define SONDE_CORE_WAITER_TABLE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // The thread that a process entered while it ran keeps for its recorder: it starts the session, and
 // ends it when its connection to the recorder ends, however that came about.
-#ifndef SONDE_STEER_H
-#define SONDE_STEER_H
+#ifndef SONDE_CORE_ATTACH_THREAD_H
+#define SONDE_CORE_ATTACH_THREAD_H
 
 #include <stdbool.h>
 

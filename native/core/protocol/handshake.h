@@ -1,7 +1,7 @@
 // The agent's side of the talk with the recorder. System calls only: also used in a forked child of
 // a threaded process, where nothing else is allowed.
-#ifndef SONDE_HANDSHAKE_H
-#define SONDE_HANDSHAKE_H
+#ifndef SONDE_CORE_HANDSHAKE_H
+#define SONDE_CORE_HANDSHAKE_H
 
 #include "core/session/shm.h"
 

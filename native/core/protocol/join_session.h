@@ -1,7 +1,7 @@
 // How a process takes part in a session: its introduction to the recorder, and what must be told
 // while it lasts. The preload library and src/sonde/record call the exported ones by name.
-#ifndef SONDE_JOIN_H
-#define SONDE_JOIN_H
+#ifndef SONDE_CORE_JOIN_SESSION_H
+#define SONDE_CORE_JOIN_SESSION_H
 
 #include "core/sampling/kernel_events.h"
 #include "core/sampling/self_walk.h"

@@ -3,8 +3,8 @@
 // until it has time; what happens meanwhile is in the rings.
 //
 // System calls only, as in handshake.h.
-#ifndef SONDE_SELF_ARM_H
-#define SONDE_SELF_ARM_H
+#ifndef SONDE_CORE_SELF_ARM_H
+#define SONDE_CORE_SELF_ARM_H
 
 #include "core/session/session.h"
 

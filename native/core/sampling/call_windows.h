@@ -6,8 +6,8 @@
 //
 // The runtime sees the calls, and only while a window is open. Everything here is for the thread
 // that the window is of, with its busy mark set.
-#ifndef SONDE_WINDOWS_H
-#define SONDE_WINDOWS_H
+#ifndef SONDE_CORE_CALL_WINDOWS_H
+#define SONDE_CORE_CALL_WINDOWS_H
 
 #include "core/session/session.h"
 

@@ -4,8 +4,8 @@
 // The kernel looks at such timers at the scheduler's tick, in the thread that runs, and sends the
 // signal on its way back to user mode: like a perf event's, it interrupts no system call (x86, 5.11
 // and newer). So no thread gets more than CONFIG_HZ of them per second of CPU time.
-#ifndef SONDE_CPU_TIMERS_H
-#define SONDE_CPU_TIMERS_H
+#ifndef SONDE_CORE_CPU_TIMERS_H
+#define SONDE_CORE_CPU_TIMERS_H
 
 // Begins to give every thread of the process a timer, also those started later. 0 or an errno: then
 // the kernel refuses timers.

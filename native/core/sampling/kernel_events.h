@@ -1,7 +1,7 @@
 // Events of the kernel or the processor (page faults, cache misses, tracepoints …), each told with
 // the stack that caused it, and with the data that it is about.
-#ifndef SONDE_KERNEL_EVENTS_H
-#define SONDE_KERNEL_EVENTS_H
+#ifndef SONDE_CORE_KERNEL_EVENTS_H
+#define SONDE_CORE_KERNEL_EVENTS_H
 
 #include "core/session/session.h"
 

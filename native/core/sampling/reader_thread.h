@@ -5,8 +5,8 @@
 // the threads that are still waiting when the recording ends; and from the recorder's side where no
 // agent may enter. A read counts only if the thread's CPU clock stood still meanwhile: then it did
 // not run, and its frames did not move.
-#ifndef SONDE_READER_H
-#define SONDE_READER_H
+#ifndef SONDE_CORE_READER_THREAD_H
+#define SONDE_CORE_READER_THREAD_H
 
 #include "core/session/session.h"
 

@@ -1,6 +1,6 @@
 // A thread walks its own stack in a signal handler, by what the runtime knows of its frames.
-#ifndef SONDE_SELF_WALK_H
-#define SONDE_SELF_WALK_H
+#ifndef SONDE_CORE_SELF_WALK_H
+#define SONDE_CORE_SELF_WALK_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // REG_RIP

@@ -3,8 +3,8 @@
 // A task-clock event fires per period of a thread's CPU time, a context-switch event (on request)
 // once a thread is back from being off the CPU. The events themselves are opened by the recorder:
 // no descriptor in the target, and they vanish with the recorder, however it dies.
-#ifndef SONDE_TRAP_H
-#define SONDE_TRAP_H
+#ifndef SONDE_CORE_SIGTRAP_H
+#define SONDE_CORE_SIGTRAP_H
 
 #include "core/sampling/self_walk.h"
 #include "core/signals/signal_handover.h"

@@ -4,8 +4,8 @@
 //
 // A function that is never sampled itself, because it only calls others, would break the chain: the
 // first time that a caller is seen at a depth, its own caller is told too, and so on.
-#ifndef SONDE_CHAIN_H
-#define SONDE_CHAIN_H
+#ifndef SONDE_CORE_CALLER_CHAIN_H
+#define SONDE_CORE_CALLER_CHAIN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // Telling the recorder what things are called: functions that have no source lines, threads, marks.
 // May be called in a signal handler.
-#ifndef SONDE_NAMES_H
-#define SONDE_NAMES_H
+#ifndef SONDE_CORE_NAME_RECORDS_H
+#define SONDE_CORE_NAME_RECORDS_H
 
 #include "core/session/session.h"
 

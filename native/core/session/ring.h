@@ -1,7 +1,7 @@
 // Single-producer single-consumer ring of variable-sized records in shared memory.
 // Producing needs no lock, no allocation and no system call, so it may happen in a signal handler.
-#ifndef SONDE_RING_H
-#define SONDE_RING_H
+#ifndef SONDE_CORE_RING_H
+#define SONDE_CORE_RING_H
 
 #include "core/session/shm.h"
 

@@ -4,8 +4,8 @@
 // pointer (44 bits: user space, 8-byte aligned) and how often the place was used before (20 bits),
 // so claiming a place and naming it is a single compare-and-swap, and an address that is freed and
 // used again gets another id.
-#ifndef SONDE_SEEN_H
-#define SONDE_SEEN_H
+#ifndef SONDE_CORE_SEEN_SET_H
+#define SONDE_CORE_SEEN_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>

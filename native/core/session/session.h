@@ -1,7 +1,7 @@
 // One session of one process: the mapped memory, the slot of each thread, writing of stacks.
 // Everything here but start, stop and forked may be called in a signal handler.
-#ifndef SONDE_SESSION_H
-#define SONDE_SESSION_H
+#ifndef SONDE_CORE_SESSION_H
+#define SONDE_CORE_SESSION_H
 
 #include "core/session/ring.h"
 #include "core/session/seen_set.h"

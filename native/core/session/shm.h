@@ -8,8 +8,8 @@
 //
 // A slot belongs to one thread. Its thread is the only producer, the recorder the only consumer.
 // src/sonde/record/shm/layout.py mirrors these; SONDE_PROTOCOL changes whenever one of them does.
-#ifndef SONDE_SHM_H
-#define SONDE_SHM_H
+#ifndef SONDE_CORE_SHM_H
+#define SONDE_CORE_SHM_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -7,8 +7,8 @@
 // A runtime that can tell that a frame is the same activation as in the last stack need not even
 // look at what is below it: nothing there can have changed. Its walk then ends at that frame and
 // says how many words of the last stack follow.
-#ifndef SONDE_STACK_H
-#define SONDE_STACK_H
+#ifndef SONDE_CORE_STACK_DELTA_H
+#define SONDE_CORE_STACK_DELTA_H
 
 #include "core/session/session.h"
 

@@ -2,8 +2,8 @@
 //
 // The guard owns SIGSEGV and SIGBUS only while a body runs on the faulting thread; every other
 // fault goes to whoever had the signal before, with the same outcome as without us.
-#ifndef SONDE_GUARD_H
-#define SONDE_GUARD_H
+#ifndef SONDE_CORE_FAULT_GUARD_H
+#define SONDE_CORE_FAULT_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>

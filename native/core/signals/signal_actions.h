@@ -1,6 +1,6 @@
 // Signal actions: what the kernel has in place, and doing what another action would have done.
-#ifndef SONDE_ACTIONS_H
-#define SONDE_ACTIONS_H
+#ifndef SONDE_CORE_SIGNAL_ACTIONS_H
+#define SONDE_CORE_SIGNAL_ACTIONS_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // struct sigaction

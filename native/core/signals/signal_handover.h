@@ -8,8 +8,8 @@
 //
 // So every tick looks for such a mark. If there is one, the main thread gets a SIGTRAP of ours,
 // whose handler lets the call return EINTR as if the signal had come there.
-#ifndef SONDE_SIGNAL_HANDOVER_H
-#define SONDE_SIGNAL_HANDOVER_H
+#ifndef SONDE_CORE_SIGNAL_HANDOVER_H
+#define SONDE_CORE_SIGNAL_HANDOVER_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // ucontext_t's registers

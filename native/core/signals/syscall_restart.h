@@ -10,8 +10,8 @@
 // Blocking all signals in the handler instead would make the pending one visible, but the kernel
 // then offers it to another thread of the process, and sigsuspend, ppoll and their like would
 // return without their handler having run (both seen on 6.18).
-#ifndef SONDE_RESTART_H
-#define SONDE_RESTART_H
+#ifndef SONDE_CORE_SYSCALL_RESTART_H
+#define SONDE_CORE_SYSCALL_RESTART_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // REG_RIP

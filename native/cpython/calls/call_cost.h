@@ -5,8 +5,8 @@
 // From where we are told of a call until we return is measured each time, and from 3.12 on all
 // between the two tellings of a call of a Python function, see call_counter.c. The rest is an
 // estimate.
-#ifndef SONDE_CALL_COST_H
-#define SONDE_CALL_COST_H
+#ifndef SONDE_CPYTHON_CALL_COST_H
+#define SONDE_CPYTHON_CALL_COST_H
 
 #include <stdbool.h>
 #include <stdint.h>

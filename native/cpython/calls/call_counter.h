@@ -4,8 +4,8 @@
 // A tick may come anywhere, and nothing can be switched on in a signal handler but by storing a
 // pointer. So it stores the evaluator of frames (frame_evaluator.h): the next call of a Python
 // function comes to us, and from there on call_events.h shows the calls.
-#ifndef SONDE_CALLS_H
-#define SONDE_CALLS_H
+#ifndef SONDE_CPYTHON_CALL_COUNTER_H
+#define SONDE_CPYTHON_CALL_COUNTER_H
 
 #include <stdbool.h>
 

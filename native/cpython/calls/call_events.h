@@ -5,8 +5,8 @@
 //   interpreter had specialised is lost;
 // - those of Python functions only, by the evaluator of frames where that is asked for all of them
 //   (frame_evaluator.h), otherwise by sys.monitoring with one event. Specialised code stays.
-#ifndef SONDE_SEEN_CALLS_H
-#define SONDE_SEEN_CALLS_H
+#ifndef SONDE_CPYTHON_CALL_EVENTS_H
+#define SONDE_CPYTHON_CALL_EVENTS_H
 
 #include "cpython/calls/call_sink.h"
 #include "cpython/calls/frame_evaluator.h"

@@ -1,7 +1,7 @@
 // A call that was seen, and who gets it: whoever counts calls sets the functions below, so that
 // those that see calls need not know who counts them.
-#ifndef SONDE_CALL_SINK_H
-#define SONDE_CALL_SINK_H
+#ifndef SONDE_CPYTHON_CALL_SINK_H
+#define SONDE_CPYTHON_CALL_SINK_H
 
 #include "cpython/frames/frames.h"
 

@@ -3,8 +3,8 @@
 // allowed. It may be stored in a signal handler, where nothing else can be switched on.
 //
 // 3.13 asks nobody for an __init__ that it inlines; the others ask for all.
-#ifndef SONDE_EVALUATOR_H
-#define SONDE_EVALUATOR_H
+#ifndef SONDE_CPYTHON_FRAME_EVALUATOR_H
+#define SONDE_CPYTHON_FRAME_EVALUATOR_H
 
 #include "cpython/frames/frames.h"
 

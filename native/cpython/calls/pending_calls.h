@@ -6,8 +6,8 @@
 // end of the session, too.
 //
 // All with the GIL held.
-#ifndef SONDE_PENDING_CALLS_H
-#define SONDE_PENDING_CALLS_H
+#ifndef SONDE_CPYTHON_PENDING_CALLS_H
+#define SONDE_CPYTHON_PENDING_CALLS_H
 
 #include "cpython/frames/frames.h"
 

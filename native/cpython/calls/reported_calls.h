@@ -1,6 +1,6 @@
 // Calls that the interpreter reports: by monitoring.c from 3.12 on, by profile_hook.c on 3.11.
-#ifndef SONDE_REPORTED_CALLS_H
-#define SONDE_REPORTED_CALLS_H
+#ifndef SONDE_CPYTHON_REPORTED_CALLS_H
+#define SONDE_CPYTHON_REPORTED_CALLS_H
 
 #include "cpython/calls/call_sink.h"
 

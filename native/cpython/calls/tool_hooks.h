@@ -2,8 +2,8 @@
 // ...) are hooked where the interpreter keeps their addresses, in the method tables of the modules.
 // So a window ends before the tool changes, and the program finds everything as it would without
 // us.
-#ifndef SONDE_TOOL_HOOKS_H
-#define SONDE_TOOL_HOOKS_H
+#ifndef SONDE_CPYTHON_TOOL_HOOKS_H
+#define SONDE_CPYTHON_TOOL_HOOKS_H
 
 #include <Python.h>
 

@@ -1,6 +1,6 @@
 // Which C function a frame is in, read from the frame's own value stack.
-#ifndef SONDE_CALLEE_H
-#define SONDE_CALLEE_H
+#ifndef SONDE_CPYTHON_C_CALLEE_H
+#define SONDE_CPYTHON_C_CALLEE_H
 
 #include "core/session/session.h"
 #include "cpython/frames/frames.h"

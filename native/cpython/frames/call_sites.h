@@ -3,8 +3,8 @@
 // A running frame does not say how deep its value stack is (3.11 to 3.13 never, 3.14 and 3.15 only
 // around some calls), but the depth at an instruction follows from the bytecode alone. It is worked
 // out when a site is first sampled and remembered.
-#ifndef SONDE_SITES_H
-#define SONDE_SITES_H
+#ifndef SONDE_CPYTHON_CALL_SITES_H
+#define SONDE_CPYTHON_CALL_SITES_H
 
 #include "core/session/session.h"
 #include "cpython/frames/frames.h"

@@ -4,8 +4,8 @@
 // object and the immutable strings it holds are alive: no reference is taken and no GIL needed.
 // When a code object dies it leaves the table of seen ones, so that another one at the same address
 // gets an id of its own.
-#ifndef SONDE_DESCRIBE_H
-#define SONDE_DESCRIBE_H
+#ifndef SONDE_CPYTHON_CODE_OBJECTS_H
+#define SONDE_CPYTHON_CODE_OBJECTS_H
 
 #include "core/session/session.h"
 

@@ -1,7 +1,7 @@
 // What an interpreter frame looks like in each CPython this agent is built for.
 // Checked against the headers of 3.11.7, 3.12.1, 3.13.0, 3.14 and 3.15.
-#ifndef SONDE_FRAMES_H
-#define SONDE_FRAMES_H
+#ifndef SONDE_CPYTHON_FRAMES_H
+#define SONDE_CPYTHON_FRAMES_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -2,8 +2,8 @@
 //
 // From 3.12 starting a thread is an audit event, where the name can be asked for under the
 // GIL. 3.11 has none: there the name is read from the object's attributes as they lie in memory.
-#ifndef SONDE_THREAD_NAME_H
-#define SONDE_THREAD_NAME_H
+#ifndef SONDE_CPYTHON_THREAD_NAME_H
+#define SONDE_CPYTHON_THREAD_NAME_H
 
 #include "core/session/session.h"
 #include "cpython/frames/frames.h"

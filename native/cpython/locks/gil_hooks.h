@@ -1,8 +1,8 @@
 // The hooks for the GIL. It waits in pthread_cond_timedwait on its own condition, in slices of the
 // switch interval, and is let go with pthread_cond_signal under its mutex. Told apart by address:
 // link-time optimisation moves the call sites about.
-#ifndef SONDE_GIL_H
-#define SONDE_GIL_H
+#ifndef SONDE_CPYTHON_GIL_HOOKS_H
+#define SONDE_CPYTHON_GIL_HOOKS_H
 
 #include <pthread.h>
 #include <stdbool.h>

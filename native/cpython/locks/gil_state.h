@@ -1,6 +1,6 @@
 // What the GIL's own record says of it.
-#ifndef SONDE_GIL_STATE_H
-#define SONDE_GIL_STATE_H
+#ifndef SONDE_CPYTHON_GIL_STATE_H
+#define SONDE_CPYTHON_GIL_STATE_H
 
 #include "cpython/frames/frames.h"
 

@@ -1,6 +1,6 @@
 // Writing lock events: what a thread of the interpreter waits for, and who releases or holds it.
-#ifndef SONDE_LOCK_EVENTS_H
-#define SONDE_LOCK_EVENTS_H
+#ifndef SONDE_CPYTHON_LOCK_EVENTS_H
+#define SONDE_CPYTHON_LOCK_EVENTS_H
 
 #include "core/session/session.h"
 #include "cpython/locks/lock_owner.h"

@@ -3,8 +3,8 @@
 // A release names its owner, but in a deadlock there is none. The GIL knows its holder. A `with`
 // statement keeps what it needs to leave on the value stack of its frame: the lock itself is found
 // there. (A lock taken by a bare acquire() leaves no such trace; its owner stays unknown.)
-#ifndef SONDE_OWNER_H
-#define SONDE_OWNER_H
+#ifndef SONDE_CPYTHON_LOCK_OWNER_H
+#define SONDE_CPYTHON_LOCK_OWNER_H
 
 #include "core/session/session.h"
 

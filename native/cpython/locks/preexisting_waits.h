@@ -2,8 +2,8 @@
 //
 // Their threads are inside libc and passed none of our hooks on the way in. In a process that
 // already hangs these are the only waits there are.
-#ifndef SONDE_FOUND_H
-#define SONDE_FOUND_H
+#ifndef SONDE_CPYTHON_PREEXISTING_WAITS_H
+#define SONDE_CPYTHON_PREEXISTING_WAITS_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 //
 // The interpreter's own calls into libc are hooked, so every lock of Python is seen, whoever uses
 // it. Nothing is written unless a thread really has to wait.
-#ifndef SONDE_LOCKS_H
-#define SONDE_LOCKS_H
+#ifndef SONDE_CPYTHON_SEMAPHORE_HOOKS_H
+#define SONDE_CPYTHON_SEMAPHORE_HOOKS_H
 
 // Hooks the interpreter; false if that failed. `got` hooks may be entered until long after the
 // stop.

@@ -1,6 +1,6 @@
 // What other parts of the agent call; src/sonde/record and the preload library call them by name.
-#ifndef SONDE_AGENT_H
-#define SONDE_AGENT_H
+#ifndef SONDE_CPYTHON_AGENT_H
+#define SONDE_CPYTHON_AGENT_H
 
 #include <Python.h>
 #include <stdint.h>

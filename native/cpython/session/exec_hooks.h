@@ -1,7 +1,7 @@
 // In a process that was entered while it ran there is no preload library that sees it execute
 // another program; the interpreter's own calls are seen in its global offset table.
-#ifndef SONDE_EXECS_H
-#define SONDE_EXECS_H
+#ifndef SONDE_CPYTHON_EXEC_HOOKS_H
+#define SONDE_CPYTHON_EXEC_HOOKS_H
 
 // Hooks them; sonde_got_unhook takes the hooks out with all others. May be called again after
 // modules were loaded.

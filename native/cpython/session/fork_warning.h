@@ -1,7 +1,7 @@
 // From 3.12 on os.fork() looks how many threads the process has, and warns if it is not alone. Our
 // own are none of the program's business: it is told the number without them.
-#ifndef SONDE_FORKS_H
-#define SONDE_FORKS_H
+#ifndef SONDE_CPYTHON_FORK_WARNING_H
+#define SONDE_CPYTHON_FORK_WARNING_H
 
 // To be called before threads of ours are made.
 void sonde_forks_watch(void);

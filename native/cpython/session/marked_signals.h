@@ -1,6 +1,6 @@
 // Signals that the interpreter's C handler has seen and no Python handler has run for.
-#ifndef SONDE_MARKED_SIGNALS_H
-#define SONDE_MARKED_SIGNALS_H
+#ifndef SONDE_CPYTHON_MARKED_SIGNALS_H
+#define SONDE_CPYTHON_MARKED_SIGNALS_H
 
 #include "core/signals/signal_handover.h"
 

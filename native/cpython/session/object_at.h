@@ -1,6 +1,6 @@
 // Which object an address lies in.
-#ifndef SONDE_CPYTHON_DATA_H
-#define SONDE_CPYTHON_DATA_H
+#ifndef SONDE_CPYTHON_OBJECT_AT_H
+#define SONDE_CPYTHON_OBJECT_AT_H
 
 #include "core/sampling/kernel_events.h"
 

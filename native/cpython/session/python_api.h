@@ -2,8 +2,8 @@
 //
 // Python code of the `sonde` package calls these, as functions of a module that is made of this
 // library. Nothing here waits for the recorder but pause and resume.
-#ifndef SONDE_INSIDE_H
-#define SONDE_INSIDE_H
+#ifndef SONDE_CPYTHON_PYTHON_API_H
+#define SONDE_CPYTHON_PYTHON_API_H
 
 // To a program that imported sonde before it was attached to; later ones look for us. The caller
 // holds the GIL.

@@ -3,8 +3,8 @@
 // _PyEval_EvalFrameDefault points tstate->cframe at a variable of its own some instructions before
 // it fills that in: until then it holds whatever lay on the stack. On code that is often called
 // from C, one sample in a hundred comes at that moment. From 3.13 on there is no such variable.
-#ifndef SONDE_ENTRY_H
-#define SONDE_ENTRY_H
+#ifndef SONDE_CPYTHON_CFRAME_ENTRY_H
+#define SONDE_CPYTHON_CFRAME_ENTRY_H
 
 #include "core/sampling/self_walk.h"
 #include "cpython/frames/frames.h"

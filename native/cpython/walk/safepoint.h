@@ -1,8 +1,8 @@
 // Threads sample themselves where the interpreter looks up from its work: at the end of a turn of a
 // loop, where a function begins, after a call. There it makes pending calls, and one is ours.
 // Needs nothing of the system: no perf, no signal, no reading of what is not one's own.
-#ifndef SONDE_SAFEPOINT_H
-#define SONDE_SAFEPOINT_H
+#ifndef SONDE_CPYTHON_SAFEPOINT_H
+#define SONDE_CPYTHON_SAFEPOINT_H
 
 #include <stdint.h>
 

@@ -22,8 +22,8 @@
 // them, and a frame that has none costs a longer walk only. These are counted: they tell of the
 // last sample, which lock events and calls that were walked since must not hide, and of every frame
 // or of none.
-#ifndef SONDE_AWAITED_H
-#define SONDE_AWAITED_H
+#ifndef SONDE_CPYTHON_SAMPLE_MARKS_H
+#define SONDE_CPYTHON_SAMPLE_MARKS_H
 
 #include "core/session/session.h"
 #include "cpython/frames/frames.h"

@@ -1,7 +1,7 @@
 // The Python threads of this process for the reader, found without the GIL and without the
 // runtime's lock.
-#ifndef SONDE_THREADS_H
-#define SONDE_THREADS_H
+#ifndef SONDE_CPYTHON_THREAD_LIST_H
+#define SONDE_CPYTHON_THREAD_LIST_H
 
 #include "core/sampling/reader_thread.h"
 

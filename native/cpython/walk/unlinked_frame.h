@@ -4,8 +4,8 @@
 // current then, but compilers turn the two stores around (gcc 12: up to eleven instructions lie
 // between them, at four of seven places). Meanwhile `previous` is what lay in that memory before:
 // mostly, by luck, the same caller, else a frame of another time or no frame at all.
-#ifndef SONDE_PUSHED_H
-#define SONDE_PUSHED_H
+#ifndef SONDE_CPYTHON_UNLINKED_FRAME_H
+#define SONDE_CPYTHON_UNLINKED_FRAME_H
 
 #include "cpython/frames/frames.h"
 

@@ -1,6 +1,6 @@
 // Walking the Python frames of a thread into words the recorder can decode.
-#ifndef SONDE_WALK_H
-#define SONDE_WALK_H
+#ifndef SONDE_CPYTHON_WALK_H
+#define SONDE_CPYTHON_WALK_H
 
 #include "core/sampling/self_walk.h"
 

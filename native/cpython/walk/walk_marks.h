@@ -12,8 +12,8 @@
 // sample_marks.h): dead while the call lasts, and overwritten by each call from there, which has to
 // put there what is called. Only calls between Python functions have it, and it is touched only if
 // who was called waits for another call itself: while one begins or ends the place is in use.
-#ifndef SONDE_ACTIVATIONS_H
-#define SONDE_ACTIVATIONS_H
+#ifndef SONDE_CPYTHON_WALK_MARKS_H
+#define SONDE_CPYTHON_WALK_MARKS_H
 
 #include "cpython/frames/frames.h"
 

@@ -1,5 +1,6 @@
-#include "hotspot/locks/monitors.h"
-#include "hotspot/locks/notifications.h"
+#include "hotspot/locks/conditions.h"
+
+#include "hotspot/locks/lock_events.h"
 
 #include <stddef.h>
 

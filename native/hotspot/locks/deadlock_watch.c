@@ -1,9 +1,13 @@
 #define _GNU_SOURCE
+#include "hotspot/locks/deadlock_watch.h"
+
 #include "core/base/agent_thread.h"
 #include "core/base/clock.h"
 #include "core/hooks/waiter_table.h"
-#include "hotspot/locks/monitors.h"
+#include "hotspot/locks/lock_events.h"
+#include "hotspot/locks/park_hooks.h"
 #include "hotspot/locks/virtual_threads.h"
+#include "hotspot/locks/wait_registry.h"
 #include "hotspot/names/methods.h"
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"
@@ -17,123 +21,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// ---- waits that go on
-
-#define PLACES 4096u
-#define LONG_NS 1000000000u
-static struct {
-    _Atomic uint64_t lock; // 0: free
-    uint64_t since;
-    _Atomic bool told; // who holds it
-} places[PLACES];
-static _Atomic uint32_t places_used; // those above were never taken
-
-uint32_t sonde_lookout_begin(uint64_t lock)
-{
-    for (uint32_t i = 0; i < PLACES; i++) {
-        uint64_t none = 0;
-        if (atomic_load_explicit(&places[i].lock, memory_order_relaxed) ||
-            !atomic_compare_exchange_strong(&places[i].lock, &none, ~(uint64_t)0))
-            continue;
-        places[i].since = sonde_now();
-        atomic_store(&places[i].told, false);
-        atomic_store_explicit(&places[i].lock, lock, memory_order_release);
-        uint32_t used = atomic_load(&places_used);
-        while (used < i + 1 && !atomic_compare_exchange_weak(&places_used, &used, i + 1))
-            ;
-        return i;
-    }
-    return PLACES;
-}
-
-void sonde_lookout_end(uint32_t place)
-{
-    if (place < PLACES)
-        atomic_store_explicit(&places[place].lock, 0, memory_order_release);
-}
-
-// Who waits for `lock` so long that its holder should be told; marks it as done.
-static bool is_due(uint64_t lock, uint64_t now)
-{
-    bool due = false;
-    for (uint32_t i = 0; i < atomic_load(&places_used); i++)
-        if (atomic_load_explicit(&places[i].lock, memory_order_acquire) == lock &&
-            now - places[i].since >= LONG_NS && !atomic_exchange(&places[i].told, true))
-            due = true;
-    return due;
-}
-
-static bool anything_due(uint64_t now)
-{
-    for (uint32_t i = 0; i < atomic_load(&places_used); i++)
-        if (atomic_load_explicit(&places[i].lock, memory_order_acquire) + 1 > 1 &&
-            !atomic_load(&places[i].told) && now - places[i].since >= LONG_NS)
-            return true;
-    return false;
-}
-
-static bool tells_itself(uint64_t lock)
-{
-    for (uint32_t i = 0; i < atomic_load(&places_used); i++)
-        if (atomic_load_explicit(&places[i].lock, memory_order_acquire) == lock)
-            return true;
-    return false;
-}
-
-// ---- waits from before the session that will not tell their end
-
-#define MAX_FOUND 512
-static struct {
-    _Atomic uint64_t key;
-    _Atomic uint32_t waits;
-} found[MAX_FOUND];
-static _Atomic uint32_t found_used;
-
-static bool keep(const void *pointer)
-{
-    uint64_t key = (uint64_t)(uintptr_t)pointer;
-    uint32_t n = atomic_load(&found_used);
-    for (uint32_t i = 0; i < n; i++)
-        if (atomic_load(&found[i].key) == key) {
-            atomic_fetch_add(&found[i].waits, 1);
-            return true;
-        }
-    if (n == MAX_FOUND)
-        return false;
-    atomic_store(&found[n].key, key);
-    atomic_store(&found[n].waits, 1);
-    atomic_store(&found_used, n + 1);
-    return true;
-}
-
-bool sonde_lookout_was_found(uint64_t lock)
-{
-    uint32_t n = atomic_load_explicit(&found_used, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++) {
-        if (atomic_load_explicit(&found[i].key, memory_order_relaxed) != lock)
-            continue;
-        uint32_t waits = atomic_load(&found[i].waits);
-        while (waits && !atomic_compare_exchange_weak(&found[i].waits, &waits, waits - 1))
-            ;
-        return waits != 0;
-    }
-    return false;
-}
-
-void sonde_lookout_let_go(const void *pointer)
-{
-    if (sonde_lookout_was_found((uint64_t)(uintptr_t)pointer))
-        sonde_wait_end(pointer);
-}
-
-static void forget_found(void)
-{
-    for (uint32_t i = 0; i < atomic_load(&found_used); i++)
-        while (atomic_load(&found[i].waits))
-            sonde_lookout_let_go((const void *)(uintptr_t)atomic_load(&found[i].key));
-    atomic_store(&found_used, 0);
-}
-
 // ---- looking
 
 typedef struct {
@@ -141,9 +28,6 @@ typedef struct {
     uint64_t lock;
     uint32_t kind;
 } waiting;
-
-static jclass ownable;
-static jfieldID owner_field;
 
 static waiting what_for(JNIEnv *env, jthread thread)
 {
@@ -163,13 +47,6 @@ static waiting what_for(JNIEnv *env, jthread thread)
         w.lock = sonde_park_lock(thread, w.object);
     }
     return w;
-}
-
-jthread sonde_park_holder(JNIEnv *env, jobject blocker)
-{
-    if (!blocker || !ownable || !(*env)->IsInstanceOf(env, blocker, ownable))
-        return NULL;
-    return (*env)->GetObjectField(env, blocker, owner_field);
 }
 
 static jthread holder_of(JNIEnv *env, const waiting *w)
@@ -244,14 +121,14 @@ static void look(JNIEnv *env, bool first)
         return;
     for (jint i = 0; i < count; i++) {
         waiting w = what_for(env, threads[i]);
-        bool tells = w.lock && (w.kind != SONDE_KIND_PARK || tells_itself(w.lock));
+        bool tells = w.lock && (w.kind != SONDE_KIND_PARK || sonde_lookout_tells_itself(w.lock));
         if (w.lock && first) {
             const void *key = (const void *)(uintptr_t)w.lock;
-            if (!tells_itself(w.lock) && keep(key) && !tells)
+            if (!sonde_lookout_tells_itself(w.lock) && sonde_lookout_keep_found(key) && !tells)
                 sonde_wait_begin(key, w.lock, w.kind);
             tell_of(env, threads[i], &w, SONDE_LOCK_FOUND, tells);
         }
-        if (w.lock && (first || is_due(w.lock, now))) {
+        if (w.lock && (first || sonde_lookout_is_due(w.lock, now))) {
             jthread holder = holder_of(env, &w);
             if (holder)
                 tell_of(env, holder, &w, SONDE_LOCK_HELD, false);
@@ -282,7 +159,7 @@ static void *body(void *unused)
     while (!atomic_load(&stopping)) {
         sonde_exit_if_last();
         syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
-        if (atomic_load(&stopping) || !anything_due(sonde_now()))
+        if (atomic_load(&stopping) || !sonde_lookout_anything_due(sonde_now()))
             continue;
         JNIEnv *env = sonde_vm_attach();
         if (env) {
@@ -296,18 +173,7 @@ static void *body(void *unused)
 int sonde_lookout_start(JNIEnv *env)
 {
     sonde_records_prepare();
-    if (!ownable) {
-        jclass class =
-            (*env)->FindClass(env, "java/util/concurrent/locks/AbstractOwnableSynchronizer");
-        if (class)
-            owner_field =
-                (*env)->GetFieldID(env, class, "exclusiveOwnerThread", "Ljava/lang/Thread;");
-        (*env)->ExceptionClear(env);
-        if (class && owner_field)
-            ownable = (*env)->NewGlobalRef(env, class);
-        (*env)->DeleteLocalRef(env, class);
-    }
-    forget_found();
+    sonde_lookout_forget_found();
     look(env, true);
     atomic_store(&stopping, 0);
     pthread_attr_t attributes;

@@ -1,5 +1,6 @@
+#include "hotspot/locks/monitor_waiters.h"
+
 #include "core/signals/fault_guard.h"
-#include "hotspot/locks/notifications.h"
 
 #include <stddef.h>
 

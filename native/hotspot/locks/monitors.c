@@ -4,166 +4,26 @@
 #include "core/base/clock.h"
 #include "core/hooks/got.h"
 #include "core/hooks/waiter_table.h"
+#include "hotspot/locks/deadlock_watch.h"
+#include "hotspot/locks/lock_events.h"
+#include "hotspot/locks/monitor_waiters.h"
+#include "hotspot/locks/park_hooks.h"
+#include "hotspot/locks/thread_wait.h"
+#include "hotspot/locks/virtual_monitors.h"
+#include "hotspot/locks/virtual_parks.h"
 #include "hotspot/locks/virtual_threads.h"
-#include "hotspot/names/types.h"
-#include "hotspot/vm/thread_records.h"
+#include "hotspot/locks/wait_registry.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/blocked_stacks.h"
 #include "hotspot/walk/jvmti_stacks.h"
-#include "hotspot/walk/walk.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
-jvmtiEnv *sonde_locks_jvmti;
-
 // A lock can be let go many times while the one that was woken is on its way: releases of the same
 // owner closer together than this are one hold.
 #define SAME_HOLD_NS 20000u
-
-// What the calling thread waits for, so that the hook knows whose sleep it is.
-static _Thread_local struct {
-    uint64_t lock;
-    uint32_t kind, place;
-    sonde_notice notice;
-    // After Object.wait: the monitor it takes back, and what it sleeps on if that is taken.
-    uint64_t again;
-    const void *again_on;
-} waits __attribute__((tls_model("initial-exec")));
-
-// ---- identities
-
-uint64_t sonde_lock_of(jobject object, uint64_t what)
-{
-    jint hash = 0;
-    jvmtiEnv *jvmti = sonde_locks_jvmti;
-    if (!jvmti || !object || (*jvmti)->GetObjectHashCode(jvmti, object, &hash))
-        return 0;
-    return (uint32_t)hash | what;
-}
-
-// ---- telling
-
-// As sonde_enter, unless locks are not recorded just now; the ends of waits are told all the same.
-static sonde_thread *enter(void)
-{
-    sonde_thread *me = sonde_enter();
-    if (!me || (sonde_what() & SONDE_WHAT_LOCKS))
-        return me;
-    sonde_leave(me);
-    return NULL;
-}
-
-static void tell_wait(JNIEnv *env, jthread thread, jobject object, sonde_lock_event event)
-{
-    int saved = errno;
-    sonde_thread *me = sonde_enter();
-    if (!me)
-        return;
-    uint32_t what = sonde_what(), depth = 0;
-    sonde_event stack = {0};
-    if (what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS)) {
-        sonde_hotspot_is(me);
-        depth = sonde_stack_of(me, sonde_locks_jvmti, NULL, &stack);
-        sonde_blocked_keep(me, depth, stack.flags);
-    }
-    if (what & SONDE_WHAT_LOCKS) {
-        event.holder = sonde_virtual(env, thread);
-        event.type = SONDE_LOCK_ENTER;
-        if (event.holder)
-            sonde_virtual_tell(me, env, thread, event.holder);
-        if (object) {
-            jclass class = (*env)->GetObjectClass(env, object);
-            event.started = sonde_type_of(me, sonde_locks_jvmti, class);
-            (*env)->DeleteLocalRef(env, class);
-        }
-        event.flags = stack.flags;
-        if (!event.sequence)
-            event.sequence = sonde_lock_sequence(event.lock);
-        sonde_write_lock(me, depth, &event);
-    }
-    sonde_leave(me);
-    errno = saved;
-}
-
-void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t lock, uint32_t kind)
-{
-    tell_wait(env, thread, object,
-              (sonde_lock_event){.time = sonde_now(), .lock = lock, .kind = kind});
-}
-
-static void tell_end(JNIEnv *env, jthread thread, sonde_lock_event event)
-{
-    int saved = errno;
-    if (!(sonde.config.what & SONDE_WHAT_LOCKS))
-        return;
-    sonde_thread *me = sonde_enter();
-    if (me) {
-        sonde_hotspot_is(me);
-        event.holder = sonde_virtual(env, thread);
-        if (!event.sequence)
-            event.sequence = sonde_lock_sequence(event.lock);
-        sonde_write_lock(me, 0, &event);
-        sonde_leave(me);
-    }
-    errno = saved;
-}
-
-void sonde_lock_waited(JNIEnv *env, jthread thread, uint64_t lock, uint32_t kind, bool gave_up)
-{
-    tell_end(env, thread,
-             (sonde_lock_event){.time = sonde_now(),
-                                .lock = lock,
-                                .kind = kind,
-                                .type = gave_up ? SONDE_LOCK_GAVE_UP : SONDE_LOCK_ENTERED});
-}
-
-void sonde_lock_notified(JNIEnv *env, jthread thread, jobject object, uint64_t lock, uint32_t kind,
-                         uint64_t wanted, uint32_t wanted_kind, const sonde_notice *notice)
-{
-    bool contends = notice->contends;
-    uint64_t time = contends ? notice->time : sonde_now();
-    tell_end(env, thread,
-             (sonde_lock_event){.time = time,
-                                .lock = lock,
-                                .sequence = notice->ended,
-                                .kind = kind,
-                                .type = SONDE_LOCK_ENTERED});
-    if (!contends)
-        return;
-    tell_wait(env, thread, object,
-              (sonde_lock_event){
-                  .time = time, .lock = wanted, .sequence = notice->contends, .kind = wanted_kind});
-    sonde_lock_waited(env, thread, wanted, wanted_kind, false);
-}
-
-void sonde_lock_let_go(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time)
-{
-    int saved = errno;
-    sonde_thread *me = enter();
-    if (me) {
-        sonde_hotspot_is(me);
-        jthread thread = NULL;
-        if (sonde_virtual_exist())
-            (*sonde_locks_jvmti)->GetCurrentThread(sonde_locks_jvmti, &thread);
-        sonde_event stack = {0};
-        sonde_lock_event event = {.time = time,
-                                  .lock = lock,
-                                  .sequence = sequence,
-                                  .kind = kind,
-                                  .holder = sonde_virtual(env, thread),
-                                  .type = SONDE_LOCK_EXIT};
-        if (event.holder)
-            sonde_virtual_tell(me, env, thread, event.holder);
-        (*env)->DeleteLocalRef(env, thread);
-        uint32_t depth = sonde_stack_of(me, sonde_locks_jvmti, NULL, &stack);
-        event.flags = stack.flags;
-        sonde_write_lock(me, depth, &event);
-        sonde_leave(me);
-    }
-    errno = saved;
-}
 
 // ---- monitors: the waiter
 
@@ -178,31 +38,16 @@ static void begin(JNIEnv *env, jthread thread, jobject object, uint64_t what, ui
         sonde_virtual_monitor_begin(number, lock, kind);
         if (!sonde_virtual_followed())
             return;
-        waits.place = SONDE_NO_PLACE; // it may end in another thread
+        sonde_my_wait.place = SONDE_NO_PLACE; // it may end in another thread
     } else {
-        waits.place = sonde_lookout_begin(lock);
+        sonde_my_wait.place = sonde_lookout_begin(lock);
     }
     if (!number)
         sonde_blocked_begin();
-    waits.kind = kind;
-    waits.lock = lock;
-    waits.notice = (sonde_notice){0};
-    waits.again = 0;
-}
-
-// Where it cannot leave, which is found out only when it has tried, its carrier sleeps for it. One
-// that is back may find the monitor taken, and leave again without a word.
-void sonde_lock_carrier_left(void) { waits.lock = waits.again = 0; }
-
-void sonde_lock_carrier_taken(uint64_t number)
-{
-    uint32_t kind = 0;
-    uint64_t lock = sonde_virtual_leaves(number) ? sonde_virtual_monitor_of(number, &kind) : 0;
-    if (lock) {
-        waits.place = SONDE_NO_PLACE;
-        waits.kind = kind;
-        waits.lock = lock;
-    }
+    sonde_my_wait.kind = kind;
+    sonde_my_wait.lock = lock;
+    sonde_my_wait.notice = (sonde_notice){0};
+    sonde_my_wait.again = 0;
 }
 
 static void end(JNIEnv *env, jthread thread, jobject object, uint64_t what, uint32_t kind,
@@ -212,14 +57,14 @@ static void end(JNIEnv *env, jthread thread, jobject object, uint64_t what, uint
     sonde_blocked_end();
     if (lock && sonde_virtual_leaves(number))
         sonde_virtual_monitor_end(number, lock);
-    if (lock && waits.lock == lock) {
-        sonde_lookout_end(waits.place);
-        waits.lock = 0;
+    if (lock && sonde_my_wait.lock == lock) {
+        sonde_lookout_end(sonde_my_wait.place);
+        sonde_my_wait.lock = 0;
         if (what == SONDE_IS_WAIT && !number)
-            waits.again = (uint32_t)lock;
-        if (waits.notice.time) {
+            sonde_my_wait.again = (uint32_t)lock;
+        if (sonde_my_wait.notice.time) {
             sonde_lock_notified(env, thread, object, lock, kind, (uint32_t)lock, SONDE_KIND_MONITOR,
-                                &waits.notice);
+                                &sonde_my_wait.notice);
             return;
         }
     } else if (!lock || !(number || sonde_lookout_was_found(lock))) {
@@ -271,16 +116,16 @@ static int sleep_on(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct t
 static int sleep_again(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until,
                        const void *frame)
 {
-    sonde_lock_event event = {.lock = waits.again,
+    sonde_lock_event event = {.lock = sonde_my_wait.again,
                               .started = sonde_now(),
-                              .started_sequence = sonde_lock_sequence(waits.again),
+                              .started_sequence = sonde_lock_sequence(sonde_my_wait.again),
                               .kind = SONDE_KIND_MONITOR,
                               .type = SONDE_LOCK_WAITED};
     bool entered = sonde_wait_begin(cond, event.lock, event.kind);
     int result = sleep_on(cond, mutex, until), saved = errno;
     if (entered)
         sonde_wait_end(cond);
-    sonde_thread *me = enter();
+    sonde_thread *me = sonde_lock_enter();
     if (me) {
         sonde_event stack = {0};
         uint32_t depth = sonde_stack_below(me, frame, &stack);
@@ -299,31 +144,32 @@ __attribute__((noinline)) static int sleep_seen(pthread_cond_t *cond, pthread_mu
 {
     const void *record;
     uint32_t place = SONDE_NO_NOTICE;
-    if (waits.kind == SONDE_KIND_MONITOR_WAIT && waits.place != SONDE_NO_PLACE) {
-        sonde_awaiting me = {.condition = waits.lock, .lock = (uint32_t)waits.lock, .key = cond};
-        waits.again_on = cond;
+    if (sonde_my_wait.kind == SONDE_KIND_MONITOR_WAIT && sonde_my_wait.place != SONDE_NO_PLACE) {
+        sonde_awaiting me = {
+            .condition = sonde_my_wait.lock, .lock = (uint32_t)sonde_my_wait.lock, .key = cond};
+        sonde_my_wait.again_on = cond;
         if (sonde_vm_thread(&record) && sonde_monitor_waiter(&me, record, frame))
             place = sonde_notice_await(&me);
     }
-    bool entered = sonde_wait_begin(cond, waits.lock, waits.kind);
+    bool entered = sonde_wait_begin(cond, sonde_my_wait.lock, sonde_my_wait.kind);
     int result = sleep_on(cond, mutex, until);
     if (entered)
         sonde_wait_end(cond);
     sonde_notice notice = sonde_notice_take(place, cond);
     if (notice.time)
-        waits.notice = notice;
+        sonde_my_wait.notice = notice;
     return result;
 }
 
 static bool takes_back(const pthread_cond_t *cond)
 {
-    return waits.again && waits.again_on == cond &&
+    return sonde_my_wait.again && sonde_my_wait.again_on == cond &&
            atomic_load_explicit(&sonde.generation, memory_order_relaxed);
 }
 
 static int on_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-    if (waits.lock)
+    if (sonde_my_wait.lock)
         return sleep_seen(cond, mutex, NULL, __builtin_frame_address(0));
     if (takes_back(cond))
         return sleep_again(cond, mutex, NULL, __builtin_frame_address(0));
@@ -334,33 +180,11 @@ static int on_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 static int on_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                              const struct timespec *until)
 {
-    if (waits.lock)
+    if (sonde_my_wait.lock)
         return sleep_seen(cond, mutex, until, __builtin_frame_address(0));
     if (takes_back(cond))
         return sleep_again(cond, mutex, until, __builtin_frame_address(0));
     return pthread_cond_timedwait(cond, mutex, until);
-}
-
-static void tell_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time,
-                       const void *record, const void *frame)
-{
-    int saved = errno;
-    sonde_thread *me = enter();
-    if (me) {
-        sonde_hotspot_is(me);
-        sonde_event stack = {0};
-        uint32_t depth = sonde_stack_below(me, frame, &stack);
-        sonde_lock_event event = {.time = time,
-                                  .lock = lock,
-                                  .sequence = sequence,
-                                  .kind = kind,
-                                  .holder = sonde_record_virtual(record),
-                                  .type = SONDE_LOCK_EXIT,
-                                  .flags = stack.flags};
-        sonde_write_lock(me, depth, &event);
-        sonde_leave(me);
-    }
-    errno = saved;
 }
 
 // Not a thread that sleeps for itself: one or more virtual ones are to go on.
@@ -373,7 +197,7 @@ static int signal_others(pthread_cond_t *cond, const void *record, const void *f
         sequence[i] = sonde_lock_sequence(found[i].lock);
     int result = pthread_cond_signal(cond);
     for (uint32_t i = 0; i < count; i++)
-        tell_below(found[i].lock, found[i].kind, sequence[i], now, record, frame);
+        sonde_lock_let_go_below(found[i].lock, found[i].kind, sequence[i], now, record, frame);
     return result;
 }
 
@@ -402,9 +226,10 @@ __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond, const voi
         of_monitor = sonde_lock_sequence(monitor);
     int result = pthread_cond_signal(cond);
     if (tells_wait)
-        tell_below(monitor | SONDE_IS_WAIT, SONDE_KIND_MONITOR_WAIT, of_wait, now, record, frame);
+        sonde_lock_let_go_below(monitor | SONDE_IS_WAIT, SONDE_KIND_MONITOR_WAIT, of_wait, now,
+                                record, frame);
     if (tells_monitor)
-        tell_below(monitor, SONDE_KIND_MONITOR, of_monitor, now, record, frame);
+        sonde_lock_let_go_below(monitor, SONDE_KIND_MONITOR, of_monitor, now, record, frame);
     return result;
 }
 

@@ -4,10 +4,9 @@
 // wait for the lock, and one of them is woken when the notifier releases it, the next one when that
 // one does. So who wakes a thread need not be who notified it. Who releases the lock looks which of
 // those that wait for its conditions have been moved: the first one to see that has notified them.
-#ifndef SONDE_HOTSPOT_NOTIFIED_H
-#define SONDE_HOTSPOT_NOTIFIED_H
+#ifndef SONDE_HOTSPOT_NOTIFICATIONS_H
+#define SONDE_HOTSPOT_NOTIFICATIONS_H
 
-#include <jvmti.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,25 +49,5 @@ bool sonde_notice_awaited(uint64_t lock);
 
 // Before a session, and in a forked child.
 void sonde_notices_forget(void);
-
-// ---- monitors (monitor_waiters.c)
-
-// What the VM keeps of a thread, whose record this is, in Object.wait: it lies on its stack, above
-// `frame` of a function which the VM has called to sleep. False: not found.
-bool sonde_monitor_waiter(sonde_awaiting *waiter, const void *record, const void *frame);
-sonde_was_notified sonde_monitor_was_notified;
-
-// ---- locks of java.util.concurrent (conditions.c)
-
-void sonde_conditions_find(JNIEnv *env);
-// Of what a thread parks for, or NULL: the lock, if it is a condition; itself, if it is a lock that
-// may have conditions. New local references.
-jobject sonde_condition_lock(JNIEnv *env, jobject blocker);
-jobject sonde_lock_with_conditions(JNIEnv *env, jobject blocker);
-// As sonde_notify, for one of these; `key` is that of the thread to be woken.
-sonde_notified sonde_conditions_notify(JNIEnv *env, jobject lock, uint64_t number, const void *key,
-                                       uint64_t now);
-// What a thread is woken by.
-const void *sonde_condition_key(jthread thread);
 
 #endif

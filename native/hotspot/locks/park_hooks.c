@@ -1,7 +1,12 @@
 #define _GNU_SOURCE
+#include "hotspot/locks/park_hooks.h"
+
 #include "core/base/clock.h"
 #include "core/hooks/waiter_table.h"
-#include "hotspot/locks/monitors.h"
+#include "hotspot/locks/conditions.h"
+#include "hotspot/locks/lock_events.h"
+#include "hotspot/locks/thread_wait.h"
+#include "hotspot/locks/wait_registry.h"
 #include "hotspot/vm/vm.h"
 
 #include <errno.h>
@@ -15,6 +20,8 @@ static park_t *vm_park;
 static unpark_t *vm_unpark;
 static jclass unsafe;
 static jfieldID blocker_field;
+static jclass ownable;
+static jfieldID owner_field;
 static bool hooked;
 
 #define SAME_HOLD_NS 20000u
@@ -27,6 +34,13 @@ jobject sonde_park_blocker(JNIEnv *env, jthread thread)
 uint64_t sonde_park_lock(jthread thread, jobject blocker)
 {
     return blocker ? sonde_lock_of(blocker, SONDE_IS_PARK) : sonde_lock_of(thread, SONDE_IS_BARE);
+}
+
+jthread sonde_park_holder(JNIEnv *env, jobject blocker)
+{
+    if (!blocker || !ownable || !(*env)->IsInstanceOf(env, blocker, ownable))
+        return NULL;
+    return (*env)->GetObjectField(env, blocker, owner_field);
 }
 
 static const void *key_of(uint64_t lock) { return (const void *)(uintptr_t)lock; }
@@ -292,8 +306,21 @@ static bool put(JNIEnv *env, park_t *park, unpark_t *unpark)
     return to_register.done;
 }
 
+static void find_ownable(JNIEnv *env)
+{
+    jclass class = (*env)->FindClass(env, "java/util/concurrent/locks/AbstractOwnableSynchronizer");
+    if (class)
+        owner_field = (*env)->GetFieldID(env, class, "exclusiveOwnerThread", "Ljava/lang/Thread;");
+    (*env)->ExceptionClear(env);
+    if (class && owner_field)
+        ownable = (*env)->NewGlobalRef(env, class);
+    (*env)->DeleteLocalRef(env, class);
+}
+
 void sonde_parks_start(JNIEnv *env)
 {
+    if (!ownable)
+        find_ownable(env);
     if (!unsafe)
         find_all(env);
     if (vm_park && vm_unpark && blocker_field) // else there are monitors alone

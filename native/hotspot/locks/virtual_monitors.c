@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
-#include "hotspot/locks/virtual_threads.h"
+#include "hotspot/locks/virtual_monitors.h"
 
 #include "core/hooks/waiter_table.h"
+#include "core/session/shm.h"
 #include "core/signals/fault_guard.h"
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"

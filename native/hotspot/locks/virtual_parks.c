@@ -1,7 +1,12 @@
 #define _GNU_SOURCE
+#include "hotspot/locks/virtual_parks.h"
+
 #include "core/base/clock.h"
 #include "core/hooks/waiter_table.h"
-#include "hotspot/locks/monitors.h"
+#include "hotspot/locks/lock_events.h"
+#include "hotspot/locks/park_hooks.h"
+#include "hotspot/locks/thread_wait.h"
+#include "hotspot/locks/virtual_monitors.h"
 #include "hotspot/locks/virtual_threads.h"
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"

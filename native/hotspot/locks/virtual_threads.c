@@ -2,8 +2,6 @@
 #include "hotspot/locks/virtual_threads.h"
 
 #include "core/session/name_records.h"
-#include "hotspot/locks/monitors.h"
-#include "hotspot/vm/vm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,9 +31,9 @@ uint64_t sonde_virtual(JNIEnv *env, jthread thread)
     return SONDE_VIRTUAL | (uint64_t)(*env)->GetLongField(env, thread, number_field);
 }
 
-void sonde_virtual_tell(sonde_thread *me, JNIEnv *env, jthread thread, uint64_t number)
+void sonde_virtual_tell(sonde_thread *me, jvmtiEnv *jvmti, JNIEnv *env, jthread thread,
+                        uint64_t number)
 {
-    jvmtiEnv *jvmti = sonde_locks_jvmti;
     jvmtiThreadInfo info;
     memset(&info, 0, sizeof info);
     if ((*jvmti)->GetThreadInfo(jvmti, thread, &info))
@@ -73,11 +71,10 @@ void sonde_virtual_want(jvmtiEnv *jvmti, jvmtiCapabilities *wanted)
 
 static void JNICALL on_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
-    (void)jvmti;
     sonde_thread *me = sonde_enter();
     if (!me)
         return;
-    sonde_virtual_tell(me, env, thread, sonde_virtual(env, thread));
+    sonde_virtual_tell(me, jvmti, env, thread, sonde_virtual(env, thread));
     sonde_leave(me);
 }
 

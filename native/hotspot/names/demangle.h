@@ -1,6 +1,6 @@
 // Symbols and classes as people would write them. May be called in a signal handler.
-#ifndef SONDE_READABLE_H
-#define SONDE_READABLE_H
+#ifndef SONDE_HOTSPOT_DEMANGLE_H
+#define SONDE_HOTSPOT_DEMANGLE_H
 
 #include <stddef.h>
 

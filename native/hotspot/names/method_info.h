@@ -1,6 +1,6 @@
 // What a method is: its name, file and lines, as JVMTI tells them.
-#ifndef SONDE_HOTSPOT_DESCRIBE_H
-#define SONDE_HOTSPOT_DESCRIBE_H
+#ifndef SONDE_HOTSPOT_METHOD_INFO_H
+#define SONDE_HOTSPOT_METHOD_INFO_H
 
 #include <jvmti.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
 // Until then the recorder waits. A jmethodID is never given to another method (17 to 25), and one
 // whose class is gone meanwhile is refused by JVMTI: such a method has no name, but never a wrong
 // one.
-#ifndef SONDE_METHODS_H
-#define SONDE_METHODS_H
+#ifndef SONDE_HOTSPOT_METHODS_H
+#define SONDE_HOTSPOT_METHODS_H
 
 #include "core/session/session.h"
 

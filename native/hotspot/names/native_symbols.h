@@ -2,8 +2,8 @@
 //
 // The loader's own answer (dladdr) takes its lock. So the libraries' symbol tables are mapped
 // beforehand; what was once found stays, and a handler only looks.
-#ifndef SONDE_NATIVES_H
-#define SONDE_NATIVES_H
+#ifndef SONDE_HOTSPOT_NATIVE_SYMBOLS_H
+#define SONDE_HOTSPOT_NATIVE_SYMBOLS_H
 
 #include "core/session/session.h"
 

@@ -1,6 +1,6 @@
 // Classes of locks and of objects made: what they are called is told once each.
-#ifndef SONDE_TYPES_H
-#define SONDE_TYPES_H
+#ifndef SONDE_HOTSPOT_TYPES_H
+#define SONDE_HOTSPOT_TYPES_H
 
 #include "core/session/session.h"
 

@@ -1,6 +1,6 @@
 // What threads do that run no Java code: collecting garbage, compiling, looking after the VM.
-#ifndef SONDE_ROLES_H
-#define SONDE_ROLES_H
+#ifndef SONDE_HOTSPOT_VM_THREAD_ROLES_H
+#define SONDE_HOTSPOT_VM_THREAD_ROLES_H
 
 #include "core/session/session.h"
 

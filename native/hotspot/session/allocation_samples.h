@@ -1,6 +1,6 @@
 // Objects as they are made: the VM samples allocations, one in so many bytes.
-#ifndef SONDE_OBJECTS_H
-#define SONDE_OBJECTS_H
+#ifndef SONDE_HOTSPOT_ALLOCATION_SAMPLES_H
+#define SONDE_HOTSPOT_ALLOCATION_SAMPLES_H
 
 #include <jvmti.h>
 

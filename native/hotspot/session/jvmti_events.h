@@ -1,6 +1,6 @@
 // What the VM tells by itself while a session lasts: classes, threads, collections, its end.
-#ifndef SONDE_EVENTS_H
-#define SONDE_EVENTS_H
+#ifndef SONDE_HOTSPOT_JVMTI_EVENTS_H
+#define SONDE_HOTSPOT_JVMTI_EVENTS_H
 
 #include <jvmti.h>
 

@@ -1,7 +1,7 @@
 // The VM's code: its own, and what it has generated: its interpreter, methods that it compiled,
 // routines that these call. May be asked in a signal handler, under the guard.
-#ifndef SONDE_VM_CODE_H
-#define SONDE_VM_CODE_H
+#ifndef SONDE_HOTSPOT_CODE_CACHE_H
+#define SONDE_HOTSPOT_CODE_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>

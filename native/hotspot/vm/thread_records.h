@@ -1,6 +1,6 @@
 // What the VM's record of another thread says and JVMTI does not, or not in a VM that runs already.
-#ifndef SONDE_RECORDS_H
-#define SONDE_RECORDS_H
+#ifndef SONDE_HOTSPOT_THREAD_RECORDS_H
+#define SONDE_HOTSPOT_THREAD_RECORDS_H
 
 #include <jvmti.h>
 #include <stdbool.h>

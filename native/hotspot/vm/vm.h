@@ -1,7 +1,7 @@
 // The Java virtual machine we are in: its interfaces, and what can be known of a thread in a signal
 // handler.
-#ifndef SONDE_VM_H
-#define SONDE_VM_H
+#ifndef SONDE_HOTSPOT_VM_H
+#define SONDE_HOTSPOT_VM_H
 
 #include <jvmti.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // Where the fields of HotSpot's own structures lie, as it exports for its serviceability agent.
-#ifndef SONDE_STRUCTS_H
-#define SONDE_STRUCTS_H
+#ifndef SONDE_HOTSPOT_VM_STRUCTS_H
+#define SONDE_HOTSPOT_VM_STRUCTS_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 // Java stacks of threads that wait for a monitor, or release one to another. They are deep in the
 // VM then, and HotSpot's walker for profilers does not find the way out of it where compiled code
 // called. But the event of the wait has the stack already, and who releases passes our hook.
-#ifndef SONDE_BLOCKED_STACKS_H
-#define SONDE_BLOCKED_STACKS_H
+#ifndef SONDE_HOTSPOT_BLOCKED_STACKS_H
+#define SONDE_HOTSPOT_BLOCKED_STACKS_H
 
 #include "core/session/session.h"
 

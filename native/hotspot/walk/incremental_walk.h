@@ -1,8 +1,8 @@
 // Stacks put together from what is known: of the last stack all that has not moved, and of frames
 // that are new what their code was told to be. HotSpot's own walker looks at each frame anew, and
 // at tables that the caches have lost since the last sample; it is needed for what is not known.
-#ifndef SONDE_RETRACE_H
-#define SONDE_RETRACE_H
+#ifndef SONDE_HOTSPOT_INCREMENTAL_WALK_H
+#define SONDE_HOTSPOT_INCREMENTAL_WALK_H
 
 #include "core/session/session.h"
 #include "hotspot/vm/vm.h"

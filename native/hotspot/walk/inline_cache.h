@@ -1,8 +1,8 @@
 // Which methods a place in compiled code is in: one, and those that it was compiled into. The VM
 // tells by looking up tables that lie far apart, and which between two samples have left the
 // caches; what it told once is remembered. May be used in a signal handler.
-#ifndef SONDE_INLINED_H
-#define SONDE_INLINED_H
+#ifndef SONDE_HOTSPOT_INLINE_CACHE_H
+#define SONDE_HOTSPOT_INLINE_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // Java frames, as HotSpot describes them, to the words of a stack.
-#ifndef SONDE_JAVA_WORD_H
-#define SONDE_JAVA_WORD_H
+#ifndef SONDE_HOTSPOT_JAVA_WORD_H
+#define SONDE_HOTSPOT_JAVA_WORD_H
 
 #include "core/session/session.h"
 #include "hotspot/vm/vm.h"

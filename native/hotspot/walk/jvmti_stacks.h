@@ -1,6 +1,6 @@
 // Stacks outside of the sampler's handler: of a thread that called us, or of another one.
-#ifndef SONDE_HOTSPOT_STACKS_H
-#define SONDE_HOTSPOT_STACKS_H
+#ifndef SONDE_HOTSPOT_JVMTI_STACKS_H
+#define SONDE_HOTSPOT_JVMTI_STACKS_H
 
 #include "core/session/session.h"
 

@@ -1,8 +1,8 @@
 // Frames as they lie on a Java thread's stack, one for all the methods that were compiled into one
 // another, from the innermost to its caller and so on. May be asked in a signal handler, under the
 // guard: what lies there is believed.
-#ifndef SONDE_MACHINE_FRAMES_H
-#define SONDE_MACHINE_FRAMES_H
+#ifndef SONDE_HOTSPOT_MACHINE_FRAMES_H
+#define SONDE_HOTSPOT_MACHINE_FRAMES_H
 
 #include "hotspot/vm/code_cache.h"
 #include "hotspot/walk/walk_start.h"

@@ -303,7 +303,7 @@ SONDE_HOT void sonde_find_places(const ucontext_t *context, bool in_java, sonde_
     }
 }
 
-void sonde_find_places_below(const sonde_place *left, sonde_places *out)
+SONDE_FOREIGN void sonde_find_places_below(const sonde_place *left, sonde_places *out)
 {
     sonde_blob blob;
     sonde_place caller;

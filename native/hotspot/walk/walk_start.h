@@ -1,8 +1,8 @@
 // Where a thread in generated code was called from, by what lies on its stack and what its code is
 // about to do, where HotSpot's own walker cannot tell. May be asked in a signal handler, under the
 // guard.
-#ifndef SONDE_CALLERS_H
-#define SONDE_CALLERS_H
+#ifndef SONDE_HOTSPOT_WALK_START_H
+#define SONDE_HOTSPOT_WALK_START_H
 
 #include "core/sampling/self_walk.h"
 
