@@ -22,10 +22,21 @@ CELLS = [
     "!echo from a shell",
     "await __import__('asyncio').sleep(0.05, 'awaited')",
 ]
-# Each is interrupted: in a call of the system, and in Python code.
+# Each is interrupted: in a call of the system, and in Python code. Another thread says so once that
+# is where the main thread is: an exception within print, or within what it calls, may get lost.
+SAYS = (
+    "import sys, threading, time\n"
+    "at_it = threading.Event()\n"
+    "def says():\n"
+    "    at_it.wait()\n"
+    "    time.sleep(0.5)\n"
+    "    sys.stdout.write('begins')\n"
+    "    sys.stdout.flush()\n"
+    "threading.Thread(target=says).start()\n"
+)
 ENDLESS = [
-    "import time; print('begins'); time.sleep(1000)",
-    "print('begins')\nwhile True: compute(1000)",
+    SAYS + "at_it.set(); time.sleep(1000)",
+    SAYS + "at_it.set()\nwhile True: compute(1000)",
 ]
 
 
