@@ -50,26 +50,26 @@ def main() -> None:
     RECORDING.parent.mkdir(exist_ok=True)
     say("1. Run a program under sonde: a shop's checkout, slower than it should be")
     record(RECORDING, PROGRAM)
-    say("2. The summary: what ran, what stands out, how sure that is")
+    say("2. The summary: what ran, the findings, and how accurate they are")
     sonde("report", RECORDING)
-    say("3. The waiting: for which lock, and what its owner did meanwhile")
+    say("3. The contention: which lock, and which function held it")
     sonde("report", RECORDING, "locks", "--by", "kind,lock,owner_function", "--top", "4")
     say("4. The same work after the repair")
     record(REPAIRED, PROGRAM, "--repaired")
-    say("5. Both on one page: everything above to look at, and what the repair changed")
+    say("5. Both in the web UI: everything above, and what the repair changed")
     sonde("view", RECORDING, REPAIRED, "--html", PAGE, "--with-source")
     print(f"Open {PAGE.resolve().as_uri()} in a browser, or mail it: it needs nothing else.")
     say("What to try next")
     for command, answers in (
-        (f"sonde view {RECORDING}", "the page of one recording, served to your browser"),
-        (f"sonde report {RECORDING} tree --wall", "running and waiting in one tree"),
+        (f"sonde view {RECORDING}", "one recording in the web UI"),
+        (f"sonde report {RECORDING} tree --wall", "on-CPU and off-CPU time in one tree"),
         ("sonde run YOUR_SCRIPT.py", "your own program"),
-        ("sonde doctor", "what works on this machine"),
+        ("sonde doctor", "what sonde can record on this machine"),
     ):
         print(f"  {command:<42}  {answers}")
     print(f"sonde is in {SONDE.parent}.")
     if interactive():
-        say("The page is opened in your browser; Ctrl-C ends it")
+        say("The web UI opens in your browser; press Ctrl-C to stop")
         # Ctrl-C is meant for the server, which the terminal tells as well.
         signal.signal(signal.SIGINT, lambda *_: None)
         sonde("view", RECORDING, REPAIRED)

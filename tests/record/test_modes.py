@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -414,7 +415,7 @@ def test_a_full_disk_is_waited_for(
         assert target.alive
     assert process.returncode == 0, err
     assert "No space left on device" in err
-    assert f"writing to {small_disk} again" in err
+    assert re.search(rf"writing to {small_disk}/x\S*\.sonde again", err)
     assert "could not be written" in err
     recording = read(small_disk)
     told = quality(recording)

@@ -42,7 +42,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     assert "dreams" in refused(USAGE, "--what", "dreams", *there, "--", "true")
     assert "empty" in refused(USAGE, "--what", ",", *there, "--", "true")
     assert "mixes" in refused(USAGE, "--what", "cpu,+waits", *there, "--", "true")
-    assert "not among" in refused(USAGE, "--what", "-waits", *there, "--", "true")
+    assert "not in the list" in refused(USAGE, "--what", "-waits", *there, "--", "true")
     assert "percentage" in refused(USAGE, "--budget", "0.01", *there, "--", "true")
     assert "not 0" in refused(USAGE, "--rate", "0", *there, "--", "true")
     assert "not -5" in refused(USAGE, "--rate", "-5", *there, "--", "true")
@@ -117,7 +117,7 @@ def test_a_program_without_python_says_so(keep: Callable[[str], Path], tmp_path:
     path = tmp_path / "x.sonde"
     run = run_command(path, ["sh", "-c", "echo shell; exit 4"])
     assert (run.code, run.out) == (4, "shell\n")
-    assert "no CPython" in run.err
+    assert "neither CPython" in run.err
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_forced_samplers_tell_the_truth(python: Interpreter, keep: Keep, sampler
     stacks = Stacks(recording)
     quality = recording.quality
     assert quality["sampler"] == sampler
-    assert quality["why_not_better"] == f"--sampler {sampler} was asked for"
+    assert quality["why_not_better"] == f"--sampler {sampler} was given"
     assert quality["taken"] == len(recording.samples) > 400
     assert quality["lost"] <= 0.2 * quality["taken"]
     # They do not come at a fixed step of CPU time, so only chance bounds what they miss.

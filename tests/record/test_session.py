@@ -138,7 +138,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(sessions: tuple[dict[str, Any],
     assert told["started twice"] == "SondeError: this session has already been started"
     assert told["mark after the end"] == "SondeError: this session is not running"
     assert told["pause after the end"] == "SondeError: this session is not running"
-    assert told["wrong what"].startswith("UsageError: cannot record 'dreams'")
+    assert told["wrong what"].startswith("UsageError: invalid kind 'dreams'")
     assert "not 0" in told["wrong rate"]
     assert "no/such/folder" in told["no folder"]
     assert "Traceback" not in told["no folder"]

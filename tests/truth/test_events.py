@@ -189,10 +189,10 @@ def test_a_machine_without_counters_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "says"),
     [
-        ("event:nonsense", "no event 'nonsense'"),
+        ("event:nonsense", "invalid event 'nonsense'"),
         ("event:page-faults@0", "a whole number of at least 1"),
         ("event:page-faults@x", "a whole number of at least 1"),
-        ("event:", "no event ''"),
+        ("event:", "invalid event ''"),
         ("event:raw_syscalls:sys_enter", "triggers it again"),
         ("event:uprobe:/no/such/file:main", "no file /no/such/file"),
         ("event:uprobe:/bin/true:no_such_symbol", "exports no symbol"),

@@ -40,7 +40,7 @@ for (const [state, options] of [
     expect(shown.map(({ callee, caller }) => [callee, caller])).toEqual(
       told.map((edge: any) => [
         edge.callee.name,
-        edge.caller?.name ?? "nothing of the program",
+        edge.caller?.name ?? "outside the program",
       ]),
     );
     told.forEach((edge: any, i: number) => {

@@ -200,7 +200,7 @@ def test_findings_say_what_holders_did() -> None:
     found = findings(held_over_two().recording(), Selection())
     (finding,) = (finding for finding in found if "contention for" in finding.title)
     assert finding.detail.endswith(
-        "the holders spent 83 % in fetch (app.py:1), 17 % in lookup (app.py:1) "
+        "of that time the holders spent 83 % in fetch (app.py:1), 17 % in lookup (app.py:1) "
         "(80 CPU samples and recorded waits)"
     )
     found = findings(held_over_two(waits=False, kind="gil").recording(), Selection())

@@ -201,7 +201,7 @@ def _inside(row: LocksRow, waits_recorded: bool) -> str:
         samples = sum(child.samples or 0 for child in known)
         rests_on = [count(samples, "CPU sample")] if samples else []
         rests_on += ["recorded waits"] if waits_recorded else []
-        said = f"the holders spent {', '.join(shown)}"
+        said = f"of that time the holders spent {', '.join(shown)}"
         if rests_on:
             said += f" ({' and '.join(rests_on)})"
     if unknown < HOG * row.wait_ns:

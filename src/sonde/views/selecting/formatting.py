@@ -10,7 +10,7 @@ TIMES = {
     "running": "on-CPU",
     "waiting": "off-CPU",
     "wall": "wall-clock",
-    "taken": "runnable",
+    "taken": "run-queue, throttling or steal",
 }
 """What reports call the time that a view counts."""
 
