@@ -100,7 +100,7 @@ def plain(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> dict
         notebook.work()
         found = notebook.end()
     assert (found["client"], found["kernel"]) == (0, [0])
-    assert [shown[1][:2] for shown in found["interrupted"]] == [["error", "KeyboardInterrupt"]] * 2
+    assert [shown[0][:2] for shown in found["interrupted"]] == [["error", "KeyboardInterrupt"]] * 2
     return found
 
 

@@ -4,7 +4,9 @@ A line of JSON for each thing that happened. Between cells it waits for a line o
 """
 
 import json
+import pathlib
 import sys
+import time
 
 from jupyter_client import KernelManager
 from jupyter_client.kernelspec import KernelSpec
@@ -22,22 +24,11 @@ CELLS = [
     "!echo from a shell",
     "await __import__('asyncio').sleep(0.05, 'awaited')",
 ]
-# Each is interrupted: in a call of the system, and in Python code. Another thread says so once that
-# is where the main thread is: an exception within print, or within what it calls, may get lost.
-SAYS = (
-    "import sys, threading, time\n"
-    "at_it = threading.Event()\n"
-    "def says():\n"
-    "    at_it.wait()\n"
-    "    time.sleep(0.5)\n"
-    "    sys.stdout.write('begins')\n"
-    "    sys.stdout.flush()\n"
-    "threading.Thread(target=says).start()\n"
-)
-ENDLESS = [
-    SAYS + "at_it.set(); time.sleep(1000)",
-    SAYS + "at_it.set()\nwhile True: compute(1000)",
-]
+BEGUN = pathlib.Path("begun")
+# Each is interrupted: in a call of the system, and in Python code. A file says that this is where
+# the main thread is by now: an exception within print, or what it calls, may get lost.
+SAYS = f"import threading, time; threading.Timer(0.5, open, ['{BEGUN}', 'w']).start()\n"
+ENDLESS = [SAYS + "time.sleep(1000)", SAYS + "while True: compute(1000)"]
 
 
 class Manager(KernelManager):
@@ -48,9 +39,20 @@ def tell(what, **facts):
     print(json.dumps({"what": what, **facts}), flush=True)
 
 
-def execute(client, code, begun=None):
+def wait_until_begun():
+    end = time.monotonic() + PATIENCE_S
+    while not BEGUN.exists():
+        assert time.monotonic() < end, "it never begins"
+        time.sleep(0.01)
+    BEGUN.unlink()
+
+
+def execute(client, code, interrupt=None):
     """What a cell showed, in the order in which it did."""
     number, shown = client.execute(code), []
+    if interrupt is not None:
+        wait_until_begun()
+        interrupt()
     while True:
         message = client.get_iopub_msg(timeout=TIMEOUT_S)
         if message["parent_header"].get("msg_id") != number:
@@ -58,8 +60,6 @@ def execute(client, code, begun=None):
         kind, content = message["msg_type"], message["content"]
         if kind == "stream":
             shown.append([content["name"], content["text"]])
-            if begun is not None and "begins" in content["text"]:
-                begun()
         elif kind == "execute_result":
             shown.append(["result", content["data"]["text/plain"]])
         elif kind == "error":
