@@ -56,7 +56,7 @@ def test_views_of_locks_are_methods(tmp_path: Path) -> None:
 
 def test_wrong_questions_are_answered(file: Path) -> None:
     recording = sonde.open(file)
-    with pytest.raises(UsageError, match="not 'colour'"):
+    with pytest.raises(UsageError, match="invalid --by 'colour'"):
         recording.locks(by=["colour"])
     with pytest.raises(UsageError, match="no thread 'x'"):
         recording.flat(thread="x")

@@ -71,7 +71,7 @@ def test_a_store_lives_there(server: str, tmp_path: Path) -> None:
             "fleet", "report", folder, *view
         )
     code, _, err = asked("fleet", "compact", store)
-    assert (code, err.split(";")[0]) == (0, "sonde: 3 parts became 1")
+    assert (code, err.split(";")[0]) == (0, "sonde: merged 3 segments into 1")
     assert total(store) == spent(files)
     assert asked("fleet", "prune", store, "--older", "1s")[0] == 0
     code, _, err = asked("fleet", "report", store)
