@@ -40,7 +40,7 @@ def tell(what, **facts):
 
 
 def wait_until_begun():
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not BEGUN.exists():
         assert time.monotonic() < end, "it never begins"
         time.sleep(0.01)
