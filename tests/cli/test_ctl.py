@@ -6,7 +6,7 @@ import pytest
 
 from sonde.cli.ctl import ALIASES, VERBS, order_of
 from sonde.errors import UsageError
-from sonde.record import control
+from sonde.record.recorder import control_server as control
 
 
 @pytest.mark.parametrize(

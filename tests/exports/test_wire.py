@@ -10,11 +10,10 @@ import pytest
 
 pytest.importorskip("google.protobuf")
 
-from sonde.views.selection import Selection
-
 from sonde.exports import perfetto, wire
 from sonde.exports.messages import field_number, message_class
 from sonde.recording.tables import RUNNING
+from sonde.views.selecting.selection import Selection
 from synthetic import MS, Maker
 
 SCHEMA = {"Inner": "1 a uint64, 2 b uint32", "Outer": "3 c uint64, 66 inner Inner"}

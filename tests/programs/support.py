@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from sonde.record.sessions import running
 
 from attaching import attach_to, until
 from launching import SONDE, TIMEOUT_S, clean_environment
+from sonde.record.targets.session_registry import running
 from sonde.recording.reader import read
 from sonde.recording.tables import RUNNING, WAITING, Recording
 from truth.stacks import Stacks
