@@ -120,12 +120,16 @@ def test_a_program_counts_its_own_calls(session: tuple[dict[str, Any], Path]) ->
     assert found["recorded", "leaf"] > 0.4
     assert ("paused", "leaf") not in found
     # Windows that show C functions, too, are few, and count more of their calls.
+    # In dense code a window of Python functions counts half as many calls, four times as far apart.
     windows = recording.windows
-    for native, stride, samples in ((0, 2, 10), (1, 1, 20)):
-        assert set(windows.stride[windows.native == native].tolist()) == {stride}
+    for native, usual in ((0, {(2, 10), (8, 5)}), (1, {(1, 20)})):
         full = (windows.cut == 0) & (windows.native == native)
-        counted = [int((recording.calls.window == row).sum()) for row in full.nonzero()[0]]
-        assert set(counted) == {samples}
+        counted = {
+            (int(windows.stride[row]), int((recording.calls.window == row).sum()))
+            for row in full.nonzero()[0]
+        }
+        assert counted
+        assert counted <= usual
     assert not any(told["left"])
 
 

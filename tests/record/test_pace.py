@@ -9,6 +9,7 @@ import pytest
 from sonde.record.recorder import drain_schedule as pace_module
 from sonde.record.recorder.drain_schedule import (
     FRUGAL,
+    MAX_BURST_S,
     MAX_PAUSE_IF_RARE_S,
     MAX_PAUSE_S,
     MAX_REST_S,
@@ -62,20 +63,36 @@ def test_full_rings_shorten_it_and_empty_ones_bring_it_back() -> None:
 def test_with_few_processors_it_rests_as_long_as_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace_module, "runnable", lambda: 3)
     pace = Pace(config("cpu"), frugal=False, cpus=2)
-    for _ in range(10):
+    for _ in range(100):
         pace.drained(1.0, 0.04)
     assert pace.sleep == pace.rest == 0.04
-    pace.drained(1.0, 0.001)
-    assert (pace.sleep, pace.rest) == (MIN_PAUSE_S, 0.001)
+    pace.drained(1.0, 0.041)
+    assert pace.sleep == pace.rest == 0.041
     pace.drained(0.0, 10.0)
     assert pace.sleep == pace.rest == MAX_REST_S
+
+
+def test_a_burst_is_drained_without_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace_module, "runnable", lambda: 3)
+    pace = Pace(config("cpu"), frugal=False, cpus=2)
+    worked = 0.0
+    while pace.rest == 0.0:
+        pace.drained(1.0, 0.04)
+        worked += 0.04
+    assert MAX_BURST_S < worked < 2 * MAX_BURST_S
+    # What it has slept since it may work once more.
+    for _ in range(1000):
+        pace.drained(0.0, 0.0)
+    for _ in range(20):
+        pace.drained(1.0, 0.04)
+        assert pace.rest == 0.0
 
 
 def test_while_a_processor_is_idle_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Itself and the one thread of its target."""
     monkeypatch.setattr(pace_module, "runnable", lambda: 2)
     pace = Pace(config("cpu"), frugal=False, cpus=2)
-    for _ in range(10):
+    for _ in range(100):
         pace.drained(1.0, 0.04)
     assert (pace.sleep, pace.rest) == (MIN_PAUSE_S, 0.0)
     monkeypatch.setattr(pace_module, "runnable", lambda: 3)

@@ -42,18 +42,21 @@ held = threading.Lock()
 held.acquire()
 
 
-# A thread that waits for the GIL sleeps, too, but not for as long.
+# A thread that waits for the GIL sleeps, too, but wakes up every 5 ms.
 QUIET = 40 if THREADS else 2
 
 
 def wait_until_blocked() -> None:
-    quiet = 0
+    quiet, last = 0, -1
     while quiet < QUIET:
         time.sleep(0.0005)
-        state = Path(f"/proc/{TARGET}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        lines = Path(f"/proc/{TARGET}/task/{TARGET}/status").read_text().splitlines()
+        status = dict(line.split(":", 1) for line in lines)
+        state, switches = status["State"].split()[0], int(status["voluntary_ctxt_switches"])
         if state == "Z":
             os._exit(0)
-        quiet = quiet + 1 if state == "S" else 0
+        quiet = quiet + 1 if state == "S" and (switches == last or not THREADS) else 0
+        last = switches
 
 
 def help_target() -> None:

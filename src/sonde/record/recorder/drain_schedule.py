@@ -2,7 +2,8 @@
 
 Short enough that no ring fills up, else as long as it may be: each time it wakes up it takes the
 processor from somebody. Where there are few processors and none is idle it sleeps at least as long
-as it works: what it cannot drain then is lost and counted, and the target goes on.
+as it works, except in a burst, as when a program imports its modules: what it cannot drain then is
+lost and counted, and the target goes on.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ BUSY = 0.25
 # With no more processors than this, a recorder that works without a break takes from the target.
 FEW_CPUS = 2
 MAX_REST_S = 1.0
+# But it may work so much more than it has slept.
+MAX_BURST_S = 1.0
 
 
 class Pace:
     def __init__(self, config: dict[str, Any], *, frugal: bool, cpus: int | None = None) -> None:
         self._cpus = len(os.sched_getaffinity(0)) if cpus is None else cpus
+        self._burst = MAX_BURST_S
         self._frugal = frugal
         self._calls = config["calls"]
         self.captures(config["what"], config["rate"])
@@ -64,11 +68,12 @@ class Pace:
             self._wanted = max(self._wanted / 2, MIN_PAUSE_S)
         elif fullest < BUSY / 4:
             self._wanted = min(self._wanted * 1.5, self._longest)
+        self._burst = min(self._burst + self.sleep - worked, MAX_BURST_S)
         self.rest = min(worked, MAX_REST_S) if self._must_rest(worked) else 0.0
         self.sleep = max(self._wanted, self.rest)
 
     def _must_rest(self, worked: float) -> bool:
-        if self._cpus > FEW_CPUS:
+        if self._cpus > FEW_CPUS or self._burst > 0:
             return False
         # A rest shorter than the sleep changes nothing: no need to look.
         return worked <= self._wanted or runnable() > self._cpus
