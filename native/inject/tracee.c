@@ -116,9 +116,9 @@ int sonde_tracee_save(sonde_tracee *tracee)
         return errno;
     tracee->extended_size = extended.iov_len;
     // The end of a call is a fault at address 0. The kernel would reset a blocked fault's action.
-    // SIGTRAP is blocked: where a session with waits has events on the thread already, as in a child
-    // that was just forked, each of our stops is a context switch that raises another one, and the
-    // thread would never run.
+    // SIGTRAP is blocked: where a session with waits has events on the thread already, as in a
+    // child that was just forked, each of our stops is a context switch that raises another one,
+    // and the thread would never run.
     uint64_t all = ~UINT64_C(0);
     static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
