@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from attaching import Target, attach, attached, begun, has_agent, traced, until
 from launching import TIMEOUT_S, Interpreter, sonde
 from sonde.errors import SondeError
+from sonde.record.system import perf_events
 from sonde.recording.reader import read
 
 Keep = Callable[[str], Path]
@@ -30,6 +32,12 @@ def spin():
     while True: sum(range(1000))
 threading.Thread(target=spin, daemon=True, name="spinner").start()
 time.sleep(60)
+"""
+SIGNALLED = """
+import os, signal, time
+signal.signal(signal.SIGTRAP, lambda *_: None)
+print(os.getpid(), flush=True)
+while True: time.sleep(0.001)
 """
 FORKS = """
 import os, sys, time
@@ -99,6 +107,24 @@ def test_a_process_is_entered_by_ptrace(python: Interpreter, keep: Keep, program
     assert run.recording.quality["sampler"] == "perf"
     if program == SLEEPS:
         assert "spinner" in run.recording.threads.name
+
+
+def test_a_thread_that_gets_a_signal_at_each_switch(python: Interpreter, keep: Keep) -> None:
+    """As one has that was just forked from a program whose waits are recorded."""
+    path = keep("signalled")
+    with Target(python, "-c", SIGNALLED) as target:
+        try:
+            event = perf_events.open_event(
+                target.pid, perf_events.CONTEXT_SWITCHES, 1, sig_data=2**64 - 1
+            )
+        except OSError as error:
+            pytest.skip(perf_events.refusal(error))
+        try:
+            attached(target.pid, path, "--for", "0.3")
+            assert target.alive
+        finally:
+            os.close(event)
+    assert entered(path) == "ptrace"
 
 
 def test_one_that_is_traced_and_may_not_be_asked_is_read(python: Interpreter, keep: Keep) -> None:
