@@ -90,12 +90,13 @@ typedef struct {
 } frame;
 
 #define MAX_COUNT 220u
-static frame frames[MAX_COUNT]; // outermost first; the innermost is compiled
+#define MAX_DEEP 5000u
+static frame frames[MAX_DEEP]; // outermost first; the innermost is compiled
 static unsigned depth;
 static bool first_entry, in_routine, collecting;
 static unsigned outer_words; // of Java below the entry
 
-#define WORDS 16384u
+#define WORDS 65536u
 static uintptr_t stack[WORDS];
 static uintptr_t *sp;
 static const uintptr_t *entry_fp;
@@ -343,7 +344,7 @@ static void expect_stack(const decoded *got)
 
 static memory begin(uint32_t what)
 {
-    sonde_config config = config_for(4, 1 << 16);
+    sonde_config config = config_for(4, 1 << 18);
     config.what |= what;
     memory m = make_memory(config);
     CHECK_EQUAL(sonde_session_start(&m.config, m.memfd), 0);
@@ -412,6 +413,38 @@ static void wander(uint32_t what, unsigned rounds)
 }
 
 static void tells_what_the_walker_would(void) { wander(0, 60000); }
+
+// A deep stack that is known, and as many new frames on it as make it more than can be kept.
+static void leaves_out_what_does_not_fit(void)
+{
+    memory m = begin(0);
+    sonde_thread *thread = sonde_enter();
+    static decoded out;
+    enum { KEPT = SONDE_MAX_DEPTH - 2, STEP = 150 };
+    uint64_t state = 3;
+    unsigned truncated = 0, whole = 0;
+    for (int round = 0; round < 3; round++) {
+        for (depth = 0; depth + STEP < MAX_DEEP;) {
+            for (unsigned i = 0; i < STEP; i++)
+                frames[depth++] = (frame){.pc = code_of(0) + 64 + 8 * (draw(&state) % 2)};
+            lay_down(1);
+            uint8_t flags = sample(&m, thread, &out);
+            static sonde_java_frame told[100000];
+            sonde_java_trace trace = {.frames = told};
+            walk_frames(&trace, 100000, depth - 1);
+            uint32_t fits = trace.count < KEPT ? (uint32_t)trace.count : KEPT;
+            CHECK_EQUAL(flags, (uint32_t)trace.count < KEPT ? 0 : SONDE_TRUNCATED);
+            CHECK_EQUAL(out.depth, fits);
+            for (uint32_t i = 0; i < fits; i++)
+                CHECK(out.frames[fits - 1 - i] == sonde_java_word(NULL, &told[i]));
+            *(flags ? &truncated : &whole) += 1;
+        }
+    }
+    CHECK(truncated > 3 && whole > 3);
+    sonde_leave(thread);
+    sonde_session_stop();
+    drop_memory(&m);
+}
 
 static void may_be_checked(void) { wander(SONDE_WHAT_CHECKED, 5000); }
 
@@ -507,6 +540,7 @@ int main(void)
 {
     sonde_guard_install();
     RUN(tells_what_the_walker_would);
+    RUN(leaves_out_what_does_not_fit);
     RUN(may_be_checked);
     RUN(tells_a_frame_from_one_that_lies_elsewhere);
     RUN(remembers_all_or_nothing);

@@ -129,7 +129,9 @@ SONDE_HOT SONDE_FOREIGN static void retrace_body(void *arg)
             return;
         }
         if (of->looks && was_there(job, &caller)) {
-            of->whole = true;
+            // With what is new above them they may be more than fit: then the outermost are left
+            // out, and those that stay are none that can be referred to.
+            of->whole = of->depth + job->cursor <= MAX_WORDS;
             of->same = job->cursor;
             return;
         }
