@@ -31,6 +31,8 @@ typedef struct {
 
 static bool failed;
 static PyObject *raised_inside;
+static PyThreadState *measurer; // the thread that measures, and whether tools get no events of it
+static bool measurer_hidden;
 
 // What a handler of the program's raised while functions of ours ran is the program's; that there
 // is no room for them is not.
@@ -216,12 +218,16 @@ bool sonde_call_cost_measure(void)
     PyObject *type, *raised, *traceback;
     PyErr_Fetch(&type, &raised, &traceback);
 #endif
+    measurer = PyThreadState_Get();
+    measurer_hidden = false;
     sonde_call_cost_measuring = SONDE_COST_SEEN;
     PyObject *made = functions();
     if (made)
         measure(made);
     bool known = made && !failed;
     sonde_call_cost_measuring = SONDE_COST_KNOWN;
+    if (measurer_hidden)
+        PyThreadState_LeaveTracing(measurer);
     Py_XDECREF(made);
     PyErr_Clear();
 #if PY_VERSION_HEX >= 0x030C0000
@@ -233,7 +239,17 @@ bool sonde_call_cost_measure(void)
     return known;
 }
 
-void sonde_call_cost_abandon(void) { failed = true; }
+// From 3.12 on a tool gets the events of all threads. The function of ours that another thread is
+// in the middle of has been called before the tool came: one that keeps a stack of calls, as
+// cProfile does, would take its return for that of the last call it knows of.
+void sonde_call_cost_abandon(PyThreadState *by)
+{
+    failed = true;
+    if (CALLS_ARE_MONITORED && sonde_call_cost_measuring && measurer != by && !measurer_hidden) {
+        PyThreadState_EnterTracing(measurer);
+        measurer_hidden = true;
+    }
+}
 
 void sonde_call_cost_forked(void)
 {

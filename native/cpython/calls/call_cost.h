@@ -8,6 +8,8 @@
 #ifndef SONDE_CPYTHON_CALL_COST_H
 #define SONDE_CPYTHON_CALL_COST_H
 
+#include "cpython/frames/frames.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,8 +28,9 @@ extern sonde_call_cost sonde_cost_of;
 // Calls functions of our own with and without being told. With the GIL held, which other threads
 // get in between: false if one of them disturbed it.
 bool sonde_call_cost_measure(void);
-// Ends that, if it is going on, at its next step: from now on it switches nothing on.
-void sonde_call_cost_abandon(void);
+// Ends that, if it is going on, at its next step: from now on it switches nothing on, and tools get
+// no events of it, unless it is going on in this very thread.
+void sonde_call_cost_abandon(PyThreadState *by);
 // In a forked child: the thread that measured may not be there.
 void sonde_call_cost_forked(void);
 

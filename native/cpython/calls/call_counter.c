@@ -428,7 +428,7 @@ static void leave_evaluator(PyInterpreterState *interpreter)
 
 static void end_counting(PyThreadState *state)
 {
-    sonde_call_cost_abandon();
+    sonde_call_cost_abandon(state);
     leave_evaluator(state->interp);
     sonde_thread *thread = sonde_enter();
     if (!thread) {
@@ -503,7 +503,7 @@ void sonde_calls_stop(void)
     if (here != home)
         return;
     sonde_windows_by(NULL);
-    sonde_call_cost_abandon();
+    sonde_call_cost_abandon(state);
     leave_evaluator(here);
     sonde_seen_calls_end(state, SONDE_SEE_FRAMES);
     sonde_seen_calls_end(state, SONDE_SEE_ALL);
