@@ -17,7 +17,7 @@ CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-calm demo pictures bench evaluate suites wheel clean
+.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-built test-calm soak demo pictures bench evaluate suites wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,26 +63,32 @@ format: dev ## put the sources into shape
 	$(if $(NATIVE),$(BIN)/clang-format -i $(NATIVE))
 	@$(BIN)/python scripts/page.py format
 
-test: ## everything: lint, native tests, the page, Python tests
+test: ## everything a change has to pass: lint, native tests, the page, Python tests
 	@$(MAKE) --no-print-directory -j4 --output-sync=target build jars page $(VENV)/test-ready
-	@$(MAKE) --no-print-directory -j2 --output-sync=target lint native-asan $(if $(TESTS),,test-calm)
-	@$(MAKE) --no-print-directory page-test
+	@began=$$(date +%s) && $(MAKE) --no-print-directory test-built && passed=$$(($$(date +%s) - began)) && \
+		echo "everything passed; set-up apart, it took $$((passed / 60)) min $$((passed % 60)) s"
+
+test-built:
+	@$(MAKE) --no-print-directory -j2 --output-sync=target native-asan lint page-test $(if $(TESTS),,test-calm)
 	$(if $(TESTS),$(call tested,,$(TESTS)),$(call tested,-n 3 $(SPREAD),tests $(addprefix --ignore=,$(CALM) tests/truth)))
 	$(if $(TESTS),,$(call tested,-n 2 $(SPREAD),tests/truth))
 
 test-calm: build page $(VENV)/test-ready ## tests that look at finished data
 	$(call tested,-n 2 $(SPREAD),$(CALM))
 
+soak: build jars page $(VENV)/test-ready ## storms, long statistics, and every test on every interpreter (an hour; before a release)
+	$(call tested,-n 3 --soak $(SPREAD),tests --ignore=tests/truth)
+	$(call tested,-n 2 --soak $(SPREAD),tests/truth)
+
 # Tests of a file share recordings. Those that record wait now and then; those of the truth hold
 # shares of time against each other, and have a processor each where there are two.
 SPREAD := --dist loadfile
 # Many tests record real processes on a real machine, where something else may want the processor
 # just then, and in a virtual one the host's other guests may for a while. What failed is tried once
-# more, alone and with fresh recordings, and what fails again a last time when less is stolen; all is
-# shown.
-tested = $(BIN)/python -m pytest --durations=25 $(1) $(2) || $(call again,$(2)) || \
-	{ $(BIN)/python scripts/calm.py; $(call again,$(2)); }
-again = $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(1)
+# more, alone and with fresh recordings; both are shown.
+tested = $(BIN)/python -m pytest --durations=25 $(1) $(2) || \
+	{ echo "once more, alone, what failed:"; $(BIN)/python -m pytest --last-failed --last-failed-no-failures none \
+	$(filter --soak,$(1)) $(2); }
 
 demo: build page ## record a program with three things wrong, and see them on the page
 	@$(BIN)/python scripts/demo.py

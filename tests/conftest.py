@@ -1,7 +1,9 @@
-"""Fixtures of all tests that touch an agent: they run once for every CPython sonde supports.
+"""Fixtures of all tests that touch an agent, and which tests run on which CPython.
 
-Where what is tested is the recorder's work, which no version does otherwise, a module takes the
-oldest and the newest one (`PYTHONS`).
+A test with an interpreter runs on every version sonde supports, or on those that its module names
+(`PYTHONS`) because others cannot run it. Where what is tested is hardly done otherwise by another
+version, `@pytest.mark.versions(...)` names those that are enough for each change. With `--soak` all
+of them run, and the tests marked `soak`, too: storms, long statistics, more of the same.
 """
 
 from __future__ import annotations
@@ -25,11 +27,28 @@ def _interpreters() -> dict[str, str]:
     return pythons.found()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="also storms, on every interpreter")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests with an interpreter run on all of them, unless their module names its `PYTHONS`."""
-    if "python" in metafunc.fixturenames:
-        versions = getattr(metafunc.module, "PYTHONS", pythons.VERSIONS)
-        metafunc.parametrize("python", versions, indirect=True, scope="session")
+    if "python" not in metafunc.fixturenames:
+        return
+    versions = getattr(metafunc.module, "PYTHONS", pythons.VERSIONS)
+    enough = metafunc.definition.get_closest_marker("versions")
+    if enough and not metafunc.config.getoption("soak"):
+        versions = [version for version in versions if version in enough.args]
+        assert versions, f"{metafunc.definition.nodeid}: none of {enough.args} can run it"
+    metafunc.parametrize("python", versions, indirect=True, scope="session")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("soak"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("soak")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
 
 
 @pytest.fixture(scope="session")

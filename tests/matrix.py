@@ -1,13 +1,25 @@
-"""On which interpreters the tests of a module run, where not on all: its `PYTHONS`."""
+"""On which interpreters tests run, where not on all, and what is only for `--soak`."""
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
+
+import pytest
 
 import pythons
 
-OLDEST_AND_NEWEST = (pythons.VERSIONS[0], pythons.VERSIONS[-1])
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
+
+OLDEST, NEWEST = pythons.VERSIONS[0], pythons.VERSIONS[-1]
+OLDEST_AND_NEWEST = (OLDEST, NEWEST)
 """For what is the recorder's work, which no version does otherwise."""
 
 OWN = (f"{sys.version_info[0]}.{sys.version_info[1]}",)
 """For large programs that are to be tried, one version of which is enough."""
+
+
+def soak(*values: object) -> ParameterSet:
+    """One more set of parameters, for `--soak` only."""
+    return pytest.param(*values, marks=pytest.mark.soak)

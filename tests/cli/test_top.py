@@ -16,8 +16,10 @@ import pytest
 
 from attaching import Target, attach, begun, has_agent, until
 from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, clean_environment, sonde
+from matrix import OLDEST_AND_NEWEST
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_one_picture_as_json(python: Interpreter) -> None:
     with Target(python, TARGETS / "attached.py", "0") as target:
         done = sonde("top", str(target.pid), "--json", "--rate", "1000")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from launching import Interpreter, clean_environment
+from matrix import OLDEST_AND_NEWEST
 
 SONDE = [sys.executable, "-m", "sonde"]
 
@@ -78,6 +79,7 @@ def check_deadlock(told: dict[str, Any], text: str) -> None:
     assert "These threads will never continue" in text
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_process_that_already_hangs(python: Interpreter) -> None:
     """Nobody thought of recording it, and nobody will ever let go."""
     program = subprocess.Popen(

@@ -16,7 +16,7 @@ import pytest
 from attaching import until
 from environments import wheels
 from launching import TIMEOUT_S, Interpreter, clean_environment
-from matrix import OWN
+from matrix import OWN, soak
 from programs.support import (
     APPS,
     CALLS,
@@ -177,7 +177,7 @@ def test_a_worker_that_sonde_runs(
         assert waited_in(recording, "slow") > 0.9
 
 
-@pytest.mark.parametrize("options", [(), WAITS, CALLS])
+@pytest.mark.parametrize("options", [(), soak(WAITS), soak(CALLS)])
 def test_a_worker_that_is_attached_to(
     python: Interpreter,
     pool: str,

@@ -12,8 +12,10 @@ import pytest
 
 from environments import wheels
 from launching import TIMEOUT_S, Interpreter, clean_environment
-from matrix import OLDEST_AND_NEWEST
+from matrix import NEWEST, OLDEST_AND_NEWEST
 from programs.support import APPS, MODES, Keep, alone, check_quality, share_in
+
+pytestmark = pytest.mark.versions(NEWEST)
 
 PYTHONS = OLDEST_AND_NEWEST
 

@@ -9,7 +9,7 @@ import pytest
 
 from environments import wheels
 from launching import Interpreter
-from matrix import OLDEST_AND_NEWEST
+from matrix import NEWEST, OLDEST_AND_NEWEST
 from programs.adapter import Adapter
 from programs.support import (
     APPS,
@@ -24,6 +24,8 @@ from programs.support import (
 )
 from serving import free_port
 from sonde.recording.reader import read
+
+pytestmark = pytest.mark.versions(NEWEST)
 
 PYTHONS = OLDEST_AND_NEWEST
 

@@ -12,7 +12,7 @@ import pytest
 from attaching import until
 from environments import wheels
 from launching import Interpreter
-from matrix import OLDEST_AND_NEWEST
+from matrix import NEWEST, OLDEST_AND_NEWEST, soak
 from programs.support import (
     APPS,
     MODES,
@@ -34,6 +34,8 @@ from programs.web import Answers, ask, get, plain_log
 from serving import free_port, wait_until_up
 from sonde.recording.reader import read
 from sonde.recording.tables import GIL, PARKED, SEMAPHORE, Recording
+
+pytestmark = pytest.mark.versions(NEWEST)
 
 PYTHONS = OLDEST_AND_NEWEST
 
@@ -201,7 +203,7 @@ def read_attached(path: Path, site: Site, workers: set[int]) -> Recording:
 # ---- a worker that is too late
 
 
-@pytest.mark.parametrize("mode", [None, "default", "waits"])
+@pytest.mark.parametrize("mode", [soak(None), soak("default"), "waits"])
 def test_a_worker_that_times_out_is_replaced(
     python: Interpreter, keep: Keep, tmp_path: Path, mode: str | None
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from launching import Interpreter
-from matrix import OLDEST_AND_NEWEST
+from matrix import NEWEST, OLDEST_AND_NEWEST
 from programs.support import (
     APPS,
     CALLS,
@@ -21,6 +21,8 @@ from programs.support import (
     seconds_in,
 )
 from sonde.recording.tables import SHARED
+
+pytestmark = pytest.mark.versions(NEWEST)
 
 PYTHONS = OLDEST_AND_NEWEST
 

@@ -13,7 +13,7 @@ import pytest
 from attaching import until
 from environments import wheels
 from launching import Interpreter
-from matrix import OLDEST_AND_NEWEST
+from matrix import NEWEST, OLDEST_AND_NEWEST
 from programs.support import (
     APPS,
     CALLS,
@@ -35,6 +35,8 @@ from programs.web import Answers, ask, get, plain_log
 from serving import free_port, wait_until_up
 from sonde.recording.reader import read
 from sonde.recording.tables import GIL, PARKED, SEMAPHORE
+
+pytestmark = pytest.mark.versions(NEWEST)
 
 PYTHONS = OLDEST_AND_NEWEST
 

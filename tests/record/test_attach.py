@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from attaching import Target, attach, attached, begun, has_agent, recorder_of, until
 from launching import TARGETS, TIMEOUT_S, Interpreter, run_command
+from matrix import OLDEST_AND_NEWEST
 from sonde.model.overlap import overlap
 from sonde.recording.reader import read
 from sonde.recording.tables import RUNNING, Recording
@@ -133,6 +135,7 @@ def blamed(recording: Recording, kind: str) -> dict[str, int]:
     }
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_the_same_as_from_the_start(python: Interpreter, keep: Keep) -> None:
     """cpu, waits and locks of one program, run and attached to."""
     done = run_command(keep("run"), [python.path, PROGRAM, "2"], *ALL)

@@ -6,9 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from attaching import Target
 from launching import TARGETS, Interpreter
+from matrix import NEWEST, OLDEST_AND_NEWEST
 from serving import CLIENTS, Load, record_once, size
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 CYCLES = 12
 # Until everything is made that is made once.
@@ -17,6 +22,7 @@ SETTLED = 3
 NEW_EVERY = 20
 
 
+@pytest.mark.versions(NEWEST)
 def test_a_server_under_load_does_not_notice(
     python: Interpreter, keep: Callable[[str], Path]
 ) -> None:

@@ -18,12 +18,15 @@ import pytest
 from attaching import Target, attach, attach_to, has_agent, recorder_of, traced, until
 from environments import servers
 from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, sonde
+from matrix import OLDEST_AND_NEWEST
 from serving import Server
 from sonde.errors import SondeError
 from sonde.recording.format import MAGIC
 from sonde.recording.reader import read, read_bytes
 from sonde.recording.tables import Recording
 from truth.stacks import Stacks
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 Keep = Callable[[str], Path]
 

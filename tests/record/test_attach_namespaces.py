@@ -13,8 +13,11 @@ import pytest
 
 from attaching import attached, until
 from launching import Interpreter, clean_environment
+from matrix import OLDEST_AND_NEWEST
 from sonde.record.system.native_libraries import FOLDER
 from sonde.record.targets import process
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 Keep = Callable[[str], Path]
 

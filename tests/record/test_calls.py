@@ -15,6 +15,7 @@ import pytest
 from attaching import Target, attached
 from environments import Environment
 from launching import TARGETS, TESTS, TIMEOUT_S, Interpreter, clean_environment, must_run, sonde
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from sonde.views.calls.calls import calls
@@ -72,6 +73,7 @@ def chance(recording: Recording, thread: str | None = None) -> float:
     return 1 / math.sqrt(len(windows))
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_a_running_program_is_left_as_it_was(python: Interpreter, keep: Keep) -> None:
     with Target(python, TARGETS / "called.py", "2") as target:
         path = keep("attached-calls")

@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 from launching import TARGETS, TIMEOUT_S, Interpreter, Run, must_run, sampled
+from matrix import OLDEST_AND_NEWEST
 from truth.bounds import unaccounted
 from truth.stacks import Stacks
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 Keep = Callable[[str], Path]
 

@@ -21,6 +21,7 @@ import pytest
 from attaching import attach, begun, has_agent, until
 from environments import Environment, environment_of
 from launching import SONDE, TARGETS, TESTS, TIMEOUT_S, Interpreter, clean_environment, sonde
+from matrix import OLDEST_AND_NEWEST
 from sonde.errors import SondeError, UsageError
 from sonde.record.control_client import Orders, socket_of
 from sonde.record.targets import session_registry
@@ -29,6 +30,8 @@ from sonde.recording.tables import Recording
 from sonde.views.locks.contentions import contended
 from sonde.views.threads import threads
 from truth.stacks import Stacks
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 SOURCE = TESTS.parent / "src"
 WHAT = "cpu,locks"

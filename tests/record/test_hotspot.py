@@ -237,6 +237,7 @@ def test_entered_without_a_word_in_its_output(jdk: Jdk, java_targets: Path, keep
         assert target.end() == (0, "over\n", "")
 
 
+@pytest.mark.soak
 def test_again_and_again_under_load(jdk: Jdk, java_targets: Path, keep: Keep) -> None:
     """What the Java heap takes is taken before; what is made once is made in the first cycles."""
     fixed = ("-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch", "-XX:TieredStopAtLevel=1")

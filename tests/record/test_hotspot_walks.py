@@ -9,6 +9,7 @@ import pytest
 
 from java import Jdk, compiled
 from launching import must_run
+from matrix import soak
 
 Keep = Callable[[str], Path]
 
@@ -19,7 +20,7 @@ INTERPRETED = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Activatio
 
 
 # Not inlined, calls have frames that lie where others have lain.
-@pytest.mark.parametrize("option", ["-XX:+Inline", "-XX:-Inline"])
+@pytest.mark.parametrize("option", ["-XX:+Inline", soak("-XX:-Inline")])
 def test_no_stack_is_put_together_wrongly(
     jdk: Jdk, java_targets: Path, keep: Keep, option: str
 ) -> None:

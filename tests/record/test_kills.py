@@ -19,7 +19,10 @@ from pathlib import Path
 import pytest
 
 from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, clean_environment
+from matrix import NEWEST, OLDEST_AND_NEWEST
 from sonde.recording.reader import read
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 ROUNDS = 10
 """Of each kind and on each interpreter: 100 in all."""
@@ -107,6 +110,7 @@ def kill_once(python: Interpreter, path: Path, whom: str, after: float) -> list[
     return wrong
 
 
+@pytest.mark.versions(NEWEST)
 @pytest.mark.parametrize("whom", ["target", "recorder"])
 def test_kill_at_any_moment(python: Interpreter, keep: Callable[[str], Path], whom: str) -> None:
     die = random.Random(f"{python.version} {whom}")

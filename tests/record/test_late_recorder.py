@@ -11,10 +11,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from attaching import Target, attach, begun, has_agent, recorder_of, until
 from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, clean_environment
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read
 from truth.stacks import Stacks
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 Keep = Callable[[str], Path]
 

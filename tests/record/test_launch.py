@@ -20,6 +20,9 @@ import pytest
 
 from attaching import until
 from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, clean_environment, run_command
+from matrix import OLDEST_AND_NEWEST
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 Keep = Callable[[str], Path]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from matrix import OLDEST_AND_NEWEST
 from rings import ORIGIN, RING, Ring
 from sonde.record.decode.lock_records import LockRecords
 from sonde.record.decode.target import TargetProcess
@@ -23,6 +24,8 @@ from sonde.recording.reader import read
 from sonde.recording.schema import TABLES
 from sonde.recording.tables import Recording
 from sonde.recording.writer import Writer
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 CODES = 4
 LOCKS = [(0x7F0000001000 + 64 * i, kind) for i, kind in enumerate((1, 2, 2, 3, 2))]

@@ -13,6 +13,7 @@ import pytest
 
 from environments import Environment
 from launching import TARGETS, TESTS, Interpreter, Run, clean_environment, must_run, sonde
+from matrix import NEWEST
 from sonde.recording.reader import read
 
 Keep = Callable[[str], Path]
@@ -57,6 +58,7 @@ def check_counts(told: dict[str, Any]) -> None:
     assert told["lock_events"] > 1000
 
 
+@pytest.mark.versions(NEWEST)
 def test_sessions_come_and_go_in_a_fight(environment: Environment, tmp_path: Path) -> None:
     told = fight(environment, "cycles", CYCLES, tmp_path)
     check_counts(told)

@@ -10,6 +10,7 @@ import pytest
 
 from attaching import Target, attached
 from launching import TARGETS, Interpreter, must_run
+from matrix import OLDEST_AND_NEWEST
 from rings import ORIGIN, RING, Ring
 from sonde.record.decode.ring_reader import Slot
 from sonde.record.decode.target import TargetProcess
@@ -23,6 +24,7 @@ from sonde.recording.writer import Writer
 PROGRAM = TARGETS / "many_waiters.py"
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_threads_that_wait_share_a_scan_for_holders(python: Interpreter, tmp_path: Path) -> None:
     """If each looked by itself, each would be walked at least once by each."""
     threads = 300

@@ -12,8 +12,11 @@ import pytest
 
 from environments import Environment
 from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment, must_run, sonde
+from matrix import OLDEST_AND_NEWEST
 from record.test_session import SOURCE
 from sonde.recording.reader import read
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 Keep = Callable[[str], Path]
 
@@ -159,6 +162,7 @@ while time.thread_time() < end:
 """
 
 
+@pytest.mark.soak
 def test_a_session_that_is_left_on_bounds_its_memory(any_python: Interpreter, keep: Keep) -> None:
     """A flight recorder here; one with a budget would lower its rate on a busy machine."""
     path = keep("wanders")

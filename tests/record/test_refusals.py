@@ -19,7 +19,10 @@ from launching import (
     run_command,
     sonde,
 )
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 USAGE, FAILURE, NOT_EXECUTABLE, NOT_FOUND = 2, 1, 126, 127
 

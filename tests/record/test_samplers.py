@@ -21,6 +21,7 @@ from launching import (
     must_run,
     sonde,
 )
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read
 from truth.bounds import compare
 from truth.stacks import PROGRAMS, Stacks, Trace, impossible, trace
@@ -111,6 +112,7 @@ def _trace_once(python: Interpreter, out: Path) -> Trace:
     return _traces[python.version]
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_the_remote_sampler_tells_the_truth(python: Interpreter, keep: Keep) -> None:
     """From outside, where no agent may enter; it begins late, so the program takes longer."""
     run = must_run(keep("remote"), [python.path, CALLS, "1.6"], "--sampler", "remote")

@@ -11,6 +11,7 @@ import pytest
 
 from environments import Environment
 from launching import TARGETS, clean_environment
+from matrix import OLDEST_AND_NEWEST
 from sanitizing import ROOT, built, reports, runtime, where
 from sonde.recording.reader import read
 
@@ -64,6 +65,7 @@ def _quality(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("sampler", ["perf", "reader", "cross-core"])
 def test_agent_under_sanitizers(
     environment: Environment, agents: Path, tmp_path: Path, sampler: str

@@ -12,9 +12,12 @@ import pytest
 
 from environments import Environment
 from launching import TARGETS, TESTS, TIMEOUT_S, clean_environment
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from truth.stacks import Stacks
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 SOURCE = TESTS.parent / "src"
 

@@ -12,6 +12,7 @@ import pytest
 
 from attaching import Target, attach, attached, begun, until
 from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment, must_run, sonde
+from matrix import OLDEST_AND_NEWEST
 
 Keep = Callable[[str], Path]
 Sequences = dict[str, set[str]]
@@ -54,6 +55,7 @@ def test_events_are_those_of_a_run_without_sonde(
     assert (reasons[1] > 0) == (python.minor >= 12)
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST, "3.13")
 def test_a_session_may_begin_while_a_tool_is_active(
     python: Interpreter, keep: Keep, alone: Sequences
 ) -> None:
@@ -67,6 +69,7 @@ def test_a_session_may_begin_while_a_tool_is_active(
     assert sequences(out) == alone
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST, "3.13")
 def test_sessions_begin_and_end_between_any_two_events(
     python: Interpreter, keep: Keep, alone: Sequences
 ) -> None:
@@ -110,6 +113,7 @@ print(raised, caught)
 """
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST, "3.13")
 def test_exceptions_of_handlers_are_not_lost(
     python: Interpreter, keep: Keep, tmp_path: Path
 ) -> None:

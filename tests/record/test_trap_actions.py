@@ -10,8 +10,11 @@ import pytest
 
 from attaching import Target, attach, until
 from launching import TARGETS, TIMEOUT_S, Interpreter, must_run
+from matrix import OLDEST_AND_NEWEST
 from sonde.errors import SondeError
 from sonde.recording.reader import read
+
+pytestmark = pytest.mark.versions(*OLDEST_AND_NEWEST)
 
 Keep = Callable[[str], Path]
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment, must_run
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.tables import Recording
 
 Keep = Callable[[str], Path]
@@ -18,6 +20,7 @@ ACTIVATIONS = TARGETS / "activations.py"
 DEEP = TARGETS / "deep_work.py"
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_no_walk_ends_at_a_wrong_frame(python: Interpreter, keep: Keep) -> None:
     """Recursion, exceptions, generators, coroutines, threads that end, frames made anew."""
     command = [python.path, ACTIVATIONS, "0.8"]

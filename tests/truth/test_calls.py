@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from launching import TIMEOUT_S, TARGETS, Interpreter, clean_environment, must_run
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.tables import Recording
 from sonde.views.calls.calls import calls
 from truth.stacks import BUILT_IN, PROGRAMS
@@ -73,6 +74,7 @@ def told(one: Shares, other: Shares) -> str:
     return "\n".join(f"{e}: {one.get(e, 0):.4f} {other.get(e, 0):.4f}" for e in worst[:12])
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_edges_of_real_programs(
     python: Interpreter, benchmarks: Path, keep: Keep, name: str
