@@ -115,7 +115,10 @@ def test_generated_functions_get_no_more_than_their_time(truth: Get) -> None:
     too_much = {n: (ns, spent[n]) for n, ns in seen.items() if ns > spent[n] + period / 2}
     assert not too_much
     total = int(samples.weight[np.isin(samples.context, _of_any(owner))].sum())
-    assert total == pytest.approx(sum(spent.values()), rel=0.03)
+    # None is due while a sample is taken, so code where that costs more than elsewhere gets fewer of
+    # them: at most all that it costs is missing. Most of it is new here with each function.
+    true, cost = sum(spent.values()), it.run.recording.quality["agent_cpu_ns"]
+    assert 0.98 * true - cost < total < 1.02 * true
 
 
 def _of_any(owner: list[int]) -> list[int]:
