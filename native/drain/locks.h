@@ -25,7 +25,7 @@ typedef struct {         // of a target process
     sonde_map frames;    // contexts by caller and frame word
     sonde_map locks;     // rows by address and kind
     sonde_rows *rows;
-} sonde_known;
+} sonde_process_tables;
 
 enum { // sonde_open_wait.open
     SONDE_WAIT_NONE = 0,
@@ -54,11 +54,11 @@ typedef struct {    // of a thread
                     // core/session/stack_delta.h
     uint64_t spans;
     sonde_open_wait wait;
-} sonde_line;
+} sonde_thread_state;
 
 // Takes what it can; returns the new tail.
-__attribute__((visibility("default"))) uint64_t sonde_drain_locks(sonde_known *known,
-                                                                  sonde_line *line,
+__attribute__((visibility("default"))) uint64_t sonde_drain_locks(sonde_process_tables *tables,
+                                                                  sonde_thread_state *state,
                                                                   const uint8_t *ring,
                                                                   uint64_t ring_size, uint64_t tail,
                                                                   uint64_t head);

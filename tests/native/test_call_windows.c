@@ -22,7 +22,7 @@ static memory begin(uint32_t stride, uint32_t samples, uint64_t every)
 
 static void end(memory *m)
 {
-    sonde_windows_by(NULL);
+    sonde_windows_set_opener(NULL);
     sonde_session_stop();
     drop_memory(m);
 }
@@ -190,9 +190,9 @@ static void what_telling_took_is_not_believed_beyond_reason(void)
     sonde_thread *thread = sonde_enter();
     sonde_window_open(thread);
     atomic_store(&thread->window.cut, thread->window.cpu + 4000);
-    thread->window.told_tsc = INT64_MAX / 2;
+    thread->window.reporting_tsc = INT64_MAX / 2;
     thread->window.ns_per_tsc = 0.5;
-    thread->window.least_tsc = 6000;
+    thread->window.min_tsc = 6000;
     sonde_window_cut(thread);
     CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 3000);
     // Nor that it was most of the time.
@@ -201,14 +201,14 @@ static void what_telling_took_is_not_believed_beyond_reason(void)
     for (int i = 0; i < 2; i++) {
         sonde_window_open(thread);
         atomic_store(&thread->window.cut, thread->window.cpu + 4000);
-        thread->window.told_tsc = estimates[i];
+        thread->window.reporting_tsc = estimates[i];
         thread->window.ns_per_tsc = 0.5;
         sonde_window_cut(thread);
         CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, left[i]);
     }
     sonde_window_open(thread); // nor that the calls took less than they can
     atomic_store(&thread->window.cut, thread->window.cpu + 4000);
-    thread->window.least_tsc = UINT64_MAX / 2;
+    thread->window.min_tsc = UINT64_MAX / 2;
     sonde_window_cut(thread);
     CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 1);
     sonde_leave(thread);
@@ -464,7 +464,7 @@ static void opens_as_often_as_it_is_told(void)
 {
     memory m = begin(1, 1, 10000000);
     CHECK_EQUAL(asked_in(&m, 1000), 0); // nobody to open them
-    sonde_windows_by(count_asked);
+    sonde_windows_set_opener(count_asked);
     CHECK_EQUAL(asked_in(&m, 1000), 100);
     atomic_store(&m.header->period_ns, 3000000); // no part of ten
     CHECK_EQUAL(asked_in(&m, 1000), 300);

@@ -10,7 +10,7 @@ static void the_last_of_a_stack_has_no_caller_told(void)
     const uint64_t pairs[] = {frame(1, 5), 300, frame(2, 6), 200, frame(3, 7), 100};
     for (int i = 0; i < 6; i += 2)
         CHECK(!sonde_chain_is_known(pairs[i], pairs[i + 1]));
-    sonde_chain_told(pairs, 6);
+    sonde_chain_add(pairs, 6);
     CHECK(sonde_chain_is_known(pairs[0], 300));
     CHECK(sonde_chain_is_known(pairs[2], 200));
     CHECK(!sonde_chain_is_known(pairs[4], 100));
@@ -26,8 +26,8 @@ static void where_in_the_function_does_not_matter_but_how_deep_does(void)
 static void nothing_and_one_frame_tell_nothing(void)
 {
     const uint64_t pair[] = {frame(7, 1), 700};
-    sonde_chain_told(NULL, 0);
-    sonde_chain_told(pair, 2);
+    sonde_chain_add(NULL, 0);
+    sonde_chain_add(pair, 2);
     CHECK(!sonde_chain_is_known(pair[0], 700));
 }
 
@@ -42,7 +42,7 @@ static void what_was_not_told_is_not_known(void)
 {
     for (uint64_t code = 1; code <= 100000; code++) {
         const uint64_t pairs[] = {frame(code, 1), 16 * code, frame(1, 1), 0};
-        sonde_chain_told(pairs, 4);
+        sonde_chain_add(pairs, 4);
         CHECK(sonde_chain_is_known(pairs[0], pairs[1]));
         CHECK(!sonde_chain_is_known(pairs[0], pairs[1] + 8));
     }

@@ -179,12 +179,12 @@ static void has_nobody_to_talk_to(void)
     CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_START, SONDE_CPYTHON, 0), ENOENT);
     close(listener(5)); // the socket's name outlives a recorder that was killed
     CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_START, SONDE_CPYTHON, 0), ECONNREFUSED);
-    CHECK_EQUAL(sonde_link_tell(path, SONDE_EXEC), ECONNREFUSED);
+    CHECK_EQUAL(sonde_link_notify(path, SONDE_EXEC), ECONNREFUSED);
     char longer[200];
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = 0;
     CHECK_EQUAL(sonde_link_open(&link, longer, 1, SONDE_START, SONDE_CPYTHON, 0), ENAMETOOLONG);
-    CHECK_EQUAL(sonde_link_tell(longer, SONDE_EXEC), ENAMETOOLONG);
+    CHECK_EQUAL(sonde_link_notify(longer, SONDE_EXEC), ENAMETOOLONG);
     CHECK(link.socket == -1 && link.memfd == -1);
     CHECK_EQUAL(descriptors(), before);
 }
@@ -293,7 +293,7 @@ static void only_tells(void)
     r.listener = listener(5);
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, record, &r) == 0);
-    CHECK_EQUAL(sonde_link_tell(path, SONDE_EXEC), 0);
+    CHECK_EQUAL(sonde_link_notify(path, SONDE_EXEC), 0);
     pthread_join(thread, NULL);
     close(r.listener);
     CHECK_EQUAL(r.hello.reason, SONDE_EXEC);

@@ -501,10 +501,10 @@ static void *remember(void *arg)
         if (draw(&state) % 2) {
             for (unsigned k = 0; k < SONDE_MAX_INLINED; k++)
                 words[k] = sum + k;
-            sonde_inlined_are(&place, words, 1 + (unsigned)(draw(&state) % SONDE_MAX_INLINED));
+            sonde_inline_cache_add(&place, words, 1 + (unsigned)(draw(&state) % SONDE_MAX_INLINED));
             continue;
         }
-        unsigned count = sonde_inlined(&place, words);
+        unsigned count = sonde_inline_cache_find(&place, words);
         known += count > 0;
         for (unsigned k = 0; k < count; k++)
             CHECK_EQUAL(words[k], sum + k);
@@ -524,13 +524,13 @@ static void remembers_all_or_nothing(void)
     // Where a call returns to may be told otherwise than where something runs.
     sonde_code_place runs = {.pc = 0x1234, .number = 5}, calls = {0x1234, 5, true};
     uint64_t words[SONDE_MAX_INLINED], one = 11, two[] = {21, 22};
-    CHECK_EQUAL(sonde_inlined(&runs, words), 0);
-    sonde_inlined_are(&runs, &one, 1);
-    CHECK_EQUAL(sonde_inlined(&calls, words), 0);
-    sonde_inlined_are(&calls, two, 2);
-    CHECK_EQUAL(sonde_inlined(&runs, words), 1);
+    CHECK_EQUAL(sonde_inline_cache_find(&runs, words), 0);
+    sonde_inline_cache_add(&runs, &one, 1);
+    CHECK_EQUAL(sonde_inline_cache_find(&calls, words), 0);
+    sonde_inline_cache_add(&calls, two, 2);
+    CHECK_EQUAL(sonde_inline_cache_find(&runs, words), 1);
     CHECK_EQUAL(words[0], 11);
-    CHECK_EQUAL(sonde_inlined(&calls, words), 2);
+    CHECK_EQUAL(sonde_inline_cache_find(&calls, words), 2);
     CHECK_EQUAL(words[1], 22);
     sonde_session_stop();
     drop_memory(&m);

@@ -70,7 +70,7 @@ static void expect_event(const sonde_rec_sample *got, const sonde_event *wanted)
 {
     CHECK_EQUAL(got->rec.kind, wanted->tid ? SONDE_REC_OPEN_WAIT : SONDE_REC_SAMPLE);
     CHECK_EQUAL(got->rec.state, wanted->state);
-    CHECK_EQUAL(got->rec.flags & ~SONDE_ASIDE, wanted->flags);
+    CHECK_EQUAL(got->rec.flags & ~SONDE_DETACHED, wanted->flags);
     CHECK_EQUAL(got->time, wanted->time);
     CHECK_EQUAL(got->cpu, wanted->cpu);
     CHECK_EQUAL(got->interpreter, wanted->interpreter);
@@ -284,10 +284,10 @@ typedef struct {
 static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
 {
     bool looks = sonde_walk_begins(thread);
-    uint32_t depth = 0, same = 0, aside = thread->aside;
+    uint32_t depth = 0, same = 0, detached = thread->detached;
     for (uint32_t i = r->depth; i-- > 0;) {
         activation *a = &r->at[i];
-        *sonde_frame_walked(thread, depth) = a->frame | SONDE_FRAME_MARKED;
+        *sonde_walked_frame(thread, depth) = a->frame | SONDE_FRAME_MARKED;
         sonde_stack(thread)[depth++] = a->word;
         uint32_t met =
             looks && a->marked ? sonde_frame_find(thread, (void *)a->frame) : SONDE_NOWHERE;
@@ -297,7 +297,7 @@ static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
             break;
         }
         // All that is marked was in the last stack.
-        CHECK(!looks || !a->marked || aside-- > 0);
+        CHECK(!looks || !a->marked || detached-- > 0);
         a->marked = true;
     }
     *visited += depth;

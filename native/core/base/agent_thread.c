@@ -129,7 +129,7 @@ static void on_thread_end(void *unused)
     errno = saved;
 }
 
-void sonde_own_threads_follow(void)
+void sonde_agent_threads_watch_exit(void)
 {
     static pthread_key_t key;
     static bool made;
@@ -139,7 +139,7 @@ void sonde_own_threads_follow(void)
         pthread_setspecific(key, &key);
 }
 
-void sonde_own_threads_forked(void)
+void sonde_agent_threads_forked(void)
 {
     atomic_store(&created, 0);
     atomic_store(&alive, 0);
@@ -173,8 +173,8 @@ static void *run(void *body)
     return NULL;
 }
 
-int sonde_own_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
-                     const char *name, void (*wake)(void))
+int sonde_start_agent_thread(pthread_t *thread, const pthread_attr_t *attributes,
+                             void *(*body)(void *), const char *name, void (*wake)(void))
 {
     // The target's signals are not for it; faults inside the guard are, and by some a JVM works.
     sigset_t all, before;

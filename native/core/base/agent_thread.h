@@ -15,8 +15,8 @@ extern _Atomic unsigned sonde_threads_starting;
 
 // Begins one that no signal of the target goes to. `wake` makes it call sonde_exit_if_last soon. 0
 // or an errno.
-int sonde_own_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
-                     const char *name, void (*wake)(void));
+int sonde_start_agent_thread(pthread_t *thread, const pthread_attr_t *attributes,
+                             void *(*body)(void *), const char *name, void (*wake)(void));
 
 // To be called by each of them now and then, as often as it likes. Does not return if the program
 // has no thread left.
@@ -24,9 +24,9 @@ void sonde_exit_if_last(void);
 
 // The calling thread, which is one of the program's, wakes ours when it ends as the last one:
 // otherwise it takes until they next look.
-void sonde_own_threads_follow(void);
+void sonde_agent_threads_watch_exit(void);
 
 // In a forked child: our threads are not there.
-void sonde_own_threads_forked(void);
+void sonde_agent_threads_forked(void);
 
 #endif

@@ -15,23 +15,24 @@ typedef struct {
     uint64_t lock;              // what the events are about
     uint32_t kind;
     uint32_t last_owner;
-    uint64_t last_exit;
-} sonde_waited;
+    uint64_t last_release;
+} sonde_waiter;
 
 // Enters a waiter for `key` (what is called: a semaphore, a condition), about `lock`; NULL if there
 // is no room.
-sonde_waited *sonde_wait_begin(const void *key, uint64_t lock, uint32_t kind);
+sonde_waiter *sonde_wait_begin(const void *key, uint64_t lock, uint32_t kind);
 void sonde_wait_end(const void *key);
 
 // How many wait for anything: owners look at this on every release.
-extern _Atomic uint32_t sonde_waiting;
+extern _Atomic uint32_t sonde_waiter_count;
 static inline bool sonde_anybody_waits(void)
 {
-    return __builtin_expect(atomic_load_explicit(&sonde_waiting, memory_order_relaxed) != 0, 0);
+    return __builtin_expect(atomic_load_explicit(&sonde_waiter_count, memory_order_relaxed) != 0,
+                            0);
 }
 
 // The entry of `key` if anybody waits for it.
-sonde_waited *sonde_waited_for(const void *key);
+sonde_waiter *sonde_find_waiter(const void *key);
 
 // The next number in the order of events of `lock`, from 1 and without gaps; where there are too
 // many locks for that, a number shared by several, with this bit.

@@ -21,7 +21,7 @@
 #define LOOK_MS 200
 
 static char socket_path[108];
-static const sonde_steer_ops *ops;
+static const sonde_attach_ops *ops;
 static pthread_t thread;
 static _Atomic bool under_way; // from the wish to attach to the last step of the thread
 static bool to_join;           // its stack is in use until it was joined
@@ -49,23 +49,23 @@ static void close_link(void)
 
 static int open_link(void)
 {
-    int error = sonde_link_steer(&link_, socket_path, !in_child);
+    int error = sonde_link_control(&link_, socket_path, !in_child);
     if (error)
         return error;
     return fstat(link_.socket, &ours) ? errno : 0;
 }
 
-static void tell(uint32_t word, uint32_t value)
+static void send_message(uint32_t type, uint32_t value)
 {
-    sonde_word message = {SONDE_MAGIC, word, value, 0};
+    sonde_message message = {SONDE_MAGIC, type, value, 0};
     if (is_open())
         (void)!send(link_.socket, &message, sizeof message, MSG_NOSIGNAL);
 }
 
 // Until the recorder says that it is over, or is gone.
-static void obey(void)
+static void serve(void)
 {
-    sonde_word message;
+    sonde_message message;
     while (is_open()) {
         sonde_exit_if_last();
         struct pollfd word = {.fd = link_.socket, .events = POLLIN};
@@ -74,10 +74,10 @@ static void obey(void)
         ssize_t n = recv(link_.socket, &message, sizeof message, 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n != sizeof message || message.magic != SONDE_MAGIC || message.word == SONDE_WORD_END)
+        if (n != sizeof message || message.magic != SONDE_MAGIC || message.type == SONDE_MSG_END)
             return;
-        if (message.word == SONDE_WORD_NAMES)
-            ops->tell_names();
+        if (message.type == SONDE_MSG_NAMES)
+            ops->report_names();
     }
 }
 
@@ -88,7 +88,7 @@ static void wake(void)
         shutdown(link_.socket, SHUT_RDWR);
 }
 
-static void let_settle(void)
+static void wait_for_fork(void)
 {
     uint64_t now = sonde_now(), until = now + FORK_SETTLES_MS * 1000000u;
     struct pollfd end = {.fd = link_.socket, .events = 0};
@@ -103,20 +103,20 @@ static void let_settle(void)
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     if (in_child)
-        let_settle();
+        wait_for_fork();
     int error = in_child ? 0 : open_link(); // a child was given its own when it was forked
     if (!error && !in_child && (error = ops->start(socket_path)))
-        tell(SONDE_WORD_FAILED, (uint32_t)error);
+        send_message(SONDE_MSG_FAILED, (uint32_t)error);
     if (!error) {
-        obey();
+        serve();
         sonde_exit_if_last(); // before the GIL: nobody may be there to release it
         ops->stop();
     }
     close_link();
-    if (ops->left)
-        ops->left();
+    if (ops->ended)
+        ops->ended();
     atomic_store(&under_way, false);
     return NULL;
 }
@@ -131,13 +131,13 @@ static int create(void)
     if (error)
         return error;
     pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_own_thread(&thread, &attributes, body, "sonde-steer", wake);
+    error = sonde_start_agent_thread(&thread, &attributes, body, "sonde-steer", wake);
     pthread_attr_destroy(&attributes);
     to_join = !error;
     return error;
 }
 
-int sonde_steer(const char *path, const sonde_steer_ops *with)
+int sonde_attach_start(const char *path, const sonde_attach_ops *with)
 {
     int saved = errno, error = 0;
     bool free_ = false;
@@ -157,9 +157,9 @@ int sonde_steer(const char *path, const sonde_steer_ops *with)
     return error;
 }
 
-bool sonde_steer_is_here(void) { return atomic_load(&under_way); }
+bool sonde_attach_is_active(void) { return atomic_load(&under_way); }
 
-bool sonde_steer_forked(void)
+bool sonde_attach_forked(void)
 {
     if (!atomic_load(&under_way))
         return false;
@@ -168,11 +168,9 @@ bool sonde_steer_forked(void)
     return true;
 }
 
-void sonde_steer_not_in_child(void) { atomic_store(&under_way, false); }
+void sonde_attach_abandon(void) { atomic_store(&under_way, false); }
 
-bool sonde_steer_under_way(void) { return atomic_load(&under_way); }
-
-void sonde_steer_child(const char *path)
+void sonde_attach_child(const char *path)
 {
     strcpy(socket_path, path);
     in_child = true;

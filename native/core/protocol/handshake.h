@@ -10,7 +10,7 @@
 typedef struct {
     int socket;
     int memfd;
-    int patience_ms; // with the recorder; set before sonde_link_open(), 0: as the reason has it
+    int timeout_ms; // with the recorder; set before sonde_link_open(), 0: as the reason has it
     sonde_config config;
 } sonde_link;
 
@@ -21,10 +21,10 @@ int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t r
 // Says that hooks are in place (status 0) and waits until the recorder armed its events.
 int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm);
 // Says something that only wants to be confirmed. 0 or an errno.
-int sonde_link_tell(const char *path, uint32_t reason);
+int sonde_link_notify(const char *path, uint32_t reason);
 // Opens a connection that stays: of `link` only the socket is used. `by_itself` if the caller is
 // the thread that will hold it, which is not to be sampled.
-int sonde_link_steer(sonde_link *link, const char *path, bool by_itself);
+int sonde_link_control(sonde_link *link, const char *path, bool by_itself);
 void sonde_link_close(sonde_link *link);
 // Sends a hello with these descriptors, and waits for nothing: EAGAIN if as many connections wait
 // for the recorder as may.

@@ -18,14 +18,15 @@ typedef struct {
 
 // Introduces this process to the recorder that listens at `path` and begins the session; the
 // recorder has armed every thread when it answers with `arm`. 0 or an errno: then nothing is begun.
-int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *facts, sonde_arm *arm);
+int sonde_join_session(const char *path, uint32_t reason, const sonde_runtime_facts *facts,
+                       sonde_arm *arm);
 
 // The same for a forked child of a process in a session: without waiting for the recorder where it
 // can, and with the hooks of its parent. The parent's memory is given up.
-int sonde_join_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm);
+int sonde_join_session_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm);
 
-// Ends what sonde_join began; who asks has taken out his own hooks.
-void sonde_part(void);
+// Ends what sonde_join_session began; who asks has taken out his own hooks.
+void sonde_leave_session(void);
 
 // A tick that falls into execve is delivered to the new program, which has no handler and dies of
 // it (seen on 6.18 in two of three cases: remove_on_exec takes the event away too late). So the
@@ -40,6 +41,6 @@ int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigac
 int sonde_agent_active(void);
 
 // Says something to the recorder that only wants to be confirmed.
-void sonde_agent_tell(uint32_t reason);
+void sonde_agent_notify(uint32_t reason);
 
 #endif

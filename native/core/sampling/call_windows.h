@@ -18,7 +18,7 @@
 typedef void sonde_open_window(sonde_thread *thread, const ucontext_t *context);
 
 // Who is asked from now on; NULL: nobody.
-void sonde_windows_by(sonde_open_window *open);
+void sonde_windows_set_opener(sonde_open_window *open);
 
 // At each tick of the thread's CPU clock, after the sample.
 void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context);
@@ -54,19 +54,19 @@ bool sonde_window_is_warm(sonde_window *window, uint64_t tsc, uint32_t passed);
 static inline bool sonde_window_counts(sonde_window *window) { return --window->skip == 0; }
 
 // Nothing that we do takes as long: the counter goes on while somebody else has the processor.
-#define SONDE_MAX_OWN_TSC 500000u
+#define SONDE_MAX_OVERHEAD_TSC 500000u
 
 // So much was spent on the window's behalf.
-static inline void sonde_window_own(sonde_window *window, uint64_t tsc)
+static inline void sonde_window_add_overhead(sonde_window *window, uint64_t tsc)
 {
-    if (tsc < SONDE_MAX_OWN_TSC)
-        window->own_tsc += tsc;
+    if (tsc < SONDE_MAX_OVERHEAD_TSC)
+        window->overhead_tsc += tsc;
 }
 
 // And by the caller since `tsc`.
-static inline void sonde_window_spent(sonde_window *window, uint64_t tsc)
+static inline void sonde_window_add_overhead_since(sonde_window *window, uint64_t tsc)
 {
-    sonde_window_own(window, __rdtsc() - tsc);
+    sonde_window_add_overhead(window, __rdtsc() - tsc);
 }
 
 // Takes a call that was seen at `tsc`: the stack in sonde_stack, of `depth` frames. What was done

@@ -211,7 +211,7 @@ static bool is_abandoned(uint64_t now)
     return lost > rings.lost && now - rings.since > ABANDONED_NS;
 }
 
-static void obey(uint64_t now)
+static void apply_orders(uint64_t now)
 {
     bool wanted = (sonde_what() & SONDE_WHAT_CPU) && !is_abandoned(now);
     uint64_t ordered = wanted ? sonde_period() : 0;
@@ -231,12 +231,12 @@ static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     uint64_t counted = 0;
     struct timespec pause = {0, LOOK_NS};
     while (!atomic_load(&stopping)) {
         sonde_exit_if_last();
-        obey(sonde_now());
+        apply_orders(sonde_now());
         refresh();
         uint64_t used = sonde_thread_cpu();
         atomic_fetch_add(&sonde.header->reader_cpu_ns, used - counted);
@@ -270,7 +270,7 @@ int sonde_cpu_timers_start(void)
     error = pthread_attr_init(&attributes);
     if (!error) {
         pthread_attr_setstack(&attributes, stack, sizeof stack);
-        error = sonde_own_thread(&thread, &attributes, body, "sonde-timers", wake);
+        error = sonde_start_agent_thread(&thread, &attributes, body, "sonde-timers", wake);
         pthread_attr_destroy(&attributes);
     }
     if (error)

@@ -61,7 +61,7 @@ static void find_body(void *arg)
 
 // A page is touched for the first time when an object in it is made: only afterwards does it say
 // what it is. So it is looked at when this thread is next interrupted.
-static void tell_touched(sonde_thread *thread)
+static void write_touched_data(sonde_thread *thread)
 {
     find_job job = {thread, {0}};
     bool whole = sonde_guard_works_here() && sonde_guard_run(find_body, &job);
@@ -82,7 +82,7 @@ void sonde_events_entered(sonde_thread *thread)
     if (thread->counts_use)
         read_use(thread->entry);
     if (thread->touched)
-        tell_touched(thread);
+        write_touched_data(thread);
 }
 
 void sonde_events_left(sonde_thread *thread)
@@ -104,8 +104,8 @@ static bool on_stack(uint64_t address, const ucontext_t *context)
     return address + below >= sp && address < end && end - sp < (uint64_t)1 << 30;
 }
 
-static void tell(sonde_thread *thread, const ucontext_t *context, uint32_t which, uint64_t weight,
-                 const sonde_signalled *by)
+static void write_event(sonde_thread *thread, const ucontext_t *context, uint32_t which,
+                        uint64_t weight, const sonde_event_signal *by)
 {
     sonde_event event = {.time = by->time, .chained = sonde_what() & SONDE_WHAT_CHAINED};
     uint32_t depth = 0;
@@ -122,7 +122,7 @@ static void tell(sonde_thread *thread, const ucontext_t *context, uint32_t which
                                          .span = event.span});
 }
 
-void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde_signalled *by)
+void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde_event_signal *by)
 {
     uint32_t which = (uint32_t)(by->sig_data >> SONDE_SIG_WHICH_SHIFT) % SONDE_MAX_EVENTS;
     uint64_t registers = sonde_context_hash(context);
@@ -135,7 +135,7 @@ void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde
     uint64_t weight;
     if (!weigh(thread, which, measure, &weight))
         return;
-    tell(thread, context, which, weight, by);
+    write_event(thread, context, which, weight, by);
     if (!by->address || by->stale)
         return;
     if (on_stack(by->address, context)) {
@@ -149,7 +149,7 @@ void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde
     }
 }
 
-void sonde_events_unheard(sonde_thread *thread, const ucontext_t *context, uint64_t now)
+void sonde_events_missed(sonde_thread *thread, const ucontext_t *context, uint64_t now)
 {
     if (!thread->counts_use)
         return;
@@ -161,6 +161,6 @@ void sonde_events_unheard(sonde_thread *thread, const ucontext_t *context, uint6
         if (!measure || !period || count < period)
             continue;
         thread->used[which] = thread->entry[measure];
-        tell(thread, context, which, count, &(sonde_signalled){.time = now});
+        write_event(thread, context, which, count, &(sonde_event_signal){.time = now});
     }
 }

@@ -20,13 +20,13 @@ void sonde_events_install(sonde_find_data *find);
 typedef struct {
     uint64_t sig_data, address, time;
     bool stale; // the stack is no longer the one that caused it
-} sonde_signalled;
+} sonde_event_signal;
 
-void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde_signalled *by);
+void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde_event_signal *by);
 
 // Signals of one number do not queue: that of an event which came with a tick's is lost. Tells what
 // shows in the thread's own counts.
-void sonde_events_unheard(sonde_thread *thread, const ucontext_t *context, uint64_t now);
+void sonde_events_missed(sonde_thread *thread, const ucontext_t *context, uint64_t now);
 
 // At the beginning and at the end of every handler.
 void sonde_events_entered(sonde_thread *thread);

@@ -54,7 +54,7 @@ static uint32_t sampler; // of SONDE_SAMPLER_*; NONE: only watch those that wait
 static bool polls;
 static bool across; // cores: it is not ours to choose where we run
 static watched *table;
-static sonde_listed *listed;
+static sonde_thread_ref *listed;
 #define TABLE_SIZE (MAX_THREADS * (sizeof *table + sizeof *listed))
 static const sonde_reader_ops *ops;
 static int known;
@@ -102,7 +102,7 @@ static sonde_thread *record_of(watched *w)
 {
     if (w->slot && atomic_load(&w->slot->slot->tid) == w->tid)
         return w->slot;
-    return w->slot = sonde_claim(w->tid);
+    return w->slot = sonde_slot_acquire(w->tid);
 }
 
 // ---- one look at a thread
@@ -254,7 +254,7 @@ static bool reads(uint32_t tid, uint32_t only)
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     uint64_t next = sonde_now(), next_list = 0, next_look = 0, next_actions = 0;
     while (!is_stopped()) {
         next += sampler == SONDE_SAMPLER_NONE ? (polls ? POLL_NS : WATCH_NS)
@@ -324,11 +324,11 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
         if (at == MAP_FAILED)
             return ENOMEM;
         table = at;
-        listed = (sonde_listed *)(table + MAX_THREADS);
+        listed = (sonde_thread_ref *)(table + MAX_THREADS);
     }
     known = 0;
     atomic_store(&stopping, RUNS);
-    int error = sonde_own_thread(&thread, NULL, body, "sonde-reader", wake);
+    int error = sonde_start_agent_thread(&thread, NULL, body, "sonde-reader", wake);
     running = !error;
     return error;
 }

@@ -13,12 +13,12 @@
 typedef struct {
     uint32_t tid;
     void *state; // the runtime's own record of the thread
-} sonde_listed;
+} sonde_thread_ref;
 
 // How to get at the threads of a runtime, here or in another process.
 typedef struct {
     // The threads there are; how many, or -1 if the lists moved under our hands.
-    int (*list)(sonde_listed *out, int room);
+    int (*list)(sonde_thread_ref *out, int room);
     // CPU time of a thread in nanoseconds, 0 once it is gone.
     uint64_t (*cpu)(uint32_t tid);
     // The folder of the process below /proc.

@@ -41,7 +41,7 @@ SONDE_HOT uint32_t sonde_self_walk(sonde_thread *thread, const ucontext_t *conte
                                    sonde_event *event)
 {
     walk_job job = {thread, context, *event, 0};
-    if (!is_guarded(thread, event->time) || !sonde_guard_run_unasked(walk_body, &job)) {
+    if (!is_guarded(thread, event->time) || !sonde_guard_run_unchecked(walk_body, &job)) {
         atomic_fetch_add(&sonde.header->faults, 1);
         job.event.flags = SONDE_UNDECODABLE;
         job.depth = 0;

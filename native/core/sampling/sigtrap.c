@@ -152,11 +152,11 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
                          .chained =
                              sonde_what() & SONDE_WHAT_CHAINED && thread->handled % WHOLE_EVERY,
                          .activations = sonde_what() & SONDE_WHAT_ACTIVATIONS};
-    event.cpu = cpu_at(thread, now, stale || thread->rests_until);
+    event.cpu = cpu_at(thread, now, stale || thread->throttled_until);
     find_lost_wait(thread, context, now, event.cpu);
-    if (event.cpu < thread->rests_until)
+    if (event.cpu < thread->throttled_until)
         return;
-    thread->rests_until = 0;
+    thread->throttled_until = 0;
     // A tick that came late by less than a period (libc blocks signals while it starts a thread) is
     // as good as one that came in time; after more than that the stack is not the one that spent
     // it.
@@ -178,21 +178,21 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
 // is left alone for three times as long as the second took; the next sample then stands for the
 // ticks between. One alone proves nothing: a thread's first handler touches everything for the
 // first time, and what the hypervisor steals during a handler counts as its CPU time.
-static void rest(sonde_thread *thread, uint64_t entered_tsc)
+static void throttle(sonde_thread *thread, uint64_t entered_tsc)
 {
     // The period in cycles of a 3 GHz clock: only an order of magnitude matters here.
     uint64_t much = sonde_period() / 4, cost = 0;
     if (__rdtsc() - entered_tsc > much * 3) {
         if (!thread->entered_cpu) { // it may have been the scheduler: look closer next time
-            thread->rests_until = 1;
+            thread->throttled_until = 1;
             return;
         }
         cost = sonde_thread_cpu() - thread->entered_cpu;
     }
     if (cost > much) {
-        thread->rests_until = thread->was_expensive ? thread->entered_cpu + 4 * cost : 1;
+        thread->throttled_until = thread->was_expensive ? thread->entered_cpu + 4 * cost : 1;
         thread->was_expensive = true;
-    } else if (thread->rests_until <= 1) { // else a tick was left out, which proves nothing
+    } else if (thread->throttled_until <= 1) { // else a tick was left out, which proves nothing
         thread->was_expensive = false;
     }
 }
@@ -215,15 +215,15 @@ static void count_own_time(sonde_thread *thread)
 }
 
 // One signal of an event that this thread listens to.
-SONDE_HOT static void heard(sonde_thread *thread, const ucontext_t *context,
-                            const sonde_signalled *by, bool late)
+SONDE_HOT static void dispatch_signal(sonde_thread *thread, const ucontext_t *context,
+                                      const sonde_event_signal *by, bool late)
 {
     sonde_events_entered(thread);
     switch (by->sig_data & SONDE_SIG_KIND) {
     case SONDE_SIG_CPU:
         on_cpu_tick(thread, context, by->time, by->stale);
         if (!late)
-            sonde_events_unheard(thread, context, by->time);
+            sonde_events_missed(thread, context, by->time);
         break;
     case SONDE_SIG_SWITCH:
         if (by->stale)
@@ -266,8 +266,9 @@ SONDE_HOT __attribute__((noinline)) static void sample(const siginfo_t *info,
             // This handler caused it. Whatever we do now may cause another, and so on without end.
         } else {
             uint64_t address = (uint64_t)(uintptr_t)info->si_addr;
-            heard(thread, context, &(sonde_signalled){perf.data, address, now, stale}, late);
-            rest(thread, tsc);
+            dispatch_signal(thread, context, &(sonde_event_signal){perf.data, address, now, stale},
+                            late);
+            throttle(thread, tsc);
             count_own_time(thread);
         }
         sonde_leave(thread);
@@ -287,7 +288,7 @@ SONDE_HOT __attribute__((noinline)) static void sample_by_timer(const ucontext_t
         return;
     sonde_ring_expect(&thread->ring);
     on_cpu_tick(thread, context, now, false);
-    rest(thread, tsc);
+    throttle(thread, tsc);
     count_own_time(thread);
     sonde_leave(thread);
 }
@@ -300,7 +301,7 @@ SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
     if (info->si_code != TRAP_PERF && !by_timer && !handover) {
         sonde_restart_as(context, &user);
         errno = saved;
-        sonde_act(&user, sig, info, context);
+        sonde_run_action(&user, sig, info, context);
         return;
     }
     sonde_restart_check(context, (uintptr_t)on_trap);

@@ -20,7 +20,7 @@ bool sonde_chain_is_known(uint64_t frame, uint64_t depth)
     return atomic_load_explicit(&known[hash >> (64 - BITS)], memory_order_relaxed) == hash;
 }
 
-void sonde_chain_told(const uint64_t *pairs, uint32_t count)
+void sonde_chain_add(const uint64_t *pairs, uint32_t count)
 {
     for (uint32_t i = 0; i + 2 < count; i += 2) {
         uint64_t hash = hash_of(pairs[i], pairs[i + 1]);

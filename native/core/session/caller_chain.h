@@ -15,6 +15,6 @@ bool sonde_chain_is_known(uint64_t frame, uint64_t depth);
 
 // Those of `count` words, pairs of a frame and its depth, are told; of the last one the caller is
 // not.
-void sonde_chain_told(const uint64_t *pairs, uint32_t count);
+void sonde_chain_add(const uint64_t *pairs, uint32_t count);
 
 #endif

@@ -2,7 +2,7 @@
 //
 // Signal handlers of all threads look up and insert without a lock. One 64-bit word holds the
 // pointer (44 bits: user space, 8-byte aligned) and how often the place was used before (20 bits),
-// so claiming a place and naming it is a single compare-and-swap, and an address that is freed and
+// so acquiring a place and naming it is a single compare-and-swap, and an address that is freed and
 // used again gets another id.
 #ifndef SONDE_CORE_SEEN_SET_H
 #define SONDE_CORE_SEEN_SET_H

@@ -27,7 +27,7 @@ static _Thread_local struct {
     sonde_thread *thread;
     sonde_mark *mark;
     uint32_t generation;
-    bool left_out;
+    bool excluded;
 } mine __attribute__((tls_model("initial-exec")));
 
 static void *reserve(size_t size)
@@ -123,8 +123,8 @@ static void prepare_slots(void)
     for (uint32_t i = 0; i < n; i++) {
         sonde_thread *thread = &sonde.threads[i];
         bring_in(thread, offsetof(sonde_thread, walked_frames[0]));
-        bring_in(sonde_frame_walked(thread, 0), 2 * sizeof(uint64_t));
-        bring_in(sonde_frame_told(thread, 0), 2 * sizeof(uint64_t));
+        bring_in(sonde_walked_frame(thread, 0), 2 * sizeof(uint64_t));
+        bring_in(sonde_last_frame(thread, 0), 2 * sizeof(uint64_t));
         bring_in(sonde.rings + (size_t)i * sonde.config.ring_size, PAGE);
     }
     errno = saved;
@@ -180,7 +180,7 @@ int sonde_session_start(const sonde_config *config, int memfd)
         sonde.cpu_read_ns = cost_of_cpu_clock();
     forked = false;
     atomic_store(&sonde.notes_taken, 0);
-    sonde.notes = sonde_claim(SONDE_NOTES_TID);
+    sonde.notes = sonde_slot_acquire(SONDE_NOTES_TID);
     sonde.notes_mark = sonde.notes->mark;
     atomic_store(&sonde.header->active, 1);
     if (++last_generation == 0)
@@ -196,7 +196,7 @@ void sonde_session_stop(void)
     // Handlers see the ended session before they mark themselves busy, or we see their mark. One is
     // over in microseconds; its thread may be preempted in it, so give it time.
     struct timespec pause = {0, 50000};
-    while (atomic_load(&sonde.claiming))
+    while (atomic_load(&sonde.acquiring))
         nanosleep(&pause, NULL);
     for (uint32_t i = 0; i < atomic_load(&sonde.header->slots_used); i++)
         while (atomic_load(&marks[i].busy))
@@ -211,7 +211,7 @@ void sonde_session_stop(void)
 void sonde_session_forked(void)
 {
     atomic_store(&sonde.generation, 0);
-    atomic_store(&sonde.claiming, 0);
+    atomic_store(&sonde.acquiring, 0);
     parent_header = sonde.header;
     sonde.header = NULL;
     mine.generation = 0;
@@ -250,7 +250,7 @@ static void raise_to(_Atomic uint32_t *at, uint32_t value)
         ;
 }
 
-sonde_thread *sonde_claim(uint32_t tid)
+sonde_thread *sonde_slot_acquire(uint32_t tid)
 {
     sonde_header *header = sonde.header;
     uint32_t n = sonde.config.nslots;
@@ -276,12 +276,12 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->counts_use = false;
         thread->touched = thread->registers = 0;
         thread->repeats = 0;
-        thread->ticked = thread->ticked_cpu = thread->rests_until = thread->handled = 0;
+        thread->ticked = thread->ticked_cpu = thread->throttled_until = thread->handled = 0;
         thread->was_expensive = false;
         thread->switches = thread->seen = thread->seen_cpu = 0;
         thread->window = (sonde_window){0};
         thread->depth = thread->same = 0;
-        thread->known_words = thread->aside = thread->asides = 0;
+        thread->last_stack_size = thread->detached = thread->detached_run = 0;
         thread->walked = (sonde_walked){0};
         thread->deaths = UINT64_MAX;
         thread->named = false;
@@ -305,18 +305,18 @@ SONDE_HOT sonde_thread *sonde_enter(void)
     if (!generation)
         return NULL;
     if (mine.generation != generation) {
-        if (mine.left_out)
+        if (mine.excluded)
             return NULL;
-        atomic_fetch_add(&sonde.claiming, 1);
+        atomic_fetch_add(&sonde.acquiring, 1);
         sonde_thread *claimed = NULL;
         if (atomic_load(&sonde.generation) == generation)
-            claimed = sonde_claim((uint32_t)syscall(SYS_gettid));
+            claimed = sonde_slot_acquire((uint32_t)syscall(SYS_gettid));
         if (claimed) {
             mine.thread = claimed;
             mine.mark = claimed->mark;
             mine.generation = generation;
         }
-        atomic_fetch_sub(&sonde.claiming, 1);
+        atomic_fetch_sub(&sonde.acquiring, 1);
         if (!claimed)
             return NULL;
     }
@@ -332,7 +332,7 @@ SONDE_HOT sonde_thread *sonde_enter(void)
     return mine.thread;
 }
 
-void sonde_leave_me_out(void) { mine.left_out = true; }
+void sonde_exclude_current_thread(void) { mine.excluded = true; }
 
 SONDE_HOT void sonde_leave(sonde_thread *thread)
 {
@@ -359,13 +359,13 @@ void sonde_notes_leave(void)
     atomic_store(&sonde.notes_taken, 0);
 }
 
-SONDE_HOT void sonde_known_refresh(sonde_thread *thread)
+SONDE_HOT void sonde_id_cache_refresh(sonde_thread *thread)
 {
     // A key on its own thread's stack is alive, so none that it knows can die while it is asked
     // for; one that died before has been counted.
     uint64_t deaths = atomic_load_explicit(&sonde.deaths, memory_order_acquire);
     if (thread->deaths == deaths)
         return;
-    memset(thread->known, 0, sizeof thread->known);
+    memset(thread->id_cache, 0, sizeof thread->id_cache);
     thread->deaths = deaths;
 }

@@ -17,11 +17,11 @@
 
 // What a thread was last seen to run. The table of all that was seen is spread over many pages, and
 // between two samples the program has thrown most of them out of the caches; this lies on one.
-#define SONDE_KNOWN_BITS 7
+#define SONDE_ID_CACHE_BITS 7
 typedef struct {
     const void *key;
     uint64_t about; // id << 8 | what the runtime wants to know without looking at it
-} sonde_known;
+} sonde_id_cache_entry;
 
 // A slot's busy mark lies in the library itself, which is never unmapped: a handler that comes late
 // may look at it although the session is over and its memory gone.
@@ -43,19 +43,19 @@ typedef struct {
     uint32_t left, taken; // calls to be taken yet, and taken
     uint32_t interpreter;
     uint64_t random;
-    uint64_t due_ns;      // CPU time since one was due
-    uint64_t opened, tsc; // by the clock and the processor's counter,
-    uint64_t cpu;         // and by the thread's CPU clock, if it asks
-    double ns_per_tsc;    // 0: not known yet
-    uint64_t last_tsc;    // when the last call was taken
-    uint64_t away_tsc;    // up to then, that somebody else had the processor
-    uint64_t own_tsc;     // that we spent ourselves since
-    uint64_t warm_tsc;    // no call before this is counted; 0: all are
-    uint64_t cold_tsc;    // the program's own time until then
-    uint32_t cold_calls;  // in which it made so many calls
-    int64_t told_tsc;     // that the runtime took to tell us of calls, by estimate
-    uint64_t least_tsc;   // that such calls take in any case
-    _Atomic uint64_t cut; // by the same clock, when another thread ended it; 0: nobody did
+    uint64_t due_ns;       // CPU time since one was due
+    uint64_t opened, tsc;  // by the clock and the processor's counter,
+    uint64_t cpu;          // and by the thread's CPU clock, if it asks
+    double ns_per_tsc;     // 0: not known yet
+    uint64_t last_tsc;     // when the last call was taken
+    uint64_t off_cpu_tsc;  // up to then, that somebody else had the processor
+    uint64_t overhead_tsc; // that we spent ourselves since
+    uint64_t warm_tsc;     // no call before this is counted; 0: all are
+    uint64_t cold_tsc;     // the program's own time until then
+    uint32_t cold_calls;   // in which it made so many calls
+    int64_t reporting_tsc; // that the runtime took to tell us of calls, by estimate
+    uint64_t min_tsc;      // that such calls take in any case
+    _Atomic uint64_t cut;  // by the same clock, when another thread ended it; 0: nobody did
 } sonde_window;
 
 // What a walk leaves to whoever writes its stack, see stack_delta.h.
@@ -69,8 +69,8 @@ typedef struct {
 // How a stack differs from what was written before, see stack_delta.h.
 typedef struct {
     uint32_t keep, count; // outermost words that stay, and new ones
-    bool aside;           // which are for this record only
-} sonde_change;
+    bool detached;        // which are for this record only
+} sonde_stack_delta;
 
 typedef struct { // what the agent itself knows of a slot, while the session lasts
     _Alignas(4096) sonde_mark *mark;
@@ -83,7 +83,7 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t entered_cpu, handled; // CPU time when the handler was entered; how many there were
     uint64_t ticked, ticked_cpu;   // time and CPU time at the last tick
     uint64_t seen, seen_cpu;       // the same up to which waits are known
-    uint64_t rests_until;          // CPU time before which no sample is taken; 1: look closer
+    uint64_t throttled_until;      // CPU time before which no sample is taken; 1: look closer
     bool was_expensive;            // so was the last handler
     uint64_t last_pc, last_sp;     // where the last signal interrupted
     uint64_t switches;             // voluntary context switches at the last wait
@@ -96,27 +96,27 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t registers;                 // at the last event, all of them in one
     uint32_t repeats;                   // signals of events without an instruction between them
     uint32_t depth;                     // of the last stack written
-    uint32_t known_words;               // as many of `told` may be referred to, see stack_delta.h
-    uint32_t aside, asides;             // words set aside in the last stack; how often in a row
+    uint32_t last_stack_size;           // as many of `told` may be referred to, see stack_delta.h
+    uint32_t detached, detached_run;    // words set aside in the last stack; how often in a row
     uint32_t same;                      // of the last sample written, what is there ever since
-    sonde_change draft;                 // of the stack in a record that is not published yet
+    sonde_stack_delta draft;            // of the stack in a record that is not published yet
     sonde_walked walked;
     uint64_t root;   // what the runtime knows the thread's stacks to begin with; 0: nothing yet
     uint64_t deaths; // of sonde_session, when `known` was last right
-    sonde_known known[1u << SONDE_KNOWN_BITS];
+    sonde_id_cache_entry id_cache[1u << SONDE_ID_CACHE_BITS];
     uintptr_t walked_frames[SONDE_MAX_DEPTH]; // backwards, see stack_delta.h
     uint64_t fresh[SONDE_MAX_DEPTH];          // the stack walked, innermost first
-    uintptr_t told_frames[SONDE_MAX_DEPTH];
-    uint64_t told[SONDE_MAX_DEPTH];     // what was written last, outermost first
-    int16_t scratch[SONDE_SCRATCH];     // room for working out a call site
-    uint64_t unmarked[SONDE_MAX_DEPTH]; // for the runtime's own use: where marks are to be set
-    uint64_t blocked[SONDE_MAX_DEPTH];  // likewise: the stack of the last wait, innermost first
+    uintptr_t last_frames[SONDE_MAX_DEPTH];
+    uint64_t last_stack[SONDE_MAX_DEPTH]; // what was written last, outermost first
+    int16_t scratch[SONDE_SCRATCH];       // room for working out a call site
+    uint64_t unmarked[SONDE_MAX_DEPTH];   // for the runtime's own use: where marks are to be set
+    uint64_t blocked[SONDE_MAX_DEPTH];    // likewise: the stack of the last wait, innermost first
     uint32_t blocked_depth;
 } sonde_thread;
 
 typedef struct {
     _Atomic uint32_t generation; // of the running session; 0: none
-    _Atomic uint32_t claiming;
+    _Atomic uint32_t acquiring;
     sonde_header *header;
     sonde_slot *slots;
     uint8_t *rings;
@@ -167,33 +167,33 @@ static inline uint64_t sonde_period(void)
 sonde_thread *sonde_enter(void);
 // From here on the calling thread is none of the target's: it is never entered, its hooks tell
 // nothing.
-void sonde_leave_me_out(void);
+void sonde_exclude_current_thread(void);
 void sonde_leave(sonde_thread *thread);
 // The same for a thread whose slot the caller feeds on its behalf.
-sonde_thread *sonde_claim(uint32_t tid);
+sonde_thread *sonde_slot_acquire(uint32_t tid);
 
 // A slot for records written outside of handlers; one writer at a time, NULL if taken.
 sonde_thread *sonde_notes_enter(void);
 void sonde_notes_leave(void);
 
 // The place for `key` in what the thread knows; what a place holds is right only after the first.
-void sonde_known_refresh(sonde_thread *thread);
-static inline sonde_known *sonde_known_place(sonde_thread *thread, const void *key)
+void sonde_id_cache_refresh(sonde_thread *thread);
+static inline sonde_id_cache_entry *sonde_id_cache_place(sonde_thread *thread, const void *key)
 {
     uint64_t hash = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
-    return &thread->known[hash >> (64 - SONDE_KNOWN_BITS)];
+    return &thread->id_cache[hash >> (64 - SONDE_ID_CACHE_BITS)];
 }
 
 // Where the frame of a word lies, and whether it was marked; 0 for a word that has none. These lie
 // before the words, and backwards, so that a shallow stack and its frames are on one page.
 #define SONDE_FRAME_MARKED 1u
-static inline uintptr_t *sonde_frame_walked(sonde_thread *thread, uint32_t word)
+static inline uintptr_t *sonde_walked_frame(sonde_thread *thread, uint32_t word)
 {
     return &thread->walked_frames[SONDE_MAX_DEPTH - 1 - word];
 }
-static inline uintptr_t *sonde_frame_told(sonde_thread *thread, uint32_t word)
+static inline uintptr_t *sonde_last_frame(sonde_thread *thread, uint32_t word)
 {
-    return &thread->told_frames[SONDE_MAX_DEPTH - 1 - word];
+    return &thread->last_frames[SONDE_MAX_DEPTH - 1 - word];
 }
 
 // Where to put the next stack (SONDE_MAX_DEPTH words, innermost first).

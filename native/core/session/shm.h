@@ -33,7 +33,7 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_CPU = 1,
     SONDE_WHAT_WAITS = 2,
     SONDE_WHAT_LOCKS = 4,
-    SONDE_WHAT_NO_MORE = 8, // only in the header: the recording is over, leave when you can
+    SONDE_WHAT_END = 8, // only in the header: the recording is over, leave when you can
     SONDE_WHAT_OBJECTS = 16,
     SONDE_WHAT_CALLS = 32,
     SONDE_WHAT_CHAINED = 128,     // samples tell a function and its caller, not the whole stack
@@ -169,7 +169,7 @@ enum { // sonde_rec_sample.flags
     SONDE_CHAINED = 4,
     SONDE_ROOT = 8,
     // The next record continues the stack before this one, not this one, see stack_delta.h.
-    SONDE_ASIDE = 16,
+    SONDE_DETACHED = 16,
     SONDE_ACTIVATIONS = 32, // `same` is told
     SONDE_UNBEGUN = 64,     // and the innermost Python frame has only just been made
 };
@@ -225,21 +225,22 @@ typedef struct { // a moment or a span of time that has a name; followed by that
     uint32_t name_len, pad;
 } sonde_rec_mark;
 
-enum {                      // sonde_rec.state of a SONDE_REC_LOCK: what happened
-    SONDE_LOCK_ENTER = 1,   // must wait; with the waiter's stack
-    SONDE_LOCK_ENTERED = 2, // has it
-    SONDE_LOCK_GAVE_UP = 3, // timed out or interrupted
-    SONDE_LOCK_EXIT = 4,    // released while somebody waited; with the owner's stack
-    SONDE_LOCK_HELD = 6,    // `holder` has it, as a long waiter found out; with the holder's stack
-    SONDE_LOCK_WAITED = 5,  // ENTER and ENTERED in one, told afterwards; with the waiter's stack
+enum {                         // sonde_rec.state of a SONDE_REC_LOCK: what happened
+    SONDE_LOCK_WAIT_BEGIN = 1, // must wait; with the waiter's stack
+    SONDE_LOCK_ACQUIRED = 2,   // has it
+    SONDE_LOCK_GAVE_UP = 3,    // timed out or interrupted
+    SONDE_LOCK_RELEASED = 4,   // released while somebody waited; with the owner's stack
+    SONDE_LOCK_OWNER_OBSERVED =
+        6,                 // `holder` has it, as a long waiter found out; with the holder's stack
+    SONDE_LOCK_WAITED = 5, // ENTER and ENTERED in one, told afterwards; with the waiter's stack
     // `holder` waits for it since before the session, with its stack; `started_sequence` tells
     // whether it will tell the end itself
-    SONDE_LOCK_FOUND = 7,
+    SONDE_LOCK_PREEXISTING = 7,
 };
 
 static inline bool sonde_lock_has_stack(uint8_t type)
 {
-    return type != SONDE_LOCK_ENTERED && type != SONDE_LOCK_GAVE_UP;
+    return type != SONDE_LOCK_ACQUIRED && type != SONDE_LOCK_GAVE_UP;
 }
 
 enum { // sonde_rec_lock.kind: what the lock is made of
@@ -368,9 +369,9 @@ enum sonde_reason {
     SONDE_EXEC_FAILED = 4, // still here: arm again
     SONDE_REMOTE = 5,      // not the process itself, but the recorder's own reader of it
     SONDE_ATTACH = 6,      // entered while it ran
-    // Not answered: the connection stays, and its end ends the session in the target. A sonde_word
-    // either way.
-    SONDE_STEER = 7,
+    // Not answered: the connection stays, and its end ends the session in the target. A
+    // sonde_message either way.
+    SONDE_CONTROL = 7,
     SONDE_PAUSE = 8, // the program itself wants it; these two are answered with sonde_arm at once
     SONDE_RESUME = 9,
     // Not answered: the process made its memory and opened its events itself, and sends the
@@ -379,15 +380,15 @@ enum sonde_reason {
     SONDE_START_ARMED = 11,
 };
 
-enum {                     // sonde_word.word
-    SONDE_WORD_NAMES = 1,  // recorder: tell what your threads are called
-    SONDE_WORD_END = 2,    // recorder: leave
-    SONDE_WORD_FAILED = 3, // agent: could not start, value is an errno
+enum {                    // sonde_message.word
+    SONDE_MSG_NAMES = 1,  // recorder: tell what your threads are called
+    SONDE_MSG_END = 2,    // recorder: leave
+    SONDE_MSG_FAILED = 3, // agent: could not start, value is an errno
 };
 
 typedef struct {
-    uint32_t magic, word, value, pad;
-} sonde_word;
+    uint32_t magic, type, value, pad;
+} sonde_message;
 
 typedef struct {
     uint32_t magic, protocol;

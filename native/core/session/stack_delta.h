@@ -23,9 +23,10 @@ uint32_t sonde_frame_find(sonde_thread *thread, const void *frame);
 
 // How the stack of `depth` words in sonde_stack, and those of the last one that the walk left out,
 // differs from the last one.
-sonde_change sonde_stack_change(const sonde_thread *thread, uint32_t depth, uint8_t flags);
+sonde_stack_delta sonde_stack_compute_delta(const sonde_thread *thread, uint32_t depth,
+                                            uint8_t flags);
 // It was written, and is the last one now: what of it may be referred to is told.
-void sonde_stack_written(sonde_thread *thread, const sonde_change *change);
+void sonde_stack_written(sonde_thread *thread, const sonde_stack_delta *delta);
 // It was not: the last one stays, but nothing is known of its frames any more.
 void sonde_stack_lost(sonde_thread *thread);
 

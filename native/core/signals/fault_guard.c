@@ -53,7 +53,7 @@ static void pass_on(int sig, siginfo_t *info, void *context)
     passing = level + 1;
     passed = info;
     passed_at = here;
-    sonde_act(&below[i][level], sig, info, context);
+    sonde_run_action(&below[i][level], sig, info, context);
     passing = outer;
 }
 
@@ -120,10 +120,10 @@ bool sonde_guard_in_place(void)
 
 bool sonde_guard_run(void (*body)(void *), void *arg)
 {
-    return sonde_guard_in_place() && sonde_guard_run_unasked(body, arg);
+    return sonde_guard_in_place() && sonde_guard_run_unchecked(body, arg);
 }
 
-SONDE_HOT bool sonde_guard_run_unasked(void (*body)(void *), void *arg)
+SONDE_HOT bool sonde_guard_run_unchecked(void (*body)(void *), void *arg)
 {
     sigjmp_buf here;
     // A sample may be taken while this thread is inside another body.

@@ -22,7 +22,7 @@ bool sonde_guard_run(void (*body)(void *), void *arg);
 
 // The same without asking the kernel first whether the handler is still ours, which may take as
 // long as the body: for who has just asked, or has no reason to fault.
-bool sonde_guard_run_unasked(void (*body)(void *), void *arg);
+bool sonde_guard_run_unchecked(void (*body)(void *), void *arg);
 // Is it? If not, it is put back in place if possible.
 bool sonde_guard_in_place(void);
 

@@ -12,6 +12,6 @@
 int sonde_sigaction(int sig, const struct sigaction *set, struct sigaction *get);
 
 // In our handler of `sig`: does what would have happened had `action` been in place.
-void sonde_act(struct sigaction *action, int sig, siginfo_t *info, void *context);
+void sonde_run_action(struct sigaction *action, int sig, siginfo_t *info, void *context);
 
 #endif

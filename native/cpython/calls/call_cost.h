@@ -16,7 +16,7 @@
 // By the processor's counter. What is measured has the call itself in it, too, which is the
 // program's own: then the rest may be negative.
 typedef struct {
-    int64_t start, passed, native; // a Python function begins, is called by Python, C is called
+    int64_t start, announced, native; // a Python function begins, is called by Python, C is called
     int64_t frame, over;   // a Python function is called, seen by the evaluator; and passed over
     double unit;           // a code object is met for the first time in a window, per code
                            // unit: from 3.12 on other instructions are put into it

@@ -7,7 +7,7 @@
 
 #define CALLS_ARE_MONITORED (PY_VERSION_HEX >= 0x030C0000)
 
-typedef enum { SONDE_SEE_FRAMES, SONDE_SEE_ALL } sonde_seeing;
+typedef enum { SONDE_SEE_FRAMES, SONDE_SEE_ALL } sonde_call_scope;
 
 typedef struct {
     const PyCodeObject *begins; // NULL: C is called,
@@ -16,17 +16,17 @@ typedef struct {
     bool direct;                // which is known to have called it without C in between
     uint32_t over;              // calls before it that were not told, as was asked for
     uint64_t tsc;               // when we were told
-} sonde_seen_call;
+} sonde_call_event;
 
 // Are calls of other threads seen in the same way? Those of the profiling hook are not.
-static inline bool sonde_seen_of_all_threads(const sonde_seen_call *call)
+static inline bool sonde_call_event_is_of_all_threads(const sonde_call_event *call)
 {
     return CALLS_ARE_MONITORED || call->by_evaluator;
 }
 
 // Both are set before any call is seen. What is told of each call.
-extern void (*sonde_call_seen)(PyThreadState *state, const sonde_seen_call *call);
+extern void (*sonde_report_call)(PyThreadState *state, const sonde_call_event *call);
 // And of one that will be told when its function begins.
-extern void (*sonde_call_passed)(const sonde_seen_call *call);
+extern void (*sonde_announce_call)(const sonde_call_event *call);
 
 #endif

@@ -58,7 +58,7 @@ SONDE_HOT int sonde_tool_active(const PyThreadState *state)
 
 SONDE_HOT int sonde_tool_active(const PyThreadState *state)
 {
-    bool ours = sonde_told_calls_go_on(state);
+    bool ours = sonde_reported_calls_go_on(state);
     return (state->c_profilefunc && !ours) || state->c_tracefunc ? SONDE_WITHHELD_TRACED : -1;
 }
 

@@ -12,7 +12,8 @@
 // A release takes its number (sonde_lock_sequence) before it lets go, so that it comes before what
 // the next owner tells.
 // False if locks are not recorded at the moment; the end of a wait is told all the same.
-bool sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time);
+bool sonde_lock_report(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence,
+                       uint64_t time);
 
 // The same in two steps: who is in a hurry later walks its stack before, and adds then what it does
 // not know yet. False if it must be told as a whole, or not at all. Between the steps the thread is
@@ -27,12 +28,12 @@ void sonde_lock_commit(const sonde_lock_draft *draft, uint64_t sequence, uint64_
 void sonde_lock_drop(const sonde_lock_draft *draft); // it did not happen
 
 // Tells who holds the lock, as was seen at some moment after `since`, if that can be found out.
-enum sonde_owner_answer sonde_lock_tell_holder(uint32_t kind, uint64_t lock, uint64_t since);
+enum sonde_owner_answer sonde_lock_report_owner(uint32_t kind, uint64_t lock, uint64_t since);
 // The same into the ring of `as`, which the caller has entered.
-enum sonde_owner_answer sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock,
-                                                  uint64_t since);
+enum sonde_owner_answer sonde_lock_report_owner_as(sonde_thread *as, uint32_t kind, uint64_t lock,
+                                                   uint64_t since);
 // A whole wait at its end.
-void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
+void sonde_lock_report_wait(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
                             uint64_t time);
 
 #endif

@@ -86,7 +86,7 @@ static struct {
     _Atomic uint64_t next;
     uint32_t count;
     held_lock held[MAX_HELD];
-    sonde_listed listed[MAX_THREADS];
+    sonde_thread_ref listed[MAX_THREADS];
     scan_site sites[1u << SITES_BITS];
 } scan;
 

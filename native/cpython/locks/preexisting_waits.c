@@ -109,7 +109,7 @@ static bool keep(uint64_t key)
     return true;
 }
 
-void sonde_found_wait_over(const void *pointer)
+void sonde_end_preexisting_wait(const void *pointer)
 {
     if (!atomic_load_explicit(&found_open, memory_order_relaxed))
         return;
@@ -140,7 +140,7 @@ static sonde_thread *borrow_notes(void)
     return notes;
 }
 
-static void find_of(sonde_listed *listed, uint64_t since)
+static void find_of(sonde_thread_ref *listed, uint64_t since)
 {
     find_job job = {.state = listed->state, .event = {.tid = listed->tid}};
     if (!asleep_on(listed->tid, &job.word, &job.sp))
@@ -156,34 +156,34 @@ static void find_of(sonde_listed *listed, uint64_t since)
     if (job.lock) {
         const void *key = (const void *)(uintptr_t)job.word;
         // One that came by our hook, in an earlier session, will tell its end itself.
-        bool tells = sonde_waited_for(key) != NULL;
-        if (!tells && keep(job.word))
+        bool reports_end = sonde_find_waiter(key) != NULL;
+        if (!reports_end && keep(job.word))
             sonde_wait_begin(key, job.lock, job.kind);
         sonde_lock_event event = {.lock = job.lock,
                                   .sequence = sonde_lock_sequence(job.lock),
                                   .started = job.event.thread_object,
-                                  .started_sequence = tells,
+                                  .started_sequence = reports_end,
                                   .interpreter = job.event.interpreter,
                                   .kind = job.kind,
                                   .holder = listed->tid,
-                                  .type = SONDE_LOCK_FOUND,
+                                  .type = SONDE_LOCK_PREEXISTING,
                                   .flags = job.event.flags};
         sonde_write_lock(job.thread, job.depth, &event);
-        sonde_lock_tell_holder_as(job.thread, job.kind, job.lock, since);
+        sonde_lock_report_owner_as(job.thread, job.kind, job.lock, since);
     }
     sonde_notes_leave();
 }
 
-void sonde_find_waits(void)
+void sonde_find_preexisting_waits(void)
 {
     if (!sonde_guard_works_here())
         return;
     // What was found for an earlier session and is not over will be found again.
     for (uint32_t i = 0; i < atomic_load(&found_used); i++)
         while (atomic_load(&found[i].waits))
-            sonde_found_wait_over((const void *)(uintptr_t)atomic_load(&found[i].key));
+            sonde_end_preexisting_wait((const void *)(uintptr_t)atomic_load(&found[i].key));
     atomic_store(&found_used, 0);
-    sonde_listed listed[MAX_THREADS];
+    sonde_thread_ref listed[MAX_THREADS];
     int saved = errno;
     uint32_t self = (uint32_t)syscall(SYS_gettid);
     uint64_t since = sonde_now(); // one scan serves them all

@@ -43,7 +43,7 @@ static bool read_word(uintptr_t from, uintptr_t *to) { return read_memory(to, fr
 
 // ---- threads
 
-static int list(sonde_listed *out, int room)
+static int list(sonde_thread_ref *out, int room)
 {
     int n = 0;
     uintptr_t interp;
@@ -58,7 +58,7 @@ static int list(sonde_listed *out, int room)
             if (!read_word(thread + offsetof(PyThreadState, native_thread_id), &tid))
                 return -1;
             if (tid)
-                out[n++] = (sonde_listed){(uint32_t)tid, (void *)thread};
+                out[n++] = (sonde_thread_ref){(uint32_t)tid, (void *)thread};
             if (!read_word(thread + offsetof(PyThreadState, next), &thread))
                 return -1;
         }

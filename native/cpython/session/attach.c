@@ -26,7 +26,7 @@
 // A program of 500 threads would stand for milliseconds: the GIL is let go after some of them.
 #define NAMED_AT_ONCE 32
 
-static void tell_names(void)
+static void report_names(void)
 {
     PyObject *modules = PyImport_GetModuleDict(); // borrowed
     PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
@@ -62,8 +62,8 @@ static int start(const char *path)
     int error = sonde_agent_start(path, SONDE_ATTACH);
     if (!error) {
         sonde_execs_watch();
-        tell_names();
-        sonde_inside_offer();
+        report_names();
+        sonde_python_api_offer();
     }
     PyGILState_Release(gil);
     return error;
@@ -80,17 +80,17 @@ static void stop(void)
     PyGILState_Release(gil);
 }
 
-static void tell_new_names(void)
+static void report_new_names(void)
 {
     if (is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
     sonde_execs_watch(); // of modules that came meanwhile
-    tell_names();
+    report_names();
     PyGILState_Release(gil);
 }
 
-static const sonde_steer_ops ops = {start, stop, tell_new_names, sonde_forks_thread_ends};
+static const sonde_attach_ops ops = {start, stop, report_new_names, sonde_forks_thread_ends};
 
 // Called with or without the GIL. 0 or an errno.
 EXPORT int sonde_agent_attach(const char *path)
@@ -99,13 +99,13 @@ EXPORT int sonde_agent_attach(const char *path)
     int saved = errno;
     sonde_forks_watch();
     errno = saved;
-    return sonde_steer(path, &ops);
+    return sonde_attach_start(path, &ops);
 }
 
 #if PY_VERSION_HEX >= 0x030E0000
 // Loaded by a script that the interpreter itself runs for us (remote debugging, 3.14): as an
 // extension module, whose specification carries the argument. No module is made of it.
-static PyObject *come_in(PyObject *spec, PyModuleDef *unused)
+static PyObject *load(PyObject *spec, PyModuleDef *unused)
 {
     (void)unused;
     PyObject *path = PyObject_GetAttrString(spec, "socket");
@@ -119,7 +119,7 @@ static PyObject *come_in(PyObject *spec, PyModuleDef *unused)
     Py_RETURN_NONE;
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_create, come_in}, {0, NULL}};
+static PyModuleDef_Slot slots[] = {{Py_mod_create, load}, {0, NULL}};
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "sonde_agent", .m_slots = slots};
 
 EXPORT PyObject *PyInit_sonde_agent(void) { return PyModuleDef_Init(&definition); }

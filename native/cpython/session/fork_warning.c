@@ -124,7 +124,7 @@ static FILE *on_fopen(const char *path, const char *mode)
     if (steady && ours && ours < line.threads)
         return without(file, &line, ours);
     rewind(file);
-    if (!sonde_steer_is_here() && !atomic_load(&sonde.generation))
+    if (!sonde_attach_is_active() && !atomic_load(&sonde.generation))
         sonde_forks_leave();
     return file;
 }

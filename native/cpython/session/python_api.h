@@ -7,6 +7,6 @@
 
 // To a program that imported sonde before it was attached to; later ones look for us. The caller
 // holds the GIL.
-void sonde_inside_offer(void);
+void sonde_python_api_offer(void);
 
 #endif

@@ -21,7 +21,7 @@
 #define is_finalizing _Py_IsFinalizing
 #endif
 
-static _Atomic bool asked; // and has not been heard yet: one at a time
+static _Atomic bool call_pending; // and has not been heard yet: one at a time
 
 // ---- the sample, with the GIL held
 
@@ -38,11 +38,11 @@ static void sample(sonde_thread *thread)
 }
 
 // The call may come long after it was asked for, in another session or in none.
-static int heard(void *unused)
+static int on_pending_call(void *unused)
 {
     (void)unused;
     int saved = errno;
-    atomic_store(&asked, false);
+    atomic_store(&call_pending, false);
     sonde_thread *thread = sonde_enter();
     if (thread) {
         if (sonde_what() & SONDE_WHAT_CPU)
@@ -83,7 +83,7 @@ static bool can_be_asked(gil_t *gil) { return is_held(gil); }
 static bool add_call(PyInterpreterState *interpreter)
 {
     // Of the interpreter, not of its main thread: any of its threads makes them.
-    return _PyEval_AddPendingCall(interpreter, heard, NULL, 0) == 0;
+    return _PyEval_AddPendingCall(interpreter, on_pending_call, NULL, 0) == 0;
 }
 
 static void take_back(PyInterpreterState *interpreter) { (void)interpreter; }
@@ -102,7 +102,7 @@ static bool can_be_asked(gil_t *gil)
 
 static bool add_call(PyInterpreterState *interpreter)
 {
-    if (_PyEval_AddPendingCall(interpreter, heard, NULL) != 0)
+    if (_PyEval_AddPendingCall(interpreter, on_pending_call, NULL) != 0)
         return false;
     _Py_atomic_store(&interpreter->ceval.eval_breaker, 1);
     return true;
@@ -130,13 +130,13 @@ static void ask_body(void *unused)
     if (!interpreter || is_finalizing())
         return;
     bool can = can_be_asked(gil_of(interpreter));
-    if (atomic_load(&asked)) {
+    if (atomic_load(&call_pending)) {
         if (!can)
             take_back(interpreter);
     } else if (can) {
-        atomic_store(&asked, true);
+        atomic_store(&call_pending, true);
         if (!add_call(interpreter)) // the program has filled the list itself
-            atomic_store(&asked, false);
+            atomic_store(&call_pending, false);
     }
 }
 
@@ -147,4 +147,4 @@ uint32_t sonde_safepoint_ask(void)
     return PY_VERSION_HEX >= 0x030C0000 ? 0 : (uint32_t)getpid();
 }
 
-void sonde_safepoint_forked(void) { atomic_store(&asked, false); }
+void sonde_safepoint_forked(void) { atomic_store(&call_pending, false); }

@@ -34,7 +34,7 @@ static bool stands_before(const frame_t *entry)
 }
 #endif
 
-void sonde_awaited_prepare(void)
+void sonde_sample_marks_prepare(void)
 {
 #if PY_VERSION_HEX < 0x030C0000 // later ones have objects that live for ever
     Py_SET_REFCNT(&mark_of_ours.object, PY_SSIZE_T_MAX / 2);
@@ -80,7 +80,7 @@ static void mark(uintptr_t place, bool entry)
 }
 
 // The place of the callee's mark is known; 0: it has none.
-static void look(sonde_awaited *seen, sonde_thread *thread, uintptr_t place, bool entry)
+static void look(sonde_sample_marks *seen, sonde_thread *thread, uintptr_t place, bool entry)
 {
     uint32_t callee = seen->callee;
     seen->callee = SONDE_NO_WORD;
@@ -130,8 +130,8 @@ static bool has_begun(const frame_t *f, const PyCodeObject *code, Py_ssize_t ind
 #endif
 }
 
-SONDE_HOT void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, frame_t *f,
-                                   const PyCodeObject *code, Py_ssize_t index, uint32_t word)
+SONDE_HOT void sonde_sample_marks_frame(sonde_sample_marks *seen, sonde_thread *thread, frame_t *f,
+                                        const PyCodeObject *code, Py_ssize_t index, uint32_t word)
 {
     if (seen->found)
         return;
@@ -152,7 +152,8 @@ SONDE_HOT void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, fr
 #endif
 }
 
-SONDE_HOT void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, frame_t *shim)
+SONDE_HOT void sonde_sample_marks_entry(sonde_sample_marks *seen, sonde_thread *thread,
+                                        frame_t *shim)
 {
     if (seen->found || seen->callee == SONDE_NO_WORD)
         return;
@@ -167,8 +168,8 @@ SONDE_HOT void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, fr
 #endif
 }
 
-SONDE_HOT void sonde_awaited_end(sonde_awaited *seen, sonde_thread *thread, uint32_t depth,
-                                 sonde_event *event)
+SONDE_HOT void sonde_sample_marks_end(sonde_sample_marks *seen, sonde_thread *thread,
+                                      uint32_t depth, sonde_event *event)
 {
     // A stack that is not told must not be marked: the next one would take it for known.
     if (seen->unclear || (event->flags & SONDE_UNDECODABLE) ||

@@ -38,20 +38,20 @@ typedef struct {
     uint32_t callee; // the frame whose caller comes next, by its word; SONDE_NO_WORD: there is none
     uint32_t last;   // the innermost frame that was marked, by its word
     uint32_t count;  // places to be marked
-} sonde_awaited;
+} sonde_sample_marks;
 
-#define SONDE_NOTHING_AWAITED ((sonde_awaited){.callee = SONDE_NO_WORD})
+#define SONDE_NO_SAMPLE_MARKS ((sonde_sample_marks){.callee = SONDE_NO_WORD})
 
 // Once, with the GIL, before the first walk.
-void sonde_awaited_prepare(void);
+void sonde_sample_marks_prepare(void);
 
 // A frame that is shown, whose word is `word`, innermost first.
-void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, frame_t *f,
-                         const PyCodeObject *code, Py_ssize_t index, uint32_t word);
+void sonde_sample_marks_frame(sonde_sample_marks *seen, sonde_thread *thread, frame_t *f,
+                              const PyCodeObject *code, Py_ssize_t index, uint32_t word);
 // A frame that stands for an entry from C.
-void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, frame_t *shim);
+void sonde_sample_marks_entry(sonde_sample_marks *seen, sonde_thread *thread, frame_t *shim);
 // The walk is complete: marks what was not, and tells what was.
-void sonde_awaited_end(sonde_awaited *seen, sonde_thread *thread, uint32_t depth,
-                       sonde_event *event);
+void sonde_sample_marks_end(sonde_sample_marks *seen, sonde_thread *thread, uint32_t depth,
+                            sonde_event *event);
 
 #endif

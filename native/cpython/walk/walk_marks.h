@@ -26,8 +26,8 @@ typedef struct {
 
 // Can this one be told? Generators come and go from different callers, modules and classes use
 // their f_locals.
-static inline bool activation_can_be_told(const activations_t *at, const frame_t *f,
-                                          const PyCodeObject *code, bool is_function)
+static inline bool activation_can_be_marked(const activations_t *at, const frame_t *f,
+                                            const PyCodeObject *code, bool is_function)
 {
     (void)at;
     (void)code;
@@ -59,8 +59,8 @@ typedef struct {
 } sonde_object;
 extern sonde_object sonde_activation_mark;
 
-static inline bool activation_can_be_told(const activations_t *at, const frame_t *f,
-                                          const PyCodeObject *code, bool is_function)
+static inline bool activation_can_be_marked(const activations_t *at, const frame_t *f,
+                                            const PyCodeObject *code, bool is_function)
 {
     (void)is_function;
     return !at->off && at->waits && frame_result_slot(f, code);

@@ -80,7 +80,8 @@ static sonde_thread *borrow_notes(void)
 }
 
 // Writes an event of another thread, with its stack.
-static void tell_of(JNIEnv *env, jthread thread, const waiting *w, uint8_t type, bool tells)
+static void report_for(JNIEnv *env, jthread thread, const waiting *w, uint8_t type,
+                       bool reports_end)
 {
     uint64_t record = sonde_vm_thread_of(env, thread), number = sonde_virtual(env, thread);
     uint64_t id = number ? number : sonde_record_tid(record);
@@ -101,7 +102,7 @@ static void tell_of(JNIEnv *env, jthread thread, const waiting *w, uint8_t type,
                               .lock = w->lock,
                               .sequence = sonde_lock_sequence(w->lock),
                               .started = sonde_vm_object_of(env, thread),
-                              .started_sequence = tells,
+                              .started_sequence = reports_end,
                               .kind = w->kind,
                               .holder = id,
                               .type = type,
@@ -121,17 +122,17 @@ static void look(JNIEnv *env, bool first)
         return;
     for (jint i = 0; i < count; i++) {
         waiting w = what_for(env, threads[i]);
-        bool tells = w.lock && (w.kind != SONDE_KIND_PARK || sonde_lookout_tells_itself(w.lock));
+        bool reports_end = w.lock && (w.kind != SONDE_KIND_PARK || sonde_wait_registry_has(w.lock));
         if (w.lock && first) {
             const void *key = (const void *)(uintptr_t)w.lock;
-            if (!sonde_lookout_tells_itself(w.lock) && sonde_lookout_keep_found(key) && !tells)
+            if (!sonde_wait_registry_has(w.lock) && sonde_add_preexisting_wait(key) && !reports_end)
                 sonde_wait_begin(key, w.lock, w.kind);
-            tell_of(env, threads[i], &w, SONDE_LOCK_FOUND, tells);
+            report_for(env, threads[i], &w, SONDE_LOCK_PREEXISTING, reports_end);
         }
-        if (w.lock && (first || sonde_lookout_is_due(w.lock, now))) {
+        if (w.lock && (first || sonde_wait_registry_is_due(w.lock, now))) {
             jthread holder = holder_of(env, &w);
             if (holder)
-                tell_of(env, holder, &w, SONDE_LOCK_HELD, false);
+                report_for(env, holder, &w, SONDE_LOCK_OWNER_OBSERVED, false);
             (*env)->DeleteLocalRef(env, holder);
         }
         (*env)->DeleteLocalRef(env, w.object);
@@ -154,12 +155,12 @@ static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     struct timespec pause = {0, LOOK_NS};
     while (!atomic_load(&stopping)) {
         sonde_exit_if_last();
         syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
-        if (atomic_load(&stopping) || !sonde_lookout_anything_due(sonde_now()))
+        if (atomic_load(&stopping) || !sonde_wait_registry_any_due(sonde_now()))
             continue;
         JNIEnv *env = sonde_vm_attach();
         if (env) {
@@ -170,10 +171,10 @@ static void *body(void *unused)
     return NULL;
 }
 
-int sonde_lookout_start(JNIEnv *env)
+int sonde_deadlock_watch_start(JNIEnv *env)
 {
     sonde_records_prepare();
-    sonde_lookout_forget_found();
+    sonde_forget_preexisting_waits();
     look(env, true);
     atomic_store(&stopping, 0);
     pthread_attr_t attributes;
@@ -181,13 +182,13 @@ int sonde_lookout_start(JNIEnv *env)
     if (error)
         return error;
     pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_own_thread(&thread, &attributes, body, "sonde-lookout", wake);
+    error = sonde_start_agent_thread(&thread, &attributes, body, "sonde-lookout", wake);
     pthread_attr_destroy(&attributes);
     running = !error;
     return error;
 }
 
-void sonde_lookout_stop(void)
+void sonde_deadlock_watch_stop(void)
 {
     if (!running)
         return;
@@ -197,4 +198,4 @@ void sonde_lookout_stop(void)
     running = false;
 }
 
-void sonde_lookout_forked(void) { running = false; }
+void sonde_deadlock_watch_forked(void) { running = false; }

@@ -5,8 +5,8 @@
 
 #include <jvmti.h>
 
-int sonde_lookout_start(JNIEnv *env);
-void sonde_lookout_stop(void);
-void sonde_lookout_forked(void);
+int sonde_deadlock_watch_start(JNIEnv *env);
+void sonde_deadlock_watch_stop(void);
+void sonde_deadlock_watch_forked(void);
 
 #endif

@@ -32,22 +32,22 @@ static void begin(JNIEnv *env, jthread thread, jobject object, uint64_t what, ui
     uint64_t lock = sonde_lock_of(object, what);
     if (!lock)
         return;
-    sonde_lock_must_wait(env, thread, object, lock, kind);
+    sonde_lock_wait_begins(env, thread, object, lock, kind);
     uint64_t number = sonde_virtual(env, thread);
     if (sonde_virtual_leaves(number)) {
         sonde_virtual_monitor_begin(number, lock, kind);
         if (!sonde_virtual_followed())
             return;
-        sonde_my_wait.place = SONDE_NO_PLACE; // it may end in another thread
+        sonde_current_wait.place = SONDE_NO_PLACE; // it may end in another thread
     } else {
-        sonde_my_wait.place = sonde_lookout_begin(lock);
+        sonde_current_wait.place = sonde_wait_registry_add(lock);
     }
     if (!number)
         sonde_blocked_begin();
-    sonde_my_wait.kind = kind;
-    sonde_my_wait.lock = lock;
-    sonde_my_wait.notice = (sonde_notice){0};
-    sonde_my_wait.again = 0;
+    sonde_current_wait.kind = kind;
+    sonde_current_wait.lock = lock;
+    sonde_current_wait.notice = (sonde_notice){0};
+    sonde_current_wait.again = 0;
 }
 
 static void end(JNIEnv *env, jthread thread, jobject object, uint64_t what, uint32_t kind,
@@ -57,21 +57,21 @@ static void end(JNIEnv *env, jthread thread, jobject object, uint64_t what, uint
     sonde_blocked_end();
     if (lock && sonde_virtual_leaves(number))
         sonde_virtual_monitor_end(number, lock);
-    if (lock && sonde_my_wait.lock == lock) {
-        sonde_lookout_end(sonde_my_wait.place);
-        sonde_my_wait.lock = 0;
+    if (lock && sonde_current_wait.lock == lock) {
+        sonde_wait_registry_remove(sonde_current_wait.place);
+        sonde_current_wait.lock = 0;
         if (what == SONDE_IS_WAIT && !number)
-            sonde_my_wait.again = (uint32_t)lock;
-        if (sonde_my_wait.notice.time) {
+            sonde_current_wait.again = (uint32_t)lock;
+        if (sonde_current_wait.notice.time) {
             sonde_lock_notified(env, thread, object, lock, kind, (uint32_t)lock, SONDE_KIND_MONITOR,
-                                &sonde_my_wait.notice);
+                                &sonde_current_wait.notice);
             return;
         }
-    } else if (!lock || !(number || sonde_lookout_was_found(lock))) {
+    } else if (!lock || !(number || sonde_take_preexisting_wait(lock))) {
         // The end of a wait that nobody told the beginning of: for a class to be initialized.
         return;
     }
-    sonde_lock_waited(env, thread, lock, kind, gave_up);
+    sonde_lock_wait_ends(env, thread, lock, kind, gave_up);
 }
 
 static void JNICALL on_enter(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object)
@@ -116,9 +116,9 @@ static int sleep_on(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct t
 static int sleep_again(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until,
                        const void *frame)
 {
-    sonde_lock_event event = {.lock = sonde_my_wait.again,
+    sonde_lock_event event = {.lock = sonde_current_wait.again,
                               .started = sonde_now(),
-                              .started_sequence = sonde_lock_sequence(sonde_my_wait.again),
+                              .started_sequence = sonde_lock_sequence(sonde_current_wait.again),
                               .kind = SONDE_KIND_MONITOR,
                               .type = SONDE_LOCK_WAITED};
     bool entered = sonde_wait_begin(cond, event.lock, event.kind);
@@ -144,32 +144,34 @@ __attribute__((noinline)) static int sleep_seen(pthread_cond_t *cond, pthread_mu
 {
     const void *record;
     uint32_t place = SONDE_NO_NOTICE;
-    if (sonde_my_wait.kind == SONDE_KIND_MONITOR_WAIT && sonde_my_wait.place != SONDE_NO_PLACE) {
-        sonde_awaiting me = {
-            .condition = sonde_my_wait.lock, .lock = (uint32_t)sonde_my_wait.lock, .key = cond};
-        sonde_my_wait.again_on = cond;
+    if (sonde_current_wait.kind == SONDE_KIND_MONITOR_WAIT &&
+        sonde_current_wait.place != SONDE_NO_PLACE) {
+        sonde_condition_waiter me = {.condition = sonde_current_wait.lock,
+                                     .lock = (uint32_t)sonde_current_wait.lock,
+                                     .key = cond};
+        sonde_current_wait.again_on = cond;
         if (sonde_vm_thread(&record) && sonde_monitor_waiter(&me, record, frame))
-            place = sonde_notice_await(&me);
+            place = sonde_notice_wait(&me);
     }
-    bool entered = sonde_wait_begin(cond, sonde_my_wait.lock, sonde_my_wait.kind);
+    bool entered = sonde_wait_begin(cond, sonde_current_wait.lock, sonde_current_wait.kind);
     int result = sleep_on(cond, mutex, until);
     if (entered)
         sonde_wait_end(cond);
     sonde_notice notice = sonde_notice_take(place, cond);
     if (notice.time)
-        sonde_my_wait.notice = notice;
+        sonde_current_wait.notice = notice;
     return result;
 }
 
 static bool takes_back(const pthread_cond_t *cond)
 {
-    return sonde_my_wait.again && sonde_my_wait.again_on == cond &&
+    return sonde_current_wait.again && sonde_current_wait.again_on == cond &&
            atomic_load_explicit(&sonde.generation, memory_order_relaxed);
 }
 
 static int on_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-    if (sonde_my_wait.lock)
+    if (sonde_current_wait.lock)
         return sleep_seen(cond, mutex, NULL, __builtin_frame_address(0));
     if (takes_back(cond))
         return sleep_again(cond, mutex, NULL, __builtin_frame_address(0));
@@ -180,7 +182,7 @@ static int on_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 static int on_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                              const struct timespec *until)
 {
-    if (sonde_my_wait.lock)
+    if (sonde_current_wait.lock)
         return sleep_seen(cond, mutex, until, __builtin_frame_address(0));
     if (takes_back(cond))
         return sleep_again(cond, mutex, until, __builtin_frame_address(0));
@@ -190,21 +192,21 @@ static int on_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 // Not a thread that sleeps for itself: one or more virtual ones are to go on.
 static int signal_others(pthread_cond_t *cond, const void *record, const void *frame)
 {
-    sonde_let_go found[SONDE_MAX_LET_GO];
-    uint64_t sequence[SONDE_MAX_LET_GO], now = sonde_now();
-    uint32_t count = sonde_virtual_lets_go(cond, record, found);
+    sonde_release found[SONDE_MAX_RELEASES];
+    uint64_t sequence[SONDE_MAX_RELEASES], now = sonde_now();
+    uint32_t count = sonde_virtual_releases(cond, record, found);
     for (uint32_t i = 0; i < count; i++)
         sequence[i] = sonde_lock_sequence(found[i].lock);
     int result = pthread_cond_signal(cond);
     for (uint32_t i = 0; i < count; i++)
-        sonde_lock_let_go_below(found[i].lock, found[i].kind, sequence[i], now, record, frame);
+        sonde_lock_released_below(found[i].lock, found[i].kind, sequence[i], now, record, frame);
     return result;
 }
 
 __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond, const void *frame)
 {
     const void *record;
-    sonde_waited *entry = sonde_waited_for(cond);
+    sonde_waiter *entry = sonde_find_waiter(cond);
     if (!sonde_vm_thread(&record)) // the VM's own threads own no monitor of Java
         return pthread_cond_signal(cond);
     if (!entry)
@@ -212,24 +214,24 @@ __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond, const voi
     // Read before the signal: afterwards the waiter may be gone, and its entry another's.
     uint64_t lock = entry->lock, now = sonde_now(), monitor = (uint32_t)lock;
     uint32_t kind = entry->kind, owner = (uint32_t)(uintptr_t)record >> 4;
-    bool same_hold = entry->last_owner == owner && now - entry->last_exit < SAME_HOLD_NS;
+    bool same_hold = entry->last_owner == owner && now - entry->last_release < SAME_HOLD_NS;
     entry->last_owner = owner;
-    entry->last_exit = now;
+    entry->last_release = now;
     sonde_notified notified = sonde_notify(monitor, cond, now, sonde_monitor_was_notified, NULL);
     bool waits_on = kind == SONDE_KIND_MONITOR_WAIT && !notified.before;
-    bool tells_wait = notified.count || (waits_on && !same_hold);
-    bool tells_monitor = notified.contends || (!waits_on && !same_hold);
+    bool reports_wait = notified.count || (waits_on && !same_hold);
+    bool reports_monitor = notified.contends || (!waits_on && !same_hold);
     uint64_t of_wait = notified.exits[0].sequence, of_monitor = 0;
-    if (tells_wait && !notified.count)
+    if (reports_wait && !notified.count)
         of_wait = sonde_lock_sequence(lock);
-    if (tells_monitor)
+    if (reports_monitor)
         of_monitor = sonde_lock_sequence(monitor);
     int result = pthread_cond_signal(cond);
-    if (tells_wait)
-        sonde_lock_let_go_below(monitor | SONDE_IS_WAIT, SONDE_KIND_MONITOR_WAIT, of_wait, now,
-                                record, frame);
-    if (tells_monitor)
-        sonde_lock_let_go_below(monitor, SONDE_KIND_MONITOR, of_monitor, now, record, frame);
+    if (reports_wait)
+        sonde_lock_released_below(monitor | SONDE_IS_WAIT, SONDE_KIND_MONITOR_WAIT, of_wait, now,
+                                  record, frame);
+    if (reports_monitor)
+        sonde_lock_released_below(monitor, SONDE_KIND_MONITOR, of_monitor, now, record, frame);
     return result;
 }
 
@@ -251,7 +253,7 @@ static const sonde_hook hooks[] = {
 
 // ---- beginning and end
 
-static const jvmtiEvent told[] = {
+static const jvmtiEvent enabled_events[] = {
     JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
     JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
     JVMTI_EVENT_MONITOR_WAIT,
@@ -265,7 +267,7 @@ static jvmtiError listen(jvmtiEnv *jvmti)
     wanted.can_generate_monitor_events = 1;
     wanted.can_tag_objects = 1;
     wanted.can_get_monitor_info = 1;
-    sonde_virtual_want(jvmti, &wanted);
+    sonde_virtual_request(jvmti, &wanted);
     jvmtiEventCallbacks callbacks;
     memset(&callbacks, 0, sizeof callbacks);
     callbacks.MonitorContendedEnter = on_enter;
@@ -275,8 +277,8 @@ static jvmtiError listen(jvmtiEnv *jvmti)
     jvmtiError error = (*jvmti)->AddCapabilities(jvmti, &wanted);
     if (!error)
         error = sonde_virtual_listen(jvmti, &callbacks);
-    for (size_t i = 0; i < sizeof told / sizeof *told && !error; i++)
-        error = (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, told[i], NULL);
+    for (size_t i = 0; i < sizeof enabled_events / sizeof *enabled_events && !error; i++)
+        error = (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, enabled_events[i], NULL);
     if (!error)
         sonde_virtual_notify(jvmti, JVMTI_ENABLE);
     return error;
@@ -301,7 +303,7 @@ int sonde_locks_start(JNIEnv *env)
     if (!error && (sonde.config.what & SONDE_WHAT_LOCKS)) {
         sonde_parks_start(env);
         sonde_virtual_parks_start();
-        error = sonde_lookout_start(env);
+        error = sonde_deadlock_watch_start(env);
     }
     if (error)
         sonde_locks_stop(env);
@@ -313,15 +315,15 @@ void sonde_locks_stop(JNIEnv *env)
     jvmtiEnv *jvmti = sonde_locks_jvmti;
     if (!jvmti)
         return;
-    sonde_lookout_stop();
+    sonde_deadlock_watch_stop();
     sonde_got_unhook();
     if (!env) // the VM has ended
         return;
     sonde_parks_stop(env);
     sonde_virtual_parks_stop();
     sonde_virtual_notify(jvmti, JVMTI_DISABLE);
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
-        (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_DISABLE, told[i], NULL);
+    for (size_t i = 0; i < sizeof enabled_events / sizeof *enabled_events; i++)
+        (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_DISABLE, enabled_events[i], NULL);
     jvmtiCapabilities had;
     if ((*jvmti)->GetCapabilities(jvmti, &had) == 0)
         (*jvmti)->RelinquishCapabilities(jvmti, &had);
@@ -331,5 +333,5 @@ void sonde_locks_forked(void)
 {
     sonde_waiters_forked();
     sonde_notices_forget();
-    sonde_lookout_forked();
+    sonde_deadlock_watch_forked();
 }

@@ -13,7 +13,7 @@
 enum { FREE, ENTERING, WAITING, NOTIFYING, NOTIFIED };
 static _Atomic uint64_t words[PLACES];
 static struct {
-    sonde_awaiting who;
+    sonde_condition_waiter who;
     sonde_notice notice;
 } waiters[PLACES];
 static _Atomic uint32_t waiting;
@@ -26,7 +26,7 @@ static uint32_t place_of(uint64_t lock, uint32_t i)
     return (start + i) & (PLACES - 1);
 }
 
-uint32_t sonde_notice_await(const sonde_awaiting *waiter)
+uint32_t sonde_notice_wait(const sonde_condition_waiter *waiter)
 {
     for (uint32_t i = 0; i < NEAR; i++) {
         uint32_t place = place_of(waiter->lock, i);
@@ -66,7 +66,7 @@ sonde_notice sonde_notice_take(uint32_t place, const void *key)
     }
 }
 
-bool sonde_notice_awaited(uint64_t lock)
+bool sonde_notice_has_waiter(uint64_t lock)
 {
     if (!atomic_load_explicit(&waiting, memory_order_relaxed))
         return false;
@@ -78,7 +78,7 @@ bool sonde_notice_awaited(uint64_t lock)
 
 // The release that ends waits for this condition has to be told, once, and before they end. False:
 // there are too many conditions.
-static bool tells_exit(sonde_notified *found, uint64_t condition)
+static bool add_release(sonde_notified *found, uint64_t condition)
 {
     for (uint32_t i = 0; i < found->count; i++)
         if (found->exits[i].condition == condition)
@@ -98,14 +98,14 @@ sonde_notified sonde_notify(uint64_t lock, const void *key, uint64_t now, sonde_
         return found;
     for (uint32_t i = 0; i < NEAR; i++) {
         uint32_t place = place_of(lock, i);
-        const sonde_awaiting *who = &waiters[place].who;
+        const sonde_condition_waiter *who = &waiters[place].who;
         uint64_t word = atomic_load_explicit(&words[place], memory_order_acquire);
         if (word == word_of(lock, NOTIFIED) && who->key == key)
             found.before = true;
         if (word != word_of(lock, WAITING) || !was(who, arg) ||
             !atomic_compare_exchange_strong(&words[place], &word, word_of(lock, NOTIFYING)))
             continue;
-        if (!tells_exit(&found, who->condition)) {
+        if (!add_release(&found, who->condition)) {
             atomic_store_explicit(&words[place], word_of(lock, WAITING), memory_order_release);
             continue;
         }

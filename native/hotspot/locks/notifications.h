@@ -23,11 +23,11 @@ typedef struct {
     const void *thread;       // the VM's record of it, where that is used to tell
     const uint64_t *node;     // what the VM keeps of its wait
     bool since_24;
-} sonde_awaiting;
+} sonde_condition_waiter;
 
 // The calling thread is about to sleep. What to give back when it is awake.
 #define SONDE_NO_NOTICE UINT32_MAX
-uint32_t sonde_notice_await(const sonde_awaiting *waiter);
+uint32_t sonde_notice_wait(const sonde_condition_waiter *waiter);
 sonde_notice sonde_notice_take(uint32_t place, const void *key);
 
 // The calling thread releases `lock` and is about to wake who is woken by `key`.
@@ -41,11 +41,11 @@ typedef struct {
         uint64_t condition, sequence;
     } exits[SONDE_MAX_CONDITIONS]; // what it has to tell
 } sonde_notified;
-typedef bool sonde_was_notified(const sonde_awaiting *waiter, void *arg);
+typedef bool sonde_was_notified(const sonde_condition_waiter *waiter, void *arg);
 sonde_notified sonde_notify(uint64_t lock, const void *key, uint64_t now, sonde_was_notified *was,
                             void *arg);
 // Does anybody wait for a condition of this lock?
-bool sonde_notice_awaited(uint64_t lock);
+bool sonde_notice_has_waiter(uint64_t lock);
 
 // Before a session, and in a forked child.
 void sonde_notices_forget(void);

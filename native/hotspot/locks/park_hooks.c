@@ -108,15 +108,15 @@ static void JNICALL on_park(JNIEnv *env, jobject self, jboolean absolute, jlong 
     (*env)->DeleteLocalRef(env, of);
     is_not_woken();
     bool seen = sonde_wait_begin(key_of(lock), lock, SONDE_KIND_PARK);
-    sonde_lock_must_wait(env, me, blocker, lock, SONDE_KIND_PARK);
+    sonde_lock_wait_begins(env, me, blocker, lock, SONDE_KIND_PARK);
     (*env)->DeleteLocalRef(env, blocker); // not kept alive by a thread that sleeps
-    uint32_t place = sonde_lookout_begin(lock), noticed = SONDE_NO_NOTICE;
+    uint32_t place = sonde_wait_registry_add(lock), noticed = SONDE_NO_NOTICE;
     if (wanted)
-        noticed =
-            sonde_notice_await(&(sonde_awaiting){.condition = lock, .lock = wanted, .key = key});
+        noticed = sonde_notice_wait(
+            &(sonde_condition_waiter){.condition = lock, .lock = wanted, .key = key});
     vm_park(env, self, absolute, time);
     sonde_notice notice = sonde_notice_take(noticed, key);
-    sonde_lookout_end(place);
+    sonde_wait_registry_remove(place);
     if (seen)
         sonde_wait_end(key_of(lock));
     bool gave_up = !notice.time && timed_out(absolute, time, since);
@@ -129,7 +129,7 @@ static void JNICALL on_park(JNIEnv *env, jobject self, jboolean absolute, jlong 
         (*env)->DeleteLocalRef(env, of);
         (*env)->DeleteLocalRef(env, blocker);
     } else {
-        sonde_lock_waited(env, me, lock, SONDE_KIND_PARK, gave_up);
+        sonde_lock_wait_ends(env, me, lock, SONDE_KIND_PARK, gave_up);
     }
     (*env)->DeleteLocalRef(env, me);
 }
@@ -141,16 +141,16 @@ typedef struct {
 } release;
 
 // Numbers the release of what somebody waits for; the number is taken before it happens.
-static release about_to_let_go(JNIEnv *env, uint64_t lock, uint64_t now)
+static release next_release(JNIEnv *env, uint64_t lock, uint64_t now)
 {
-    sonde_waited *entry = lock ? sonde_waited_for(key_of(lock)) : NULL;
+    sonde_waiter *entry = lock ? sonde_find_waiter(key_of(lock)) : NULL;
     if (!entry)
         return (release){0, 0};
     uint32_t owner = (uint32_t)((uintptr_t)env >> 4);
-    if (entry->last_owner == owner && now - entry->last_exit < SAME_HOLD_NS)
+    if (entry->last_owner == owner && now - entry->last_release < SAME_HOLD_NS)
         return (release){0, 0};
     entry->last_owner = owner;
-    entry->last_exit = now;
+    entry->last_release = now;
     return (release){lock, sonde_lock_sequence(lock)};
 }
 
@@ -171,14 +171,14 @@ static unsigned releases(JNIEnv *env, jthread thread, jobject blocker, uint64_t 
     for (uint32_t i = 0; i < found.count; i++)
         of[count++] = (release){found.exits[i].condition, found.exits[i].sequence};
     if (!outer && !found.contends) {
-        of[count++] = about_to_let_go(env, lock, now);
+        of[count++] = next_release(env, lock, now);
         return count;
     }
     if (outer && !found.before && !found.next)
-        of[count++] = about_to_let_go(env, lock, now);
+        of[count++] = next_release(env, lock, now);
     of[count++] = found.before || found.contends
                       ? (release){owned_lock, sonde_lock_sequence(owned_lock)}
-                      : about_to_let_go(env, owned_lock, now);
+                      : next_release(env, owned_lock, now);
     return count;
 }
 
@@ -192,7 +192,7 @@ static void JNICALL on_unpark(JNIEnv *env, jobject self, jobject thread)
     jobject blocker = sonde_park_blocker(env, thread);
     uint64_t now = sonde_now();
     uint64_t lock = sonde_park_lock(thread, blocker);
-    if (!blocker && !sonde_waited_for(key_of(lock)))
+    if (!blocker && !sonde_find_waiter(key_of(lock)))
         lock = woken_for(lock);
     release of[2 + SONDE_MAX_CONDITIONS];
     unsigned count = releases(env, thread, blocker, lock, now, of);
@@ -201,8 +201,8 @@ static void JNICALL on_unpark(JNIEnv *env, jobject self, jobject thread)
     for (unsigned i = 0; i < count; i++)
         if (of[i].lock) {
             is_not_woken();
-            sonde_lookout_let_go(key_of(of[i].lock));
-            sonde_lock_let_go(env, of[i].lock, SONDE_KIND_PARK, of[i].sequence, now);
+            sonde_end_preexisting_wait(key_of(of[i].lock));
+            sonde_lock_released(env, of[i].lock, SONDE_KIND_PARK, of[i].sequence, now);
         }
 }
 
@@ -241,7 +241,7 @@ static void find_originals(JNIEnv *env)
     (*jvmti)->Deallocate(jvmti, (unsigned char *)table);
 }
 
-static jclass kept(JNIEnv *env, const char *name)
+static jclass global_class(JNIEnv *env, const char *name)
 {
     jclass found = (*env)->FindClass(env, name);
     jclass global = found ? (*env)->NewGlobalRef(env, found) : NULL;
@@ -251,7 +251,7 @@ static jclass kept(JNIEnv *env, const char *name)
 
 static void find_all(JNIEnv *env)
 {
-    unsafe = kept(env, "jdk/internal/misc/Unsafe");
+    unsafe = global_class(env, "jdk/internal/misc/Unsafe");
     (*env)->ExceptionClear(env);
     sonde_conditions_find(env);
     jclass thread = (*env)->FindClass(env, "java/lang/Thread");

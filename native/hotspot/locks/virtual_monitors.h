@@ -23,12 +23,12 @@ void sonde_virtual_waker_waits(pthread_cond_t *cond);
 
 // A signal is about to be given: which locks it says are let go by the caller, whose record this
 // is. How many.
-#define SONDE_MAX_LET_GO 4
+#define SONDE_MAX_RELEASES 4
 typedef struct {
     uint64_t lock;
     uint32_t kind;
-} sonde_let_go;
-uint32_t sonde_virtual_lets_go(const pthread_cond_t *cond, const void *record,
-                               sonde_let_go found[SONDE_MAX_LET_GO]);
+} sonde_release;
+uint32_t sonde_virtual_releases(const pthread_cond_t *cond, const void *record,
+                                sonde_release found[SONDE_MAX_RELEASES]);
 
 #endif

@@ -94,7 +94,7 @@ static uint32_t holder_place(uint64_t lock)
     return (uint32_t)((lock * 0x9e3779b97f4a7c15u) >> (64 - HOLDERS_BITS));
 }
 
-static bool is_told(uint64_t lock, uint64_t holder)
+static bool is_reported(uint64_t lock, uint64_t holder)
 {
     uint32_t place = holder_place(lock);
     return atomic_load(&holders[place].lock) == lock &&
@@ -102,7 +102,7 @@ static bool is_told(uint64_t lock, uint64_t holder)
            sonde_now() - atomic_load(&holders[place].since) < ASK_AGAIN_NS;
 }
 
-static void has_it(uint64_t lock, uint64_t holder)
+static void note_holder(uint64_t lock, uint64_t holder)
 {
     uint32_t place = holder_place(lock);
     atomic_store(&holders[place].holder, holder);
@@ -110,7 +110,7 @@ static void has_it(uint64_t lock, uint64_t holder)
     atomic_store(&holders[place].lock, lock);
 }
 
-static void ask_holder(JNIEnv *env, jobject blocker, uint64_t lock)
+static void report_holder(JNIEnv *env, jobject blocker, uint64_t lock)
 {
     jvmtiEnv *jvmti = sonde_locks_jvmti;
     jthread holder = sonde_park_holder(env, blocker);
@@ -119,7 +119,7 @@ static void ask_holder(JNIEnv *env, jobject blocker, uint64_t lock)
     uint64_t id = sonde_virtual(env, holder);
     if (!id)
         id = sonde_record_tid(sonde_vm_thread_of(env, holder));
-    sonde_thread *me = id && !is_told(lock, id) ? sonde_enter() : NULL;
+    sonde_thread *me = id && !is_reported(lock, id) ? sonde_enter() : NULL;
     if (me && !(sonde_what() & SONDE_WHAT_LOCKS)) {
         sonde_leave(me);
         me = NULL;
@@ -139,10 +139,10 @@ static void ask_holder(JNIEnv *env, jobject blocker, uint64_t lock)
                                   .started = sonde_vm_object_of(env, holder),
                                   .kind = SONDE_KIND_PARK,
                                   .holder = id,
-                                  .type = SONDE_LOCK_HELD,
+                                  .type = SONDE_LOCK_OWNER_OBSERVED,
                                   .flags = stack.flags};
         sonde_write_lock(me, depth, &event);
-        has_it(lock, still ? id : 0);
+        note_holder(lock, still ? id : 0);
         (*env)->DeleteLocalRef(env, after);
         sonde_leave(me);
     }
@@ -242,8 +242,8 @@ static void parks(JNIEnv *env, jthread thread, bool timed)
         until = sonde_now() + (uint64_t)(*env)->GetLongField(env, thread, timeout_field);
     if (lock && (blocker || !waits_for_nobody(env)) &&
         keep(sonde_virtual(env, thread), lock, until)) {
-        sonde_lock_must_wait(env, thread, blocker, lock, SONDE_KIND_PARK);
-        ask_holder(env, blocker, lock);
+        sonde_lock_wait_begins(env, thread, blocker, lock, SONDE_KIND_PARK);
+        report_holder(env, blocker, lock);
     }
     (*env)->DeleteLocalRef(env, blocker);
 }
@@ -281,8 +281,8 @@ static void JNICALL on_takes(jvmtiEnv *jvmti, ...)
     bool stays = state == parking || state == timed_parking;
     bool gave_up = stays || (until && sonde_now() >= until);
     if (!gave_up)
-        has_it(lock, sonde_waited_for(key_of(lock)) ? number : 0);
-    sonde_lock_waited(env, thread, lock, SONDE_KIND_PARK, gave_up);
+        note_holder(lock, sonde_find_waiter(key_of(lock)) ? number : 0);
+    sonde_lock_wait_ends(env, thread, lock, SONDE_KIND_PARK, gave_up);
 }
 
 // ---- beginning and end
@@ -322,14 +322,14 @@ void sonde_virtual_parks_start(void)
 {
     forget_all();
     memset((void *)holders, 0, sizeof holders);
-    if (!sonde_virtual_exist())
+    if (!sonde_virtual_supported())
         return;
     followed = set(takes, on_takes) && set(leaves, on_leaves);
 }
 
 void sonde_virtual_parks_stop(void)
 {
-    if (!sonde_virtual_exist())
+    if (!sonde_virtual_supported())
         return;
     followed = false;
     set(leaves, NULL);

@@ -12,11 +12,11 @@
 static struct {
     _Atomic uint64_t lock; // 0: free
     uint64_t since;
-    _Atomic bool told; // who holds it
+    _Atomic bool reported; // who holds it
 } places[PLACES];
 static _Atomic uint32_t places_used; // those above were never taken
 
-uint32_t sonde_lookout_begin(uint64_t lock)
+uint32_t sonde_wait_registry_add(uint64_t lock)
 {
     for (uint32_t i = 0; i < PLACES; i++) {
         uint64_t none = 0;
@@ -24,7 +24,7 @@ uint32_t sonde_lookout_begin(uint64_t lock)
             !atomic_compare_exchange_strong(&places[i].lock, &none, ~(uint64_t)0))
             continue;
         places[i].since = sonde_now();
-        atomic_store(&places[i].told, false);
+        atomic_store(&places[i].reported, false);
         atomic_store_explicit(&places[i].lock, lock, memory_order_release);
         uint32_t used = atomic_load(&places_used);
         while (used < i + 1 && !atomic_compare_exchange_weak(&places_used, &used, i + 1))
@@ -34,32 +34,32 @@ uint32_t sonde_lookout_begin(uint64_t lock)
     return PLACES;
 }
 
-void sonde_lookout_end(uint32_t place)
+void sonde_wait_registry_remove(uint32_t place)
 {
     if (place < PLACES)
         atomic_store_explicit(&places[place].lock, 0, memory_order_release);
 }
 
-bool sonde_lookout_is_due(uint64_t lock, uint64_t now)
+bool sonde_wait_registry_is_due(uint64_t lock, uint64_t now)
 {
     bool due = false;
     for (uint32_t i = 0; i < atomic_load(&places_used); i++)
         if (atomic_load_explicit(&places[i].lock, memory_order_acquire) == lock &&
-            now - places[i].since >= LONG_NS && !atomic_exchange(&places[i].told, true))
+            now - places[i].since >= LONG_NS && !atomic_exchange(&places[i].reported, true))
             due = true;
     return due;
 }
 
-bool sonde_lookout_anything_due(uint64_t now)
+bool sonde_wait_registry_any_due(uint64_t now)
 {
     for (uint32_t i = 0; i < atomic_load(&places_used); i++)
         if (atomic_load_explicit(&places[i].lock, memory_order_acquire) + 1 > 1 &&
-            !atomic_load(&places[i].told) && now - places[i].since >= LONG_NS)
+            !atomic_load(&places[i].reported) && now - places[i].since >= LONG_NS)
             return true;
     return false;
 }
 
-bool sonde_lookout_tells_itself(uint64_t lock)
+bool sonde_wait_registry_has(uint64_t lock)
 {
     for (uint32_t i = 0; i < atomic_load(&places_used); i++)
         if (atomic_load_explicit(&places[i].lock, memory_order_acquire) == lock)
@@ -76,7 +76,7 @@ static struct {
 } found[MAX_FOUND];
 static _Atomic uint32_t found_used;
 
-bool sonde_lookout_keep_found(const void *pointer)
+bool sonde_add_preexisting_wait(const void *pointer)
 {
     uint64_t key = (uint64_t)(uintptr_t)pointer;
     uint32_t n = atomic_load(&found_used);
@@ -93,7 +93,7 @@ bool sonde_lookout_keep_found(const void *pointer)
     return true;
 }
 
-bool sonde_lookout_was_found(uint64_t lock)
+bool sonde_take_preexisting_wait(uint64_t lock)
 {
     uint32_t n = atomic_load_explicit(&found_used, memory_order_relaxed);
     for (uint32_t i = 0; i < n; i++) {
@@ -107,16 +107,16 @@ bool sonde_lookout_was_found(uint64_t lock)
     return false;
 }
 
-void sonde_lookout_let_go(const void *pointer)
+void sonde_end_preexisting_wait(const void *pointer)
 {
-    if (sonde_lookout_was_found((uint64_t)(uintptr_t)pointer))
+    if (sonde_take_preexisting_wait((uint64_t)(uintptr_t)pointer))
         sonde_wait_end(pointer);
 }
 
-void sonde_lookout_forget_found(void)
+void sonde_forget_preexisting_waits(void)
 {
     for (uint32_t i = 0; i < atomic_load(&found_used); i++)
         while (atomic_load(&found[i].waits))
-            sonde_lookout_let_go((const void *)(uintptr_t)atomic_load(&found[i].key));
+            sonde_end_preexisting_wait((const void *)(uintptr_t)atomic_load(&found[i].key));
     atomic_store(&found_used, 0);
 }

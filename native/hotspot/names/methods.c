@@ -60,7 +60,7 @@ static const void *key_of(jmethodID method)
 SONDE_HOT uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
 {
     const void *key = key_of(method);
-    sonde_known *known = sonde_known_place(thread, key);
+    sonde_id_cache_entry *known = sonde_id_cache_place(thread, key);
     if (known->key == key)
         return known->about;
     bool fresh;
@@ -73,7 +73,7 @@ SONDE_HOT uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
         sonde_seen_remove(sonde.seen, key); // the next one who sees it tries again
         return 0;
     }
-    *known = (sonde_known){key, id};
+    *known = (sonde_id_cache_entry){key, id};
     return id;
 }
 
@@ -124,7 +124,7 @@ static void wake(void)
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     uint64_t counted = 0;
     while (!atomic_load(&stopping)) {
         sonde_exit_if_last();
@@ -139,7 +139,7 @@ static void *body(void *unused)
             struct timespec pause = {0, PAUSE_NS};
             nanosleep(&pause, NULL);
         } else {
-            sonde_natives_look();
+            sonde_natives_refresh();
             atomic_store(&asleep, 1);
             if (!next() && !atomic_load(&stopping))
                 sleep_for(LOOK_NS);
@@ -166,7 +166,7 @@ int sonde_methods_start(void)
     if (error)
         return error;
     pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_own_thread(&thread, &attributes, body, "sonde-names", wake);
+    error = sonde_start_agent_thread(&thread, &attributes, body, "sonde-names", wake);
     pthread_attr_destroy(&attributes);
     running = !error;
     return error;

@@ -8,7 +8,7 @@
 #include "core/session/session.h"
 
 // Looks for libraries that were loaded since. Not in a handler; one caller at a time.
-void sonde_natives_look(void);
+void sonde_natives_refresh(void);
 
 // The frame word of the native function at `pc`; 0 if that is no library's code (the VM compiles
 // into anonymous memory), or there was no room to tell its name.

@@ -9,6 +9,6 @@ int sonde_events_start(JNIEnv *env);
 void sonde_events_stop(void);
 
 // Tells what every thread is called that lives now.
-void sonde_events_tell_names(JNIEnv *env);
+void sonde_events_report_names(JNIEnv *env);
 
 #endif

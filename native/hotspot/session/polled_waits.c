@@ -141,7 +141,7 @@ static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     uint64_t next_list = 0, counted = 0;
     struct timespec pause = {0, POLL_NS};
     while (!atomic_load(&stopping)) {
@@ -175,7 +175,7 @@ int sonde_polled_waits_start(void)
     if (error)
         return error;
     pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_own_thread(&thread, &attributes, body, "sonde-waits", wake);
+    error = sonde_start_agent_thread(&thread, &attributes, body, "sonde-waits", wake);
     pthread_attr_destroy(&attributes);
     running = !error;
     return error;

@@ -50,7 +50,7 @@ void *sonde_vm_library(void)
     return handle ? handle : RTLD_DEFAULT;
 }
 
-JavaVM *sonde_vm_here(void)
+JavaVM *sonde_vm_find(void)
 {
     jint (*created)(JavaVM **, jsize, jsize *) =
         (jint (*)(JavaVM **, jsize, jsize *))dlsym(sonde_vm_library(), "JNI_GetCreatedJavaVMs");

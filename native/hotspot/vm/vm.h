@@ -31,7 +31,7 @@ typedef struct {
 extern sonde_vm_t sonde_vm;
 
 // The VM of this process, NULL if there is none.
-JavaVM *sonde_vm_here(void);
+JavaVM *sonde_vm_find(void);
 
 // Gets everything above but the JVMTI environment's events. The caller is attached to the VM. 0 or
 // an errno.

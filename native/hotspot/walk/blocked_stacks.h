@@ -7,7 +7,7 @@
 #include "core/session/session.h"
 
 // The calling thread begins to wait, with the stack in sonde_stack.
-void sonde_blocked_keep(sonde_thread *me, uint32_t depth, uint8_t flags);
+void sonde_blocked_save(sonde_thread *me, uint32_t depth, uint8_t flags);
 // From now on it waits, and its Java frames stay what they are; until now it did.
 void sonde_blocked_begin(void);
 void sonde_blocked_end(void);

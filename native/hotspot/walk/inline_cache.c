@@ -31,9 +31,9 @@ static uint64_t about(const sonde_code_place *place, unsigned count)
 
 SONDE_HOT static bool is_of(entry_t *entry, const sonde_code_place *place)
 {
-    uint64_t told = atomic_load_explicit(&entry->about, memory_order_relaxed);
+    uint64_t stored = atomic_load_explicit(&entry->about, memory_order_relaxed);
     return atomic_load_explicit(&entry->pc, memory_order_relaxed) == place->pc &&
-           told == about(place, told & MAX_COUNTED);
+           stored == about(place, stored & MAX_COUNTED);
 }
 
 SONDE_HOT static unsigned read_entry(entry_t *entry, const sonde_code_place *place, uint64_t *words)
@@ -48,7 +48,8 @@ SONDE_HOT static unsigned read_entry(entry_t *entry, const sonde_code_place *pla
     return atomic_load_explicit(&entry->version, memory_order_relaxed) == version ? count : 0;
 }
 
-SONDE_HOT unsigned sonde_inlined(const sonde_code_place *place, uint64_t words[SONDE_MAX_INLINED])
+SONDE_HOT unsigned sonde_inline_cache_find(const sonde_code_place *place,
+                                           uint64_t words[SONDE_MAX_INLINED])
 {
     entry_t *set = set_of(place);
     unsigned count = 0;
@@ -72,7 +73,7 @@ static entry_t *entry_for(const sonde_code_place *place)
     return best ? best : &set[atomic_fetch_add(&turn, 1) % SET];
 }
 
-void sonde_inlined_are(const sonde_code_place *place, const uint64_t *words, unsigned count)
+void sonde_inline_cache_add(const sonde_code_place *place, const uint64_t *words, unsigned count)
 {
     entry_t *entry = entry_for(place);
     uint64_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);

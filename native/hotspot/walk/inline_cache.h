@@ -19,7 +19,7 @@ typedef struct {
 
 // How many they are, 0 if that is not known, and their words, innermost first, unless they are more
 // than there is room for: those are not remembered.
-unsigned sonde_inlined(const sonde_code_place *place, uint64_t words[SONDE_MAX_INLINED]);
-void sonde_inlined_are(const sonde_code_place *place, const uint64_t *words, unsigned count);
+unsigned sonde_inline_cache_find(const sonde_code_place *place, uint64_t words[SONDE_MAX_INLINED]);
+void sonde_inline_cache_add(const sonde_code_place *place, const uint64_t *words, unsigned count);
 
 #endif

@@ -24,7 +24,7 @@ uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde
     if ((*jvmti)->GetStackTrace(jvmti, thread, 0, MAX_FRAMES, frames, &count))
         count = -1;
     uint64_t *out = sonde_stack(to);
-    sonde_known_refresh(to);
+    sonde_id_cache_refresh(to);
     for (jint i = 0; i < count; i++) {
         uint64_t id = sonde_method_id(to, frames[i].method);
         uint64_t index = frames[i].location < 0 ? 0 : (uint64_t)frames[i].location + 1;
@@ -81,7 +81,7 @@ static bool walk(below_job *job, uintptr_t to, const uintptr_t *sp, uintptr_t fp
         job->depth = out[0] != 0;
         return true;
     }
-    sonde_known_refresh(job->to);
+    sonde_id_cache_refresh(job->to);
     for (jint i = 0; i < trace.count; i++)
         if (!(out[i] = sonde_java_word(job->to, &frames[i])))
             return true;
@@ -143,7 +143,7 @@ static void below_body(void *arg)
 uint32_t sonde_stack_below(sonde_thread *to, const void *frame, sonde_event *event)
 {
     below_job job = {to, frame, 0};
-    if (!sonde_guard_run_unasked(below_body, &job))
+    if (!sonde_guard_run_unchecked(below_body, &job))
         job.depth = 0;
     if (!job.depth)
         event->flags |= SONDE_UNDECODABLE;

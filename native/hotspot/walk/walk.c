@@ -78,7 +78,7 @@ SONDE_HOT static void places_body(void *arg)
 // Words on a stack may look like addresses of code that are none.
 SONDE_HOT static void find_places(places_job *job)
 {
-    if (sonde_guard_run_unasked(places_body, job))
+    if (sonde_guard_run_unchecked(places_body, job))
         return;
     job->found.walkable = false;
     job->found.count = 0;
@@ -157,7 +157,7 @@ static bool walk_below_routine(const sonde_thread *thread, const void *record,
         anchor->pc = place->pc;
         anchor->fp = place->fp;
         atomic_signal_fence(memory_order_seq_cst);
-        believed = sonde_guard_run_unasked(walk_body, &(walk_job){trace, MAX_FRAMES, context}) &&
+        believed = sonde_guard_run_unchecked(walk_body, &(walk_job){trace, MAX_FRAMES, context}) &&
                    is_believed(thread, trace);
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -182,7 +182,7 @@ SONDE_HOT static void walk_whole(sonde_thread *thread, const void *record, sonde
     bool unknown =
         reason == UNKNOWN_NOT_JAVA || reason == UNKNOWN_JAVA || reason == NOT_WALKABLE_JAVA;
     if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context))) {
-        if (!sonde_guard_run_unasked(walk_body, &(walk_job){trace, MAX_FRAMES, context}))
+        if (!sonde_guard_run_unchecked(walk_body, &(walk_job){trace, MAX_FRAMES, context}))
             trace->count = reason;
         // It stays walkable: taken back, up to 2 % of the samples had no stack (JDK 25).
         reason = trace->count;
@@ -202,7 +202,7 @@ SONDE_HOT static void walk_whole(sonde_thread *thread, const void *record, sonde
 SONDE_HOT static bool put_words(sonde_thread *thread, const sonde_java_trace *trace, uint32_t above,
                                 uint32_t depth)
 {
-    sonde_known_refresh(thread);
+    sonde_id_cache_refresh(thread);
     for (uint32_t i = above; i < depth; i++)
         if (!(sonde_stack(thread)[i] = sonde_java_word(thread, &trace->frames[i - above])))
             return false; // no room to tell what it is
@@ -220,7 +220,7 @@ static void check(const sonde_retraced *by, const sonde_java_trace *trace)
     for (jint i = 0; right && i < trace->count; i++) {
         uint32_t at = (uint32_t)i;
         uint64_t word = at < own ? sonde_stack(thread)[by->above + at]
-                                 : thread->told[by->same - 1 - (at - own)];
+                                 : thread->last_stack[by->same - 1 - (at - own)];
         right = sonde_java_word(thread, &trace->frames[i]) == word;
     }
     atomic_fetch_add(&sonde.header->walks_checked, 1);
@@ -248,7 +248,8 @@ static bool walk_from(const sonde_retraced *by, sonde_java_trace *trace, jint mo
                       const places_job *job)
 {
     ucontext_t as_if = as_if_at(&by->start, job->context);
-    if (!sonde_guard_run_unasked(walk_body, &(walk_job){trace, most, &as_if}) || trace->count <= 0)
+    if (!sonde_guard_run_unchecked(walk_body, &(walk_job){trace, most, &as_if}) ||
+        trace->count <= 0)
         return false;
     if (most < MAX_FRAMES)
         return true;
@@ -284,7 +285,7 @@ SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sond
     }
     if (known == SONDE_RETRACE_LEARN && by->unknowns > 1) {
         ucontext_t as_if = as_if_at(&by->unknown_at, context);
-        if (sonde_guard_run_unasked(walk_body, &(walk_job){trace, MAX_FRAMES, &as_if}))
+        if (sonde_guard_run_unchecked(walk_body, &(walk_job){trace, MAX_FRAMES, &as_if}))
             sonde_retrace_learn(by, trace);
     }
     if (known != SONDE_RETRACE_LEARN || !walk_from(by, trace, MAX_FRAMES, &job)) {
@@ -311,7 +312,7 @@ static void is_thread(sonde_thread *thread, const JNIEnv *env)
     thread->named = true;
 }
 
-void sonde_hotspot_is(sonde_thread *thread)
+void sonde_hotspot_identify(sonde_thread *thread)
 {
     const void *record;
     is_thread(thread, sonde_vm_thread(&record));
