@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "core/hooks/waiter_table.h"
 
+#include "core/base/hash.h"
 #include "core/base/zero.h"
 
 #include <stddef.h>
@@ -25,7 +26,7 @@ static _Atomic uint64_t shared_sequence;
 
 static uint32_t start_of(uint64_t key)
 {
-    uint32_t place = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> (64 - PLACES_BITS));
+    uint32_t place = sonde_hash_place(key, PLACES_BITS);
     return place & ~(uint32_t)(PROBES - 1);
 }
 
@@ -107,7 +108,7 @@ sonde_waiter *sonde_find_waiter(const void *pointer)
 
 uint64_t sonde_lock_sequence(uint64_t lock)
 {
-    uint32_t start = (uint32_t)((lock * 0x9e3779b97f4a7c15u) >> (64 - LOCKS_BITS));
+    uint32_t start = sonde_hash_place(lock, LOCKS_BITS);
     for (uint32_t i = 0; i < PROBES; i++) {
         uint32_t place = (start + i) & (LOCKS - 1);
         uint64_t here = atomic_load_explicit(&sequences[place].lock, memory_order_relaxed);

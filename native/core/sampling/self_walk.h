@@ -5,6 +5,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // REG_RIP
 #endif
+#include "core/base/hash.h"
 #include "core/session/session.h"
 
 #include <ucontext.h>
@@ -27,7 +28,7 @@ static inline uint64_t sonde_context_hash(const ucontext_t *context)
 {
     uint64_t hash = 0;
     for (int i = 0; i <= REG_RIP; i++)
-        hash = (hash ^ (uint64_t)context->uc_mcontext.gregs[i]) * 0x9e3779b97f4a7c15u;
+        hash = sonde_hash(hash ^ (uint64_t)context->uc_mcontext.gregs[i]);
     return hash;
 }
 #else

@@ -1,5 +1,6 @@
 #include "core/session/caller_chain.h"
 
+#include "core/base/hash.h"
 #include "core/session/session.h"
 
 // One place for each; where two share it, the one that is forgotten is told again.
@@ -9,7 +10,7 @@ static _Atomic uint64_t known[1u << BITS];
 static uint64_t hash_of(uint64_t frame, uint64_t depth)
 {
     uint64_t code = frame >> SONDE_INSTR_BITS;
-    uint64_t hash = (code * 0x9e3779b97f4a7c15u) ^ (depth + atomic_load(&sonde.generation));
+    uint64_t hash = sonde_hash(code) ^ (depth + atomic_load(&sonde.generation));
     hash *= 0xbf58476d1ce4e5b9u;
     return (hash ^ hash >> 29) | 1;
 }

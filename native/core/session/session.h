@@ -3,6 +3,7 @@
 #ifndef SONDE_CORE_SESSION_H
 #define SONDE_CORE_SESSION_H
 
+#include "core/base/hash.h"
 #include "core/session/ring.h"
 #include "core/session/seen_set.h"
 
@@ -180,8 +181,7 @@ void sonde_notes_leave(void);
 void sonde_id_cache_refresh(sonde_thread *thread);
 static inline sonde_id_cache_entry *sonde_id_cache_place(sonde_thread *thread, const void *key)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
-    return &thread->id_cache[hash >> (64 - SONDE_ID_CACHE_BITS)];
+    return &thread->id_cache[sonde_hash_place((uint64_t)(uintptr_t)key, SONDE_ID_CACHE_BITS)];
 }
 
 // Where the frame of a word lies, and whether it was marked; 0 for a word that has none. These lie

@@ -2,6 +2,7 @@
 #include "cpython/calls/call_counter.h"
 
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/base/hot.h"
 #include "core/sampling/call_windows.h"
 #include "cpython/calls/call_cost.h"
@@ -138,7 +139,7 @@ static uint64_t windows_begun;
 
 static int64_t meeting(const PyCodeObject *code)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)code * 0x9e3779b97f4a7c15u >> (64 - MET_BITS);
+    uint32_t hash = sonde_hash_place((uint64_t)(uintptr_t)code, MET_BITS);
     if (met[hash].code == code && met[hash].window == windows_begun)
         return 0;
     met[hash].code = code;

@@ -6,6 +6,7 @@
 #define NEED_OPCODE_METADATA
 #include "cpython/frames/call_sites.h"
 
+#include "core/base/hash.h"
 #include "core/base/hot.h"
 #include "opcode.h"
 #if PY_VERSION_HEX >= 0x030D0000
@@ -279,7 +280,7 @@ SONDE_HOT int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObj
     if (opcode >= MIN_INSTRUMENTED_OPCODE || !is_call(_PyOpcode_Deopt[opcode]))
         return SITE_NONE;
     // Odd factor: a bijection of 64-bit words.
-    uint64_t hash = (id << SONDE_INSTR_BITS | (uint64_t)index) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = sonde_hash(id << SONDE_INSTR_BITS | (uint64_t)index);
     _Atomic uint64_t *entry = &sonde.sites[hash >> (64 - SONDE_SITES_BITS)];
     uint64_t rest = hash << SONDE_SITES_BITS;
     uint64_t word = atomic_load_explicit(entry, memory_order_relaxed);

@@ -2,6 +2,7 @@
 #include "cpython/locks/lock_owner.h"
 
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/call_sites.h"
 #include "cpython/frames/frames.h"
@@ -110,8 +111,8 @@ typedef struct {
 
 static void site_of(const search *s, const PyCodeObject *code, Py_ssize_t index, scan_site *out)
 {
-    uint64_t hash = ((uint64_t)(uintptr_t)code + (uint64_t)index) * 0x9e3779b97f4a7c15u;
-    scan_site *known = &scan.sites[hash >> (64 - SITES_BITS)];
+    uint64_t key = (uint64_t)(uintptr_t)code + (uint64_t)index;
+    scan_site *known = &scan.sites[sonde_hash_place(key, SITES_BITS)];
     if (!s->lock && known->code == code && known->index == index) {
         *out = *known;
         return;

@@ -9,6 +9,7 @@
 // in its place (walk_marks.h) without writing into the target, which we do not: every sample is
 // walked whole.
 #define _GNU_SOURCE
+#include "core/base/hash.h"
 #include "core/protocol/handshake.h"
 #include "core/sampling/reader_thread.h"
 #include "core/signals/fault_guard.h"
@@ -201,7 +202,7 @@ static uint32_t walks;
 // Its number among those of this stack, -1 if they are too many.
 static int number_of(uintptr_t address)
 {
-    uint32_t place = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 40) % PLACES;
+    uint32_t place = (uint32_t)(sonde_hash(address >> 4) >> 40) % PLACES;
     while (places[place].walk == walks) {
         if (code_at[places[place].code] == address)
             return (int)places[place].code;

@@ -1,5 +1,6 @@
 #include "hotspot/locks/notifications.h"
 
+#include "core/base/hash.h"
 #include "core/hooks/waiter_table.h"
 
 #include <sched.h>
@@ -22,7 +23,7 @@ static uint64_t word_of(uint64_t lock, unsigned state) { return lock << 8 | stat
 
 static uint32_t place_of(uint64_t lock, uint32_t i)
 {
-    uint32_t start = (uint32_t)((lock * 0x9e3779b97f4a7c15u) >> (64 - PLACES_BITS));
+    uint32_t start = sonde_hash_place(lock, PLACES_BITS);
     return (start + i) & (PLACES - 1);
 }
 

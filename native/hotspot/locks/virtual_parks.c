@@ -2,6 +2,7 @@
 #include "hotspot/locks/virtual_parks.h"
 
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/hooks/waiter_table.h"
 #include "hotspot/locks/lock_events.h"
 #include "hotspot/locks/park_hooks.h"
@@ -35,10 +36,7 @@ static struct {
     bool counted;
 } places[PLACES];
 
-static uint32_t start_of(uint64_t number)
-{
-    return (uint32_t)((number * 0x9e3779b97f4a7c15u) >> (64 - PLACES_BITS));
-}
+static uint32_t start_of(uint64_t number) { return sonde_hash_place(number, PLACES_BITS); }
 
 static bool keep(uint64_t number, uint64_t lock, uint64_t until)
 {
@@ -89,10 +87,7 @@ static struct {
     _Atomic uint64_t lock, holder, since;
 } holders[1u << HOLDERS_BITS];
 
-static uint32_t holder_place(uint64_t lock)
-{
-    return (uint32_t)((lock * 0x9e3779b97f4a7c15u) >> (64 - HOLDERS_BITS));
-}
+static uint32_t holder_place(uint64_t lock) { return sonde_hash_place(lock, HOLDERS_BITS); }
 
 static bool is_reported(uint64_t lock, uint64_t holder)
 {

@@ -1,5 +1,6 @@
 #include "hotspot/walk/inline_cache.h"
 
+#include "core/base/hash.h"
 #include "core/base/hot.h"
 #include "core/session/session.h"
 
@@ -19,7 +20,7 @@ _Static_assert(sizeof(entry_t) == 128 && !(ENTRIES & (ENTRIES - 1)), "found by s
 #define SETS (ENTRIES / 2 / SET)
 SONDE_HOT static entry_t *set_of(const sonde_code_place *place)
 {
-    uint64_t hash = (uint64_t)place->pc * 0x9e3779b97f4a7c15u;
+    uint64_t hash = sonde_hash(place->pc);
     uint64_t at = (hash >> 32) % SETS + (place->calls ? SETS : 0);
     return (entry_t *)sonde.sites + at * SET;
 }

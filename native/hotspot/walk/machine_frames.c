@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "hotspot/walk/machine_frames.h"
 
+#include "core/base/hash.h"
 #include "core/base/hot.h"
 #include "core/signals/fault_guard.h"
 
@@ -57,7 +58,7 @@ SONDE_HOT SONDE_FOREIGN bool sonde_frame_caller(const sonde_machine_frame *of,
 
 static uint64_t mixed(uint64_t value, uint64_t with)
 {
-    return (value ^ with) * 0x9e3779b97f4a7c15u + (value >> 29);
+    return sonde_hash(value ^ with) + (value >> 29);
 }
 
 SONDE_HOT SONDE_FOREIGN uint64_t sonde_frame_check(const uintptr_t *slot)
