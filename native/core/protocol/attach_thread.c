@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "core/protocol/attach_thread.h"
 
-#include "core/base/agent_thread.h"
 #include "core/base/clock.h"
+#include "core/base/worker.h"
 #include "core/protocol/handshake.h"
 #include "core/session/session.h"
 
@@ -22,16 +22,16 @@
 
 static char socket_path[108];
 static const sonde_attach_ops *ops;
-static pthread_t thread;
 static _Atomic bool under_way; // from the wish to attach to the last step of the thread
-static bool to_join;           // its stack is in use until it was joined
 static bool in_child;
 static sonde_link link_ = {.socket = -1, .memfd = -1};
 static struct stat ours; // the socket, to know it again: programs close what they did not open
 
-// The thread's stack is a part of this library, which stays anyway: glibc would keep one that it
-// made, and the target's memory would not be as before.
-static _Alignas(4096) char stack[256 << 10];
+static void wake(void);
+static void *body(void *unused);
+static _Alignas(4096) char stack[256 << 10]; // in use until the thread was joined
+static sonde_worker worker = {
+    .name = "sonde-steer", .body = body, .wake = wake, .stack = stack, .stack_size = sizeof stack};
 
 static bool is_open(void)
 {
@@ -123,18 +123,8 @@ static void *body(void *unused)
 
 static int create(void)
 {
-    if (to_join)
-        pthread_join(thread, NULL); // it has nothing left to do
-    to_join = false;
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-    if (error)
-        return error;
-    pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_start_agent_thread(&thread, &attributes, body, "sonde-steer", wake);
-    pthread_attr_destroy(&attributes);
-    to_join = !error;
-    return error;
+    sonde_worker_join(&worker); // the last one has nothing left to do
+    return sonde_worker_start(&worker);
 }
 
 int sonde_attach_start(const char *path, const sonde_attach_ops *with)
@@ -164,7 +154,7 @@ bool sonde_attach_forked(void)
     if (!atomic_load(&under_way))
         return false;
     close_link();
-    to_join = false;
+    sonde_worker_forked(&worker);
     return true;
 }
 

@@ -1,15 +1,14 @@
 #define _GNU_SOURCE
 #include "core/sampling/cpu_timers.h"
 
-#include "core/base/agent_thread.h"
 #include "core/base/clock.h"
+#include "core/base/worker.h"
 #include "core/sampling/sigtrap.h"
 #include "core/session/session.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +22,7 @@
 #define MAX_TIMERS SONDE_MAX_SLOTS
 // How often to look for new threads and at the recorder's orders; the threads are listed only if
 // their number has changed, or at one look in so many.
-#define LOOK_NS 20000000
+#define LOOK_NS 20000000u
 #define LIST_EVERY 10
 // Nobody has emptied the rings for so long although samples were lost: the recorder is gone.
 #define ABANDONED_NS 10000000000u
@@ -45,10 +44,11 @@ static uint32_t listing;
 static uint64_t period; // that they have; 0: disarmed
 static bool running;
 
-static pthread_t thread;
-static _Atomic uint32_t stopping;
-// A part of the library: libc would keep one that it made.
+static void wake(void);
+static void *body(void *unused);
 static _Alignas(4096) char stack[256 << 10];
+static sonde_worker worker = {
+    .name = "sonde-timers", .body = body, .wake = wake, .stack = stack, .stack_size = sizeof stack};
 
 // ---- one timer
 
@@ -226,22 +226,21 @@ static void apply_orders(uint64_t now)
 
 // ---- the thread
 
-static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
+static void wake(void) { sonde_worker_wake(&worker); }
 
 static void *body(void *unused)
 {
     (void)unused;
     sonde_exclude_current_thread();
     uint64_t counted = 0;
-    struct timespec pause = {0, LOOK_NS};
-    while (!atomic_load(&stopping)) {
+    while (!sonde_worker_is_stopping(&worker)) {
         sonde_exit_if_last();
         apply_orders(sonde_now());
         refresh();
         uint64_t used = sonde_thread_cpu();
         atomic_fetch_add(&sonde.header->reader_cpu_ns, used - counted);
         counted = used;
-        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+        sonde_worker_sleep(&worker, LOOK_NS);
     }
     return NULL;
 }
@@ -261,18 +260,11 @@ int sonde_cpu_timers_start(void)
     if (error)
         return error;
     syscall(SYS_timer_delete, timer);
-    atomic_store(&stopping, 0);
     period = sonde_what() & SONDE_WHAT_CPU ? sonde_period() : 0;
     rings.since = 0;
     running = true; // first: threads that start meanwhile add themselves
     list_threads(); // now, and not when the thread gets a processor
-    pthread_attr_t attributes;
-    error = pthread_attr_init(&attributes);
-    if (!error) {
-        pthread_attr_setstack(&attributes, stack, sizeof stack);
-        error = sonde_start_agent_thread(&thread, &attributes, body, "sonde-timers", wake);
-        pthread_attr_destroy(&attributes);
-    }
+    error = sonde_worker_start(&worker);
     if (error)
         delete_all();
     else
@@ -284,9 +276,7 @@ void sonde_cpu_timers_stop(void)
 {
     if (!running)
         return;
-    atomic_store(&stopping, 1);
-    wake();
-    pthread_join(thread, NULL);
+    sonde_worker_stop(&worker);
     delete_all();
 }
 
@@ -295,5 +285,6 @@ void sonde_cpu_timers_forked(void)
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     mutex = fresh;
     running = false;
+    sonde_worker_forked(&worker);
     timer_count = 0;
 }

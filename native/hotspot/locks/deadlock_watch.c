@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "hotspot/locks/deadlock_watch.h"
 
-#include "core/base/agent_thread.h"
 #include "core/base/clock.h"
+#include "core/base/worker.h"
 #include "core/hooks/waiter_table.h"
 #include "hotspot/locks/lock_events.h"
 #include "hotspot/locks/park_hooks.h"
@@ -13,13 +13,8 @@
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/jvmti_stacks.h"
 
-#include <errno.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 // ---- looking
 
@@ -143,24 +138,27 @@ static void look(JNIEnv *env, bool first)
 
 // ---- the thread that looks
 
-static pthread_t thread;
-static bool running;
-static _Atomic uint32_t stopping;
-// A part of the library, as the steering thread's: libc would keep one that it made.
+static void wake(void);
+static void *body(void *unused);
+// HotSpot puts its guard pages into the stack while the thread is attached.
 static _Alignas(4096) char stack[1 << 20];
-#define LOOK_NS 250000000
+static sonde_worker worker = {.name = "sonde-lookout",
+                              .body = body,
+                              .wake = wake,
+                              .stack = stack,
+                              .stack_size = sizeof stack};
+#define LOOK_NS 250000000u
 
-static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
+static void wake(void) { sonde_worker_wake(&worker); }
 
 static void *body(void *unused)
 {
     (void)unused;
     sonde_exclude_current_thread();
-    struct timespec pause = {0, LOOK_NS};
-    while (!atomic_load(&stopping)) {
+    while (!sonde_worker_is_stopping(&worker)) {
         sonde_exit_if_last();
-        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
-        if (atomic_load(&stopping) || !sonde_wait_registry_any_due(sonde_now()))
+        sonde_worker_sleep(&worker, LOOK_NS);
+        if (sonde_worker_is_stopping(&worker) || !sonde_wait_registry_any_due(sonde_now()))
             continue;
         JNIEnv *env = sonde_vm_attach();
         if (env) {
@@ -176,26 +174,9 @@ int sonde_deadlock_watch_start(JNIEnv *env)
     sonde_records_prepare();
     sonde_forget_preexisting_waits();
     look(env, true);
-    atomic_store(&stopping, 0);
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-    if (error)
-        return error;
-    pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_start_agent_thread(&thread, &attributes, body, "sonde-lookout", wake);
-    pthread_attr_destroy(&attributes);
-    running = !error;
-    return error;
+    return sonde_worker_start(&worker);
 }
 
-void sonde_deadlock_watch_stop(void)
-{
-    if (!running)
-        return;
-    atomic_store(&stopping, 1);
-    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1);
-    pthread_join(thread, NULL);
-    running = false;
-}
+void sonde_deadlock_watch_stop(void) { sonde_worker_stop(&worker); }
 
-void sonde_deadlock_watch_forked(void) { running = false; }
+void sonde_deadlock_watch_forked(void) { sonde_worker_forked(&worker); }

@@ -15,9 +15,6 @@
 // In a handler: the id of a method, 0 if there is no room for it.
 uint64_t sonde_method_id(sonde_thread *thread, jmethodID method);
 
-// The same if it was seen before, else 0.
-uint64_t sonde_method_known(jmethodID method);
-
 // Empties the queue of what an earlier session left; before this one's handlers put something in.
 void sonde_methods_forget(void);
 
