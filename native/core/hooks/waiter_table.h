@@ -34,6 +34,19 @@ static inline bool sonde_anybody_waits(void)
 // The entry of `key` if anybody waits for it.
 sonde_waiter *sonde_find_waiter(const void *key);
 
+// A lock can be released hundreds of times before the one that was woken runs: releases by the same
+// owner closer together than this are one hold, of which the first release is reported.
+#define SONDE_SAME_HOLD_NS 20000u
+static inline bool sonde_is_same_hold(const sonde_waiter *entry, uint32_t owner, uint64_t now)
+{
+    return entry->last_owner == owner && now - entry->last_release < SONDE_SAME_HOLD_NS;
+}
+static inline void sonde_note_release(sonde_waiter *entry, uint32_t owner, uint64_t now)
+{
+    entry->last_owner = owner;
+    entry->last_release = now;
+}
+
 // The next number in the order of events of `lock`, from 1 and without gaps; where there are too
 // many locks for that, a number shared by several, with this bit.
 #define SONDE_SEQUENCE_SHARED ((uint64_t)1 << 62)

@@ -52,13 +52,6 @@ static sonde_worker worker = {
 
 // ---- one timer
 
-// CPU clocks have numbers made of the thread's id (clock_getcpuclockid, pthread_getcpuclockid).
-static clockid_t cpu_clock_of(uint32_t tid)
-{
-    enum { PER_THREAD = 4, SCHEDULED = 2 };
-    return (clockid_t)(~tid << 3 | PER_THREAD | SCHEDULED);
-}
-
 // The system calls themselves: libc allocates memory for each timer.
 static int create(uint32_t tid, int *timer)
 {
@@ -68,7 +61,8 @@ static int create(uint32_t tid, int *timer)
     event.sigev_signo = SIGTRAP;
     event.sigev_value.sival_ptr = (void *)(uintptr_t)&sonde_timer_tick;
     event.sigev_notify_thread_id = (pid_t)tid;
-    return syscall(SYS_timer_create, cpu_clock_of(tid), &event, timer) == 0 ? 0 : errno;
+    return syscall(SYS_timer_create, sonde_cpu_clock_of((pid_t)tid), &event, timer) == 0 ? 0
+                                                                                         : errno;
 }
 
 static void set_time(int timer)

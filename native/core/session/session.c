@@ -5,6 +5,7 @@
 #include "core/base/hot.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -351,6 +352,16 @@ sonde_thread *sonde_notes_enter(void)
         return NULL;
     }
     return sonde.notes;
+}
+
+sonde_thread *sonde_notes_borrow(void)
+{
+    sonde_thread *notes = sonde_notes_enter();
+    for (int tries = 0; !notes && tries < 1000; tries++) {
+        sched_yield();
+        notes = sonde_notes_enter();
+    }
+    return notes;
 }
 
 void sonde_notes_leave(void)

@@ -176,6 +176,8 @@ sonde_thread *sonde_slot_acquire(uint32_t tid);
 // A slot for records written outside of handlers; one writer at a time, NULL if taken.
 sonde_thread *sonde_notes_enter(void);
 void sonde_notes_leave(void);
+// The same, but waits for a writer before, who has it for some microseconds. NULL after a while.
+sonde_thread *sonde_notes_borrow(void);
 
 // The place for `key` in what the thread knows; what a place holds is right only after the first.
 void sonde_id_cache_refresh(sonde_thread *thread);

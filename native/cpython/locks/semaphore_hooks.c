@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/hooks/got.h"
+#include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
 #include "core/session/session.h"
 #include "cpython/frames/frames.h"
@@ -15,10 +16,6 @@
 #include <errno.h>
 #include <semaphore.h>
 #include <string.h>
-
-// A semaphore can be released hundreds of times while one waiter sleeps: releases of the same owner
-// closer together than this are one hold.
-#define SAME_HOLD_NS 20000u
 
 // ---- one wait
 
@@ -187,11 +184,9 @@ __attribute__((noinline)) static int post_seen(sem_t *sem)
         about.lock = parked_for(sem);
     uint64_t now = sonde_now();
     uint32_t owner = (uint32_t)(uintptr_t)pthread_self() >> 6;
-    bool same_hold = entry->last_owner == owner && now - entry->last_release < SAME_HOLD_NS;
-    if (!same_hold) {
-        entry->last_owner = owner;
-        entry->last_release = now;
-    }
+    bool same_hold = sonde_is_same_hold(entry, owner, now);
+    if (!same_hold)
+        sonde_note_release(entry, owner, now);
     uint64_t sequence = same_hold ? 0 : sonde_lock_sequence(about.lock);
     int result = sem_post(sem);
     sonde_end_preexisting_wait(sem);

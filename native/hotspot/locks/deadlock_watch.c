@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/worker.h"
+#include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
 #include "hotspot/locks/lock_events.h"
 #include "hotspot/locks/park_hooks.h"
@@ -13,7 +14,6 @@
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/jvmti_stacks.h"
 
-#include <sched.h>
 #include <string.h>
 
 // ---- looking
@@ -63,24 +63,13 @@ static jthread holder_of(JNIEnv *env, const waiting *w)
     return w->kind == SONDE_KIND_PARK ? sonde_park_holder(env, w->object) : NULL;
 }
 
-// The notes are lent to one at a time, for some microseconds.
-static sonde_thread *borrow_notes(void)
-{
-    sonde_thread *notes = sonde_notes_enter();
-    for (int tries = 0; !notes && tries < 1000; tries++) {
-        sched_yield();
-        notes = sonde_notes_enter();
-    }
-    return notes;
-}
-
 // Writes an event of another thread, with its stack.
 static void report_for(JNIEnv *env, jthread thread, const waiting *w, uint8_t type,
                        bool reports_end)
 {
     uint64_t record = sonde_vm_thread_of(env, thread), number = sonde_virtual(env, thread);
     uint64_t id = number ? number : sonde_record_tid(record);
-    sonde_thread *notes = id ? borrow_notes() : NULL;
+    sonde_thread *notes = id ? sonde_notes_borrow() : NULL;
     if (!notes)
         return;
     sonde_event stack = {0};
@@ -88,7 +77,7 @@ static void report_for(JNIEnv *env, jthread thread, const waiting *w, uint8_t ty
     // What its methods are is told by way of the same ring, and has to stand there before.
     sonde_notes_leave();
     sonde_methods_describe(env);
-    notes = borrow_notes();
+    notes = sonde_notes_borrow();
     if (!notes)
         return;
     stack = (sonde_event){0};

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/hooks/got.h"
+#include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
 #include "hotspot/locks/deadlock_watch.h"
 #include "hotspot/locks/lock_events.h"
@@ -20,10 +21,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-
-// A lock can be let go many times while the one that was woken is on its way: releases of the same
-// owner closer together than this are one hold.
-#define SAME_HOLD_NS 20000u
 
 // ---- monitors: the waiter
 
@@ -67,7 +64,7 @@ static void end(JNIEnv *env, jthread thread, jobject object, uint64_t what, uint
                                 &sonde_current_wait.notice);
             return;
         }
-    } else if (!lock || !(number || sonde_take_preexisting_wait(lock))) {
+    } else if (!lock || !(number || sonde_take_preexisting_wait((const void *)(uintptr_t)lock))) {
         // The end of a wait that nobody told the beginning of: for a class to be initialized.
         return;
     }
@@ -214,9 +211,8 @@ __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond, const voi
     // Read before the signal: afterwards the waiter may be gone, and its entry another's.
     uint64_t lock = entry->lock, now = sonde_now(), monitor = (uint32_t)lock;
     uint32_t kind = entry->kind, owner = (uint32_t)(uintptr_t)record >> 4;
-    bool same_hold = entry->last_owner == owner && now - entry->last_release < SAME_HOLD_NS;
-    entry->last_owner = owner;
-    entry->last_release = now;
+    bool same_hold = sonde_is_same_hold(entry, owner, now);
+    sonde_note_release(entry, owner, now);
     sonde_notified notified = sonde_notify(monitor, cond, now, sonde_monitor_was_notified, NULL);
     bool waits_on = kind == SONDE_KIND_MONITOR_WAIT && !notified.before;
     bool reports_wait = notified.count || (waits_on && !same_hold);
@@ -296,7 +292,7 @@ int sonde_locks_start(JNIEnv *env)
     sonde_virtual_monitors_forget();
     sonde_notices_forget();
     // Before anybody is told to wait: who lets go after that must be seen.
-    int hooked = sonde_got_hook(NULL, "/libjvm.so", hooks, sizeof hooks / sizeof *hooks);
+    int hooked = sonde_got_hook(NULL, SONDE_LIBJVM, hooks, sizeof hooks / sizeof *hooks);
     int error = hooked < 0 ? EPERM : 0;
     if (!error && listen(jvmti))
         error = ENOTSUP;

@@ -2,6 +2,7 @@
 #include "hotspot/locks/park_hooks.h"
 
 #include "core/base/clock.h"
+#include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
 #include "hotspot/locks/conditions.h"
 #include "hotspot/locks/lock_events.h"
@@ -23,8 +24,6 @@ static jfieldID blocker_field;
 static jclass ownable;
 static jfieldID owner_field;
 static bool hooked;
-
-#define SAME_HOLD_NS 20000u
 
 jobject sonde_park_blocker(JNIEnv *env, jthread thread)
 {
@@ -147,10 +146,9 @@ static release next_release(JNIEnv *env, uint64_t lock, uint64_t now)
     if (!entry)
         return (release){0, 0};
     uint32_t owner = (uint32_t)((uintptr_t)env >> 4);
-    if (entry->last_owner == owner && now - entry->last_release < SAME_HOLD_NS)
+    if (sonde_is_same_hold(entry, owner, now))
         return (release){0, 0};
-    entry->last_owner = owner;
-    entry->last_release = now;
+    sonde_note_release(entry, owner, now);
     return (release){lock, sonde_lock_sequence(lock)};
 }
 

@@ -1,11 +1,8 @@
 #include "hotspot/locks/wait_registry.h"
 
 #include "core/base/clock.h"
-#include "core/hooks/waiter_table.h"
 
 #include <stdatomic.h>
-
-// ---- waits that go on
 
 #define PLACES 4096u
 #define LONG_NS 1000000000u
@@ -65,58 +62,4 @@ bool sonde_wait_registry_has(uint64_t lock)
         if (atomic_load_explicit(&places[i].lock, memory_order_acquire) == lock)
             return true;
     return false;
-}
-
-// ---- waits from before the session that will not tell their end
-
-#define MAX_FOUND 512
-static struct {
-    _Atomic uint64_t key;
-    _Atomic uint32_t waits;
-} found[MAX_FOUND];
-static _Atomic uint32_t found_used;
-
-bool sonde_add_preexisting_wait(const void *pointer)
-{
-    uint64_t key = (uint64_t)(uintptr_t)pointer;
-    uint32_t n = atomic_load(&found_used);
-    for (uint32_t i = 0; i < n; i++)
-        if (atomic_load(&found[i].key) == key) {
-            atomic_fetch_add(&found[i].waits, 1);
-            return true;
-        }
-    if (n == MAX_FOUND)
-        return false;
-    atomic_store(&found[n].key, key);
-    atomic_store(&found[n].waits, 1);
-    atomic_store(&found_used, n + 1);
-    return true;
-}
-
-bool sonde_take_preexisting_wait(uint64_t lock)
-{
-    uint32_t n = atomic_load_explicit(&found_used, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++) {
-        if (atomic_load_explicit(&found[i].key, memory_order_relaxed) != lock)
-            continue;
-        uint32_t waits = atomic_load(&found[i].waits);
-        while (waits && !atomic_compare_exchange_weak(&found[i].waits, &waits, waits - 1))
-            ;
-        return waits != 0;
-    }
-    return false;
-}
-
-void sonde_end_preexisting_wait(const void *pointer)
-{
-    if (sonde_take_preexisting_wait((uint64_t)(uintptr_t)pointer))
-        sonde_wait_end(pointer);
-}
-
-void sonde_forget_preexisting_waits(void)
-{
-    for (uint32_t i = 0; i < atomic_load(&found_used); i++)
-        while (atomic_load(&found[i].waits))
-            sonde_end_preexisting_wait((const void *)(uintptr_t)atomic_load(&found[i].key));
-    atomic_store(&found_used, 0);
 }

@@ -17,12 +17,4 @@ bool sonde_wait_registry_any_due(uint64_t now);
 // Is there a wait for `lock` that was seen to begin, and will tell its end itself?
 bool sonde_wait_registry_has(uint64_t lock);
 
-// A wait for `key` was found. False if there is no room.
-bool sonde_add_preexisting_wait(const void *key);
-void sonde_forget_preexisting_waits(void);
-// Was a wait for `lock` found when the recording began, and has not ended yet?
-bool sonde_take_preexisting_wait(uint64_t lock);
-// An owner has let go: waits for `key` that will not tell their end themselves are over.
-void sonde_end_preexisting_wait(const void *key);
-
 #endif

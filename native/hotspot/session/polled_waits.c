@@ -40,14 +40,7 @@ static _Alignas(4096) char stack[1 << 20];
 static sonde_worker worker = {
     .name = "sonde-waits", .body = body, .wake = wake, .stack = stack, .stack_size = sizeof stack};
 
-static uint64_t cpu_of(uint32_t tid)
-{
-    struct timespec time;
-    // As pthread_getcpuclockid() makes it: of one thread (4), as the scheduler counts (2).
-    if (clock_gettime((clockid_t)(~tid << 3 | 6), &time) != 0)
-        return 0;
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
+static uint64_t cpu_of(uint32_t tid) { return sonde_clock(sonde_cpu_clock_of((pid_t)tid)); }
 
 static watched *find(uint32_t tid)
 {

@@ -86,7 +86,7 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
     (void)arg;
-    if (!strstr(info->dlpi_name, "/libjvm.so"))
+    if (!strstr(info->dlpi_name, SONDE_LIBJVM))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];

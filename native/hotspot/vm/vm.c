@@ -37,7 +37,7 @@ static int64_t anchor_at, state_at;
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
-    if (!strstr(info->dlpi_name, "/libjvm.so"))
+    if (!strstr(info->dlpi_name, SONDE_LIBJVM))
         return 0;
     *(void **)arg = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
     return 1;

@@ -61,7 +61,8 @@ bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer);
 // After a walk, where that has made it so.
 void sonde_vm_leave_unwalkable(const void *java_thread);
 
-// The library itself, for look-ups in it.
+// The library itself, for look-ups in it; the loader knows it by a name that ends so.
+#define SONDE_LIBJVM "/libjvm.so"
 void *sonde_vm_library(void);
 
 // The VM's record of another thread, 0 if it has none by now.
