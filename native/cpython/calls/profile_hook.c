@@ -2,6 +2,7 @@
 
 #include "core/session/shm.h"
 #include "cpython/calls/pending_calls.h"
+#include "cpython/calls/tools.h"
 #include "cpython/frames/c_callee.h"
 #include "cpython/frames/frames.h"
 
@@ -46,7 +47,12 @@ static int on_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *
     return 0;
 }
 
-uint32_t sonde_reported_calls_prepare(void) { return SONDE_CALLS_COUNTED; }
+uint32_t sonde_reported_calls_prepare(void)
+{
+    sonde_window_profiler = on_event;
+    return SONDE_CALLS_COUNTED;
+}
+
 void sonde_reported_calls_forget(void) {}
 
 bool sonde_reported_calls_begin(PyThreadState *state, sonde_call_scope how)

@@ -19,6 +19,9 @@ extern int sonde_borrowed_tool;
 
 // The tool ids that a program can have are below this one.
 #define PROGRAM_TOOL_IDS 6
+#else
+// The profiling function by which windows of ours see calls; NULL: they never did.
+extern Py_tracefunc sonde_window_profiler;
 #endif
 
 #endif
