@@ -2,9 +2,9 @@
 #include "cpython/calls/call_counter.h"
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/hot.h"
 #include "core/sampling/call_windows.h"
+#include "cpython/calls/call_accounting.h"
 #include "cpython/calls/call_cost.h"
 #include "cpython/calls/call_events.h"
 #include "cpython/calls/frame_evaluator.h"
@@ -119,106 +119,15 @@ static bool is_under_way(const sonde_thread *thread, bool owned)
            (sonde_what() & SONDE_WHAT_CALLS);
 }
 
-// Calls of Python functions are told twice: where they are made, which says nothing new, and where
-// the function begins. In between the program does nothing: all of that is telling.
-static struct {
-    uint64_t spent;           // since the last call that was seen, measured
-    int64_t reporting;        // and estimated
-    uint64_t left;            // when the last one was passed on
-    const PyCodeObject *code; // that begins next; NULL: nobody knows
-} announced;
-
-// Code objects met in the window under way, besides those that were running when it began; one may
-// be taken for new again where two share a place.
-#define MET_BITS 8
-static struct {
-    const PyCodeObject *code;
-    uint64_t window;
-} met[1u << MET_BITS];
-static uint64_t windows_begun;
-
-static int64_t meeting(const PyCodeObject *code)
-{
-    uint32_t hash = sonde_hash_place((uint64_t)(uintptr_t)code, MET_BITS);
-    if (met[hash].code == code && met[hash].window == windows_begun)
-        return 0;
-    met[hash].code = code;
-    met[hash].window = windows_begun;
-    return (int64_t)(sonde_cost_of.unit * (double)Py_SIZE(code));
-}
-
-// The code of a function that begins as soon as it is called.
-static const PyCodeObject *code_at_once(PyObject *callable)
-{
-    if (PyMethod_Check(callable))
-        callable = PyMethod_GET_FUNCTION(callable);
-    if (!PyFunction_Check(callable))
-        return NULL;
-    const PyCodeObject *code = (const PyCodeObject *)PyFunction_GET_CODE(callable);
-    return code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) ? NULL : code;
-}
-
-static void on_call_announced(const sonde_call_event *call)
-{
-    announced.reporting += sonde_cost_of.announced;
-    announced.code = code_at_once(call->callable);
-    announced.left = __rdtsc();
-    announced.spent += announced.left - call->tsc;
-}
-
-// What of the time until this call the program did not have, measured; and estimated.
-SONDE_HOT static uint64_t spent_until(const sonde_call_event *call)
-{
-    uint64_t spent = announced.spent;
-    if (announced.code && announced.code == call->begins && call->tsc > announced.left) {
-        spent += call->tsc - announced.left;
-        meeting(call->begins); // in between, too
-    }
-    announced.spent = 0;
-    announced.code = NULL;
-    return spent;
-}
-
-SONDE_HOT static int64_t reporting_until(const sonde_call_event *call)
-{
-    int64_t reporting = announced.reporting;
-    if (!call->begins)
-        reporting += sonde_cost_of.native;
-    else if (call->by_evaluator)
-        reporting += sonde_cost_of.frame + call->over * sonde_cost_of.over;
-    else
-        reporting += sonde_cost_of.start + meeting(call->begins);
-    announced.reporting = 0;
-    return reporting;
-}
-
-SONDE_HOT static void account(sonde_window *window, const sonde_call_event *call)
-{
-    sonde_window_add_overhead(window, spent_until(call));
-    window->reporting_tsc += reporting_until(call);
-    window->min_tsc += call->begins ? (1 + call->over) * sonde_cost_of.python : sonde_cost_of.in_c;
-    window->skip -= call->over < window->skip ? call->over : window->skip - 1;
-}
-
-// A call while the window warms up: what is told of it is not in the window's time. But its code
-// has been met.
-SONDE_HOT static void forget(const sonde_call_event *call)
-{
-    if (call->begins && !call->by_evaluator)
-        meeting(call->begins);
-    announced.spent = 0;
-    announced.reporting = 0;
-    announced.code = NULL;
-}
-
-// The same as for a call of the program's, by a thread that has no slot to be busy in.
+// A call of ours, made to measure what reporting takes: the same as for one of the program's, by a
+// thread that has no slot to be busy in.
 static void as_if_seen(const sonde_call_event *call)
 {
     static _Atomic uint32_t mark;
     if (!atomic_load(&mark))
         atomic_store(&mark, 1);
-    uint64_t spent = spent_until(call);
-    reporting_until(call);
+    uint64_t spent = sonde_accounts_spent(call);
+    sonde_accounts_reporting(call);
     sonde_call_cost_measured += spent + __rdtsc() - call->tsc;
     atomic_store(&mark, 0);
 }
@@ -243,12 +152,12 @@ SONDE_HOT static void on_call(PyThreadState *state, const sonde_call_event *call
         else if (thread->window.open)
             sonde_window_cut(thread);
     } else if (!sonde_window_is_warm(&thread->window, call->tsc, sonde_call_events_skipped())) {
-        forget(call);
+        sonde_accounts_forget(call);
         if (call->by_evaluator)
             sonde_call_events_skip_until(state, thread->window.warm_tsc);
         goes_on = true;
     } else {
-        account(&thread->window, call);
+        sonde_accounts_charge(&thread->window, call);
         if (sonde_tool_active(state) >= 0) { // C code has turned it on
             sonde_window_cut(thread);
         } else if (!sonde_window_counts(&thread->window)) {
@@ -329,8 +238,7 @@ SONDE_HOT static void begin_window(PyThreadState *state)
         return;
     }
     bool begun = sonde_call_events_begin(state, how);
-    memset(&announced, 0, sizeof announced);
-    windows_begun++;
+    sonde_accounts_begin();
     sonde_thread *thread = sonde_enter();
     if (!thread)
         return;
@@ -478,7 +386,7 @@ void sonde_calls_start(void)
     PyInterpreterState *here = PyInterpreterState_Get();
     hooked = here;
     sonde_report_call = on_call;
-    sonde_announce_call = on_call_announced;
+    sonde_announce_call = sonde_accounts_announce;
     uint32_t prepared = sonde_tool_hooks_set(&tool_watch) ? sonde_reported_calls_prepare()
                                                           : (uint32_t)SONDE_CALLS_FAILED;
     refuse(prepared);
