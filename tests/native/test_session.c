@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include "core/base/clock.h"
+#include "core/session/records.h"
 #include "recorder_side.h"
 
 #include <errno.h>

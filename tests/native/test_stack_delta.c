@@ -2,6 +2,7 @@
 // stack, also after some were lost.
 #define _GNU_SOURCE
 #include "check.h"
+#include "core/session/records.h"
 #include "core/session/stack_delta.h"
 #include "recorder_side.h"
 

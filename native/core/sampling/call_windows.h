@@ -9,7 +9,7 @@
 #ifndef SONDE_CORE_CALL_WINDOWS_H
 #define SONDE_CORE_CALL_WINDOWS_H
 
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 #include <ucontext.h>
 #include <x86intrin.h>

@@ -2,6 +2,7 @@
 #include "core/sampling/kernel_events.h"
 
 #include "core/sampling/self_walk.h"
+#include "core/session/records.h"
 #include "core/signals/fault_guard.h"
 
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #ifndef SONDE_CORE_READER_THREAD_H
 #define SONDE_CORE_READER_THREAD_H
 
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 typedef struct {
     uint32_t tid;

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE // REG_RIP
 #endif
 #include "core/base/hash.h"
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 #include <ucontext.h>
 

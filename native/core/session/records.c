@@ -1,5 +1,4 @@
-// What was captured, as records in a thread's ring.
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 #include "core/base/hot.h"
 #include "core/session/caller_chain.h"

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/hot.h"
 #include "core/sampling/call_windows.h"
+#include "core/session/records.h"
 #include "cpython/calls/call_accounting.h"
 #include "cpython/calls/call_cost.h"
 #include "cpython/calls/call_events.h"
@@ -17,12 +18,6 @@
 #include "cpython/walk/walk.h"
 
 #include <string.h>
-
-#if PY_VERSION_HEX >= 0x030D0000
-#define is_finalizing Py_IsFinalizing
-#else
-#define is_finalizing _Py_IsFinalizing
-#endif
 
 static PyInterpreterState *_Atomic home; // whose calls are counted, NULL: nobody's
 // Whose functions that change tools are hooked: also after the session, as long as there are calls
@@ -188,7 +183,7 @@ SONDE_HOT static bool may_begin(const PyThreadState *state, sonde_call_scope *ho
     }
     *how = thread->window.all ? SONDE_SEE_ALL : SONDE_SEE_FRAMES;
     bool ours = atomic_load(&owner) == thread && thread->window.open &&
-                (sonde_what() & SONDE_WHAT_CALLS) && !is_finalizing();
+                (sonde_what() & SONDE_WHAT_CALLS) && !interpreter_is_finalizing();
     int active = ours ? sonde_tool_active(state) : -1;
     if (active >= 0) {
         sonde_window_withheld(active);

@@ -6,7 +6,7 @@
 #ifndef SONDE_CPYTHON_LOCK_OWNER_H
 #define SONDE_CPYTHON_LOCK_OWNER_H
 
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 enum sonde_owner_answer {
     SONDE_OWNER_UNKNOWN, // nobody was found

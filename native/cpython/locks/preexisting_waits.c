@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
-#include "core/session/session.h"
+#include "core/session/records.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/frames.h"
 #include "cpython/locks/lock_events.h"

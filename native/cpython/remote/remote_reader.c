@@ -12,6 +12,7 @@
 #include "core/base/hash.h"
 #include "core/protocol/handshake.h"
 #include "core/sampling/reader_thread.h"
+#include "core/session/records.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/frames.h"
 

@@ -2,6 +2,7 @@
 #include "core/protocol/attach_thread.h"
 
 #include "core/session/session.h"
+#include "cpython/frames/frames.h"
 #include "cpython/session/agent.h"
 #include "cpython/session/exec_hooks.h"
 #include "cpython/session/fork_warning.h"
@@ -13,12 +14,6 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #define UP_TRIES 600 // of 5 ms
-
-#if PY_VERSION_HEX >= 0x030D0000
-#define is_finalizing Py_IsFinalizing
-#else
-#define is_finalizing _Py_IsFinalizing
-#endif
 
 // What the threads that were here before us are called; the caller holds the GIL. A program that
 // has not imported threading has none.
@@ -51,7 +46,7 @@ static bool wait_until_up(void)
     struct timespec pause = {0, 5000000};
     for (int i = 0; i < UP_TRIES && !Py_IsInitialized(); i++)
         nanosleep(&pause, NULL);
-    return Py_IsInitialized() && !is_finalizing();
+    return Py_IsInitialized() && !interpreter_is_finalizing();
 }
 
 static int start(const char *path)
@@ -73,7 +68,7 @@ static void stop(void)
 {
     // An interpreter that ends takes no thread in any more; its process is about to go with all
     // that is ours.
-    if (!Py_IsInitialized() || is_finalizing())
+    if (!Py_IsInitialized() || interpreter_is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
     sonde_agent_leave();
@@ -82,7 +77,7 @@ static void stop(void)
 
 static void report_new_names(void)
 {
-    if (is_finalizing())
+    if (interpreter_is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
     sonde_execs_watch(); // of modules that came meanwhile

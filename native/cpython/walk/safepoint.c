@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/processor.h"
 #include "core/sampling/self_walk.h"
+#include "core/session/records.h"
 #include "core/session/stack_delta.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/frames.h"
@@ -14,12 +15,6 @@
 
 #include <errno.h>
 #include <unistd.h>
-
-#if PY_VERSION_HEX >= 0x030D0000
-#define is_finalizing Py_IsFinalizing
-#else
-#define is_finalizing _Py_IsFinalizing
-#endif
 
 static _Atomic bool call_pending; // and has not been heard yet: one at a time
 
@@ -127,7 +122,7 @@ static void ask_body(void *unused)
 {
     (void)unused;
     PyInterpreterState *interpreter = PyInterpreterState_Main();
-    if (!interpreter || is_finalizing())
+    if (!interpreter || interpreter_is_finalizing())
         return;
     bool can = can_be_asked(gil_of(interpreter));
     if (atomic_load(&call_pending)) {

@@ -25,7 +25,7 @@
 #ifndef SONDE_CPYTHON_SAMPLE_MARKS_H
 #define SONDE_CPYTHON_SAMPLE_MARKS_H
 
-#include "core/session/session.h"
+#include "core/session/records.h"
 #include "cpython/frames/frames.h"
 
 #define SONDE_NO_WORD UINT32_MAX

@@ -3,6 +3,7 @@
 #define SONDE_CPYTHON_WALK_H
 
 #include "core/sampling/self_walk.h"
+#include "core/session/records.h"
 
 #include <Python.h>
 

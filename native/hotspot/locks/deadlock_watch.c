@@ -5,6 +5,7 @@
 #include "core/base/worker.h"
 #include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
+#include "core/session/records.h"
 #include "hotspot/locks/lock_events.h"
 #include "hotspot/locks/park_hooks.h"
 #include "hotspot/locks/virtual_threads.h"

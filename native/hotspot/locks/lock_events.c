@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/hooks/waiter_table.h"
+#include "core/session/records.h"
 #include "hotspot/locks/virtual_threads.h"
 #include "hotspot/names/types.h"
 #include "hotspot/vm/thread_records.h"

@@ -5,6 +5,7 @@
 #include "core/hooks/got.h"
 #include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
+#include "core/session/records.h"
 #include "hotspot/locks/deadlock_watch.h"
 #include "hotspot/locks/lock_events.h"
 #include "hotspot/locks/monitor_waiters.h"

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/hooks/waiter_table.h"
+#include "core/session/records.h"
 #include "hotspot/locks/lock_events.h"
 #include "hotspot/locks/park_hooks.h"
 #include "hotspot/locks/thread_wait.h"

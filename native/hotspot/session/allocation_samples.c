@@ -2,6 +2,7 @@
 #include "hotspot/session/allocation_samples.h"
 
 #include "core/base/clock.h"
+#include "core/session/records.h"
 #include "hotspot/names/types.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/jvmti_stacks.h"

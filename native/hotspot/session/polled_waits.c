@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/worker.h"
-#include "core/session/session.h"
+#include "core/session/records.h"
 #include "hotspot/names/methods.h"
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"

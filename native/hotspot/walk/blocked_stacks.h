@@ -4,7 +4,7 @@
 #ifndef SONDE_HOTSPOT_BLOCKED_STACKS_H
 #define SONDE_HOTSPOT_BLOCKED_STACKS_H
 
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 // The calling thread begins to wait, with the stack in sonde_stack.
 void sonde_blocked_save(sonde_thread *me, uint32_t depth, uint8_t flags);
