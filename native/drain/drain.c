@@ -38,7 +38,7 @@ EXPORT void sonde_tables_forget(sonde_process_tables *tables)
     sonde_map_clear(&tables->locks);
 }
 
-// What there is no memory for is not known; the recorder takes it itself, then.
+// What there is no memory for stays unknown; then the recorder takes the events itself.
 EXPORT void sonde_tables_add_frame(sonde_process_tables *tables, int32_t caller, uint64_t word,
                                    int32_t context)
 {

@@ -43,7 +43,7 @@ static bool stack_is_common(const sonde_thread_state *state, const sonde_rec_loc
            (event->keep || (event->count && !(event->rec.flags & SONDE_TRUNCATED)));
 }
 
-// Is what the recorder keeps in mind of waits and holders as it would be?
+// Is what the recorder keeps of waits and holders as it would be?
 static bool wait_is_common(const sonde_process_tables *tables, const sonde_thread_state *state,
                            const sonde_rec_lock *event)
 {
@@ -121,7 +121,7 @@ uint64_t sonde_drain_locks(sonde_process_tables *tables, sonde_thread_state *sta
 {
     while (tail < head) {
         uint64_t at = tail & (ring_size - 1);
-        // What is wrong here is for the recorder to say.
+        // The recorder reports what is wrong here.
         sonde_rec_lock event;
         if (ring_size - at < sizeof event.rec)
             break;

@@ -109,7 +109,7 @@ __attribute__((constructor)) static void enter(void)
     sonde_python_expect(&python);
 }
 
-// The target's own view of the signals the agent has a hand on: what it sets and asks for is kept
+// The target's own view of the signals that the agent handles: what it sets and asks for is kept
 // beside the agent's handlers, which pass on everything that is not theirs. A handler set over the
 // agent's (faulthandler.enable() does that) would take the agent's guarded faults for crashes.
 static bool told_agent(int sig, const struct sigaction *set, struct sigaction *get)

@@ -141,7 +141,7 @@ SONDE_HOT uint32_t sonde_span_in(const void *frame, const void *code)
 
 void sonde_spans_forget(void)
 {
-    atomic_flag_clear(&changing); // in a forked child nobody else is there to let it go
+    atomic_flag_clear(&changing); // in a forked child no other thread is there to release it
     lock();
     sonde_zero((void *)places, sizeof places);
     atomic_store(&sonde_spans_open, 0);

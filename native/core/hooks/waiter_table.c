@@ -58,7 +58,7 @@ sonde_waiter *sonde_wait_begin(const void *pointer, uint64_t lock, uint32_t kind
             return NULL;
         uint64_t expected = found != PLACES ? found_word : free_word;
         uint64_t word = found != PLACES ? found_word + 1 : key << 16 | 1;
-        if ((word & 0xffff) == 0) // 65,536 wait for one lock: count no more of them
+        if ((word & 0xffff) == 0) // 65,536 wait for one lock: no more are counted
             return NULL;
         if (!atomic_compare_exchange_strong(&words[place], &expected, word))
             continue;
@@ -98,7 +98,7 @@ sonde_waiter *sonde_find_waiter(const void *pointer)
     for (uint32_t i = start; i < start + PROBES; i++) {
         uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
         if (word >> 16 == key && (word & 0xffff)) {
-            // Seen before its facts were written: nothing is known of this one yet.
+            // Seen before its facts were written: nothing is known of it yet.
             uint64_t ready = atomic_load_explicit(&facts[i].ready_for, memory_order_acquire);
             return ready == key ? &facts[i] : NULL;
         }

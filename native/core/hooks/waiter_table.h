@@ -1,8 +1,7 @@
-// Who waits for what, so that an owner knows at release whether somebody does.
+// Who waits for what, so that the holder of a lock knows at release whether a thread waits.
 //
-// A waiter enters what it waits for before it tries a last time, so an owner that releases after
-// that sees it. Lock-free: owners look on every release, and nobody may wait for a table of
-// waiters.
+// A waiter enters what it waits for before it tries a last time, so a holder that releases after
+// that sees it. Lock-free: holders look on every release, and none may wait for a table of waiters.
 #ifndef SONDE_CORE_WAITER_TABLE_H
 #define SONDE_CORE_WAITER_TABLE_H
 
@@ -23,7 +22,7 @@ typedef struct {
 sonde_waiter *sonde_wait_begin(const void *key, uint64_t lock, uint32_t kind);
 void sonde_wait_end(const void *key);
 
-// How many wait for anything: owners look at this on every release.
+// How many threads wait for anything: holders read this on every release.
 extern _Atomic uint32_t sonde_waiter_count;
 static inline bool sonde_anybody_waits(void)
 {
@@ -31,7 +30,7 @@ static inline bool sonde_anybody_waits(void)
                             0);
 }
 
-// The entry of `key` if anybody waits for it.
+// The entry of `key` if a thread waits for it.
 sonde_waiter *sonde_find_waiter(const void *key);
 
 // A lock can be released hundreds of times before the one that was woken runs: releases by the same

@@ -17,12 +17,12 @@
 
 // A forked child gets its runtime in order first.
 #define FORK_SETTLES_MS 100
-// How often to look whether the program has a thread left.
+// How often to check whether the program has a thread left.
 #define LOOK_MS 200
 
 static char socket_path[108];
 static const sonde_attach_ops *ops;
-static _Atomic bool under_way; // from the wish to attach to the last step of the thread
+static _Atomic bool under_way; // from the request to attach to the last step of the thread
 static bool in_child;
 static sonde_link link_ = {.socket = -1, .memfd = -1};
 static struct stat ours; // the socket, to know it again: programs close what they did not open
@@ -62,7 +62,7 @@ static void send_message(uint32_t type, uint32_t value)
         (void)!send(link_.socket, &message, sizeof message, MSG_NOSIGNAL);
 }
 
-// Until the recorder says that it is over, or is gone.
+// Until the recorder ends the session, or has ended itself.
 static void serve(void)
 {
     sonde_message message;
@@ -81,7 +81,7 @@ static void serve(void)
     }
 }
 
-// The program's last thread ends: nothing that the recorder says matters any more.
+// The program's last thread ends: no message of the recorder matters any more.
 static void wake(void)
 {
     if (is_open())
@@ -111,7 +111,7 @@ static void *body(void *unused)
         send_message(SONDE_MSG_FAILED, (uint32_t)error);
     if (!error) {
         serve();
-        sonde_exit_if_last(); // before the GIL: nobody may be there to release it
+        sonde_exit_if_last(); // before the GIL: no thread may be left to release it
         ops->stop();
     }
     close_link();
@@ -164,7 +164,7 @@ void sonde_attach_child(const char *path)
 {
     strcpy(socket_path, path);
     in_child = true;
-    // At once: a worker that a server forked as root is about to become somebody who may not.
+    // At once: a worker that a server forked as root may be about to drop the permission.
     open_link();
     atomic_store(&under_way, true);
     if (create()) {

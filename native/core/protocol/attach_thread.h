@@ -1,15 +1,15 @@
-// The thread that a process entered while it ran keeps for its recorder: it starts the session, and
-// ends it when its connection to the recorder ends, however that came about.
+// The agent's thread in a process that sonde attached to. It starts the session, and ends it when
+// its connection to the recorder ends, for whatever reason.
 #ifndef SONDE_CORE_ATTACH_THREAD_H
 #define SONDE_CORE_ATTACH_THREAD_H
 
 #include <stdbool.h>
 
-// What a runtime does when it is steered; all are called by that thread.
+// What the runtime does; all are called by that thread.
 typedef struct {
     int (*start)(const char *path); // begins the session at that socket; 0 or an errno
     void (*stop)(void);
-    void (*report_names)(void); // of threads that nobody has named yet
+    void (*report_names)(void); // of threads that have no name in the recording yet
     void (*ended)(void);        // the last thing that the thread does; NULL: nothing
 } sonde_attach_ops;
 
@@ -21,7 +21,7 @@ int sonde_attach_start(const char *path, const sonde_attach_ops *ops);
 // In a forked child, which has no such thread: closes what belongs to the parent's. True if there
 // was one.
 bool sonde_attach_forked(void);
-// It counts as on its way in, so that nobody attaches to it meanwhile, until one of these two.
+// The child counts as attached, so that no other recorder attaches to it, until one of these two.
 void sonde_attach_abandon(void);
 // Gives that child a thread of its own, for the session that it has begun at `path`.
 void sonde_attach_child(const char *path);

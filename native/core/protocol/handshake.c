@@ -11,9 +11,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// A recorder that does not answer must not keep the target waiting for long. One that is gone is
-// noticed at once; this is for one that is stopped or gets no processor, and on a machine that busy
-// whoever starts a program or a session had better wait a little than go unrecorded.
+// A recorder that does not answer must not keep the target waiting for long. One that has ended is
+// noticed at once; this is for one that is stopped or gets no CPU. On a computer that busy, a
+// program or session that starts waits a little rather than go unrecorded.
 #define ANSWER_MS 2000
 #define START_MS 5000
 #define API_MS 10000
@@ -126,7 +126,7 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
     if (link->socket < 0)
         return errno;
     sonde_hello hello = hello_of(pid, tid, reason, runtime, version_hex);
-    // Where more connections wait than the recorder let in, connect waits for it too.
+    // Where more connections wait than the recorder accepts, connect waits for it too.
     struct timeval most = {link->timeout_ms / 1000, link->timeout_ms % 1000 * 1000};
     setsockopt(link->socket, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     int error = connect(link->socket, (struct sockaddr *)&address, sizeof address) ? errno : 0;

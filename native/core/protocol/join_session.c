@@ -81,7 +81,7 @@ static bool can_start_late(const late_config *late)
     return sonde_can_self_arm(&late->config, &orders, &late->arm);
 }
 
-// The recorder is there and does not answer: it gets no processor, or was stopped.
+// The recorder is there and does not answer: it gets no CPU, or was stopped.
 static int join_late(const char *path, const late_config *late, const sonde_runtime_facts *facts,
                      sonde_arm *arm)
 {

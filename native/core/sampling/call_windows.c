@@ -55,10 +55,10 @@ static uint32_t first_skip(sonde_window *window, uint64_t seed)
     return skip;
 }
 
-// How long the processor's counter takes for a nanosecond: since a first moment, which everybody
-// may ask for once it stands.
+// How long the processor's counter takes for a nanosecond: since a first moment, which all threads
+// may read once it is set.
 static struct {
-    _Atomic int state; // 0: none, 1: being set, 2: stands
+    _Atomic int state; // 0: none, 1: being set, 2: set
     uint64_t ns, tsc;
 } first;
 #define LONG_ENOUGH_NS 2000000
@@ -79,18 +79,18 @@ static double ns_per_tsc(uint64_t ns, uint64_t tsc)
 }
 
 // Asking for a thread's CPU time is a system call, more than a microsecond where the kernel keeps
-// its page tables apart, and nearly all windows are over before anybody else gets the processor:
-// for them the processor's counter tells the same. Whether it does shows between two calls that are
-// taken: where more time passes than AWAY_NS, either the program makes few calls or it was not on
-// the processor. Windows after that ask for a while. The one itself then may have been told too
-// long, and counts for less than it should.
+// its page tables apart, and nearly all windows are over before another thread gets the CPU: for
+// them the processor's counter measures the same. Whether it does shows between two calls that are
+// taken: where more time passes than AWAY_NS, either the program makes few calls or it was off CPU.
+// Windows after that read the clock for a while. This one may have been measured as too long, and
+// counts for less than it should.
 #define DOUBTED 32 // windows of a thread
 
 static _Atomic uint64_t least_asking = UINT64_MAX;
 #define ASKED_TWICE 16 // windows of a thread, its first
 
 // The thread's CPU time once it has been asked for: what that takes is the least seen in the first
-// windows, for an interrupt may come in between.
+// windows, because an interrupt may come in between.
 SONDE_HOT static uint64_t cpu_since_asked(const sonde_window *window)
 {
     uint64_t cpu = sonde_thread_cpu();
@@ -149,13 +149,13 @@ static double ns_of(const sonde_window *window, double tsc, uint64_t passed)
     return ticks ? tsc * (double)passed / (double)ticks : 0;
 }
 
-// What telling takes at most, of the time that was not measured to be ours. On 3.13 all windows are
-// told by sys.monitoring, and those that seemed to have next to no time of their own weighed too
-// much.
+// What reporting takes at most, of the time that was not measured to be ours. On 3.13
+// sys.monitoring reports all windows, and those that seemed to have next to no time of their own
+// weighed too much.
 #define MAX_REPORTING_SHARE 0.5
 
-// A part of what telling takes is an estimate, made once and at the speed that the processor had
-// then: so much that nothing is left for the calls themselves it cannot be.
+// A part of what reporting takes is an estimate, made once and at the speed that the processor had
+// then. It cannot be so much that nothing is left for the calls themselves.
 static double net_ns(double others, double reporting, double least)
 {
     double most = MAX_REPORTING_SHARE * others;
@@ -164,11 +164,11 @@ static double net_ns(double others, double reporting, double least)
     return net > least ? net : least;
 }
 
-// Nobody gets the processor for less than this, and the kernel's clock takes far less to be asked.
+// No thread gets the CPU for less than this, and reading the kernel's clock takes far less.
 #define AWAY_NS 30000
 
-// Was the thread perhaps not on the processor since its last call that was taken? Then it may
-// happen again soon, and the next windows ask.
+// Was the thread perhaps off CPU since its last call that was taken? Then it may happen again soon,
+// and the next windows read the clock.
 SONDE_HOT static bool notices_gap(sonde_window *window, uint64_t tsc)
 {
     uint64_t since = tsc > window->last_tsc ? tsc - window->last_tsc : 0;
@@ -178,7 +178,7 @@ SONDE_HOT static bool notices_gap(sonde_window *window, uint64_t tsc)
     return true;
 }
 
-// How long the thread was on the processor since the window was opened.
+// How long the thread was on CPU since the window was opened.
 SONDE_HOT static double lasted_ns(sonde_window *window)
 {
     uint64_t cut = atomic_load_explicit(&window->cut, memory_order_relaxed);
@@ -201,7 +201,7 @@ SONDE_HOT static void close_(sonde_thread *thread, uint8_t how)
     double reporting = ns_of(window, (double)window->reporting_tsc, passed);
     double least = ns_of(window, (double)window->min_tsc, passed);
     double others = lasted - own - ns_of(window, (double)window->cold_tsc, passed);
-    // Fewer than its calls take: somebody else had the processor while we thought that we had it.
+    // Less than its calls take: another thread was on CPU while we thought that this one was.
     double net = others < least ? 0 : net_ns(others, reporting, least);
     thread->slot->agent_ns += own + reporting > 0 ? (uint64_t)(own + reporting) : 0;
     sonde_rec_window *out = sonde_ring_reserve(&thread->ring, sizeof *out);
@@ -228,8 +228,8 @@ SONDE_HOT static uint64_t away_until(sonde_window *window, uint64_t tsc)
     return (double)passed > ran ? passed - (uint64_t)ran : 0;
 }
 
-// A window is opened at the end of a signal handler, and the program goes on some time after that:
-// the least that was ever seen until its next call is none of its own.
+// A window is opened at the end of a signal handler, and the program continues some time after
+// that: the shortest time ever seen until its next call is not the program's.
 static _Atomic uint64_t least_return = UINT64_MAX;
 
 SONDE_HOT void sonde_window_begins(sonde_window *window, uint64_t tsc)
@@ -261,7 +261,7 @@ SONDE_HOT void sonde_window_warm_up(sonde_window *window)
 
 // After a call is counted, which walks the stack, the next ones are slower, too, by about half a
 // microsecond in all. Where calls are dense that is as much as they take, so there fewer are
-// counted in a window that reaches further. The warm-up tells where: what is known before a window
+// counted in a window that lasts longer. The warm-up shows where: what is known before a window
 // counts does not bias it.
 #define DENSE_CALLS 32 // in a warm-up
 #define DENSE_COARSER 4

@@ -24,7 +24,7 @@
 // their number has changed, or at one look in so many.
 #define LOOK_NS 20000000u
 #define LIST_EVERY 10
-// Nobody has emptied the rings for so long although samples were lost: the recorder is gone.
+// No recorder has emptied the rings for so long although samples were lost: it has ended.
 #define ABANDONED_NS 10000000000u
 
 #ifndef sigev_notify_thread_id // glibc before 2.41
@@ -110,7 +110,7 @@ void sonde_cpu_timers_add_self(void)
     errno = saved;
 }
 
-// ---- which threads there are
+// ---- which threads exist
 
 static bool is_ours(uint32_t tid)
 {
@@ -183,7 +183,7 @@ static void refresh(void)
     pthread_mutex_unlock(&mutex);
 }
 
-// ---- what the recorder wants
+// ---- orders of the recorder
 
 // Perf events vanish with the recorder; timers must be disarmed.
 static struct {

@@ -13,8 +13,8 @@ static sonde_find_data *find_data;
 void sonde_events_install(sonde_find_data *find) { find_data = find; }
 
 // An event that the delivery of our own signal causes in the kernel would come again and again, and
-// its thread would not get on: the recorder is told to close it. A loop that does nothing else
-// looks the same from one turn to the next, so it takes many turns to be believed: some tenths of a
+// its thread would make no progress: the recorder is asked to close it. A loop that does nothing
+// else looks the same in each iteration, so it takes many of them to decide: some tenths of a
 // second.
 #define ENDLESS 100000
 
@@ -29,8 +29,8 @@ static void read_use(uint64_t used[5])
     used[SONDE_MEASURE_SWITCHES] = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
 }
 
-// How many it stands for; 0: a period's worth. False if there was none but in our own handlers,
-// which touch memory too.
+// How many events it stands for; 0: a period's worth. False if there were none but in our own
+// handlers, which touch memory too.
 static bool weigh(sonde_thread *thread, uint32_t which, uint8_t measure, uint64_t *weight)
 {
     *weight = 0;
@@ -60,8 +60,8 @@ static void find_body(void *arg)
     find_data(job->thread, job->thread->touched, &job->found);
 }
 
-// A page is touched for the first time when an object in it is made: only afterwards does it say
-// what it is. So it is looked at when this thread is next interrupted.
+// A page is touched for the first time when an object in it is allocated: its type can only be read
+// afterwards. So it is read when this thread is next interrupted.
 static void write_touched_data(sonde_thread *thread)
 {
     find_job job = {thread, {0}};
@@ -92,7 +92,7 @@ void sonde_events_left(sonde_thread *thread)
         return;
     uint64_t now[5] = {0};
     read_use(now);
-    for (uint32_t i = 0; i < SONDE_MAX_EVENTS; i++) // what we did ourselves counts for nobody
+    for (uint32_t i = 0; i < SONDE_MAX_EVENTS; i++) // what the agent itself did does not count
         thread->used[i] += now[thread->measures[i]] - thread->entry[thread->measures[i]];
 }
 

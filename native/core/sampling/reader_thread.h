@@ -1,10 +1,9 @@
-// Reading the stacks of other threads from a thread of our own.
+// Reads the stacks of other threads from a thread of the agent's own.
 //
 // Used where perf may not send signals (then it takes all samples, or asks the threads to take
-// them); with waits asked for, to see
-// the threads that are still waiting when the recording ends; and from the recorder's side where no
-// agent may enter. A read counts only if the thread's CPU clock stood still meanwhile: then it did
-// not run, and its frames did not move.
+// them); with waits asked for, to see the threads that are still waiting when the recording ends;
+// and from the recorder's side where no agent can be injected. A read counts only if the thread's
+// CPU clock did not advance meanwhile: then it did not run, and its frames did not move.
 #ifndef SONDE_CORE_READER_THREAD_H
 #define SONDE_CORE_READER_THREAD_H
 
@@ -17,9 +16,9 @@ typedef struct {
 
 // How to get at the threads of a runtime, here or in another process.
 typedef struct {
-    // The threads there are; how many, or -1 if the lists moved under our hands.
+    // The existing threads; how many, or -1 if the lists changed meanwhile.
     int (*list)(sonde_thread_ref *out, int room);
-    // CPU time of a thread in nanoseconds, 0 once it is gone.
+    // CPU time of a thread in nanoseconds, 0 once it has ended.
     uint64_t (*cpu)(uint32_t tid);
     // The folder of the process below /proc.
     const char *proc;
@@ -27,7 +26,7 @@ typedef struct {
     uint32_t (*walk)(sonde_thread *to, void *state, sonde_event *event);
     // What changes whenever the stack does, as far as one word can. Runs under the guard.
     const void *(*top)(void *state);
-    // Asks whoever runs to sample itself, where that is the sampler. 0, or the id of the only
+    // Asks the running thread to sample itself, where that is the sampler. 0, or the id of the only
     // thread that can be asked.
     uint32_t (*ask)(void);
 } sonde_reader_ops;

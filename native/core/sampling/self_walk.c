@@ -21,8 +21,9 @@ SONDE_HOT static void walk_body(void *arg)
 }
 
 // A handler of the program's own over ours is rare, and so is a fault in a walk of one's own
-// frames: it is enough to ask now and then. Where signals are rare, asking is a good part of what
-// each costs; so a thread asks at one in so many, and never again before this time has passed.
+// frames: it is enough to check now and then. Where signals are rare, the check is a good part of
+// the overhead of each; so a thread checks at one in so many, and never again before this time has
+// passed.
 #define ASK_NS 10000000u
 #define ASK_EVERY 8
 

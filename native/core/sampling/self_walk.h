@@ -1,4 +1,4 @@
-// A thread walks its own stack in a signal handler, by what the runtime knows of its frames.
+// A thread walks its own stack in a signal handler; the runtime knows its frames.
 #ifndef SONDE_CORE_SELF_WALK_H
 #define SONDE_CORE_SELF_WALK_H
 

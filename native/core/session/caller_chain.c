@@ -3,7 +3,7 @@
 #include "core/base/hash.h"
 #include "core/session/session.h"
 
-// One place for each; where two share it, the one that is forgotten is told again.
+// One place for each; where two share it, the one that is forgotten is written again.
 #define BITS 14
 static _Atomic uint64_t known[1u << BITS];
 

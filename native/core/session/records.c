@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-// NULL, and one more lost, where there is no room: the previous stack stays the one that the
-// recorder knows.
+// NULL, and one more lost, if there is no room: the previous stack stays the one that the recorder
+// knows.
 static inline void *reserve(sonde_thread *thread, size_t size, uint64_t *lost)
 {
     void *out = sonde_ring_reserve(&thread->ring, size);

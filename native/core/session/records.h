@@ -13,15 +13,15 @@ typedef struct {
     uint32_t span;
     uint64_t thread_object;
     uint8_t state, flags;
-    bool chained; // what is wanted are pairs, if the runtime can, see caller_chain.h
-    bool direct;  // it is known that no C function lies above the top frame
-    // Whether it is to be told which frames are activations that the last sample had, and how many
-    // are, as in sonde_rec_sample; only with SONDE_ACTIVATIONS.
+    bool chained; // pairs are wanted, if the runtime can, see caller_chain.h
+    bool direct;  // it is known that no C function is above the top frame
+    // Whether the walk is to find out which frames are activations that the last sample had;
+    // `same`: how many are, as in sonde_rec_sample, only with SONDE_ACTIVATIONS.
     bool activations;
     uint32_t same;
 } sonde_event;
 
-// Writes the stack of `depth` frames that lies in sonde_stack; counts it as lost where it must.
+// Writes the stack of `depth` frames in sonde_stack; counts it as lost if there is no room.
 void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event);
 
 typedef struct {
@@ -36,7 +36,7 @@ typedef struct {
 // Writes an event of a lock, with the stack in sonde_stack for the types that have one.
 void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event);
 // The same in two steps: a record that is not published yet, in which something may still be
-// changed. NULL if there was no room, which is counted. Who does not commit says so by
+// changed. NULL if there was no room, which is counted. A caller that does not commit calls
 // sonde_stack_lost(); nothing else of the thread is written in between.
 sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
                                  const sonde_lock_event *event);
@@ -48,7 +48,7 @@ void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint6
 // Writes that an event was caused by the stack in sonde_stack; the recorder counts the lost ones.
 void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_event *event);
 
-// Writes that an object of that type and size was made by the stack in sonde_stack.
+// Writes that the stack in sonde_stack allocated an object of that type and size.
 void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object);
 
 #endif

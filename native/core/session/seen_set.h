@@ -17,7 +17,8 @@ typedef struct {
     _Atomic uint64_t words[1u << SONDE_SEEN_BITS];
 } sonde_seen;
 
-// The id of `key`, inserted if it was not there (*fresh tells); 0 if there is no place for it.
+// The id of `key`, inserted if it was not there (then *fresh is set); 0 if there is no place for
+// it.
 uint64_t sonde_seen_add(sonde_seen *seen, const void *key, bool *fresh);
 
 // The id of `key`, 0 if it is not there.

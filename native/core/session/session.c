@@ -38,9 +38,9 @@ static void *reserve(size_t size)
     return at == MAP_FAILED ? NULL : at;
 }
 
-// Every sample looks into these tables at random places. They share one huge page where the kernel
-// gives us one: in a virtual machine each miss of the TLB walks two levels of page tables. A part
-// of the library, like the marks: a code object may die, and be looked for, at any time.
+// Every sample reads these tables at random places. They share one huge page where the kernel
+// provides one: under virtualization each TLB miss walks two levels of page tables. A part of the
+// library, like the marks: a code object may die, and be looked for, at any time.
 #define HUGE_PAGE (2u << 20)
 typedef struct {
     sonde_seen seen;
@@ -92,9 +92,9 @@ static void forget_threads(void)
         munmap(at, sonde.threads_mapped);
 }
 
-// A thread writes its first event while others wait for it, of the GIL with the GIL in its hand.
-// Where 500 threads do so one after the other, the page faults of each add up to a stall that can
-// be noticed; so the pages of the threads that are here already are brought in before.
+// A thread writes its first event while others wait for it, events of the GIL while it holds the
+// GIL. Where 500 threads do so one after the other, the page faults of each add up to a noticeable
+// stall. So the pages of existing threads are populated before.
 #ifndef MADV_POPULATE_WRITE // Linux 5.14; older kernels refuse it, and it is left out
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -139,7 +139,7 @@ int sonde_session_start(const sonde_config *config, int memfd)
         config->ring_size < 4096 ||
         config->size != rings_at + (uint64_t)config->nslots * config->ring_size)
         return EPROTO;
-    // A mapping longer than its file kills who touches the rest.
+    // Access to a mapping beyond the end of its file kills the process.
     struct stat file;
     if (fstat(memfd, &file) != 0)
         return errno;
@@ -194,8 +194,8 @@ void sonde_session_stop(void)
 {
     if (!atomic_exchange(&sonde.generation, 0))
         return;
-    // Handlers see the ended session before they mark themselves busy, or we see their mark. One is
-    // over in microseconds; its thread may be preempted in it, so give it time.
+    // Handlers see the ended session before they mark themselves busy, or we see their mark. A
+    // handler takes microseconds; its thread may be preempted in it, so we wait.
     struct timespec pause = {0, 50000};
     while (atomic_load(&sonde.acquiring))
         nanosleep(&pause, NULL);
@@ -322,7 +322,7 @@ SONDE_HOT sonde_thread *sonde_enter(void)
             return NULL;
     }
     // A signal that interrupts this thread's own hook must leave the ring alone; the CPU time of
-    // the sample it does not take goes to the next one.
+    // the omitted sample goes to the next one.
     if (atomic_load_explicit(&mine.mark->busy, memory_order_relaxed))
         return NULL;
     atomic_store(&mine.mark->busy, 1);
@@ -372,8 +372,8 @@ void sonde_notes_leave(void)
 
 SONDE_HOT void sonde_id_cache_refresh(sonde_thread *thread)
 {
-    // A key on its own thread's stack is alive, so none that it knows can die while it is asked
-    // for; one that died before has been counted.
+    // A key on its own thread's stack is alive, so no cached one can die while it is looked up; one
+    // that died before has been counted.
     uint64_t deaths = atomic_load_explicit(&sonde.deaths, memory_order_acquire);
     if (thread->deaths == deaths)
         return;

@@ -16,16 +16,16 @@
 #define SONDE_SITES_BITS 16
 #define SONDE_SITES (1u << SONDE_SITES_BITS)
 
-// What a thread was last seen to run. The table of all that was seen is spread over many pages, and
-// between two samples the program has thrown most of them out of the caches; this lies on one.
+// What a thread ran last, and its ids. The table of all ids is spread over many pages, and between
+// two samples the program evicts most of them from the caches; this one is on one page.
 #define SONDE_ID_CACHE_BITS 7
 typedef struct {
     const void *key;
-    uint64_t about; // id << 8 | what the runtime wants to know without looking at it
+    uint64_t about; // id << 8 | what the runtime needs to know of it
 } sonde_id_cache_entry;
 
-// A slot's busy mark lies in the library itself, which is never unmapped: a handler that comes late
-// may look at it although the session is over and its memory gone.
+// A slot's busy mark is in the library itself, which is never unmapped: a late handler may read it
+// although the session is over and its memory unmapped.
 #define SONDE_MAX_SLOTS 4096
 typedef struct {
     _Alignas(64) _Atomic uint32_t busy;
@@ -36,9 +36,9 @@ typedef struct {
     bool open, begun;
     bool all;             // calls of C functions, too
     bool asks;            // the kernel for the thread's CPU time, see call_windows.c
-    uint32_t doubted;     // so many more that are to ask
+    uint32_t doubted;     // so many more windows that are to ask
     uint32_t number;      // of this thread's windows
-    uint32_t stride;      // every so manieth call is taken
+    uint32_t stride;      // every Nth call is taken, on average
     uint32_t skip;        // calls until the next that is
     uint32_t step;        // as it was set after the last one
     uint32_t left, taken; // calls to be taken yet, and taken
@@ -49,17 +49,17 @@ typedef struct {
     uint64_t cpu;          // and by the thread's CPU clock, if it asks
     double ns_per_tsc;     // 0: not known yet
     uint64_t last_tsc;     // when the last call was taken
-    uint64_t off_cpu_tsc;  // up to then, that somebody else had the processor
+    uint64_t off_cpu_tsc;  // up to then, that another thread was on CPU
     uint64_t overhead_tsc; // that we spent ourselves since
     uint64_t warm_tsc;     // no call before this is counted; 0: all are
     uint64_t cold_tsc;     // the program's own time until then
     uint32_t cold_calls;   // in which it made so many calls
-    int64_t reporting_tsc; // that the runtime took to tell us of calls, by estimate
+    int64_t reporting_tsc; // that the runtime took to report calls, by estimate
     uint64_t min_tsc;      // that such calls take in any case
-    _Atomic uint64_t cut;  // by the same clock, when another thread ended it; 0: nobody did
+    _Atomic uint64_t cut;  // by the same clock, when another thread ended it; 0: none did
 } sonde_window;
 
-// What a walk leaves to whoever writes its stack, see stack_delta.h.
+// What a walk leaves to the writer of its stack, see stack_delta.h.
 typedef struct {
     bool known;  // where each frame of the last stack lies
     bool traced; // likewise of the stack walked, which has this many words of its own
@@ -89,26 +89,26 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t last_pc, last_sp;     // where the last signal interrupted
     uint64_t switches;             // voluntary context switches at the last wait
     sonde_window window;
-    uint8_t measures[SONDE_MAX_EVENTS]; // by what events are measured that were heard of
+    uint8_t measures[SONDE_MAX_EVENTS]; // how events are measured that have come
     bool counts_use;                    // any of them is, see kernel_events.c
-    uint64_t used[SONDE_MAX_EVENTS];    // of each: what has been told, or was our own doing
+    uint64_t used[SONDE_MAX_EVENTS];    // of each: what was reported, or was our own doing
     uint64_t entry[5];                  // by SONDE_MEASURE_*, when this handler was entered
     uint64_t touched;                   // the address that the last event was about
     uint64_t registers;                 // at the last event, all of them in one
     uint32_t repeats;                   // signals of events without an instruction between them
     uint32_t depth;                     // of the last stack written
-    uint32_t last_stack_size;           // as many of `told` may be referred to, see stack_delta.h
-    uint32_t detached, detached_run;    // words set aside in the last stack; how often in a row
-    uint32_t same;                      // of the last sample written, what is there ever since
-    sonde_stack_delta draft;            // of the stack in a record that is not published yet
+    uint32_t last_stack_size; // so many words of `last_stack` may be referred to, see stack_delta.h
+    uint32_t detached, detached_run; // words of the last record for itself only; how often in a row
+    uint32_t same;                   // of the last sample written, what is there ever since
+    sonde_stack_delta draft;         // of the stack in a record that is not published yet
     sonde_walked walked;
     uint64_t root;   // what the runtime knows the thread's stacks to begin with; 0: nothing yet
-    uint64_t deaths; // of sonde_session, when `known` was last right
+    uint64_t deaths; // of sonde_session, when `id_cache` was last right
     sonde_id_cache_entry id_cache[1u << SONDE_ID_CACHE_BITS];
     uintptr_t walked_frames[SONDE_MAX_DEPTH]; // backwards, see stack_delta.h
     uint64_t fresh[SONDE_MAX_DEPTH];          // the stack walked, innermost first
     uintptr_t last_frames[SONDE_MAX_DEPTH];
-    uint64_t last_stack[SONDE_MAX_DEPTH]; // what was written last, outermost first
+    uint64_t last_stack[SONDE_MAX_DEPTH]; // the last stack written, outermost first
     int16_t scratch[SONDE_SCRATCH];       // room for working out a call site
     uint64_t unmarked[SONDE_MAX_DEPTH];   // for the runtime's own use: where marks are to be set
     uint64_t blocked[SONDE_MAX_DEPTH];    // likewise: the stack of the last wait, innermost first
@@ -166,7 +166,7 @@ static inline uint64_t sonde_period(void)
 
 // The calling thread's record with its busy mark set, or NULL (no session, or no slot free).
 sonde_thread *sonde_enter(void);
-// From here on the calling thread is none of the target's: it is never entered, its hooks tell
+// From here on the calling thread is none of the target's: it is never entered, its hooks report
 // nothing.
 void sonde_exclude_current_thread(void);
 void sonde_leave(sonde_thread *thread);
@@ -176,17 +176,17 @@ sonde_thread *sonde_slot_acquire(uint32_t tid);
 // A slot for records written outside of handlers; one writer at a time, NULL if taken.
 sonde_thread *sonde_notes_enter(void);
 void sonde_notes_leave(void);
-// The same, but waits for a writer before, who has it for some microseconds. NULL after a while.
+// The same, but waits for another writer, which has it for some microseconds. NULL after a while.
 sonde_thread *sonde_notes_borrow(void);
 
-// The place for `key` in what the thread knows; what a place holds is right only after the first.
+// The place for `key` in the thread's cache; what it holds is valid only after a refresh.
 void sonde_id_cache_refresh(sonde_thread *thread);
 static inline sonde_id_cache_entry *sonde_id_cache_place(sonde_thread *thread, const void *key)
 {
     return &thread->id_cache[sonde_hash_place((uint64_t)(uintptr_t)key, SONDE_ID_CACHE_BITS)];
 }
 
-// Where the frame of a word lies, and whether it was marked; 0 for a word that has none. These lie
+// The address of a word's frame, and whether it was marked; 0 for a word that has none. These are
 // before the words, and backwards, so that a shallow stack and its frames are on one page.
 #define SONDE_FRAME_MARKED 1u
 static inline uintptr_t *sonde_walked_frame(sonde_thread *thread, uint32_t word)

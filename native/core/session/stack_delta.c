@@ -2,8 +2,8 @@
 
 #include "core/base/hot.h"
 
-// Words that may be set aside, how many told ones that must save, and how often in a row: what does
-// not come back by then is gone.
+// How many words may be detached, how many kept words that must save, and how often in a row: what
+// has not come back by then will not.
 #define MAX_DETACHED 8
 #define WORTH_KEEPING 32
 #define MAX_DETACHED_RUN 100
@@ -36,7 +36,7 @@ SONDE_HOT sonde_stack_delta sonde_stack_compute_delta(const sonde_thread *thread
     while (keep < shallower && *--now == *before++)
         keep++;
     uint32_t count = whole - keep;
-    // Activations are told from one stack to the next, so the next one has to continue this one.
+    // Activations refer from one stack to the next, so the next one has to continue this one.
     bool detached =
         count && count <= MAX_DETACHED && keep + WORTH_KEEPING <= thread->last_stack_size &&
         thread->detached_run < MAX_DETACHED_RUN && !(flags & (SONDE_ACTIVATIONS | SONDE_TRUNCATED));
@@ -54,7 +54,7 @@ SONDE_HOT void sonde_stack_written(sonde_thread *thread, const sonde_stack_delta
             thread->last_stack[--word] = thread->fresh[i];
         thread->last_stack_size = depth;
     }
-    // One that could not be decoded after all has lost its frames.
+    // A stack that could not be decoded after all has lost its frames.
     walked->known = walked->traced && depth >= walked->same + walked->words;
     if (walked->known) {
         // The caller may have put words on top of what was walked; those have no frame.

@@ -1,4 +1,4 @@
-// Signal actions: what the kernel has in place, and doing what another action would have done.
+// Signal actions: what the kernel has in place, and running another action in its stead.
 #ifndef SONDE_CORE_SIGNAL_ACTIONS_H
 #define SONDE_CORE_SIGNAL_ACTIONS_H
 

@@ -83,7 +83,8 @@ static bool heeds_sa_restart(const greg_t *registers)
 }
 
 // Processors with FRED leave the registers of a system call alone; all others put the address after
-// the instruction into rcx. That tells a call that was wound back from one that is yet to be made.
+// the instruction into rcx. That distinguishes a call that was wound back from one that is yet to
+// be made.
 static bool leaves_address;
 
 void sonde_restart_prepare(void)

@@ -20,8 +20,8 @@ uint64_t sonde_call_cost_measured;
 #define UNSEEN 8
 #define SEEN 4
 
-// What a function with CALLS calls takes longer for being told of them: per call, and per code unit
-// of its own when it is told of for the first time. Without what was measured.
+// How much longer a function with CALLS calls takes when they are reported: per call, and per code
+// unit of its own when it is reported for the first time. Without what was measured.
 typedef struct {
     double call, unit;
     double unseen; // and what a call takes in any case
@@ -88,7 +88,7 @@ static uint64_t timed(PyObject *function)
     return tsc - sonde_call_cost_measured;
 }
 
-// By C, which tells nobody that it calls.
+// By C, whose calls are not reported.
 static uint64_t timed_from_c(PyObject *function)
 {
     uint64_t took = 0;
@@ -129,7 +129,7 @@ static cost cost_of(PyObject *function, uint64_t (*run)(PyObject *), sonde_call_
     Py_ssize_t size = Py_SIZE(PyFunction_GET_CODE(function));
     for (int round = 0; round < ROUNDS && !failed; round++) {
         double unseen = fastest_of(function, run, UNSEEN);
-        // C code may have turned a tool on, of which nobody is told.
+        // C code may have turned a tool on, which is not reported.
         if (failed || sonde_tool_active(state) >= 0 || !sonde_call_events_begin(state, how)) {
             failed = true;
             break;

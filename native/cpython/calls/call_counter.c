@@ -25,7 +25,7 @@ static PyInterpreterState *_Atomic home; // whose calls are counted, NULL: nobod
 static PyInterpreterState *hooked;
 
 // Whose window is under way. The evaluator is one for all threads of an interpreter, and so are the
-// events of sys.monitoring: another thread that meets them ends the window, because its owner has
+// events of sys.monitoring: another thread that gets one ends the window, because its owner has
 // lost the GIL.
 static _Atomic(sonde_thread *) owner;
 
@@ -80,7 +80,7 @@ SONDE_HOT static bool take(sonde_thread *thread, const sonde_call_event *call)
 
 // ---- the end of a window
 
-// The owner's window cannot go on; `thread` has come to it, the owner itself or another one.
+// The owner's window cannot continue; `thread` noticed it, the owner itself or another one.
 static void cut_owners(sonde_thread *thread)
 {
     sonde_thread *who = atomic_load(&owner);
@@ -253,7 +253,7 @@ SONDE_HOT static void begin_window(PyThreadState *state)
 SONDE_HOT static PyObject *on_first_frame(PyThreadState *state, frame_t *frame, int throws)
 {
     if (sonde_frame_may_call(state, throws)) {
-        // Whoever took us for the program's own evaluator may have put us back in place.
+        // Code that took us for the program's own evaluator may have put us back in place.
         sonde_evaluate_no_more(state->interp, on_first_frame);
         begin_window(state);
         // This frame is the window's first call. It is the one that a tick finds most often, for
@@ -279,7 +279,8 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
     sonde_window *window = &thread->window;
     sonde_thread *who = atomic_load(&owner);
     if (window->open && who != thread && !sonde_reported_calls_go_on(state)) {
-        // Another thread has ended it, or the program has. With no word of when, it is nothing.
+        // Another thread has ended it, or the program has. If it is unknown when, it does not
+        // count.
         if (atomic_load(&window->cut))
             sonde_window_cut(thread);
         window->open = false;

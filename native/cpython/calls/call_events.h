@@ -25,12 +25,12 @@ void sonde_call_events_end(PyThreadState *state, sonde_call_scope how);
 // Is this the evaluator by which they are seen?
 bool sonde_call_events_by(sonde_evaluator evaluator);
 
-// The next so many calls of this thread need not be told, where they are seen by the evaluator.
+// The next so many calls of this thread need not be reported, where they are seen by the evaluator.
 void sonde_call_events_skip(const PyThreadState *state, uint32_t calls);
 
 // Nor those before this time.
 void sonde_call_events_skip_until(const PyThreadState *state, uint64_t tsc);
-// How many those were since this was last asked.
+// How many those were since the last call of this.
 uint32_t sonde_call_events_skipped(void);
 
 #endif

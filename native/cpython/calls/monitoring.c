@@ -246,7 +246,7 @@ static bool is_compiling(void)
 static bool knows_layout(PyInterpreterState *interpreter, PyObject *monitoring)
 {
     if (!borrow_tool(interpreter))
-        return true; // nobody can tell; no window opens before an id is free
+        return true; // unknown; no window opens before an id is free
     // Its hook would take the call for the program's, which may be the end of all hooks.
     PyObject *get_tool = sonde_unhooked(monitoring, "get_tool");
     PyObject *known = get_tool ? PyObject_CallFunction(get_tool, "i", sonde_borrowed_tool) : NULL;

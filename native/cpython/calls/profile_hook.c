@@ -10,14 +10,14 @@
 
 #if !CALLS_ARE_MONITORED
 
-// 3.11 tells a thread's calls to the profiling function of its state. The two stores are those of
+// 3.11 reports a thread's calls to the profiling function of its state. The two stores are those of
 // PyEval_SetProfile, which would raise an audit event each time.
 
 static const PyCodeObject *begins(PyFrameObject *object)
 {
     PyCodeObject *code;
     Py_ssize_t index;
-    // Generators come here again whenever they go on.
+    // Generators come here again whenever they are resumed.
     bool first = frame_decode(object->f_frame, &code, &index) && index <= code->_co_firsttraceable;
     return first ? code : NULL;
 }

@@ -1,5 +1,5 @@
 // The tools by which a program observes itself: sys.setprofile, sys.settrace, sys.monitoring,
-// another evaluator of frames. What a window switches would change the events they get, so no
+// another evaluator of frames. What a window switches on would change the events they get, so no
 // window opens while one of them is active, and a window ends before one becomes active.
 #ifndef SONDE_CPYTHON_TOOLS_H
 #define SONDE_CPYTHON_TOOLS_H

@@ -29,7 +29,7 @@ typedef struct {
 } instr_t;
 
 // What an instruction was before sys.monitoring (3.12) put its own in the place; itself where that
-// cannot be told from it. Our own windows instrument these, see call_counter.c.
+// cannot be derived from it. Our own windows instrument these, see call_counter.c.
 static int plain(int opcode)
 {
     switch (opcode) {
@@ -368,14 +368,14 @@ SONDE_HOT bool sonde_calls_directly(const frame_t *caller, const frame_t *called
     bool direct = is_for_one_function(at[0]) && is_for(cache, frame_function(called));
     // While frames are evaluated by us the instruction does its work as if it were not specialised,
     // but stays as it is. That counts as a miss, and after some dozens of them the interpreter
-    // would specialise it anew: in vain while we are here, and for long after that it would stay
+    // would specialise it again: in vain during our window, and for long after that it would stay
     // slow.
     if (direct || is_for_a_class(at[0]))
         cache->counter = misses_allowed();
     return direct;
 }
 
-// A frame that called Python code stands, up to 3.12, at the last cache entry of its call.
+// A frame that called Python code is, up to 3.12, at the last cache entry of its call.
 static Py_ssize_t instruction_at(const PyCodeObject *code, Py_ssize_t index)
 {
     const uint8_t *bytes = (const uint8_t *)code->co_code_adaptive;

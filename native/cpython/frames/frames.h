@@ -93,7 +93,7 @@ static inline PyObject *frame_value(const frame_t *f, int index)
 #define FRAME_OWNER_LAST FRAME_OWNED_BY_FRAME_OBJECT
 #endif
 
-// A frame that stands for the entry into the interpreter, not for Python code.
+// A frame of the entry into the interpreter, not of Python code.
 static inline bool frame_is_shim(const frame_t *f)
 {
 #if PY_VERSION_HEX >= 0x030E0000

@@ -19,10 +19,10 @@ static TLS struct {
     bool is_long;           // and that it does for long
 } wait_;
 
-// A wait that takes this long, or for ever, is told while it lasts, and who holds the GIL
-// meanwhile: C code that does not let go tells nothing itself.
+// A wait that takes this long, or for ever, is reported while it lasts, and the GIL holder with it:
+// C code that does not release it reports nothing itself.
 #define LONG_NS 100000000u
-// What to write once the GIL's mutex is free again: while it is held everybody stands.
+// What to write once the GIL's mutex is free again: while it is held all threads stop.
 static TLS struct {
     pthread_mutex_t *mutex;
     gil_t *gil;
@@ -32,7 +32,7 @@ static TLS struct {
     sonde_lock_draft draft; // of a wait that may begin, or of LET_GO
 } pending;
 
-// A draft is ended by another hook than it is begun by: there are none before all are in place.
+// A draft is begun and ended by different hooks: there are none before all are in place.
 static _Atomic bool drafting;
 
 void sonde_gil_draft(bool on) { atomic_store(&drafting, on); }
@@ -45,7 +45,7 @@ static gil_t *gil_of(pthread_cond_t *cond, const pthread_mutex_t *mutex)
     return mutex == &gil->mutex ? gil : NULL;
 }
 
-// We hold the GIL's mutex: nobody takes it or lets it go meanwhile.
+// We hold the GIL's mutex: no thread takes or releases the GIL meanwhile.
 static void report_long_wait(gil_t *gil)
 {
     uint64_t lock = (uint64_t)(uintptr_t)gil;
@@ -54,8 +54,8 @@ static void report_long_wait(gil_t *gil)
                                                          lock, wait_.sequence, wait_.since);
     if (!wait_.reported)
         return;
-    // Who was asked to let go and has not for so long is in C code, and its frames stand still. Any
-    // other holder runs while we would read them, and tells itself when it lets go.
+    // A holder that was asked to release it and has not for so long is in C code, and its frames do
+    // not move. Any other holder runs while we would read them, and reports its release itself.
     if (gil->switch_number == wait_.switches)
         sonde_lock_report_owner(SONDE_KIND_GIL, lock, wait_.since);
 }
@@ -76,7 +76,7 @@ int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
         wait_.since = sonde_now();
         wait_.sequence = sonde_lock_sequence((uint64_t)(uintptr_t)gil);
         wait_.switches = gil->switch_number;
-        wait_.reported = drafted; // else it is told as a whole when it is over
+        wait_.reported = drafted; // else it is reported as a whole when it is over
         if (drafted)
             sonde_lock_commit(&pending.draft, wait_.sequence, wait_.since);
     } else if (drafted) {
@@ -97,16 +97,17 @@ int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
     return result;
 }
 
-// These are apart from their hooks, which would else save registers for them on every call.
+// These are separate from their hooks, which would else save registers for them on every call.
 
-// The mutex is taken to let the GIL go, or to get it. Who lets it go and wants it back soon gets it
-// before anybody has woken up; whatever it does in between makes that less likely, and the GIL go
-// to and fro: a walk of half a microsecond there made programs a fifth slower. Who has waited for
-// it lets all others wait while it walks, with cold caches. So both walk here, before.
+// The mutex is taken to release the GIL, or to acquire it. A thread that releases it and soon wants
+// it back gets it before another has woken up. Whatever it does in between makes that less likely,
+// and the GIL alternates: a walk of half a microsecond there made programs a fifth slower. A thread
+// that has waited for it makes all others wait while it walks, with cold caches. So both walk here,
+// before.
 __attribute__((noinline)) static int lock_seen(pthread_mutex_t *mutex)
 {
     gil_t *gil = (gil_t *)((char *)mutex - offsetof(gil_t, mutex));
-    // Who takes back what is free is in a hurry: most threads know one GIL only.
+    // A thread that takes back a free GIL must not be delayed: most threads know one GIL only.
     if (pending.gil == gil && !sonde_gil_is_locked(gil))
         return pthread_mutex_lock(mutex);
     const sonde_waiter *waited = atomic_load(&drafting) ? sonde_find_waiter(&gil->cond) : NULL;
@@ -162,7 +163,7 @@ __attribute__((noinline)) static int unlock_and_report(pthread_mutex_t *mutex)
     }
     if (drafted)
         sonde_lock_drop(&pending.draft);
-    if (pending.what == RELEASED) { // who waits for it came late
+    if (pending.what == RELEASED) { // the waiter came late
         sonde_lock_report(SONDE_LOCK_RELEASED, SONDE_KIND_GIL, lock, pending.sequence, now);
     } else if (pending.what == ACQUIRED) {
         wait_.waiting_for = NULL;

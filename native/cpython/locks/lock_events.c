@@ -8,14 +8,14 @@
 
 #include <errno.h>
 
-// The end of a wait whose beginning was told is told in a pause too: a wait without an end would
-// last for ever.
+// The end of a wait whose beginning was reported is reported in a pause too: a wait without an end
+// would last for ever.
 static bool is_end(const sonde_lock_event *event)
 {
     return event->type == SONDE_LOCK_ACQUIRED || event->type == SONDE_LOCK_GAVE_UP;
 }
 
-// Fills in what the walk tells, and returns how deep the stack is.
+// Fills in what the walk finds, and returns how deep the stack is.
 static uint32_t walk(sonde_thread *thread, sonde_lock_event *event)
 {
     sonde_event walked = {0};
@@ -26,7 +26,7 @@ static uint32_t walk(sonde_thread *thread, sonde_lock_event *event)
     return depth;
 }
 
-// False if it was not told because locks are not recorded at the moment.
+// False if it was not reported because locks are not recorded at the moment.
 static bool report(sonde_lock_event *event)
 {
     int saved = errno;

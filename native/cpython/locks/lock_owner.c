@@ -73,7 +73,7 @@ typedef struct {
     PyThreadState *state;
 } held_lock;
 
-// Threads of one program stand at the same few places.
+// Threads of one program wait at the same few places.
 #define SITES_BITS 8
 typedef struct {
     const PyCodeObject *code;
@@ -82,7 +82,7 @@ typedef struct {
 } scan_site;
 
 static struct {
-    _Atomic bool taken; // by who scans or reads; nobody waits for it
+    _Atomic bool taken; // by the thread that scans or reads; none waits for it
     uint64_t began;     // the last scan
     _Atomic uint64_t next;
     uint32_t count;
@@ -222,7 +222,7 @@ uint64_t sonde_owner_pause(void)
 
 void sonde_owner_forked(void)
 {
-    atomic_store(&scan.taken, false); // whoever had it is not here
+    atomic_store(&scan.taken, false); // the thread that had it does not exist here
     scan.began = scan.count = 0;
     atomic_store(&scan.next, 0);
 }
@@ -260,7 +260,7 @@ static void find_state(void *arg)
             }
 }
 
-// The GIL itself tells who has it. The caller knows that this thread is in C code.
+// The GIL records its holder. The caller knows that this thread is in C code.
 static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_state *gil,
                                 uint32_t *depth, sonde_event *event)
 {
@@ -278,7 +278,7 @@ static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_
 static bool holds_still(sonde_thread *thread, const held_lock *held, uint64_t lock, uint32_t kind,
                         uint32_t *depth, sonde_event *event)
 {
-    // The one who looks may be the holder itself: then it waits for ever.
+    // The thread that looks may be the holder itself: then it waits for ever.
     bool own = held->tid == (uint32_t)syscall(SYS_gettid);
     uint64_t cpu = own ? 0 : sonde_threads_here.cpu(held->tid);
     if (!own && !cpu)

@@ -63,8 +63,8 @@ typedef struct {
 static void find_body(void *arg)
 {
     find_job *job = arg;
-    // A semaphore nobody may pass and somebody waits for (struct new_sem of glibc 2.21 and later).
-    // What else threads sleep on looks different: a mutex has its owner here, a condition a count.
+    // A semaphore of value 0 that a thread waits for (struct new_sem of glibc 2.21 and later). What
+    // else threads sleep on looks different: a mutex has its owner here, a condition a count.
     uint64_t value = __atomic_load_n((const uint64_t *)(uintptr_t)job->word, __ATOMIC_RELAXED);
     if ((uint32_t)value != 0 || value >> 32 == 0)
         return;
@@ -95,7 +95,7 @@ static void find_of(sonde_thread_ref *listed, uint64_t since)
     }
     if (job.lock) {
         const void *key = (const void *)(uintptr_t)job.word;
-        // One that came by our hook, in an earlier session, will tell its end itself.
+        // One that passed our hook, in an earlier session, will report its end itself.
         bool reports_end = sonde_find_waiter(key) != NULL;
         if (!reports_end && sonde_add_preexisting_wait(key))
             sonde_wait_begin(key, job.lock, job.kind);

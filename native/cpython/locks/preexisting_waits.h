@@ -5,7 +5,7 @@
 #ifndef SONDE_CPYTHON_PREEXISTING_WAITS_H
 #define SONDE_CPYTHON_PREEXISTING_WAITS_H
 
-// Tells of every thread that waits for a lock right now. The caller holds the GIL.
+// Reports every thread that waits for a lock right now. The caller holds the GIL.
 void sonde_find_preexisting_waits(void);
 
 #endif

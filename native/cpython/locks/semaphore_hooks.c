@@ -64,12 +64,12 @@ static subject subject_of(const sem_t *sem, const void *frame)
     return (subject){(uint64_t)(uintptr_t)sem, SONDE_KIND_SEMAPHORE};
 }
 
-// After waiting this long a waiter looks who holds the lock: in a deadlock nobody will ever tell.
-// If nobody stood still long enough to be read (the others may look around just now), again a
-// little later, and then after longer times.
+// After waiting this long a waiter looks for the lock holder: in a deadlock no release will ever
+// report it. If no thread was blocked long enough to be read (the others may be looking, too),
+// again a little later, and then after longer times.
 static const uint32_t look_after_ms[] = {1000, 2, 7, 29, 113, 3000, 20, 12000, 50};
 
-// Two that wait for each other since the same moment would find each other looking, time and again:
+// Two that wait for each other since the same moment would find each other looking, repeatedly:
 // each has a pace of its own, up to an eighth slower.
 static uint64_t own_pace(uint64_t ns)
 {
@@ -77,12 +77,13 @@ static uint64_t own_pace(uint64_t ns)
     return ns + ns / 8 * own / 1024;
 }
 
-// With a thousand waiters not each of them may look when it wants to: who has to ask again later
-// sleeps at least this long.
+// With a thousand waiters not each of them may look when it wants to: one that has to ask again
+// later sleeps at least this long.
 #define ASK_AGAIN_NS 5000000u
 
-// Who gives up learns nothing from a release any more, so it looks as well. That costs the more the
-// more threads there are: for any time spent on it, a hundred times as long nobody looks.
+// A waiter that gives up learns nothing from a release any more, so it looks as well. The overhead
+// grows with the number of threads: after any time spent on it, no thread looks for a hundred times
+// as long.
 static void report_owner_at_times(subject about, uint64_t since)
 {
     static _Atomic uint64_t next;
@@ -171,14 +172,15 @@ static int on_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *
     WAIT(sem, sem_clockwait(sem, clock, until), wait_long(sem, clock, until, about, wait.since));
 }
 
-// Apart from the hook, which would else save registers for it on every call.
+// Separate from the hook, which would else save registers for it on every call.
 __attribute__((noinline)) static int post_seen(sem_t *sem)
 {
     sonde_waiter *entry = sonde_find_waiter(sem);
     if (!entry)
         return sem_post(sem);
-    // Read before the post: afterwards the waiter may be gone, and its entry another's. Who parks
-    // uses the same place of its stack for one lock after another, so it is asked itself.
+    // Read before the post: afterwards the waiter may have left, and its entry be another's. A
+    // thread that parks uses the same place of its stack for one lock after another, so it is read
+    // there.
     subject about = {entry->lock, entry->kind};
     if (about.kind == SONDE_KIND_PARKED)
         about.lock = parked_for(sem);
@@ -273,7 +275,7 @@ static const sonde_hook hooks[] = {
 
 int sonde_locks_start(void)
 {
-    // An address inside the interpreter that no executable's PLT stands in for: data, not code.
+    // An address inside the interpreter for which no executable's PLT substitutes: data, not code.
     int hooked = sonde_got_hook(&PyCode_Type, NULL, hooks, sizeof hooks / sizeof *hooks);
     hook_multiprocessing();
     sonde_find_preexisting_waits();

@@ -1,12 +1,12 @@
-// Where no agent may enter: the same reader, but from the recorder's process, reading the target's
-// memory with process_vm_readv. Built per CPython version like the agent, without needing one: it
-// takes from the headers only where things lie.
+// Where no agent can be injected: the same reader, but from the recorder's process, reading the
+// target's memory with process_vm_readv. Built per CPython version like the agent, without needing
+// one: it takes from the headers only where things lie.
 //
 // The stack of a thread is copied piece by piece (frames lie in few chunks of memory) and walked in
-// the copy, and the code objects it runs are read in one call, each once: what costs is the number
-// of calls. A code object is known by its address and by what it holds, because nothing tells us
-// when one dies and another takes its place. Nor can a frame be told from the next one that is made
-// in its place (walk_marks.h) without writing into the target, which we do not: every sample is
+// the copy, and the code objects it runs are read in one call, each once: the overhead is in the
+// number of calls. A code object is identified by its address and its content, because no event
+// reports that one dies and another takes its place. Nor can a frame be distinguished from the next
+// one in its place (walk_marks.h) without writing into the target, which we do not: every sample is
 // walked whole.
 #define _GNU_SOURCE
 #include "core/base/hash.h"

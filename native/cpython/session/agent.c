@@ -1,5 +1,5 @@
-// The agent's life: it comes in by dlopen, starts and stops sessions, follows forks. It is linked
-// with -z nodelete: handlers and hooks may be entered late, so its code never goes away.
+// The agent's life cycle: it is loaded by dlopen, starts and stops sessions, follows forks. It is
+// linked with -z nodelete: handlers and hooks may be entered late, so its code never goes away.
 #define _GNU_SOURCE
 #include "cpython/session/agent.h"
 #include "core/base/agent_thread.h"
@@ -64,7 +64,7 @@ static void forked_child(void)
 {
     sonde_got_forked();
     sonde_agent_threads_forked();
-    if (!atomic_load(&sonde.generation)) { // its parent's agent may be on its way in or out
+    if (!atomic_load(&sonde.generation)) { // its parent's agent may be starting or ending
         if (sonde_attach_forked())
             sonde_attach_abandon();
         return;
@@ -79,7 +79,7 @@ static void forked_child(void)
     sonde_agent_threads_watch_exit();
     bool steered = sonde_attach_forked();
     bool followed = follow && begin(SONDE_FORKED) == 0;
-    sonde_parent_forget(true); // if nobody did
+    sonde_parent_forget(true); // if it was not done
     sonde_calls_forked(followed);
     if (!followed) {
         sonde_locks_stop();
@@ -136,8 +136,8 @@ EXPORT void sonde_agent_stop(void)
     sonde_unwatch_code();
 }
 
-// The same where nobody waits for it: what needs no GIL, of which unmapping takes longest, is done
-// without.
+// The same where no caller waits for it: what needs no GIL, of which unmapping takes longest, is
+// done without.
 void sonde_agent_leave(void)
 {
     if (!atomic_load(&sonde.generation))
@@ -177,8 +177,8 @@ static void thread_starts(PyObject *args)
     sonde_agent_describe(PyMethod_GET_SELF(method));
 }
 
-// Nobody in the target waits for the recorder's word, but audit events come all the time: the first
-// one after the end of the recording is the moment to leave.
+// No thread in the target waits for messages of the recorder, but audit events come all the time:
+// the first one after the end of the recording ends the session.
 static bool is_over(void)
 {
     // Sessions are ended under the main interpreter's GIL: while we have it the header stays.

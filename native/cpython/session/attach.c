@@ -15,10 +15,10 @@
 
 #define UP_TRIES 600 // of 5 ms
 
-// What the threads that were here before us are called; the caller holds the GIL. A program that
-// has not imported threading has none.
+// Reports the names of existing threads; the caller holds the GIL. A program that has not imported
+// threading has none.
 //
-// A program of 500 threads would stand for milliseconds: the GIL is let go after some of them.
+// A program of 500 threads would stop for milliseconds: the GIL is released after some of them.
 #define NAMED_AT_ONCE 32
 
 static void report_names(void)
@@ -40,7 +40,7 @@ static void report_names(void)
     PyErr_Clear();
 }
 
-// A process may be entered while its interpreter only comes up.
+// A process may be attached to while its interpreter starts.
 static bool wait_until_up(void)
 {
     struct timespec pause = {0, 5000000};
@@ -66,8 +66,8 @@ static int start(const char *path)
 
 static void stop(void)
 {
-    // An interpreter that ends takes no thread in any more; its process is about to go with all
-    // that is ours.
+    // A finalizing interpreter admits no thread any more; its process is about to end with all that
+    // is ours.
     if (!Py_IsInitialized() || interpreter_is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
@@ -80,7 +80,7 @@ static void report_new_names(void)
     if (interpreter_is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
-    sonde_execs_watch(); // of modules that came meanwhile
+    sonde_execs_watch(); // of modules that were imported meanwhile
     report_names();
     PyGILState_Release(gil);
 }
@@ -90,7 +90,7 @@ static const sonde_attach_ops ops = {start, stop, report_new_names, sonde_forks_
 // Called with or without the GIL. 0 or an errno.
 EXPORT int sonde_agent_attach(const char *path)
 {
-    // Before the thread is there: the program may fork at any time.
+    // Before the thread exists: the program may fork at any time.
     int saved = errno;
     sonde_forks_watch();
     errno = saved;

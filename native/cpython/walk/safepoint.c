@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static _Atomic bool call_pending; // and has not been heard yet: one at a time
+static _Atomic bool call_pending; // and has not been executed yet: one at a time
 
 // ---- the sample, with the GIL held
 
@@ -103,8 +103,8 @@ static bool add_call(PyInterpreterState *interpreter)
     return true;
 }
 
-// Another thread got the GIL before the main one heard: it would look up at every turn for nothing.
-// Whoever wants it to look up says why first, so if there is no reason afterwards there was none.
+// Another thread got the GIL before the main one made the call: it would check at each iteration in
+// vain. A request sets its reason first, so if there is no reason afterwards there was none.
 static void take_back(PyInterpreterState *interpreter)
 {
     struct _ceval_state *its = &interpreter->ceval;
@@ -137,7 +137,7 @@ static void ask_body(void *unused)
 
 uint32_t sonde_safepoint_ask(void)
 {
-    // The interpreter may come to its end between our looking and our asking.
+    // The interpreter may finalize between our check and our request.
     sonde_guard_run(ask_body, NULL);
     return PY_VERSION_HEX >= 0x030C0000 ? 0 : (uint32_t)getpid();
 }

@@ -15,13 +15,13 @@
 #include "cpython/walk/unlinked_frame.h"
 #include "cpython/walk/walk_marks.h"
 
-// More frames than any real stack has: a chain this long is a loop made of garbage.
+// More frames than any real stack has: a list this long is a loop made of garbage.
 #define MAX_HOPS (1 << 20)
 #define MAX_UNNAMED_WALKS 64
 
 #if PY_VERSION_HEX < 0x030C0000
-// Up to 3.11 there is one current state per process: that of whoever holds the GIL. It is ours if
-// its C frame lies on our stack. Its thread_id tells nothing: a sub-interpreter keeps the state it
+// Up to 3.11 the current thread state is process-wide: it belongs to the GIL holder. It is ours if
+// its C frame lies on our stack. Its thread_id does not help: a sub-interpreter keeps the state it
 // was created with, whichever thread runs it.
 static bool runs_here(const PyThreadState *state, const ucontext_t *context)
 {
@@ -59,7 +59,7 @@ static PyThreadState *own_state(const ucontext_t *context)
     return current ? current : PyGILState_GetThisThreadState();
 }
 
-// False at a moment at which nothing tells the frame.
+// False at a moment at which the frame is unknown.
 static bool top_frame(PyThreadState *state, const ucontext_t *context, frame_t **top)
 {
 #if PY_VERSION_HEX >= 0x030D0000
@@ -80,8 +80,8 @@ static uint32_t undecodable(sonde_event *event)
 }
 
 // A frame may have a mark and the last stack not know of it: up to 3.12 one that was the innermost
-// but one then, where it could not be told. Those below it may be met all the same. Each is looked
-// for in the whole stack, so there are few.
+// but one then, which could not be marked. Those below it may be met all the same. Each is searched
+// for in the whole stack, so only few are.
 #define MAX_STRANGE 2
 
 // What is known of a code object besides its id: where its first instruction is that can be traced,
@@ -154,8 +154,8 @@ static bool may_end(const sonde_thread *thread, const sonde_event *event)
            (event->span || !atomic_load_explicit(&sonde_spans_open, memory_order_relaxed));
 }
 
-// Whose thread it is, as soon as that shows. What a debugger does in a thread before it calls
-// threading's function takes some samples; the main thread has none of that.
+// Whose thread it is, as soon as that shows. A debugger's own functions run in a thread before it
+// calls threading's function, for some samples; never in the main thread.
 static void name_thread(sonde_thread *thread, const sonde_outer *outer)
 {
     uint64_t object = sonde_thread_object(thread, outer);
@@ -309,7 +309,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         }
         if (chained) {
             out[depth++] = frame_depth;
-            // What the thread is called, its outermost frame tells.
+            // The outermost frame has the thread's name.
             if (++reported > 1 && thread->named &&
                 sonde_chain_is_known(out[depth - 2], frame_depth))
                 return depth;
