@@ -151,7 +151,7 @@ static void burn(uint64_t ns)
 
 enum { PROGRAM = 100000, OURS = 80000, TRIES = 500 };
 
-// The duration told for a window of two calls; 0 if somebody else had the processor meanwhile.
+// The duration reported for a window of two calls; 0 if another thread was on CPU meanwhile.
 static uint64_t told_duration(memory *m, sonde_thread *thread)
 {
     sonde_event event = {0};
@@ -288,16 +288,16 @@ static void one_that_does_not_ask_ends_when_another_thread_says(void)
     sonde_window_cut(thread);
     const sonde_rec *rec = next(&m, index_of(thread));
     CHECK_EQUAL(rec->state, SONDE_WINDOW_CUT);
-    double told = (double)((const sonde_rec_window *)rec)->duration_ns;
+    double duration = (double)((const sonde_rec_window *)rec)->duration_ns;
     double expected = (double)cut * thread->window.ns_per_tsc;
-    CHECK(told > expected - 2 && told < expected + 2);
+    CHECK(duration > expected - 2 && duration < expected + 2);
     sonde_leave(thread);
     end(&m);
 }
 
 // When in a window of two calls they were made, without what was spent on the first; false if
 // somebody else had the processor meanwhile.
-static bool told_offsets(memory *m, sonde_thread *thread, uint64_t offsets[2])
+static bool read_offsets(memory *m, sonde_thread *thread, uint64_t offsets[2])
 {
     uint64_t began = sonde_now(), cpu = sonde_thread_cpu();
     sonde_event event = {0};
@@ -318,16 +318,16 @@ static bool told_offsets(memory *m, sonde_thread *thread, uint64_t offsets[2])
     return !disturbed;
 }
 
-static void calls_tell_when_in_their_window_they_were_made(void)
+static void calls_report_when_in_their_window_they_were_made(void)
 {
     memory m = begin(1, 2, 1);
     sonde_thread *thread = sonde_enter();
     uint64_t offsets[2];
-    bool told = told_offsets(&m, thread, offsets);
+    bool whole = read_offsets(&m, thread, offsets);
     burn(5000000); // from here on it is known how fast the processor counts
-    for (int i = 0; i < TRIES && !(told = told_offsets(&m, thread, offsets)); i++)
+    for (int i = 0; i < TRIES && !(whole = read_offsets(&m, thread, offsets)); i++)
         ;
-    CHECK(told);
+    CHECK(whole);
     // The least that was ever seen until the first call is none of the window's own time.
     CHECK(offsets[0] > PROGRAM / 2 && offsets[0] < PROGRAM + OURS / 2);
     CHECK(offsets[1] > offsets[0] + PROGRAM / 2 && offsets[1] < offsets[0] + OURS / 2 + PROGRAM);
@@ -477,7 +477,7 @@ static void opens_as_often_as_it_is_told(void)
     end(&m);
 }
 
-// The caller is the frame below, also where the walk left it out because it was told before.
+// The caller is the frame below, also where the walk left it out because it was written before.
 static void knows_where_the_call_was_made(void)
 {
     enum { CALLER = 7, CALLEE = 1 };
@@ -506,7 +506,7 @@ int main(void)
     RUN(windows_of_all_calls_have_a_stride);
     RUN(what_it_took_itself_does_not_count);
     RUN(what_telling_took_is_not_believed_beyond_reason);
-    RUN(calls_tell_when_in_their_window_they_were_made);
+    RUN(calls_report_when_in_their_window_they_were_made);
     RUN(asks_the_kernel_only_where_it_may_have_been_away);
     RUN(warms_up_before_it_counts);
     RUN(counts_fewer_of_dense_calls_further_apart);

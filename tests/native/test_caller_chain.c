@@ -1,4 +1,4 @@
-// Which callers have been told: never one that was not, and all anew in the next session.
+// Which callers were written: never one that was not, and all again in the next session.
 #include "check.h"
 #include "core/session/caller_chain.h"
 #include "core/session/session.h"
@@ -37,7 +37,7 @@ static void another_session_knows_nothing(void)
     CHECK(!sonde_chain_is_known(frame(1, 5), 300));
 }
 
-// Many more than there is room for: some are forgotten and told again, none is made up.
+// Many more than there is room for: some are forgotten and written again, none is made up.
 static void what_was_not_told_is_not_known(void)
 {
     for (uint64_t code = 1; code <= 100000; code++) {

@@ -107,8 +107,8 @@ static void test_what_is_known_is_taken(void)
     drop(&b);
 }
 
-// What is set aside is for its record alone; what a shallow stack leaves of a deep one stays.
-static void test_what_is_aside_costs_nothing_told(void)
+// What is detached is for its record alone; what a shallow stack leaves of a deep one stays.
+static void test_detached_frames_replace_no_others(void)
 {
     bench b = make(8);
     know(&b);
@@ -268,7 +268,7 @@ static void test_a_map_grows(void)
 int main(void)
 {
     RUN(test_what_is_known_is_taken);
-    RUN(test_what_is_aside_costs_nothing_told);
+    RUN(test_detached_frames_replace_no_others);
     RUN(test_what_is_not_known_is_left);
     RUN(test_garbage_is_left);
     RUN(test_a_map_grows);

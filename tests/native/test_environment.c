@@ -1,7 +1,7 @@
 // The way into what a target executes: the session's variables come and go, the user's stay.
 #define _GNU_SOURCE
 #include "check.h"
-// The preload library's own sources: their exec functions then stand before libc's here too.
+// The preload library's own sources: their exec functions then come before libc's here too.
 #include "preload/environment.c"
 #include "preload/exec.c"
 #include "preload/shell.c"

@@ -361,7 +361,7 @@ static void leaves_a_later_handler_in_place(void)
     CHECK_EQUAL(signal_that_ends(start_and_stop_around_a_later_handler), SIGSEGV);
 }
 
-// ---- a handler set through the preload library, which tells us
+// ---- a handler set through the preload library, which reports it to us
 
 static void tells_the_target_what_it_believes(void)
 {

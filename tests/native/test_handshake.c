@@ -42,7 +42,7 @@ static int descriptors(void)
     return n;
 }
 
-// ---- a recorder that says what it is told to
+// ---- a recorder that sends what the test wants
 
 typedef struct {
     int listener;
@@ -265,7 +265,7 @@ static void does_not_wait_for_ever(void)
     sonde_link link = {0};
     int before = descriptors();
     CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_FORKED, SONDE_CPYTHON, 0), ETIMEDOUT);
-    // That one still stands in the queue; from some length on connect itself would wait.
+    // That one is still in the queue; from some length on connect itself would wait.
     int standing[4];
     for (int i = 0; i < 4; i++) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,4 +1,4 @@
-// The reader of other threads: it believes only what stood still while it looked.
+// The reader of other threads: it believes only what did not move while it looked.
 #define _GNU_SOURCE
 #include "check.h"
 #include "core/base/clock.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-// ---- threads of a runtime that does what it is told
+// ---- threads of a runtime that does what the test wants
 
 enum { RUNS, STANDS, MOVES_WHILE_READ, FAULTS, GONE, KINDS };
 

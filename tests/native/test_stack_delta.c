@@ -197,16 +197,16 @@ static void recursions_cost_little(void)
     drop_memory(&m);
 }
 
-// What is never seen again is not kept for ever, and nothing is set aside where the next record
-// has to continue this one.
+// What is never seen again is not kept for ever, and nothing is detached where the next record has
+// to continue this one.
 static void what_does_not_come_back_is_let_go(void)
 {
     memory m = begin_session(4, 1u << 16);
     sonde_thread *thread = sonde_enter();
     static decoded out;
     static stack s;
-    for (int told = 0; told < 2; told++) {
-        uint8_t flags = told ? SONDE_ACTIVATIONS : 0;
+    for (int activations = 0; activations < 2; activations++) {
+        uint8_t flags = activations ? SONDE_ACTIVATIONS : 0;
         s.depth = DEEP;
         for (uint32_t k = 0; k < DEEP; k++)
             s.frames[k] = 5;
@@ -214,7 +214,7 @@ static void what_does_not_come_back_is_let_go(void)
         CHECK_EQUAL(out.known, DEEP);
         s.depth = 100;
         s.frames[0] = 6;
-        for (int i = 0; i < (told ? 1 : 1000); i++) {
+        for (int i = 0; i < (activations ? 1 : 1000); i++) {
             uint64_t size = size_of(&m, thread, &s, flags, &out);
             CHECK(size <= sizeof(sonde_rec_sample) + sizeof(uint64_t));
         }
@@ -234,7 +234,7 @@ static void tell_same(sonde_thread *thread, uint32_t depth, uint32_t same)
     sonde_write_stack(thread, depth, &event);
 }
 
-// What a sample that is lost had found anew, the next one has to tell.
+// What a sample that is lost had found first, the next one has to write.
 static void tells_activations_since_the_last_sample_told(void)
 {
     memory m = begin_session(4, 4096);
@@ -309,7 +309,7 @@ static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
 static void call(runtime *r, uint64_t *state)
 {
     uint32_t pops = (uint32_t)(draw(state) % 4), pushes = (uint32_t)(draw(state) % 4);
-    if (draw(state) % 20 == 0) // a recursion ends, and leaves much of what was told behind
+    if (draw(state) % 20 == 0) // a recursion ends, and leaves much of what was written behind
         pops = (uint32_t)(draw(state) % 80);
     if (r->depth < 60 && draw(state) % 200) // rarely all the way up
         pops = 0;
@@ -328,7 +328,7 @@ static void refers_to_what_was_not_walked(void)
     sonde_thread *thread = sonde_enter();
     uint32_t index = index_of(thread), visited = 0;
     static decoded out;
-    static runtime r, told[64];
+    static runtime r, written[64];
     uint64_t state = 17, taken = 0, read = 0, lost = 0, frames = 0;
     for (int round = 0; round < 40000; round++) {
         call(&r, &state);
@@ -337,7 +337,7 @@ static void refers_to_what_was_not_walked(void)
         uint32_t depth = walk(thread, &r, &visited);
         uint64_t *stack = sonde_stack(thread);
         frames += r.depth;
-        runtime *expected = &told[taken % 64];
+        runtime *expected = &written[taken % 64];
         memcpy(expected, &r, sizeof r);
         if (draw(&state) % 10 == 0 && depth + thread->walked.same < SONDE_MAX_DEPTH) {
             // What is called has no frame and is put on top.
@@ -357,7 +357,7 @@ static void refers_to_what_was_not_walked(void)
         for (uint64_t n = taken - read == 64 ? 64 : wanted_by; n && read < taken; n--) {
             const sonde_rec_sample *sample = take(&m, index, &out);
             CHECK(sample);
-            const runtime *wanted = &told[read++ % 64];
+            const runtime *wanted = &written[read++ % 64];
             CHECK_EQUAL(out.depth, wanted->depth);
             for (uint32_t i = 0; i < out.depth; i++)
                 CHECK(out.frames[i] == wanted->at[i].word);

@@ -1,4 +1,4 @@
-// Who waits for what: a waiter is seen by whoever lets go, whatever else happens in the table.
+// Who waits for what: a waiter is seen by each release, whatever else happens in the table.
 #include "check.h"
 #include "core/hooks/waiter_table.h"
 
@@ -85,7 +85,7 @@ static void there_is_an_end_to_room(void)
     }
     CHECK(!sonde_wait_begin(keys[PROBES], 1, 1));
     CHECK(!sonde_find_waiter(keys[PROBES]));
-    sonde_wait_end(keys[PROBES]); // it was not let in: nobody else must lose his place
+    sonde_wait_end(keys[PROBES]); // it was not entered: no other must lose its place
     for (int i = 0; i < PROBES; i++)
         CHECK(sonde_find_waiter(keys[i]) == entries[i] && entries[i]->lock == 100 + (uint64_t)i);
     // The first who goes makes room, and the others are found behind it.
@@ -129,8 +129,8 @@ static void *come_and_go(void *arg)
             atomic_fetch_add(&refused, 1);
             continue;
         }
-        // We wait, so whoever lets go sees us. Only where two entered one key at the same time may
-        // the place that is found first not be ready yet.
+        // We wait, so a release sees us. Only where two entered one key at the same time may the
+        // place that is found first not be ready yet.
         sonde_waiter *entry = sonde_find_waiter(fought_for[n]);
         if (!entry)
             atomic_fetch_add(&unseen, 1);
@@ -198,7 +198,7 @@ static void numbers_have_no_gaps_and_no_twins(void)
     free((void *)given);
 }
 
-// More locks than there is room for: their numbers order events, and say that they tell no gaps.
+// More locks than there is room for: their numbers order events, and state that they show no gaps.
 static void too_many_locks_share_numbers(void)
 {
     sonde_waiters_forked();

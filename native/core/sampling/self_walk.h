@@ -32,7 +32,7 @@ static inline uint64_t sonde_context_hash(const ucontext_t *context)
     return hash;
 }
 #else
-#error "tell where this processor keeps the interrupted instruction and stack pointer"
+#error "state where this processor keeps the interrupted instruction and stack pointer"
 #endif
 
 // Fills sonde_stack(thread) with the calling thread's stack and returns its depth; sets flags and

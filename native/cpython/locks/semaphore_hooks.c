@@ -141,7 +141,7 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
         if (!about.lock) /* the runtime's own bookkeeping */                                       \
             return call;                                                                           \
         sonde_waiter *entry = sonde_wait_begin(sem, about.lock, about.kind);                       \
-        if (entry && sem_trywait(sem) == 0) { /* let go before we were seen waiting */             \
+        if (entry && sem_trywait(sem) == 0) { /* released before we entered */                     \
             sonde_wait_end(sem);                                                                   \
             return 0;                                                                              \
         }                                                                                          \

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #if !defined(__x86_64__)
-#error "tell how this processor stores a register and where a handler finds the registers"
+#error "state how this processor stores a register and where a handler finds the registers"
 #endif
 
 // Both stores come this early (+0x42 to +0x60 in a gcc 12 build of 3.11.7, +0x30 to +0xae

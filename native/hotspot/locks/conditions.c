@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-// Who is signalled is put at the end of the queue of the lock (AbstractQueuedSynchronizer, 17 to
-// 25), asleep as it is.
+// A notified thread is put at the end of the queue of the lock (AbstractQueuedSynchronizer, 17 to
+// 25), still asleep.
 static jclass condition, lock_class;
 static jfieldID outer_field, tail_field, before_field, waiter_field;
 

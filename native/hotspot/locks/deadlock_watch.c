@@ -20,7 +20,7 @@
 // ---- looking
 
 typedef struct {
-    jobject object; // what it waits for, NULL where it does not say
+    jobject object; // what it waits for, NULL if unknown
     uint64_t lock;
     uint32_t kind;
 } waiting;
@@ -75,7 +75,7 @@ static void report_for(JNIEnv *env, jthread thread, const waiting *w, uint8_t ty
         return;
     sonde_event stack = {0};
     uint32_t depth = sonde_stack_of(notes, sonde_locks_jvmti, thread, &stack);
-    // What its methods are is told by way of the same ring, and has to stand there before.
+    // Its methods are described in the same ring, and have to be there before.
     sonde_notes_leave();
     sonde_methods_describe(env);
     notes = sonde_notes_borrow();
@@ -96,7 +96,7 @@ static void report_for(JNIEnv *env, jthread thread, const waiting *w, uint8_t ty
     sonde_notes_leave();
 }
 
-// `first`: nobody has told of the waits yet.
+// `first`: no wait has been reported yet.
 static void look(JNIEnv *env, bool first)
 {
     jvmtiEnv *jvmti = sonde_locks_jvmti;

@@ -1,5 +1,5 @@
-// Who waits already when the recording begins, and who holds what others have waited for a long
-// time for: in a deadlock nobody will ever tell.
+// Threads that already wait when the recording begins, and holders of locks that others have waited
+// for a long time for: in a deadlock no release will ever report them.
 #ifndef SONDE_HOTSPOT_DEADLOCK_WATCH_H
 #define SONDE_HOTSPOT_DEADLOCK_WATCH_H
 

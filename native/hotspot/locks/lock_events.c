@@ -26,7 +26,7 @@ uint64_t sonde_lock_of(jobject object, uint64_t what)
     return (uint32_t)hash | what;
 }
 
-// ---- telling
+// ---- reports
 
 sonde_thread *sonde_lock_enter(void)
 {

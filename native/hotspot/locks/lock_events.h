@@ -1,4 +1,4 @@
-// Writing lock events of Java threads, and what they are about.
+// Writes lock events of Java threads, and knows the identity of locks.
 #ifndef SONDE_HOTSPOT_LOCK_EVENTS_H
 #define SONDE_HOTSPOT_LOCK_EVENTS_H
 

@@ -1,4 +1,4 @@
-// Threads in Object.wait, by what the VM keeps of them.
+// Threads in Object.wait, by the VM's own records.
 #ifndef SONDE_HOTSPOT_MONITOR_WAITERS_H
 #define SONDE_HOTSPOT_MONITOR_WAITERS_H
 

@@ -66,7 +66,7 @@ static void end(JNIEnv *env, jthread thread, jobject object, uint64_t what, uint
             return;
         }
     } else if (!lock || !(number || sonde_take_preexisting_wait((const void *)(uintptr_t)lock))) {
-        // The end of a wait that nobody told the beginning of: for a class to be initialized.
+        // The end of a wait whose beginning was not reported: for a class to be initialized.
         return;
     }
     sonde_lock_wait_ends(env, thread, lock, kind, gave_up);
@@ -103,14 +103,14 @@ static void JNICALL on_waited(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobj
     end(env, thread, object, SONDE_IS_WAIT, SONDE_KIND_MONITOR_WAIT, timed_out);
 }
 
-// ---- monitors: the owner, in the VM's own calls of libc
+// ---- monitors: the holder, in the VM's own calls of libc
 
 static int sleep_on(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
 {
     return until ? pthread_cond_timedwait(cond, mutex, until) : pthread_cond_wait(cond, mutex);
 }
 
-// After Object.wait a thread takes the monitor back without a word of JVMTI's.
+// After Object.wait a thread takes the monitor back without an event of JVMTI's.
 static int sleep_again(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until,
                        const void *frame)
 {
@@ -187,7 +187,7 @@ static int on_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
     return pthread_cond_timedwait(cond, mutex, until);
 }
 
-// Not a thread that sleeps for itself: one or more virtual ones are to go on.
+// Not a thread that sleeps for itself: one or more virtual ones are to continue.
 static int signal_others(pthread_cond_t *cond, const void *record, const void *frame)
 {
     sonde_release found[SONDE_MAX_RELEASES];
@@ -209,7 +209,7 @@ __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond, const voi
         return pthread_cond_signal(cond);
     if (!entry)
         return signal_others(cond, record, frame);
-    // Read before the signal: afterwards the waiter may be gone, and its entry another's.
+    // Read before the signal: afterwards the waiter may have left, and its entry be another's.
     uint64_t lock = entry->lock, now = sonde_now(), monitor = (uint32_t)lock;
     uint32_t kind = entry->kind, owner = (uint32_t)(uintptr_t)record >> 4;
     bool same_hold = sonde_is_same_hold(entry, owner, now);
@@ -292,7 +292,7 @@ int sonde_locks_start(JNIEnv *env)
     sonde_virtual_find(env);
     sonde_virtual_monitors_forget();
     sonde_notices_forget();
-    // Before anybody is told to wait: who lets go after that must be seen.
+    // Before any wait is reported: releases after that must be seen.
     int hooked = sonde_got_hook(NULL, SONDE_LIBJVM, hooks, sizeof hooks / sizeof *hooks);
     int error = hooked < 0 ? EPERM : 0;
     if (!error && listen(jvmti))

@@ -77,8 +77,8 @@ bool sonde_notice_has_waiter(uint64_t lock)
     return false;
 }
 
-// The release that ends waits for this condition has to be told, once, and before they end. False:
-// there are too many conditions.
+// The release that ends waits for this condition has to be reported, once, and before they end.
+// False: there are too many conditions.
 static bool add_release(sonde_notified *found, uint64_t condition)
 {
     for (uint32_t i = 0; i < found->count; i++)

@@ -44,12 +44,12 @@ jthread sonde_park_holder(JNIEnv *env, jobject blocker)
 
 static const void *key_of(uint64_t lock) { return (const void *)(uintptr_t)lock; }
 
-// ---- threads that were woken and may find what they want taken again
+// ---- threads that were woken and may find the lock taken again
 //
-// A queued thread that is awake has taken its blocker back. Whoever lets go then wakes the same
-// thread once more, and tells by no object of what: but others in the queue wait for that release.
-// So it is known of each thread for what it was woken last, until it parks again, or lets that go
-// itself. (By identity hashes; two threads of one place forget the older.)
+// A queued thread that is awake has taken its blocker back. The thread that releases then wakes the
+// same thread once more, and no object shows for what: but others in the queue wait for that
+// release. So the lock for which each thread was woken last is kept, until it parks again, or
+// releases that itself. (By identity hashes; of two threads in one place the older is forgotten.)
 
 #define WOKEN_BITS 12
 static _Atomic uint64_t woken[1u << WOKEN_BITS];
@@ -133,7 +133,7 @@ static void JNICALL on_park(JNIEnv *env, jobject self, jboolean absolute, jlong 
     (*env)->DeleteLocalRef(env, me);
 }
 
-// ---- those that wake them
+// ---- threads that wake them
 
 typedef struct {
     uint64_t lock, sequence;
@@ -152,8 +152,8 @@ static release next_release(JNIEnv *env, uint64_t lock, uint64_t now)
     return (release){lock, sonde_lock_sequence(lock)};
 }
 
-// What is released with the unparking of a thread that parks for `lock`. Who was signalled sleeps
-// on until the lock of the condition is let go, and then is next in line for that: others in the
+// What is released with the unparking of a thread that parks for `lock`. A notified thread sleeps
+// on until the lock of the condition is released, and then is next in line for that: others in the
 // line wait for the same release.
 static unsigned releases(JNIEnv *env, jthread thread, jobject blocker, uint64_t lock, uint64_t now,
                          release *of)
@@ -205,7 +205,7 @@ static void JNICALL on_unpark(JNIEnv *env, jobject self, jobject thread)
 }
 
 // ---- in their place: the class registers its native methods itself, and is made to do so again
-// while we stand in for who does it.
+// while our function replaces the one that does it.
 
 static jint(JNICALL *vm_register)(JNIEnv *, jclass, const JNINativeMethod *, jint);
 
@@ -264,7 +264,7 @@ static void find_all(JNIEnv *env)
 
 // To register methods of a class of the platform from outside makes the VM print a warning, unless
 // a method of the platform itself has called who does it (jni.cpp, 17 to 25). So it is done in the
-// event that tells of a wait, which Object.wait(long, int) leads to by another method of Object.
+// event of a wait, which Object.wait(long, int) leads to by another method of Object.
 static _Thread_local struct {
     park_t *park;
     unpark_t *unpark;

@@ -6,7 +6,7 @@
 _Thread_local sonde_thread_wait sonde_current_wait;
 
 // Where it cannot leave, which is found out only when it has tried, its carrier sleeps for it. One
-// that is back may find the monitor taken, and leave again without a word.
+// that is back may find the monitor taken, and leave again without an event.
 void sonde_lock_carrier_left(void) { sonde_current_wait.lock = sonde_current_wait.again = 0; }
 
 void sonde_lock_carrier_taken(uint64_t number)

@@ -20,7 +20,7 @@ bool sonde_virtual_leaves(uint64_t number)
     return number && sonde_vm.version_hex >> 24 >= LEAVES_FROM;
 }
 
-// ---- who waits for what, and who has that as far as is known
+// ---- which threads wait for what, and its holder as far as it is known
 
 #define PLACES 256u
 static struct {
@@ -146,7 +146,7 @@ void sonde_virtual_waker_waits(pthread_cond_t *cond)
 static bool is_of_waker(const pthread_cond_t *cond)
 {
     uint32_t tid = atomic_load_explicit(&waker, memory_order_relaxed);
-    // It waits for a thread that it starts as well, and then signals to that by the same condition.
+    // It waits for a thread that it starts as well, and then signals it by the same condition.
     if (me.place && atomic_load(&candidates[me.place - 1].tid) == tid)
         return false;
     for (uint32_t i = 0; tid && i < CANDIDATES; i++)
@@ -155,7 +155,7 @@ static bool is_of_waker(const pthread_cond_t *cond)
     return false;
 }
 
-// ---- letting go
+// ---- releases
 
 typedef struct {
     uint64_t me;
@@ -171,8 +171,8 @@ static bool is_in(const sonde_release *found, uint32_t count, uint64_t lock)
     return false;
 }
 
-// A monitor that the caller had, and has no more, is let go. One whose owner was not known may be;
-// if there is no other, it is.
+// A monitor that the caller held, and does not hold any more, is released. One whose owner was not
+// known may be; if there is no other, it is.
 static void search_body(void *arg)
 {
     search *s = arg;
@@ -186,7 +186,7 @@ static void search_body(void *arg)
         uint64_t now = monitor ? sonde_monitor_owner(monitor) : 0;
         uint32_t kind = atomic_load(&places[i].kind);
         if (monitor && now == s->me)
-            continue; // has it still
+            continue; // still holds it
         if (owner && owner == s->me)
             s->found[s->count++] = (sonde_release){lock, kind};
         else if ((!owner || now != owner) && possibles < 2 && !is_in(possible, possibles, lock))

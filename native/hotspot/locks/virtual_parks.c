@@ -21,8 +21,8 @@
 
 // A virtual thread parks by leaving its carrier and is unparked by being handed to another one,
 // both in Java alone: no native method is called that could be wrapped. But an extension of
-// HotSpot's tells when one leaves or takes a carrier (21 to 25). Who unparked it nobody tells; so
-// it is asked who has the lock when somebody begins to wait for it.
+// HotSpot's reports when one leaves or takes a carrier (21 to 25). Nothing reports which thread
+// unparked it; so the lock holder is looked up when a wait for the lock begins.
 
 static const void *key_of(uint64_t lock) { return (const void *)(uintptr_t)lock; }
 
@@ -79,8 +79,9 @@ static void forget_all(void)
             take(atomic_load(&places[i].number), &until);
 }
 
-// ---- who was last told to have a lock: to ask costs the holder some microseconds, so that it is
-// asked again only after a while; it may have let go and have it again, somewhere else
+// ---- the last reported holder of a lock: to look it up costs the holder some microseconds, so
+// that it is looked up again only after a while; it may have released the lock and hold it again,
+// elsewhere
 
 #define ASK_AGAIN_NS 1000000u
 #define HOLDERS_BITS 10
@@ -125,7 +126,7 @@ static void report_holder(JNIEnv *env, jobject blocker, uint64_t lock)
         uint32_t depth = sonde_stack_of(me, jvmti, holder, &stack);
         jthread after = sonde_park_holder(env, blocker);
         bool still = depth && (*env)->IsSameObject(env, holder, after);
-        if (!still) { // let go while it was asked, and is somewhere else by now
+        if (!still) { // released meanwhile, and the holder is elsewhere by now
             depth = 0;
             stack.flags = SONDE_UNDECODABLE;
         }
@@ -203,7 +204,8 @@ static bool prepare(JNIEnv *env, jthread thread)
 
 // ---- events
 
-// Who parks without saying for what may sleep, or wait for a file: no thread is to blame for that.
+// A thread that parks without a blocker may sleep, or wait for a file: that is not attributed to
+// any thread.
 #define LOOKED_AT 12
 static bool waits_for_nobody(JNIEnv *env)
 {

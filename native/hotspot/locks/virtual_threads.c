@@ -64,7 +64,7 @@ void sonde_virtual_request(jvmtiEnv *jvmti, jvmtiCapabilities *wanted)
     memcpy(wanted, &all, sizeof all);
 }
 
-// ---- names: who lets go tells by its number alone
+// ---- names: a releasing virtual thread is known by its number alone
 
 // The same is true of its event, which is the next after the last one of 17.
 #define VIRTUAL_THREAD_START ((jvmtiEvent)(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC + 1))

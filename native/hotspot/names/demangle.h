@@ -1,4 +1,4 @@
-// Symbols and classes as people would write them. May be called in a signal handler.
+// Symbols and classes as they are written in source code. May be called in a signal handler.
 #ifndef SONDE_HOTSPOT_DEMANGLE_H
 #define SONDE_HOTSPOT_DEMANGLE_H
 

@@ -69,7 +69,7 @@ static void read_class(jvmtiEnv *jvmti, jclass class)
         (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
     }
     if ((*jvmti)->GetSourceFileName(jvmti, class, &file) == 0) {
-        // In the folder of its package, as compilers want it; a class file tells no more.
+        // In the folder of its package, as compilers want it; a class file has no more.
         const char *dot = memrchr(described.name, '.', described.name_len);
         if (dot)
             add(described.file, &described.file_len, described.name,

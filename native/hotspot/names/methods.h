@@ -1,10 +1,10 @@
-// Methods that were seen on stacks, and telling the recorder what they are.
+// Methods that were seen on stacks, and their description for the recorder.
 //
-// A handler may ask the VM nothing. It gives a method an id at first sight and puts it into a
-// queue; a thread of the agent's own asks the VM for name, file and lines some milliseconds later.
-// Until then the recorder waits. A jmethodID is never given to another method (17 to 25), and one
-// whose class is gone meanwhile is refused by JVMTI: such a method has no name, but never a wrong
-// one.
+// A handler may call no function of the VM. It gives a method an id at first sight and puts it into
+// a queue; a thread of the agent's own asks the VM for name, file and lines some milliseconds
+// later. Until then the recorder waits. A jmethodID is never given to another method (17 to 25),
+// and one whose class is gone meanwhile is refused by JVMTI: such a method has no name, but never a
+// wrong one.
 #ifndef SONDE_HOTSPOT_METHODS_H
 #define SONDE_HOTSPOT_METHODS_H
 

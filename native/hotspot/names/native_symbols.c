@@ -131,7 +131,7 @@ static bool is_known(uintptr_t text)
     return false;
 }
 
-typedef struct { // what the loader tells, copied while it holds its lock
+typedef struct { // what the loader reports, copied while it holds its lock
     library_t facts;
     char path[512];
 } seen_t;

@@ -1,5 +1,5 @@
-// The agent's life in a JVM: it comes in by dlopen, starts and stops sessions. It is linked with
-// -z nodelete: handlers may be entered late, so its code never goes away.
+// The agent's life cycle in a JVM: it is loaded by dlopen, starts and stops sessions. It is linked
+// with -z nodelete: handlers may be entered late, so its code never goes away.
 #define _GNU_SOURCE
 #include "core/base/agent_thread.h"
 #include "core/hooks/got.h"
@@ -26,7 +26,7 @@
 
 static bool watches_forks;
 
-// A JVM does not live on in a child: what it forks executes another program, which the preload
+// A JVM does not continue in a child: what it forks executes another program, which the preload
 // library enters.
 static void forked_child(void)
 {
@@ -46,7 +46,7 @@ static void forked_child(void)
     errno = saved;
 }
 
-// Before the events: a class loaded meanwhile must find somebody who listens.
+// Before the events: a class loaded meanwhile must find a listener.
 static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
 {
     int error = sonde_vm_open(vm, env);
@@ -71,7 +71,7 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     sonde_vm_code_prepare();
     sonde_records_prepare();
     sonde_events_report_names(env);
-    // Without them the rest is recorded all the same, and the recorder says what is missing.
+    // Without them the rest is recorded all the same, and the recorder reports what is missing.
     if (arm.sampler == SONDE_SAMPLER_CPU_TIMER)
         sonde_cpu_timers_start();
     if (!arm.wait_signals && (sonde.config.what & SONDE_WHAT_WAITS))

@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-// ---- classes: AsyncGetCallTrace tells only methods that have an id, and nothing at all unless
-// somebody listens to classes being loaded (forte.cpp, 17 to 25).
+// ---- classes: AsyncGetCallTrace finds only methods that have an id, and nothing at all without
+// a listener for the loading of classes (forte.cpp, 17 to 25).
 
 static void give_ids(jvmtiEnv *jvmti, jclass class)
 {
@@ -50,7 +50,7 @@ static void give_ids_to_all(jvmtiEnv *jvmti, JNIEnv *env)
     (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
 }
 
-// Only that somebody listens makes the compilers tell where they are between safepoints, too
+// Only with a listener do the compilers describe their code between safepoints, too
 // (DebugNonSafepoints): else lines and inlined methods would be those of the next safepoint.
 static void JNICALL on_compiled(jvmtiEnv *jvmti, jmethodID method, jint size, const void *address,
                                 jint length, const jvmtiAddrLocationMap *map, const void *info)
@@ -110,7 +110,7 @@ void sonde_events_report_names(JNIEnv *env)
     sonde_notes_leave();
 }
 
-// ---- collections: in the VM's own thread, while all Java threads stand still
+// ---- collections: in the VM's own thread, while all Java threads are stopped
 
 static uint64_t collection_began;
 

@@ -17,8 +17,8 @@
 // How often CPU clocks are read, and how often Java is asked which threads there are.
 #define POLL_NS 20000000u
 #define LIST_NS 100000000u
-// A wait that goes on is looked at again after an eighth of what it has lasted: its end is known to
-// so much if the process ends in it.
+// A wait that continues is looked at again after an eighth of what it has lasted: its end is known
+// to so much if the process ends in it.
 #define SOON_NS 50000000u
 #define LATE_NS 1000000000u
 
@@ -26,7 +26,7 @@ typedef struct {
     uint32_t tid;
     uint32_t listed; // number of the listing in which the thread was last seen
     uint64_t cpu;    // at the last poll
-    uint64_t since;  // when it was first seen to stand there
+    uint64_t since;  // when it was first seen off CPU
     uint64_t due;    // when its stack is asked for; 0: it runs
 } watched;
 
@@ -74,7 +74,7 @@ static void write_wait(JNIEnv *env, jthread java_thread, watched *w)
 {
     jvmtiEnv *jvmti = sonde_vm.jvmti;
     jint state = 0;
-    // Not one that wants to run and gets no processor.
+    // Not one that is runnable.
     if ((*jvmti)->GetThreadState(jvmti, java_thread, &state) ||
         ((state & JVMTI_THREAD_STATE_RUNNABLE) && !(state & JVMTI_THREAD_STATE_IN_NATIVE)))
         return;
@@ -83,7 +83,7 @@ static void write_wait(JNIEnv *env, jthread java_thread, watched *w)
         return; // it is still due at the next poll
     sonde_event event = {0};
     sonde_stack_of(notes, jvmti, java_thread, &event);
-    // What its methods are is told by way of the same ring, and has to stand there before.
+    // Its methods are described in the same ring, and have to be there before.
     sonde_notes_leave();
     sonde_methods_describe(env);
     if (!(notes = sonde_notes_enter()))
@@ -91,7 +91,7 @@ static void write_wait(JNIEnv *env, jthread java_thread, watched *w)
     event = (sonde_event){.state = SONDE_WAITING, .tid = w->tid, .cpu = w->cpu};
     uint32_t depth = sonde_stack_of(notes, jvmti, java_thread, &event);
     event.time = sonde_now();
-    // Has it stood still meanwhile?
+    // Was it off CPU meanwhile?
     if (cpu_of(w->tid) == w->cpu && !(event.flags & SONDE_UNDECODABLE)) {
         sonde_write_stack(notes, depth, &event);
         uint64_t next = (event.time - w->since) / 8;

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// In the order of the names below: 17 keeps the first, 25 the second. Those after NEEDED tell of
+// In the order of the names below: 17 keeps the first, 25 the second. Those after NEEDED are of
 // virtual threads, from 24 on.
 enum {
     OS_THREAD_17,

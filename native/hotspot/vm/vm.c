@@ -29,7 +29,7 @@ static const void *functions;
 static const void *class_of_java;
 static jfieldID record_field;
 
-// Where a thread notes from where it left Java code, and what it does; -1: not told.
+// Where a thread notes from where it left Java code, and its state; -1: unknown.
 static int64_t anchor_at, state_at;
 
 #define MAX_RECORD_SIZE 8192

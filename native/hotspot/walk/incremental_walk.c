@@ -139,8 +139,8 @@ SONDE_HOT SONDE_FOREIGN static void retrace_body(void *arg)
 }
 
 // Code that is not on any stack may be freed, and other code that returns to the same address come
-// to lie there; which takes the VM some collections. What is known of code tells the two apart, but
-// that of frames does not.
+// to be there; which takes the VM some collections. What is known of code distinguishes the two,
+// but what is known of frames does not.
 #define KEPT_NS 1000000000u
 
 SONDE_HOT sonde_retrace_result sonde_retrace(sonde_retraced *of)
@@ -162,7 +162,7 @@ SONDE_HOT sonde_retrace_result sonde_retrace(sonde_retraced *of)
     return of->missing ? SONDE_RETRACE_WORDS : SONDE_RETRACED;
 }
 
-// Is what was told what is known, inside and outside of the unknown frame?
+// Does the walker's stack agree with what is known, inside and outside of the unknown frame?
 static bool fits(const sonde_retraced *of, const sonde_java_trace *trace, uint32_t inside)
 {
     const uint64_t *own = sonde_stack(of->thread);
@@ -189,7 +189,7 @@ bool sonde_retrace_learn(const sonde_retraced *of, const sonde_java_trace *trace
     for (uint32_t i = 0; i < count; i++) {
         const sonde_java_frame *frame = &trace->frames[inside + i];
         uint64_t word = sonde_java_word(of->thread, frame);
-        if (!frame->method || !word) // it will be told otherwise
+        if (!frame->method || !word) // it will have another word later
             return false;
         if (i < SONDE_MAX_INLINED)
             words[i] = word;

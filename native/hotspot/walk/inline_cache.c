@@ -59,7 +59,7 @@ SONDE_HOT unsigned sonde_inline_cache_find(const sonde_code_place *place,
     return count;
 }
 
-// Its own entry, or one whose code was compiled anew since, or one that is free, or any.
+// Its own entry, or one whose code was compiled again since, or one that is free, or any.
 static entry_t *entry_for(const sonde_code_place *place)
 {
     static _Atomic unsigned turn;
@@ -80,7 +80,7 @@ void sonde_inline_cache_add(const sonde_code_place *place, const uint64_t *words
     uint64_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
     if (count > MAX_COUNTED || version & 1 ||
         !atomic_compare_exchange_strong(&entry->version, &version, version + 1))
-        return; // another thread has just the same idea
+        return; // another thread writes it just now
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&entry->pc, place->pc, memory_order_relaxed);
     atomic_store_explicit(&entry->about, about(place, count), memory_order_relaxed);

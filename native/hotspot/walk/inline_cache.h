@@ -1,6 +1,6 @@
 // Which methods a place in compiled code is in: one, and those that it was compiled into. The VM
-// tells by looking up tables that lie far apart, and which between two samples have left the
-// caches; what it told once is remembered. May be used in a signal handler.
+// looks it up in tables that are far apart, and which between two samples have left the caches; its
+// answers are remembered here. May be used in a signal handler.
 #ifndef SONDE_HOTSPOT_INLINE_CACHE_H
 #define SONDE_HOTSPOT_INLINE_CACHE_H
 
@@ -13,7 +13,7 @@ typedef struct {
     uintptr_t pc;
     int32_t number; // of the compilation: other code may come to lie there
     // The frame has called somebody. The next instruction is in the same methods as others around
-    // it, but where a call returns to may be told otherwise.
+    // it, but the VM may report another method for where a call returns to.
     bool calls;
 } sonde_code_place;
 

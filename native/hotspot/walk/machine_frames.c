@@ -10,7 +10,7 @@
 // Of the interpreter's frames, from the frame pointer (frame_x86.hpp, 17 to 25).
 enum { INTERPRETED_SENDER_SP = -1, INTERPRETED_METHOD = -3, INTERPRETED_BYTECODE = -8 };
 
-// A stack is not that large; what lies farther away is none of it.
+// A stack is not that large; what is farther away is not part of it.
 #define MAX_STEP (1u << 20)
 
 SONDE_HOT static sonde_frame_kind kind_at(uintptr_t pc, sonde_blob *blob)

@@ -60,7 +60,7 @@ static uint64_t own_work(sonde_thread *thread, jint reason, bool is_java)
 
 typedef struct {
     const ucontext_t *context;
-    const sonde_vm_anchor *left; // set: where Java was left; else the context tells
+    const sonde_vm_anchor *left; // set: where Java was left; else the context shows it
     bool in_java;
     sonde_places found;
 } places_job;
@@ -122,10 +122,10 @@ static bool is_believed(const sonde_thread *thread, const sonde_java_trace *trac
 }
 
 // While a method of compiled code makes its frame or leaves it, some instructions long, the walker
-// cannot tell where the caller's begins; nor where such code has pushed something, nor in routines
-// that the VM generates, nor in functions of its own that compiled code calls without ado. The
-// stack of a routine is told as its caller has it, and so is that of a method at its edge: it has
-// not lost control yet, or will get it back.
+// cannot find where the caller's begins; nor where such code has pushed something, nor in routines
+// that the VM generates, nor in functions of its own that compiled code calls directly. The stack
+// of a routine is written as its caller has it, and so is that of a method at its edge: the caller
+// has not lost control yet, or will get it back.
 static bool walk_from_places(const sonde_thread *thread, sonde_java_trace *trace,
                              const places_job *job)
 {
@@ -138,9 +138,9 @@ static bool walk_from_places(const sonde_thread *thread, sonde_java_trace *trace
     return false;
 }
 
-// A routine that calls the VM has put down where it is. The walker looks up the instruction after
-// the call of the routine in what the compilers tell of their code, where it may find nothing: they
-// tell of the call. For as long as it walks, the thread has left Java from there.
+// A routine that calls the VM has stored where it is. The walker looks up the instruction after the
+// call of the routine in the compilers' tables of their code, where it may find nothing: they
+// describe the call. For as long as it walks, the thread has left Java from there.
 static bool walk_below_routine(const sonde_thread *thread, const void *record,
                                sonde_java_trace *trace, const ucontext_t *context)
 {
@@ -198,18 +198,18 @@ SONDE_HOT static void walk_whole(sonde_thread *thread, const void *record, sonde
     }
 }
 
-// The words of the innermost frames that the walker told, up to that depth.
+// The words of the innermost frames that the walker found, up to that depth.
 SONDE_HOT static bool put_words(sonde_thread *thread, const sonde_java_trace *trace, uint32_t above,
                                 uint32_t depth)
 {
     sonde_id_cache_refresh(thread);
     for (uint32_t i = above; i < depth; i++)
         if (!(sonde_stack(thread)[i] = sonde_java_word(thread, &trace->frames[i - above])))
-            return false; // no room to tell what it is
+            return false; // no room to describe it
     return true;
 }
 
-// With SONDE_WHAT_CHECKED: the whole walk is to tell the same, if it tells anything.
+// With SONDE_WHAT_CHECKED: the whole walk must find the same, if it finds anything.
 static void check(const sonde_retraced *by, const sonde_java_trace *trace)
 {
     if (trace->count <= 0)
@@ -233,7 +233,7 @@ static void check(const sonde_retraced *by, const sonde_java_trace *trace)
 SONDE_HOT static sonde_retrace_result retrace(sonde_retraced *by, const void *record,
                                               const places_job *job)
 {
-    // Where a thread has put down from where it leaves Java, its walker goes by that.
+    // Where a thread has stored from where it leaves Java, its walker uses that.
     const sonde_vm_anchor *anchor = sonde_vm_anchor_of(record);
     if (!job->in_java || !job->found.count || !anchor || anchor->sp)
         return SONDE_RETRACE_NOT;
@@ -261,7 +261,7 @@ static bool walk_from(const sonde_retraced *by, sonde_java_trace *trace, jint mo
 }
 
 // Where the thread is in Java for sure, most of its stack is known already. The depth, or 0: the
-// walker has told it all, or why it cannot.
+// walker has found it all, or returned why it cannot.
 SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sonde_java_trace *trace,
                                     const ucontext_t *context)
 {
