@@ -39,7 +39,7 @@ bool sonde_tracee_write(sonde_tracee *tracee, uint64_t at, const void *from, siz
     return process_vm_writev(tracee->pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-// The thread's next stop; -ETIMEDOUT, or another negative errno once it is gone.
+// The thread's next stop; -ETIMEDOUT, or another negative errno once it has ended.
 static int next_stop(sonde_tracee *tracee, uint64_t until)
 {
     struct timespec pause = {0, 20000};

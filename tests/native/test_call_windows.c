@@ -152,7 +152,7 @@ static void burn(uint64_t ns)
 enum { PROGRAM = 100000, OURS = 80000, TRIES = 500 };
 
 // The duration reported for a window of two calls; 0 if another thread was on CPU meanwhile.
-static uint64_t told_duration(memory *m, sonde_thread *thread)
+static uint64_t reported_duration(memory *m, sonde_thread *thread)
 {
     sonde_event event = {0};
     uint64_t began = sonde_now(), cpu = sonde_thread_cpu();
@@ -177,14 +177,14 @@ static void what_it_took_itself_does_not_count(void)
     sonde_thread *thread = sonde_enter();
     uint64_t lasted = 0, agent = thread->slot->agent_ns;
     for (int i = 0; i < TRIES && !lasted; i++)
-        lasted = told_duration(&m, thread);
+        lasted = reported_duration(&m, thread);
     CHECK(lasted > PROGRAM && lasted < 2 * PROGRAM + OURS);
     CHECK(thread->slot->agent_ns - agent >= OURS);
     sonde_leave(thread);
     end(&m);
 }
 
-static void what_telling_took_is_not_believed_beyond_reason(void)
+static void what_reporting_took_is_not_believed_beyond_reason(void)
 {
     memory m = begin(1, 1, 1);
     sonde_thread *thread = sonde_enter();
@@ -400,7 +400,7 @@ static void counts_fewer_of_dense_calls_further_apart(void)
     end(&m);
 }
 
-static void another_thread_tells_when_it_was_cut(void)
+static void another_thread_records_when_it_was_cut(void)
 {
     memory m = begin(1, 8, 1);
     sonde_thread *thread = sonde_enter();
@@ -460,7 +460,7 @@ static int asked_in(memory *m, int ticks)
     return asked;
 }
 
-static void opens_as_often_as_it_is_told(void)
+static void opens_as_often_as_ordered(void)
 {
     memory m = begin(1, 1, 10000000);
     CHECK_EQUAL(asked_in(&m, 1000), 0); // nobody to open them
@@ -505,14 +505,14 @@ int main(void)
     RUN(takes_every_stride_th_call_on_average);
     RUN(windows_of_all_calls_have_a_stride);
     RUN(what_it_took_itself_does_not_count);
-    RUN(what_telling_took_is_not_believed_beyond_reason);
+    RUN(what_reporting_took_is_not_believed_beyond_reason);
     RUN(calls_report_when_in_their_window_they_were_made);
     RUN(asks_the_kernel_only_where_it_may_have_been_away);
     RUN(warms_up_before_it_counts);
     RUN(counts_fewer_of_dense_calls_further_apart);
-    RUN(another_thread_tells_when_it_was_cut);
+    RUN(another_thread_records_when_it_was_cut);
     RUN(one_that_does_not_ask_ends_when_another_thread_says);
     RUN(a_full_ring_is_counted);
-    RUN(opens_as_often_as_it_is_told);
+    RUN(opens_as_often_as_ordered);
     return 0;
 }

@@ -287,7 +287,7 @@ static void does_not_wait_for_ever(void)
     expect(r, 0, ETIMEDOUT);
 }
 
-static void only_tells(void)
+static void only_reports(void)
 {
     recorder r = {.config = &good_arm, .config_size = sizeof good_arm};
     r.listener = listener(5);
@@ -309,7 +309,7 @@ int main(void)
     RUN(has_nobody_to_talk_to);
     RUN(hears_nonsense);
     RUN(is_hung_up_on);
-    RUN(only_tells);
+    RUN(only_reports);
     RUN(does_not_wait_for_ever);
     unlink(path);
     rmdir(folder);

@@ -412,7 +412,7 @@ static void wander(uint32_t what, unsigned rounds)
     drop_memory(&m);
 }
 
-static void tells_what_the_walker_would(void) { wander(0, 60000); }
+static void finds_what_the_walker_would(void) { wander(0, 60000); }
 
 // A deep stack that is known, and as many new frames on it as make it more than can be kept.
 static void leaves_out_what_does_not_fit(void)
@@ -451,7 +451,7 @@ static void may_be_checked(void) { wander(SONDE_WHAT_CHECKED, 5000); }
 // Two stacks in which a frame returns to the same place through the same word, though it lies
 // elsewhere: once its callee is interpreted, and its arguments were moved. What is left of the
 // first stack leads on as it did then.
-static void tells_a_frame_from_one_that_lies_elsewhere(void)
+static void distinguishes_a_frame_from_one_elsewhere(void)
 {
     memory m = begin(0);
     sonde_thread *thread = sonde_enter();
@@ -539,10 +539,10 @@ static void remembers_all_or_nothing(void)
 int main(void)
 {
     sonde_guard_install();
-    RUN(tells_what_the_walker_would);
+    RUN(finds_what_the_walker_would);
     RUN(leaves_out_what_does_not_fit);
     RUN(may_be_checked);
-    RUN(tells_a_frame_from_one_that_lies_elsewhere);
+    RUN(distinguishes_a_frame_from_one_elsewhere);
     RUN(remembers_all_or_nothing);
     return 0;
 }

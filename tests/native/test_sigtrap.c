@@ -272,7 +272,7 @@ static void does_not_rest_after_a_single_expensive_walk(void)
     end();
 }
 
-static void tells_waits_from_being_preempted(void)
+static void distinguishes_waits_from_preemption(void)
 {
     begin();
     struct timespec while_ = {0, 1000000};
@@ -452,7 +452,7 @@ int main(void)
     RUN(does_not_believe_late_ones);
     RUN(rests_after_expensive_walks);
     RUN(does_not_rest_after_a_single_expensive_walk);
-    RUN(tells_waits_from_being_preempted);
+    RUN(distinguishes_waits_from_preemption);
     RUN(leaves_the_rest_to_the_target);
     RUN(lets_the_target_set_its_own);
     RUN(is_ticked_by_the_kernel);

@@ -199,7 +199,7 @@ static void recursions_cost_little(void)
 
 // What is never seen again is not kept for ever, and nothing is detached where the next record has
 // to continue this one.
-static void what_does_not_come_back_is_let_go(void)
+static void what_does_not_come_back_is_forgotten(void)
 {
     memory m = begin_session(4, 1u << 16);
     sonde_thread *thread = sonde_enter();
@@ -225,7 +225,7 @@ static void what_does_not_come_back_is_let_go(void)
     drop_memory(&m);
 }
 
-static void tell_same(sonde_thread *thread, uint32_t depth, uint32_t same)
+static void find_same(sonde_thread *thread, uint32_t depth, uint32_t same)
 {
     sonde_event event = {.flags = SONDE_ACTIVATIONS, .same = same};
     memset(sonde_stack(thread), 0, depth * sizeof(uint64_t));
@@ -235,14 +235,14 @@ static void tell_same(sonde_thread *thread, uint32_t depth, uint32_t same)
 }
 
 // What a sample that is lost had found first, the next one has to write.
-static void tells_activations_since_the_last_sample_told(void)
+static void writes_activations_since_the_last_sample_written(void)
 {
     memory m = begin_session(4, 4096);
     sonde_thread *thread = sonde_enter();
     uint32_t index = index_of(thread);
     static decoded out;
-    tell_same(thread, 10, 10); // marks of an earlier session: to this one they are all new
-    tell_same(thread, 12, 9);
+    find_same(thread, 10, 10); // marks of an earlier session: to this one they are all new
+    find_same(thread, 12, 9);
     for (uint32_t wanted = 0; wanted <= 9; wanted += 9) {
         const sonde_rec_sample *sample = take(&m, index, &out);
         CHECK_EQUAL(sample->same, wanted);
@@ -250,16 +250,16 @@ static void tells_activations_since_the_last_sample_told(void)
     }
     uint64_t taken = thread->slot->taken;
     while (!thread->slot->lost)
-        tell_same(thread, 100, 100);
+        find_same(thread, 100, 100);
     CHECK(thread->slot->taken > taken);
-    tell_same(thread, 100, 7); // lost as well
-    tell_same(thread, 100, 99);
+    find_same(thread, 100, 7); // lost as well
+    find_same(thread, 100, 99);
     CHECK_EQUAL(thread->slot->lost, 3);
     const sonde_rec_sample *sample;
     while ((sample = take(&m, index, &out)))
         done(&m, index, sample);
-    tell_same(thread, 50, 40);
-    tell_same(thread, 50, 45);
+    find_same(thread, 50, 40);
+    find_same(thread, 50, 45);
     for (uint32_t i = 0; i < 2; i++) {
         sample = take(&m, index, &out);
         CHECK_EQUAL(sample->same, i ? 45 : 7);
@@ -377,7 +377,7 @@ int main(void)
     RUN(writes_stacks_that_decode);
     RUN(writes_only_what_changed);
     RUN(recursions_cost_little);
-    RUN(what_does_not_come_back_is_let_go);
-    RUN(tells_activations_since_the_last_sample_told);
+    RUN(what_does_not_come_back_is_forgotten);
+    RUN(writes_activations_since_the_last_sample_written);
     return 0;
 }

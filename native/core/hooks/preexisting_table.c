@@ -27,7 +27,7 @@ bool sonde_add_preexisting_wait(const void *pointer)
         }
     if (n == MAX_KEYS)
         return false;
-    // Counted before it can be seen: who sees it counts it down.
+    // Counted before other threads can see it: they count it down.
     atomic_fetch_add(&open_waits, 1);
     atomic_store(&table[n].key, key);
     atomic_store(&table[n].waits, 1);

@@ -1,7 +1,7 @@
 // Waits that began before the session, by what they wait for.
 //
 // Their threads passed none of our hooks on the way into the wait, so they do not report its end:
-// whoever releases what they wait for does. Entries are added before anybody can see them, then
+// the release of what they wait for does. Entries are added before other threads can see them, then
 // only counted down, without a lock.
 #ifndef SONDE_CORE_PREEXISTING_TABLE_H
 #define SONDE_CORE_PREEXISTING_TABLE_H

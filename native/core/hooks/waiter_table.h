@@ -51,7 +51,7 @@ static inline void sonde_note_release(sonde_waiter *entry, uint32_t owner, uint6
 #define SONDE_SEQUENCE_SHARED ((uint64_t)1 << 62)
 uint64_t sonde_lock_sequence(uint64_t lock);
 
-// In a forked child nobody waits.
+// In a forked child no thread waits.
 void sonde_waiters_forked(void);
 
 #endif

@@ -118,7 +118,7 @@ static bool is_ours(uint32_t tid)
     snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return true; // gone
+        return true; // it has ended
     ssize_t n = read(fd, name, sizeof name - 1);
     close(fd);
     return n <= 0 || strncmp(name, SONDE_THREAD_PREFIX, strlen(SONDE_THREAD_PREFIX)) == 0;

@@ -35,7 +35,7 @@ typedef struct {
 int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *ops);
 void sonde_reader_stop(void);
 bool sonde_reader_is_here(void);
-// In a forked child the thread is gone.
+// In a forked child the thread does not exist.
 void sonde_reader_forked(void);
 
 #endif

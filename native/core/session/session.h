@@ -139,7 +139,7 @@ extern sonde_session sonde;
 
 // Takes over the mapping described by `config`. 0 or an errno.
 int sonde_session_start(const sonde_config *config, int memfd);
-// Ends the session: afterwards no handler touches the mapping, which is gone.
+// Ends the session: afterwards no handler touches the mapping, which is unmapped.
 void sonde_session_stop(void);
 // In a forked child: drops what belongs to the parent without touching its memory.
 void sonde_session_forked(void);

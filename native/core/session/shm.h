@@ -24,8 +24,8 @@
 #define SONDE_MAX_EVENTS 16u
 #define SONDE_NOTES_TID 0xffffffffu // the slot for what is written outside of handlers
 
-enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread is
-       // gone
+enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread has
+       // ended
     SONDE_SLOT_FREE = 0,
     SONDE_SLOT_USED = 1,
 };
@@ -103,7 +103,7 @@ enum {                       // whether calls are counted, sonde_header.calls
 };
 
 typedef struct {
-    // written by whoever claims the slot
+    // written by the thread that claims the slot
     _Atomic uint32_t state;
     _Atomic uint32_t tid; // 0 until the slot is filled in
     uint64_t claimed_ns;  // CLOCK_MONOTONIC

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// glibc's other name for sigaction, which nobody interposes.
+// glibc's other name for sigaction, which is not interposed.
 extern int __sigaction(int sig, const struct sigaction *set, struct sigaction *get);
 
 int sonde_sigaction(int sig, const struct sigaction *set, struct sigaction *get)

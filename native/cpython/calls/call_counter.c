@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-static PyInterpreterState *_Atomic home; // whose calls are counted, NULL: nobody's
+static PyInterpreterState *_Atomic home; // whose calls are counted, NULL: none's
 // Whose functions that change tools are hooked: also after the session, as long as there are calls
 // whose returns must be hidden.
 static PyInterpreterState *hooked;
@@ -420,7 +420,7 @@ void sonde_calls_stop(void)
 
 // ---- forks
 
-// In a child that nobody records: at the first call that comes.
+// In a child that is not recorded: at its first call.
 static PyObject *on_frame_of_child(PyThreadState *state, frame_t *frame, int throws)
 {
     if (sonde_frame_may_call(state, throws)) {

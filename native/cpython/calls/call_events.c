@@ -32,9 +32,8 @@ SONDE_HOT static const PyCodeObject *begins(const frame_t *frame)
     return is_made ? NULL : code;
 }
 
-// Whoever looks at a call puts the count of its instruction's misses back, see sites.c: also at
-// some of the calls that are passed over. 53 misses in a row are too many, and loops have several
-// calls.
+// sonde_calls_directly() resets the instruction's count of misses, so it runs also at some of the
+// calls that are skipped. 53 misses in a row are too many, and loops have several calls.
 #define RESTORED_EVERY 3
 
 SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
@@ -61,7 +60,7 @@ SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int th
                                      .over = over.passed};
             over.left = over.passed = 0;
             sonde_report_call(state, &call);
-        } else if (!evaluating) { // somebody took it for the program's own and put it back
+        } else if (!evaluating) { // other code took it for the program's own and put it back
             sonde_evaluate_no_more(state->interp, on_frame);
         }
     }

@@ -69,9 +69,9 @@ static PyMethodDef call_def = {"sonde_on_call", (PyCFunction)(void (*)(void))on_
 
 // ---- switching
 
-// A window borrows a tool id that nobody has. Its name and callbacks are stored where the
-// interpreter keeps them: sys.monitoring's functions would raise audit events. No code of the
-// program sees them, for each function that shows them ends the window first (tool_hooks.h).
+// A window borrows a free tool id. Its name and callbacks are stored where the interpreter keeps
+// them: sys.monitoring's functions would raise audit events. No code of the program sees them, for
+// each function that shows them ends the window first (tool_hooks.h).
 static const int callback_events[] = {PY_MONITORING_EVENT_PY_START, PY_MONITORING_EVENT_CALL};
 static PyObject *replaced[2]; // what a former owner of the id has left
 

@@ -82,7 +82,7 @@ bool sonde_reported_calls_go_on(const PyThreadState *state)
 // ---- between the interpreter and the program's own profiling function
 
 static struct {
-    PyThreadState *state; // NULL: nobody's
+    PyThreadState *state; // NULL: none's
     Py_tracefunc function;
 } hidden;
 

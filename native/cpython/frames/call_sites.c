@@ -233,7 +233,7 @@ static int below_top(const instr_t *call)
 #ifdef PRECALL
     case PRECALL:
         return call->oparg + 2;
-    case CALL: // 3.11: the effect of PRECALL counts the arguments as gone, but they are there
+    case CALL: // 3.11: the effect of PRECALL counts the arguments as popped, but they are there
         return 2;
 #else
     case CALL:

@@ -23,7 +23,7 @@ static PyObject *name_attribute(PyObject *self)
         return NULL;
     PyDictValues *values = *_PyObject_ValuesPointer(self);
     PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(self))->ht_cached_keys;
-    if (!values) { // somebody asked for __dict__
+    if (!values) { // the program asked for __dict__
         PyDictObject *dict = (PyDictObject *)*_PyObject_ManagedDictPointer(self);
         if (!dict || !PyDict_CheckExact(dict))
             return NULL;

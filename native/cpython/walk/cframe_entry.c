@@ -58,7 +58,8 @@ static bool stores(uint8_t opcode)
     return opcode == 0x89 || opcode == 0x11 || opcode == 0x29 || opcode == 0x7f || opcode == 0xd6;
 }
 
-// Finds the instructions between the two stores. Whoever needs it first: all find the same.
+// Finds the instructions between the two stores. The first thread that needs them does: all find
+// the same.
 static void find(void)
 {
     const uint8_t *code = (const uint8_t *)&_PyEval_EvalFrameDefault;

@@ -10,7 +10,7 @@
 // the agent's own, without the GIL. 0, or the id of the only thread that can be asked here.
 uint32_t sonde_safepoint_ask(void);
 
-// In a forked child nobody was asked.
+// In a forked child no thread was asked.
 void sonde_safepoint_forked(void);
 
 #endif

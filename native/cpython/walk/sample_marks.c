@@ -8,7 +8,7 @@
 #include <opcode.h>
 #endif
 
-// An object like any other, were it ever looked at, that nobody can free.
+// An object like any other, should it ever be read, that cannot be freed.
 static struct {
     PyObject object;
 } mark_of_ours = {PyObject_HEAD_INIT(&PyBaseObject_Type)};

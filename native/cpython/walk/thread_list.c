@@ -33,8 +33,8 @@ static int list(sonde_thread_ref *out, int room)
 
 static uint64_t cpu(uint32_t tid) { return sonde_clock(sonde_cpu_clock_of((pid_t)tid)); }
 
-// A thread that ends gives its state back before it is gone from the kernel's view, and the next
-// thread may get the same memory.
+// A thread that ends frees its state before the kernel has removed it, and the next thread may get
+// the same memory.
 static bool belongs_to(const PyThreadState *state, uint32_t tid)
 {
     for (PyInterpreterState *i = _PyRuntime.interpreters.head; i; i = i->next)

@@ -1,10 +1,10 @@
 // Which threads that wait for a condition were notified, and by which release of the lock.
 //
-// To notify wakes nobody: waiters are moved from those that wait for a notification to those that
-// wait for the lock, and one of them is woken when the notifier releases it, the next one when that
-// one does. So the thread that wakes another need not be the one that notified it. A thread that
-// releases the lock checks which of those that wait for its conditions have been moved: the first
-// one to see that has notified them.
+// A notification wakes no thread: waiters are moved from those that wait for a notification to
+// those that wait for the lock, and one of them is woken when the notifier releases it, the next
+// one when that one does. So the thread that wakes another need not be the one that notified it. A
+// thread that releases the lock checks which of those that wait for its conditions have been moved:
+// the first one to see that has notified them.
 #ifndef SONDE_HOTSPOT_NOTIFICATIONS_H
 #define SONDE_HOTSPOT_NOTIFICATIONS_H
 

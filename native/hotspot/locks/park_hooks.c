@@ -139,7 +139,7 @@ typedef struct {
     uint64_t lock, sequence;
 } release;
 
-// Numbers the release of what somebody waits for; the number is taken before it happens.
+// Numbers the release of what a thread waits for; the number is taken before it happens.
 static release next_release(JNIEnv *env, uint64_t lock, uint64_t now)
 {
     sonde_waiter *entry = lock ? sonde_find_waiter(key_of(lock)) : NULL;

@@ -148,7 +148,7 @@ static void report_holder(JNIEnv *env, jobject blocker, uint64_t lock)
 
 // ---- what is known of the class only when there is one of it
 
-static _Atomic uint32_t prepared; // 1: by somebody just now; 2: done
+static _Atomic uint32_t prepared; // 1: by another thread just now; 2: done
 static jfieldID state_field, timeout_field;
 static jint parking, timed_parking; // 21 to 23 have one state for both
 

@@ -31,7 +31,7 @@ uint64_t sonde_record_owner_id(const void *record);
 uint64_t sonde_record_virtual(const void *record);
 // The VM's monitor that it is about to wait for.
 uint64_t sonde_record_pending(const void *record);
-// The number of the thread that holds a monitor; one that somebody waits for, or in a guarded body.
+// The number of the thread that holds a monitor; one that a thread waits for, or in a guarded body.
 uint64_t sonde_monitor_owner(uint64_t monitor);
 
 #endif

@@ -12,7 +12,7 @@
 typedef struct {
     uintptr_t pc;
     int32_t number; // of the compilation: other code may come to lie there
-    // The frame has called somebody. The next instruction is in the same methods as others around
+    // The frame has called another. The next instruction is in the same methods as others around
     // it, but the VM may report another method for where a call returns to.
     bool calls;
 } sonde_code_place;

@@ -8,7 +8,7 @@
 #include "hotspot/walk/walk_start.h"
 
 typedef enum {
-    SONDE_OTHER_FRAME, // nothing that could be gone on from
+    SONDE_OTHER_FRAME, // the walk cannot continue from it
     SONDE_COMPILED_FRAME,
     SONDE_INTERPRETED_FRAME,
     SONDE_ENTRY_FRAME, // below it is the VM
