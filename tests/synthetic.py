@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from sonde.recording.tables import (
-    ENTER,
-    ENTERED,
-    EXIT,
+    ACQUIRED,
     GAVE_UP,
-    HELD,
+    OWNER_OBSERVED,
+    RELEASED,
+    WAIT_BEGIN,
     Calls,
     Contexts,
     Functions,
@@ -138,19 +138,19 @@ class Maker:
     def enter(
         self, lock: str, thread: str, time: int, chain: str = "wait:1", span: int = -1
     ) -> None:
-        self.event(ENTER, lock, thread, time, chain, span)
+        self.event(WAIT_BEGIN, lock, thread, time, chain, span)
 
     def entered(self, lock: str, thread: str, time: int) -> None:
-        self.event(ENTERED, lock, thread, time)
+        self.event(ACQUIRED, lock, thread, time)
 
     def gave_up(self, lock: str, thread: str, time: int) -> None:
         self.event(GAVE_UP, lock, thread, time)
 
     def release(self, lock: str, thread: str, time: int, chain: str | None = "hold:1") -> None:
-        self.event(EXIT, lock, thread, time, chain)
+        self.event(RELEASED, lock, thread, time, chain)
 
     def held(self, lock: str, thread: str, time: int, chain: str = "hold:1") -> None:
-        self.event(HELD, lock, thread, time, chain)
+        self.event(OWNER_OBSERVED, lock, thread, time, chain)
 
     def wait(
         self,

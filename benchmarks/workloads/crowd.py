@@ -21,7 +21,7 @@ LOCKS = 40
 MAX_QUEUE_LENGTH = 8
 SITES = 2000
 SWITCH = 0.02
-ENTER, ENTERED, EXIT = 1, 2, 4
+WAIT_BEGIN, ACQUIRED, RELEASED = 1, 2, 4
 RUNNING, WAITING, PREEMPTED = 0, 1, 2
 
 
@@ -99,11 +99,11 @@ class Crowd:
         at = self.now
         for waiter in waiters:
             at += self.draw.randrange(50_000)
-            self.event(waiter, at, lock, ENTER, self.some_site())
+            self.event(waiter, at, lock, WAIT_BEGIN, self.some_site())
         for waiter in waiters:
             at += self.draw.randrange(1_000_000)
-            self.event(owner, at, lock, EXIT, self.some_site())
-            self.event(waiter, at + 3000, lock, ENTERED, -1)
+            self.event(owner, at, lock, RELEASED, self.some_site())
+            self.event(waiter, at + 3000, lock, ACQUIRED, -1)
             self.busy_until[owner] = at
             owner = waiter
         self.busy_until[owner] = self.taken_until[lock] = at + 3000

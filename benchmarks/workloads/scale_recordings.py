@@ -53,7 +53,7 @@ def of_functions(writer: Writer, samples: int | None) -> int:
 
 def of_locks(writer: Writer, samples: int | None) -> int:
     """Threads that walk over many locks one behind the other."""
-    from sonde.recording.tables import ENTER, ENTERED, EXIT
+    from sonde.recording.tables import ACQUIRED, RELEASED, WAIT_BEGIN
 
     _process(writer, 0, THREADS)
     _functions(writer, 3)
@@ -67,10 +67,10 @@ def of_locks(writer: Writer, samples: int | None) -> int:
         number = 0
         for waiter in queue[1:]:
             now, number = now + 100, number + 1
-            writer.append("lock_events", waiter, now, lock, number, ENTER, 1, -1)
+            writer.append("lock_events", waiter, now, lock, number, WAIT_BEGIN, 1, -1)
         for holder, waiter in pairwise(queue):
-            writer.append("lock_events", holder, now + 5_000, lock, number + 1, EXIT, 2, -1)
-            writer.append("lock_events", waiter, now + 5_500, lock, number + 2, ENTERED, -1, -1)
+            writer.append("lock_events", holder, now + 5_000, lock, number + 1, RELEASED, 2, -1)
+            writer.append("lock_events", waiter, now + 5_500, lock, number + 2, ACQUIRED, -1, -1)
             now, number = now + 5_500, number + 2
         if lock % 20 == 0:
             writer.flush()

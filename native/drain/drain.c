@@ -32,20 +32,21 @@ EXPORT size_t sonde_rows_next(sonde_rows *rows, size_t most, uint8_t *out, size_
     return sonde_rows_pack(rows, most, out, count);
 }
 
-EXPORT void sonde_known_forget(sonde_known *known)
+EXPORT void sonde_tables_forget(sonde_process_tables *tables)
 {
-    sonde_map_clear(&known->frames);
-    sonde_map_clear(&known->locks);
+    sonde_map_clear(&tables->frames);
+    sonde_map_clear(&tables->locks);
 }
 
-// What there is no memory for is not known; the recorder takes it itself, then.
-EXPORT void sonde_known_frame(sonde_known *known, int32_t caller, uint64_t word, int32_t context)
+// What there is no memory for stays unknown; then the recorder takes the events itself.
+EXPORT void sonde_tables_add_frame(sonde_process_tables *tables, int32_t caller, uint64_t word,
+                                   int32_t context)
 {
-    sonde_map_set(&known->frames, (uint32_t)caller, word, context, 0);
+    sonde_map_set(&tables->frames, (uint32_t)caller, word, context, 0);
 }
 
-EXPORT void sonde_known_lock(sonde_known *known, uint64_t lock, uint64_t kind, int32_t row,
-                             uint32_t flags)
+EXPORT void sonde_tables_add_lock(sonde_process_tables *tables, uint64_t lock, uint64_t kind,
+                                  int32_t row, uint32_t flags)
 {
-    sonde_map_set(&known->locks, lock, kind, row, flags);
+    sonde_map_set(&tables->locks, lock, kind, row, flags);
 }

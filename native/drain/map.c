@@ -1,12 +1,14 @@
 #include "drain/map.h"
 
+#include "core/base/hash.h"
+
 #include <stdlib.h>
 
 #define MIN_SIZE 256
 
 static size_t place_of(uint64_t a, uint64_t b, size_t room)
 {
-    uint64_t mixed = (a * 0x9e3779b97f4a7c15u) ^ b;
+    uint64_t mixed = sonde_hash(a) ^ b;
     mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93u;
     return (size_t)(mixed ^ (mixed >> 32)) & (room - 1);
 }

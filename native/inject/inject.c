@@ -94,7 +94,7 @@ static void ask_dlerror(injection *job)
     words[sizeof job->answer->words - 1] = 0;
 }
 
-// Has the target load what `name` says. Where a program keeps its interpreter's symbols to itself
+// Has the target load the library `name`. Where a program keeps its interpreter's symbols to itself
 // (RTLD_LOCAL) that fails at first: they become global then, which changes nothing that is bound.
 static int load_named(injection *job, const char *name, size_t size, uint64_t *handle)
 {
@@ -220,7 +220,7 @@ static int32_t try_once(injection *job)
     return outcome;
 }
 
-// A thread of its own: the kernel sets free whatever a tracing thread has left when that ends.
+// A thread of its own: the kernel releases what a tracing thread has left when that ends.
 static void *body(void *arg)
 {
     injection *job = arg;

@@ -1,5 +1,5 @@
-// Bringing a library into a running process: stop one of its threads where that is safe, have it
-// load the library and call one function there, and let it go as it was.
+// Injects a library into a running process: stops one of its threads where that is safe, has it
+// load the library and call one function there, and releases it as it was.
 #ifndef SONDE_INJECT_H
 #define SONDE_INJECT_H
 
@@ -39,7 +39,7 @@ typedef struct {
     uint32_t tries;
     uint32_t tid;
     uint32_t unused;
-    uint64_t stopped_ns; // how long its thread stood still, in all tries
+    uint64_t stopped_ns; // how long its thread was stopped, in all tries
     char words[256];
 } sonde_answer;
 

@@ -39,7 +39,7 @@ bool sonde_tracee_write(sonde_tracee *tracee, uint64_t at, const void *from, siz
     return process_vm_writev(tracee->pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-// The thread's next stop; -ETIMEDOUT, or another negative errno once it is gone.
+// The thread's next stop; -ETIMEDOUT, or another negative errno once it has ended.
 static int next_stop(sonde_tracee *tracee, uint64_t until)
 {
     struct timespec pause = {0, 20000};
@@ -79,7 +79,7 @@ int sonde_tracee_stop(sonde_tracee *tracee)
     bool interrupted = is_our_interrupt(status) && WSTOPSIG(status) == SIGTRAP;
     if (interrupted && !ptrace(PTRACE_GETREGS, tracee->tid, 0, &tracee->registers))
         return 0;
-    // A signal on its way, or the whole process is being stopped: none of our business.
+    // A signal on its way, or the whole process is being stopped: not for us.
     int passed_on = is_our_interrupt(status) ? 0 : WSTOPSIG(status);
     ptrace(PTRACE_DETACH, tracee->tid, 0, (long)passed_on);
     return EAGAIN;
@@ -194,8 +194,8 @@ int sonde_tracee_call(sonde_tracee *tracee, uint64_t function, const uint64_t ar
     for (;;) {
         int status = next_stop(tracee, sonde_monotonic() + LOADER_NS);
         if (status == -ETIMEDOUT) {
-            // Letting go of it in any other place would leave the loader's lock taken, for good:
-            // a slow disk is waited for.
+            // Releasing it in any other place would leave the loader's lock taken, for good: we
+            // wait for a slow disk.
             if (stands_at_loader(tracee))
                 return EDEADLK;
             if (tracee->gone)

@@ -28,14 +28,14 @@ int sonde_tracee_stop(sonde_tracee *tracee);
 void sonde_tracee_describe(sonde_tracee *tracee, sonde_stopped *out);
 // Keeps everything a call may change and blocks its signals. 0 or an errno.
 int sonde_tracee_save(sonde_tracee *tracee);
-// Lets it go as it was found.
+// Releases it as it was found.
 void sonde_tracee_release(sonde_tracee *tracee);
 
 bool sonde_tracee_read(void *tracee, uint64_t at, void *to, size_t size);
 bool sonde_tracee_write(sonde_tracee *tracee, uint64_t at, const void *from, size_t size);
 
 // Calls function(a, b, c) in it, after `save`. 0 or an errno: EFAULT if the call ended in a fault,
-// EDEADLK if it stood waiting for the loader for too long and was called off, ESRCH if it died.
+// EDEADLK if it waited for the loader for too long and was called off, ESRCH if it died.
 int sonde_tracee_call(sonde_tracee *tracee, uint64_t function, const uint64_t arguments[3],
                       uint64_t *result);
 

@@ -1,4 +1,4 @@
-// The variables by which sonde finds its way into a program and on into what that executes.
+// The variables by which sonde enters a program and what that executes.
 #ifndef SONDE_ENVIRONMENT_H
 #define SONDE_ENVIRONMENT_H
 

@@ -101,7 +101,7 @@ static void with_session(char *const env[], char **out, char *preload, char *soc
     out[n] = NULL;
 }
 
-// Declares `env` anew with the session in it. A macro because the memory must be the caller's.
+// Declares `env` again with the session in it. A macro because the memory must be the caller's.
 #define ADD_SESSION(env)                                                                           \
     char **with_env = (char **)(env);                                                              \
     if (sonde_environment_is_passed_on()) {                                                        \

@@ -1,8 +1,8 @@
 // A JVM has options that load an agent, but it prints a line on stderr for each variable that
 // brings one (JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS), and shows options on its command line to the
 // program. So nothing is added to them. The launchers (java, javac, jshell and all others) look up
-// JNI_CreateJavaVM in libjvm.so; they get ours, which calls it and has the agent come in
-// afterwards, by the same interfaces it uses when it is attached. (JDK 17 to 25)
+// JNI_CreateJavaVM in libjvm.so; they get ours, which calls it and loads the agent afterwards, by
+// the same interfaces it uses when it is attached. (JDK 17 to 25)
 #define _GNU_SOURCE
 #include "preload/java.h"
 

@@ -109,10 +109,10 @@ __attribute__((constructor)) static void enter(void)
     sonde_python_expect(&python);
 }
 
-// The target's own view of the signals the agent has a hand on: what it sets and asks for is kept
+// The target's own view of the signals that the agent handles: what it sets and asks for is kept
 // beside the agent's handlers, which pass on everything that is not theirs. A handler set over the
 // agent's (faulthandler.enable() does that) would take the agent's guarded faults for crashes.
-static bool told_agent(int sig, const struct sigaction *set, struct sigaction *get)
+static bool is_answered_by_agent(int sig, const struct sigaction *set, struct sigaction *get)
 {
     return started && (sig == SIGTRAP || sig == SIGSEGV || sig == SIGBUS) &&
            agent_signal_action(sig, set, get);
@@ -121,7 +121,7 @@ static bool told_agent(int sig, const struct sigaction *set, struct sigaction *g
 EXPORT int sigaction(int sig, const struct sigaction *set, struct sigaction *get)
 {
     static int (*real)(int, const struct sigaction *, struct sigaction *);
-    if (told_agent(sig, set, get))
+    if (is_answered_by_agent(sig, set, get))
         return 0;
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "sigaction");
@@ -132,7 +132,7 @@ EXPORT sighandler_t signal(int sig, sighandler_t handler)
 {
     static sighandler_t (*real)(int, sighandler_t);
     struct sigaction set = {.sa_handler = handler, .sa_flags = SA_RESTART}, get;
-    if (told_agent(sig, &set, &get))
+    if (is_answered_by_agent(sig, &set, &get))
         return get.sa_handler;
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "signal");

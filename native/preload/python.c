@@ -49,8 +49,8 @@ static struct {
 
 static const sonde_python_ops *ops;
 static bool is_registered, is_up;
-// The entry that was registered, and what in the interpreter points to it until it is replaced.
-// Whoever is on its way through the hooks may still be at it, so it lives until the next one.
+// The entry that was registered, and what in the interpreter points to it until it is replaced. A
+// thread that walks the hooks may still be at it, so it lives until the next one.
 static entry_t *first, **pointer_to_first;
 
 static void *open_object(void)
@@ -89,7 +89,7 @@ static int on_audit(const char *event, void *args, void *unused)
         ops->audited(event, args);
     else if (python.is_initialized())
         come_up();
-    // Hooks are gone after this. An interpreter that is initialised again comes by setlocale again.
+    // Hooks are removed after this. An interpreter that is initialised again calls setlocale again.
     if (event[0] == 'c' && !strcmp(event, "cpython._PySys_ClearAuditHooks"))
         is_registered = is_up = false;
     return 0;

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
+from sonde.model.contention import ACQUIRED, GAVE_UP, NOBODY, Contentions, blames
 from sonde.model.contention_replay import Replay
 
-ENTER, EXIT, HELD, FOUND = 1, 4, 5, 6
+WAIT_BEGIN, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 4, 5, 6
 T, A, B, C = 0, 1, 2, 3
 """Threads: T waits, A, B and C hold."""
 NEVER = 10_000
@@ -48,23 +48,23 @@ class Story:
         self.rows.append((thread, time, lock, number, type_, context))
 
     def enter(self, thread: int, time: int, context: int = 10, lock: int = 0) -> None:
-        self.tell(ENTER, thread, time, context, lock)
+        self.tell(WAIT_BEGIN, thread, time, context, lock)
 
     def entered(self, thread: int, time: int, lock: int = 0) -> None:
-        self.tell(ENTERED, thread, time, NOBODY, lock)
+        self.tell(ACQUIRED, thread, time, NOBODY, lock)
 
     def gave_up(self, thread: int, time: int) -> None:
         self.tell(GAVE_UP, thread, time)
 
     def exit(self, thread: int, time: int, context: int = 20, lock: int = 0) -> None:
-        self.tell(EXIT, thread, time, context, lock)
+        self.tell(RELEASED, thread, time, context, lock)
 
     def held(self, thread: int, time: int, context: int = 30) -> None:
-        self.tell(HELD, thread, time, context)
+        self.tell(OWNER_OBSERVED, thread, time, context)
 
     def waits_already(self, thread: int, context: int = 10) -> None:
         """It waited when the recording began, and will not tell when it is over."""
-        self.tell(FOUND, thread, 0, context)
+        self.tell(PREEXISTING, thread, 0, context)
 
     def lost(self, count: int = 1) -> None:
         """So many events were never written."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.story import NEVER, A, B, C, Story, T, parts
-from sonde.model.contention import CUT, ENTERED, GAVE_UP, NOBODY, OPEN, Contentions
+from sonde.model.contention import ACQUIRED, CUT, GAVE_UP, NOBODY, OPEN, Contentions
 from sonde.model.contention_replay import AGAIN_NS
 from sonde.model.context_tree import sums
 
@@ -21,7 +21,7 @@ def test_one_owner() -> None:
     found = story.found()
     assert len(found) == 1
     assert (found.thread[0], found.context[0], found.start[0], found.end[0]) == (T, 10, 100, 153)
-    assert found.outcome[0] == ENTERED
+    assert found.outcome[0] == ACQUIRED
     assert not found.open[0]
     # The hand-over of 3 ns is the releaser's, too.
     assert parts(found) == [(A, 20, 50), (A, 20, 3)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.story import ENTER, EXIT, NEVER, A, B, C, Story, T, parts
-from sonde.model.contention import CUT, ENTERED, NOBODY, blames
+from model.story import NEVER, RELEASED, WAIT_BEGIN, A, B, C, Story, T, parts
+from sonde.model.contention import ACQUIRED, CUT, NOBODY, blames
 from sonde.model.contention_replay import LOOSE, Replay
 
 
@@ -89,14 +89,14 @@ def test_a_lost_end_counts_as_far_as_it_is_sure() -> None:
     story.exit(B, 410, 21)
     story.entered(T, 411)
     found = story.found()
-    assert found.outcome.tolist() == [CUT, ENTERED]
+    assert found.outcome.tolist() == [CUT, ACQUIRED]
     assert found.length.tolist() == [50, 11]
     assert parts(found, 0) == [(A, 20, 50)]
     assert parts(found, 1) == [(B, 21, 10), (B, 21, 1)]
 
 
 def test_a_thread_that_went_on_does_not_wait_for_ever() -> None:
-    """Its ENTERED was lost, and no later number shows the hole."""
+    """Its ACQUIRED was lost, and no later number shows the hole."""
     story = Story()
     story.enter(T, 100)
     story.exit(A, 150, 20)
@@ -149,9 +149,9 @@ def test_what_is_kept_is_what_is_open() -> None:
         rows = []
         for _ in range(500):
             rows += [
-                (T, number * 10, 0, number, ENTER, 10),
-                (A, number * 10 + 5, 0, number + 1, EXIT, 20),
-                (T, number * 10 + 6, 0, number + 2, ENTERED, -1),
+                (T, number * 10, 0, number, WAIT_BEGIN, 10),
+                (A, number * 10 + 5, 0, number + 1, RELEASED, 20),
+                (T, number * 10 + 6, 0, number + 2, ACQUIRED, -1),
             ]
             number += 3
         replay.feed(*story.columns(rows))
@@ -181,9 +181,9 @@ def test_a_wait_taken_in_two_goes() -> None:
 def test_numbers_shared_by_several_locks_have_gaps_that_mean_nothing() -> None:
     story = Story()
     for number, row in (
-        (3, (ENTER, T, 100, 10)),
-        (9, (EXIT, A, 110, 20)),
-        (17, (ENTERED, T, 112, -1)),
+        (3, (WAIT_BEGIN, T, 100, 10)),
+        (9, (RELEASED, A, 110, 20)),
+        (17, (ACQUIRED, T, 112, -1)),
     ):
         story.rows.append((row[1], row[2], 0, LOOSE | number, row[0], row[3]))
     assert parts(story.found(shuffled=True)) == [(A, 20, 10), (A, 20, 2)]
@@ -192,12 +192,12 @@ def test_numbers_shared_by_several_locks_have_gaps_that_mean_nothing() -> None:
 def test_a_lock_between_processes_has_numbers_in_each_of_them() -> None:
     story = Story("shared", processes=(0, 1, 1, 1))
     story.rows = [
-        (T, 100, 0, 1, ENTER, 10),
-        (T, 152, 0, 2, ENTERED, -1),
-        (A, 150, 0, 1, EXIT, 20),
-        (T, 200, 0, 3, ENTER, 10),
-        (T, 252, 0, 4, ENTERED, -1),
-        (A, 250, 0, 3, EXIT, 20),  # number 2 of that process was lost
+        (T, 100, 0, 1, WAIT_BEGIN, 10),
+        (T, 152, 0, 2, ACQUIRED, -1),
+        (A, 150, 0, 1, RELEASED, 20),
+        (T, 200, 0, 3, WAIT_BEGIN, 10),
+        (T, 252, 0, 4, ACQUIRED, -1),
+        (A, 250, 0, 3, RELEASED, 20),  # number 2 of that process was lost
     ]
     found = story.found()
     assert parts(found, 0) == [(A, 20, 50), (A, 20, 2)]
@@ -236,7 +236,7 @@ def test_whatever_happens_blames_add_up(seed: int) -> None:
         told = np.zeros(len(found), dtype=np.int64)
         for block in blames(found, block=size):
             assert (block.ns >= 0).all()
-            got = found.outcome[block.contention] == ENTERED
+            got = found.outcome[block.contention] == ACQUIRED
             assert (block.thread != found.thread[block.contention])[got].all()
             np.add.at(told, block.contention, block.ns)
         assert (told == found.length).all()

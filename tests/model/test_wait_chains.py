@@ -8,8 +8,8 @@ from collections import Counter, deque
 import numpy as np
 import pytest
 
-from model.story import ENTER, EXIT, Story
-from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
+from model.story import RELEASED, WAIT_BEGIN, Story
+from sonde.model.contention import ACQUIRED, GAVE_UP, NOBODY, Contentions, blames
 from sonde.model.wait_chains import MAX_DEPTH, wait_chains
 
 THREADS, LOCKS, CONTEXTS = 7, 4, 6
@@ -27,7 +27,7 @@ def by_chance(seed: int, *, lost: float = 0.0, steps: int = 400) -> Story:
     now = 0
 
     def tell(type_: int, thread: int, time: int, lock: int) -> None:
-        context = NOBODY if type_ in (ENTERED, GAVE_UP) else draw.randrange(CONTEXTS)
+        context = NOBODY if type_ in (ACQUIRED, GAVE_UP) else draw.randrange(CONTEXTS)
         story.tell(type_, thread, time, context, lock)
 
     for _ in range(steps):
@@ -46,16 +46,16 @@ def by_chance(seed: int, *, lost: float = 0.0, steps: int = 400) -> Story:
         elif owner.get(lock) == thread:
             del owner[lock]
             if queue[lock]:
-                tell(EXIT, thread, now, lock)
+                tell(RELEASED, thread, now, lock)
                 after = queue[lock].popleft()
                 del waiting[after]
                 owner[lock] = after
                 now += draw.randrange(5)
-                tell(ENTERED, after, now, lock)
+                tell(ACQUIRED, after, now, lock)
         elif lock not in owner:
             owner[lock] = thread
         else:
-            tell(ENTER, thread, now, lock)
+            tell(WAIT_BEGIN, thread, now, lock)
             queue[lock].append(thread)
             waiting[thread] = lock
     story.rows = [row for row in story.rows if draw.random() >= lost]

@@ -44,7 +44,7 @@ static inline uint64_t draw(uint64_t *state)
     return *state * 0x2545f4914f6cdd1du;
 }
 
-// How a forked child that runs body() ends, as waitpid tells it. A hang is an end by SIGALRM.
+// How a forked child that runs body() ends, by waitpid. A hang is an end by SIGALRM.
 static inline int status_of(void (*body)(void))
 {
     fflush(NULL);

@@ -1,4 +1,4 @@
-// A VM that is made up: its structures, what it tells of them, and its code, which is only read.
+// A VM that is made up: its structures, what it exports of them, and its code, which is only read.
 #ifndef SONDE_MADE_UP_VM_H
 #define SONDE_MADE_UP_VM_H
 
@@ -49,7 +49,7 @@ typedef struct {
 
 extern code_heap heap;
 
-// What it tells of them, as in vmStructs.hpp.
+// What it exports of them, as in vmStructs.hpp.
 typedef struct {
     const char *type, *field, *of;
     int32_t is_static;

@@ -66,7 +66,7 @@ static inline memory begin_session(uint32_t nslots, uint32_t ring_size)
 typedef struct {
     uint64_t frames[SONDE_MAX_DEPTH]; // of the last record, outermost first
     uint32_t depth;
-    uint64_t told[SONDE_MAX_DEPTH]; // what records may refer to
+    uint64_t reference[SONDE_MAX_DEPTH]; // what records may refer to
     uint32_t known;
 } decoded;
 
@@ -90,12 +90,12 @@ static inline const sonde_rec_sample *take(const memory *m, uint32_t index, deco
         CHECK_EQUAL(rec->size, sizeof *sample + sample->count * sizeof(uint64_t));
         CHECK(sample->keep <= stack->known && sample->keep + sample->count <= SONDE_MAX_DEPTH);
         stack->depth = sample->keep;
-        memcpy(stack->frames, stack->told, stack->depth * sizeof *stack->frames);
+        memcpy(stack->frames, stack->reference, stack->depth * sizeof *stack->frames);
         for (uint32_t i = sample->count; i-- > 0;)
             stack->frames[stack->depth++] = sample->frames[i];
-        if (!(rec->flags & SONDE_ASIDE) && (sample->count || !sample->keep)) {
+        if (!(rec->flags & SONDE_DETACHED) && (sample->count || !sample->keep)) {
             stack->known = stack->depth;
-            memcpy(stack->told, stack->frames, stack->depth * sizeof *stack->told);
+            memcpy(stack->reference, stack->frames, stack->depth * sizeof *stack->reference);
         }
         return sample;
     }

@@ -39,7 +39,7 @@ static void wake(void) {}
 static void begin(void *(*body)(void *))
 {
     pthread_t thread;
-    CHECK(sonde_own_thread(&thread, NULL, body, "ours", wake) == 0);
+    CHECK(sonde_start_agent_thread(&thread, NULL, body, "ours", wake) == 0);
 }
 
 static void exit_with_7(void)
@@ -133,9 +133,9 @@ static void the_last_one_wakes_ours(void)
 {
     atexit(exit_with_7);
     signal(SIGSEGV, ignore);
-    CHECK(sonde_own_thread(&seldom, NULL, look_seldom, "ours", wake_seldom) == 0);
+    CHECK(sonde_start_agent_thread(&seldom, NULL, look_seldom, "ours", wake_seldom) == 0);
     nanosleep(&(struct timespec){0, 20000000}, NULL);
-    sonde_own_threads_follow();
+    sonde_agent_threads_watch_exit();
     pthread_exit(NULL);
 }
 
@@ -144,8 +144,8 @@ static void a_forked_child_has_none_of_ours(void)
     begin(look_often);
     pid_t child = fork();
     if (!child) {
-        sonde_own_threads_forked();
-        sonde_own_threads_follow();
+        sonde_agent_threads_forked();
+        sonde_agent_threads_watch_exit();
         atexit(exit_with_7);
         begin(look_often);
         pthread_exit(NULL);

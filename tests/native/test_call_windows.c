@@ -22,7 +22,7 @@ static memory begin(uint32_t stride, uint32_t samples, uint64_t every)
 
 static void end(memory *m)
 {
-    sonde_windows_by(NULL);
+    sonde_windows_set_opener(NULL);
     sonde_session_stop();
     drop_memory(m);
 }
@@ -151,8 +151,8 @@ static void burn(uint64_t ns)
 
 enum { PROGRAM = 100000, OURS = 80000, TRIES = 500 };
 
-// The duration told for a window of two calls; 0 if somebody else had the processor meanwhile.
-static uint64_t told_duration(memory *m, sonde_thread *thread)
+// The duration reported for a window of two calls; 0 if another thread was on CPU meanwhile.
+static uint64_t reported_duration(memory *m, sonde_thread *thread)
 {
     sonde_event event = {0};
     uint64_t began = sonde_now(), cpu = sonde_thread_cpu();
@@ -177,22 +177,22 @@ static void what_it_took_itself_does_not_count(void)
     sonde_thread *thread = sonde_enter();
     uint64_t lasted = 0, agent = thread->slot->agent_ns;
     for (int i = 0; i < TRIES && !lasted; i++)
-        lasted = told_duration(&m, thread);
+        lasted = reported_duration(&m, thread);
     CHECK(lasted > PROGRAM && lasted < 2 * PROGRAM + OURS);
     CHECK(thread->slot->agent_ns - agent >= OURS);
     sonde_leave(thread);
     end(&m);
 }
 
-static void what_telling_took_is_not_believed_beyond_reason(void)
+static void what_reporting_took_is_not_believed_beyond_reason(void)
 {
     memory m = begin(1, 1, 1);
     sonde_thread *thread = sonde_enter();
     sonde_window_open(thread);
     atomic_store(&thread->window.cut, thread->window.cpu + 4000);
-    thread->window.told_tsc = INT64_MAX / 2;
+    thread->window.reporting_tsc = INT64_MAX / 2;
     thread->window.ns_per_tsc = 0.5;
-    thread->window.least_tsc = 6000;
+    thread->window.min_tsc = 6000;
     sonde_window_cut(thread);
     CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 3000);
     // Nor that it was most of the time.
@@ -201,14 +201,14 @@ static void what_telling_took_is_not_believed_beyond_reason(void)
     for (int i = 0; i < 2; i++) {
         sonde_window_open(thread);
         atomic_store(&thread->window.cut, thread->window.cpu + 4000);
-        thread->window.told_tsc = estimates[i];
+        thread->window.reporting_tsc = estimates[i];
         thread->window.ns_per_tsc = 0.5;
         sonde_window_cut(thread);
         CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, left[i]);
     }
     sonde_window_open(thread); // nor that the calls took less than they can
     atomic_store(&thread->window.cut, thread->window.cpu + 4000);
-    thread->window.least_tsc = UINT64_MAX / 2;
+    thread->window.min_tsc = UINT64_MAX / 2;
     sonde_window_cut(thread);
     CHECK_EQUAL(((const sonde_rec_window *)next(&m, index_of(thread)))->duration_ns, 1);
     sonde_leave(thread);
@@ -288,16 +288,16 @@ static void one_that_does_not_ask_ends_when_another_thread_says(void)
     sonde_window_cut(thread);
     const sonde_rec *rec = next(&m, index_of(thread));
     CHECK_EQUAL(rec->state, SONDE_WINDOW_CUT);
-    double told = (double)((const sonde_rec_window *)rec)->duration_ns;
+    double duration = (double)((const sonde_rec_window *)rec)->duration_ns;
     double expected = (double)cut * thread->window.ns_per_tsc;
-    CHECK(told > expected - 2 && told < expected + 2);
+    CHECK(duration > expected - 2 && duration < expected + 2);
     sonde_leave(thread);
     end(&m);
 }
 
 // When in a window of two calls they were made, without what was spent on the first; false if
 // somebody else had the processor meanwhile.
-static bool told_offsets(memory *m, sonde_thread *thread, uint64_t offsets[2])
+static bool read_offsets(memory *m, sonde_thread *thread, uint64_t offsets[2])
 {
     uint64_t began = sonde_now(), cpu = sonde_thread_cpu();
     sonde_event event = {0};
@@ -318,16 +318,16 @@ static bool told_offsets(memory *m, sonde_thread *thread, uint64_t offsets[2])
     return !disturbed;
 }
 
-static void calls_tell_when_in_their_window_they_were_made(void)
+static void calls_report_when_in_their_window_they_were_made(void)
 {
     memory m = begin(1, 2, 1);
     sonde_thread *thread = sonde_enter();
     uint64_t offsets[2];
-    bool told = told_offsets(&m, thread, offsets);
+    bool whole = read_offsets(&m, thread, offsets);
     burn(5000000); // from here on it is known how fast the processor counts
-    for (int i = 0; i < TRIES && !(told = told_offsets(&m, thread, offsets)); i++)
+    for (int i = 0; i < TRIES && !(whole = read_offsets(&m, thread, offsets)); i++)
         ;
-    CHECK(told);
+    CHECK(whole);
     // The least that was ever seen until the first call is none of the window's own time.
     CHECK(offsets[0] > PROGRAM / 2 && offsets[0] < PROGRAM + OURS / 2);
     CHECK(offsets[1] > offsets[0] + PROGRAM / 2 && offsets[1] < offsets[0] + OURS / 2 + PROGRAM);
@@ -400,7 +400,7 @@ static void counts_fewer_of_dense_calls_further_apart(void)
     end(&m);
 }
 
-static void another_thread_tells_when_it_was_cut(void)
+static void another_thread_records_when_it_was_cut(void)
 {
     memory m = begin(1, 8, 1);
     sonde_thread *thread = sonde_enter();
@@ -460,11 +460,11 @@ static int asked_in(memory *m, int ticks)
     return asked;
 }
 
-static void opens_as_often_as_it_is_told(void)
+static void opens_as_often_as_ordered(void)
 {
     memory m = begin(1, 1, 10000000);
     CHECK_EQUAL(asked_in(&m, 1000), 0); // nobody to open them
-    sonde_windows_by(count_asked);
+    sonde_windows_set_opener(count_asked);
     CHECK_EQUAL(asked_in(&m, 1000), 100);
     atomic_store(&m.header->period_ns, 3000000); // no part of ten
     CHECK_EQUAL(asked_in(&m, 1000), 300);
@@ -477,7 +477,7 @@ static void opens_as_often_as_it_is_told(void)
     end(&m);
 }
 
-// The caller is the frame below, also where the walk left it out because it was told before.
+// The caller is the frame below, also where the walk left it out because it was written before.
 static void knows_where_the_call_was_made(void)
 {
     enum { CALLER = 7, CALLEE = 1 };
@@ -505,14 +505,14 @@ int main(void)
     RUN(takes_every_stride_th_call_on_average);
     RUN(windows_of_all_calls_have_a_stride);
     RUN(what_it_took_itself_does_not_count);
-    RUN(what_telling_took_is_not_believed_beyond_reason);
-    RUN(calls_tell_when_in_their_window_they_were_made);
+    RUN(what_reporting_took_is_not_believed_beyond_reason);
+    RUN(calls_report_when_in_their_window_they_were_made);
     RUN(asks_the_kernel_only_where_it_may_have_been_away);
     RUN(warms_up_before_it_counts);
     RUN(counts_fewer_of_dense_calls_further_apart);
-    RUN(another_thread_tells_when_it_was_cut);
+    RUN(another_thread_records_when_it_was_cut);
     RUN(one_that_does_not_ask_ends_when_another_thread_says);
     RUN(a_full_ring_is_counted);
-    RUN(opens_as_often_as_it_is_told);
+    RUN(opens_as_often_as_ordered);
     return 0;
 }

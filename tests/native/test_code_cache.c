@@ -100,17 +100,17 @@ static void knows_where_java_is_entered(void)
     CHECK(!sonde_is_first_entry((uintptr_t)(frame + 7)));
 }
 
-static void does_without_what_is_not_told(void)
+static void does_without_what_is_not_exported(void)
 {
-    for (struct_entry *told = first_spare; told->type; told++) {
-        const char *field = told->field;
+    for (struct_entry *exported = first_spare; exported->type; exported++) {
+        const char *field = exported->field;
         sonde_blob blob;
-        told->field = "_other";
+        exported->field = "_other";
         sonde_vm_code_prepare();
         CHECK(sonde_blob_at((uintptr_t)callee, &blob));
         CHECK(!blob.number || !sonde_is_entry(entry));
         CHECK(!sonde_is_entry(0));
-        told->field = field;
+        exported->field = field;
     }
     sonde_vm_code_prepare();
 }
@@ -123,6 +123,6 @@ int main(void)
     RUN(sees_the_heap_grow);
     RUN(knows_compilations);
     RUN(knows_where_java_is_entered);
-    RUN(does_without_what_is_not_told);
+    RUN(does_without_what_is_not_exported);
     return 0;
 }

@@ -115,7 +115,7 @@ static void *runs(void *adds)
     return NULL;
 }
 
-// Some tell that they have started, others are found.
+// Some report that they have started, others are found.
 static void samples_threads_that_start_later(void)
 {
     begin();

@@ -7,7 +7,7 @@
 static const char *symbol(const char *from)
 {
     static char text[128];
-    text[sonde_readable(from, text, sizeof text - 1)] = 0;
+    text[sonde_demangle(from, text, sizeof text - 1)] = 0;
     return text;
 }
 
@@ -36,7 +36,7 @@ int main(void)
     CHECK_TEXT(symbol("_Z"), "_Z");
     CHECK_TEXT(symbol("_ZN1aI"), "_ZN1aI");
     char little[4];
-    CHECK_EQUAL(sonde_readable("_ZN6Parker4parkEbl", little, sizeof little), sizeof little);
+    CHECK_EQUAL(sonde_demangle("_ZN6Parker4parkEbl", little, sizeof little), sizeof little);
 
     CHECK_TEXT(class("Ljava/lang/String;"), "java.lang.String");
     CHECK_TEXT(class("LMain$Inner;"), "Main$Inner");

@@ -11,9 +11,9 @@
 #define WORD(n) ((uint64_t)(n) << SONDE_INSTR_BITS | 1)
 
 typedef struct {
-    sonde_known known;
+    sonde_process_tables known;
     sonde_rows rows;
-    sonde_line line;
+    sonde_thread_state line;
     uint8_t *ring; // exactly as large as it says
     uint64_t tail, head;
 } bench;
@@ -85,8 +85,8 @@ static void test_what_is_known_is_taken(void)
     know(&b);
     const uint64_t frames[] = {WORD(2), WORD(1)}; // innermost first
     for (uint64_t i = 0; i < 200; i++) {          // many times around the ring
-        write_event(&b, event_of(SONDE_LOCK_ENTER, ORIGIN + 3 * i, 2), frames);
-        write_event(&b, event_of(SONDE_LOCK_ENTERED, ORIGIN + 3 * i + 1, 0), NULL);
+        write_event(&b, event_of(SONDE_LOCK_WAIT_BEGIN, ORIGIN + 3 * i, 2), frames);
+        write_event(&b, event_of(SONDE_LOCK_ACQUIRED, ORIGIN + 3 * i + 1, 0), NULL);
         sonde_rec_lock waited = event_of(SONDE_LOCK_WAITED, ORIGIN + 3 * i + 2, 0);
         waited.keep = 1;
         waited.started = ORIGIN + 3 * i + 1;
@@ -100,25 +100,25 @@ static void test_what_is_known_is_taken(void)
     CHECK_EQUAL(enter[SONDE_ROW_TIME], 3 * 199);
     CHECK_EQUAL(enter[SONDE_ROW_THREAD], 3);
     CHECK_EQUAL(enter[SONDE_ROW_LOCK], 5);
-    CHECK_EQUAL(began[SONDE_ROW_TYPE], SONDE_LOCK_ENTER);
+    CHECK_EQUAL(began[SONDE_ROW_TYPE], SONDE_LOCK_WAIT_BEGIN);
     CHECK_EQUAL(began[SONDE_ROW_CONTEXT], 10);
     CHECK_EQUAL(b.line.depth, 1);
     CHECK_EQUAL(b.line.unchanged, 0);
     drop(&b);
 }
 
-// What is set aside is for its record alone; what a shallow stack leaves of a deep one stays.
-static void test_what_is_aside_costs_nothing_told(void)
+// What is detached is for its record alone; what a shallow stack leaves of a deep one stays.
+static void test_detached_frames_replace_no_others(void)
 {
     bench b = make(8);
     know(&b);
     const uint64_t frames[] = {WORD(2), WORD(1)};
-    write_event(&b, event_of(SONDE_LOCK_EXIT, ORIGIN, 2), frames);
-    sonde_rec_lock event = event_of(SONDE_LOCK_EXIT, ORIGIN + 1, 1);
+    write_event(&b, event_of(SONDE_LOCK_RELEASED, ORIGIN, 2), frames);
+    sonde_rec_lock event = event_of(SONDE_LOCK_RELEASED, ORIGIN + 1, 1);
     event.keep = 1;
-    event.rec.flags = SONDE_ASIDE;
+    event.rec.flags = SONDE_DETACHED;
     write_event(&b, event, frames);
-    event = event_of(SONDE_LOCK_EXIT, ORIGIN + 2, 0);
+    event = event_of(SONDE_LOCK_RELEASED, ORIGIN + 2, 0);
     event.keep = 1;
     write_event(&b, event, NULL);
     CHECK(run(&b));
@@ -143,7 +143,7 @@ static void refused(sonde_rec_lock event, const uint64_t *frames, void (*spoil)(
     b.line.stack[0] = 10;
     if (spoil)
         spoil(&b);
-    sonde_line before = b.line;
+    sonde_thread_state before = b.line;
     write_event(&b, event, frames);
     CHECK(!run(&b));
     CHECK_EQUAL(b.tail, 0);
@@ -172,7 +172,7 @@ static void notices_all(bench *b) { b->known.notable_ns = 0; }
 static void test_what_is_not_known_is_left(void)
 {
     const uint64_t frames[] = {WORD(7), WORD(2), WORD(2), WORD(2), WORD(2)};
-    sonde_rec_lock event = event_of(SONDE_LOCK_EXIT, ORIGIN, 0);
+    sonde_rec_lock event = event_of(SONDE_LOCK_RELEASED, ORIGIN, 0);
     refused(event, NULL, NULL); // no frames at all
     event.keep = 1;
     refused(event, NULL, without_thread);
@@ -207,18 +207,18 @@ static void test_what_is_not_known_is_left(void)
     other.rec.flags = SONDE_UNDECODABLE;
     refused(other, NULL, NULL);
     other = event;
-    other.rec.state = SONDE_LOCK_ENTER;
+    other.rec.state = SONDE_LOCK_WAIT_BEGIN;
     other.started = 9; // of a type of which that is not known yet
     refused(other, NULL, NULL);
     other.started = 0;
     refused(other, NULL, waits);
-    other.rec.state = SONDE_LOCK_ENTERED;
+    other.rec.state = SONDE_LOCK_ACQUIRED;
     refused(other, NULL, NULL); // of a wait whose beginning was not here
     refused(other, NULL, waits);
     refused(other, NULL, waits_elsewhere);
     other.rec.state = SONDE_LOCK_WAITED;
     refused(other, NULL, notices_all);
-    other.rec.state = SONDE_LOCK_HELD;
+    other.rec.state = SONDE_LOCK_OWNER_OBSERVED;
     refused(other, NULL, NULL);
 }
 
@@ -237,7 +237,7 @@ static void test_garbage_is_left(void)
             sonde_rec rec = {.size = (uint32_t)(draw(&state) % 64 * 8),
                              .kind = draw(&state) % 4 ? SONDE_REC_LOCK : SONDE_REC_PAD,
                              .state = (uint8_t)(draw(&state) % 8),
-                             .flags = draw(&state) % 8 ? 0 : SONDE_ASIDE};
+                             .flags = draw(&state) % 8 ? 0 : SONDE_DETACHED};
             memcpy(b.ring + i, &rec, sizeof rec);
         }
         b.line.depth = b.line.known = (uint32_t)(draw(&state) % 17);
@@ -268,7 +268,7 @@ static void test_a_map_grows(void)
 int main(void)
 {
     RUN(test_what_is_known_is_taken);
-    RUN(test_what_is_aside_costs_nothing_told);
+    RUN(test_detached_frames_replace_no_others);
     RUN(test_what_is_not_known_is_left);
     RUN(test_garbage_is_left);
     RUN(test_a_map_grows);

@@ -1,7 +1,7 @@
 // The way into what a target executes: the session's variables come and go, the user's stay.
 #define _GNU_SOURCE
 #include "check.h"
-// The preload library's own sources: their exec functions then stand before libc's here too.
+// The preload library's own sources: their exec functions then come before libc's here too.
 #include "preload/environment.c"
 #include "preload/exec.c"
 #include "preload/shell.c"
@@ -434,10 +434,7 @@ static void fail_to_execute(void)
     CHECK_EQUAL(befores, 9);
 }
 
-static void tells_of_execs_and_of_failed_ones(void)
-{
-    CHECK_EQUAL(exit_code_of(fail_to_execute), 0);
-}
+static void reports_execs_and_failed_ones(void) { CHECK_EQUAL(exit_code_of(fail_to_execute), 0); }
 
 // subprocess executes between vfork and exec on the stack of whichever thread called it.
 static void *execute_on_little(void *arg)
@@ -484,7 +481,7 @@ int main(void)
     RUN(reads_what_there_is);
     RUN(follows_every_kind_of_exec);
     RUN(changes_nothing_in_a_command);
-    RUN(tells_of_execs_and_of_failed_ones);
+    RUN(reports_execs_and_failed_ones);
     RUN(needs_little_stack);
     return 0;
 }

@@ -361,9 +361,9 @@ static void leaves_a_later_handler_in_place(void)
     CHECK_EQUAL(signal_that_ends(start_and_stop_around_a_later_handler), SIGSEGV);
 }
 
-// ---- a handler set through the preload library, which tells us
+// ---- a handler set through the preload library, which reports it to us
 
-static void tells_the_target_what_it_believes(void)
+static void answers_the_target_what_it_believes(void)
 {
     set(SIGSEGV, SIG_DFL);
     set(SIGBUS, SIG_IGN);
@@ -416,6 +416,6 @@ int main(void)
     RUN(handlers_for_once_are_used_once);
     RUN(goes_above_a_later_handler);
     RUN(leaves_a_later_handler_in_place);
-    RUN(tells_the_target_what_it_believes);
+    RUN(answers_the_target_what_it_believes);
     return 0;
 }

@@ -149,7 +149,7 @@ static void both_kinds_of_objects(void)
     calls_of_one_object_are_hooked(&lazy, &now);
 }
 
-static void an_address_inside_tells_the_object(void)
+static void an_address_inside_finds_the_object(void)
 {
     CHECK(sonde_got_hook((const void *)now.getpid_, NULL, one, 1) > 0);
     CHECK_EQUAL(now.getppid_(), 424242);
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
     now = load(argv[1]);
     lazy = load(argv[2]);
     RUN(both_kinds_of_objects);
-    RUN(an_address_inside_tells_the_object);
+    RUN(an_address_inside_finds_the_object);
     RUN(hooking_again_changes_nothing);
     RUN(an_overwritten_hook_is_put_back);
     RUN(what_others_hooked_since_stays);

@@ -42,7 +42,7 @@ static int descriptors(void)
     return n;
 }
 
-// ---- a recorder that says what it is told to
+// ---- a recorder that sends what the test wants
 
 typedef struct {
     int listener;
@@ -179,12 +179,12 @@ static void has_nobody_to_talk_to(void)
     CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_START, SONDE_CPYTHON, 0), ENOENT);
     close(listener(5)); // the socket's name outlives a recorder that was killed
     CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_START, SONDE_CPYTHON, 0), ECONNREFUSED);
-    CHECK_EQUAL(sonde_link_tell(path, SONDE_EXEC), ECONNREFUSED);
+    CHECK_EQUAL(sonde_link_notify(path, SONDE_EXEC), ECONNREFUSED);
     char longer[200];
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = 0;
     CHECK_EQUAL(sonde_link_open(&link, longer, 1, SONDE_START, SONDE_CPYTHON, 0), ENAMETOOLONG);
-    CHECK_EQUAL(sonde_link_tell(longer, SONDE_EXEC), ENAMETOOLONG);
+    CHECK_EQUAL(sonde_link_notify(longer, SONDE_EXEC), ENAMETOOLONG);
     CHECK(link.socket == -1 && link.memfd == -1);
     CHECK_EQUAL(descriptors(), before);
 }
@@ -265,7 +265,7 @@ static void does_not_wait_for_ever(void)
     sonde_link link = {0};
     int before = descriptors();
     CHECK_EQUAL(sonde_link_open(&link, path, 1, SONDE_FORKED, SONDE_CPYTHON, 0), ETIMEDOUT);
-    // That one still stands in the queue; from some length on connect itself would wait.
+    // That one is still in the queue; from some length on connect itself would wait.
     int standing[4];
     for (int i = 0; i < 4; i++) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -287,13 +287,13 @@ static void does_not_wait_for_ever(void)
     expect(r, 0, ETIMEDOUT);
 }
 
-static void only_tells(void)
+static void only_reports(void)
 {
     recorder r = {.config = &good_arm, .config_size = sizeof good_arm};
     r.listener = listener(5);
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, record, &r) == 0);
-    CHECK_EQUAL(sonde_link_tell(path, SONDE_EXEC), 0);
+    CHECK_EQUAL(sonde_link_notify(path, SONDE_EXEC), 0);
     pthread_join(thread, NULL);
     close(r.listener);
     CHECK_EQUAL(r.hello.reason, SONDE_EXEC);
@@ -309,7 +309,7 @@ int main(void)
     RUN(has_nobody_to_talk_to);
     RUN(hears_nonsense);
     RUN(is_hung_up_on);
-    RUN(only_tells);
+    RUN(only_reports);
     RUN(does_not_wait_for_ever);
     unlink(path);
     rmdir(folder);

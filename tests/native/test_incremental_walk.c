@@ -1,5 +1,5 @@
 // Java stacks put together from what is known: whatever the frames do between two of them, each is
-// to be what the VM's own walker tells. The VM, its walker and its frames are made up here.
+// to be what the VM's own walker finds. The VM, its walker and its frames are made up here.
 #define _GNU_SOURCE
 #include "check.h"
 #include "core/session/name_records.h"
@@ -151,7 +151,7 @@ static void lay_down(uint64_t seed)
 
 bool sonde_is_first_entry(uintptr_t fp) { return fp == (uintptr_t)entry_fp && first_entry; }
 
-// ---- what the VM tells
+// ---- what the VM exports
 
 sonde_vm_t sonde_vm;
 static unsigned asked; // words that were
@@ -323,7 +323,7 @@ static void go_on(uint64_t *state)
     in_routine = draw(state) % 10 == 0;
     collecting = draw(state) % 200 == 0;
     record.anchor.sp = draw(state) % 100 == 0 ? stack : NULL;
-    if (draw(state) % 300 == 0) { // compiled anew: nobody is in the old code
+    if (draw(state) % 300 == 0) { // compiled again: no thread is in the old code
         unsigned method = (unsigned)(draw(state) % METHODS);
         for (unsigned i = 0; i < depth; i++)
             if (!frames[i].interpreted && frames[i].method == method)
@@ -334,12 +334,12 @@ static void go_on(uint64_t *state)
 
 static void expect_stack(const decoded *got)
 {
-    sonde_java_frame told[4000];
-    sonde_java_trace trace = {.frames = told};
+    sonde_java_frame java_frames[4000];
+    sonde_java_trace trace = {.frames = java_frames};
     walk_frames(&trace, 4000, depth - 1);
     CHECK_EQUAL(got->depth, trace.count);
     for (uint32_t i = 0; i < got->depth; i++)
-        CHECK(got->frames[got->depth - 1 - i] == sonde_java_word(NULL, &told[i]));
+        CHECK(got->frames[got->depth - 1 - i] == sonde_java_word(NULL, &java_frames[i]));
 }
 
 static memory begin(uint32_t what)
@@ -412,7 +412,7 @@ static void wander(uint32_t what, unsigned rounds)
     drop_memory(&m);
 }
 
-static void tells_what_the_walker_would(void) { wander(0, 60000); }
+static void finds_what_the_walker_would(void) { wander(0, 60000); }
 
 // A deep stack that is known, and as many new frames on it as make it more than can be kept.
 static void leaves_out_what_does_not_fit(void)
@@ -429,14 +429,14 @@ static void leaves_out_what_does_not_fit(void)
                 frames[depth++] = (frame){.pc = code_of(0) + 64 + 8 * (draw(&state) % 2)};
             lay_down(1);
             uint8_t flags = sample(&m, thread, &out);
-            static sonde_java_frame told[100000];
-            sonde_java_trace trace = {.frames = told};
+            static sonde_java_frame java_frames[100000];
+            sonde_java_trace trace = {.frames = java_frames};
             walk_frames(&trace, 100000, depth - 1);
             uint32_t fits = trace.count < KEPT ? (uint32_t)trace.count : KEPT;
             CHECK_EQUAL(flags, (uint32_t)trace.count < KEPT ? 0 : SONDE_TRUNCATED);
             CHECK_EQUAL(out.depth, fits);
             for (uint32_t i = 0; i < fits; i++)
-                CHECK(out.frames[fits - 1 - i] == sonde_java_word(NULL, &told[i]));
+                CHECK(out.frames[fits - 1 - i] == sonde_java_word(NULL, &java_frames[i]));
             *(flags ? &truncated : &whole) += 1;
         }
     }
@@ -451,7 +451,7 @@ static void may_be_checked(void) { wander(SONDE_WHAT_CHECKED, 5000); }
 // Two stacks in which a frame returns to the same place through the same word, though it lies
 // elsewhere: once its callee is interpreted, and its arguments were moved. What is left of the
 // first stack leads on as it did then.
-static void tells_a_frame_from_one_that_lies_elsewhere(void)
+static void distinguishes_a_frame_from_one_elsewhere(void)
 {
     memory m = begin(0);
     sonde_thread *thread = sonde_enter();
@@ -501,10 +501,10 @@ static void *remember(void *arg)
         if (draw(&state) % 2) {
             for (unsigned k = 0; k < SONDE_MAX_INLINED; k++)
                 words[k] = sum + k;
-            sonde_inlined_are(&place, words, 1 + (unsigned)(draw(&state) % SONDE_MAX_INLINED));
+            sonde_inline_cache_add(&place, words, 1 + (unsigned)(draw(&state) % SONDE_MAX_INLINED));
             continue;
         }
-        unsigned count = sonde_inlined(&place, words);
+        unsigned count = sonde_inline_cache_find(&place, words);
         known += count > 0;
         for (unsigned k = 0; k < count; k++)
             CHECK_EQUAL(words[k], sum + k);
@@ -521,16 +521,16 @@ static void remembers_all_or_nothing(void)
         CHECK(pthread_create(&threads[i], NULL, remember, (void *)(i + 1)) == 0);
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    // Where a call returns to may be told otherwise than where something runs.
+    // Where a call returns to may have another method than where something runs.
     sonde_code_place runs = {.pc = 0x1234, .number = 5}, calls = {0x1234, 5, true};
     uint64_t words[SONDE_MAX_INLINED], one = 11, two[] = {21, 22};
-    CHECK_EQUAL(sonde_inlined(&runs, words), 0);
-    sonde_inlined_are(&runs, &one, 1);
-    CHECK_EQUAL(sonde_inlined(&calls, words), 0);
-    sonde_inlined_are(&calls, two, 2);
-    CHECK_EQUAL(sonde_inlined(&runs, words), 1);
+    CHECK_EQUAL(sonde_inline_cache_find(&runs, words), 0);
+    sonde_inline_cache_add(&runs, &one, 1);
+    CHECK_EQUAL(sonde_inline_cache_find(&calls, words), 0);
+    sonde_inline_cache_add(&calls, two, 2);
+    CHECK_EQUAL(sonde_inline_cache_find(&runs, words), 1);
     CHECK_EQUAL(words[0], 11);
-    CHECK_EQUAL(sonde_inlined(&calls, words), 2);
+    CHECK_EQUAL(sonde_inline_cache_find(&calls, words), 2);
     CHECK_EQUAL(words[1], 22);
     sonde_session_stop();
     drop_memory(&m);
@@ -539,10 +539,10 @@ static void remembers_all_or_nothing(void)
 int main(void)
 {
     sonde_guard_install();
-    RUN(tells_what_the_walker_would);
+    RUN(finds_what_the_walker_would);
     RUN(leaves_out_what_does_not_fit);
     RUN(may_be_checked);
-    RUN(tells_a_frame_from_one_that_lies_elsewhere);
+    RUN(distinguishes_a_frame_from_one_elsewhere);
     RUN(remembers_all_or_nothing);
     return 0;
 }

@@ -1,4 +1,4 @@
-// The reader of other threads: it believes only what stood still while it looked.
+// The reader of other threads: it believes only what did not move while it looked.
 #define _GNU_SOURCE
 #include "check.h"
 #include "core/base/clock.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-// ---- threads of a runtime that does what it is told
+// ---- threads of a runtime that does what the test wants
 
 enum { RUNS, STANDS, MOVES_WHILE_READ, FAULTS, GONE, KINDS };
 
@@ -25,12 +25,12 @@ static volatile char *volatile nowhere = (char *)8;
 
 static uint32_t tid_of(int kind) { return 1000000u + (uint32_t)kind; } // none of the kernel's
 
-static int list(sonde_listed *out, int room)
+static int list(sonde_thread_ref *out, int room)
 {
     int n = atomic_load(&listed_threads);
     CHECK(n <= room);
     for (int i = 0; i < n; i++)
-        out[i] = (sonde_listed){tid_of(i), &threads[i]};
+        out[i] = (sonde_thread_ref){tid_of(i), &threads[i]};
     return n;
 }
 

@@ -172,7 +172,7 @@ static void shows_nothing_before_commit(void)
     sonde_ring ring = make(SIZE);
     CHECK(sonde_ring_reserve(&ring, 100));
     CHECK(!next(&ring));
-    // Given up and asked anew: the same place.
+    // Given up and asked again: the same place.
     CHECK(sonde_ring_reserve(&ring, 8) == ring.data);
     CHECK(!next(&ring));
     drop(&ring);

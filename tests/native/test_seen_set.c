@@ -26,7 +26,7 @@ static uint64_t add(sonde_seen *seen, const void *pointer, bool is_new)
     return id;
 }
 
-static void knows_what_it_was_told(void)
+static void knows_what_was_written(void)
 {
     sonde_seen *seen = make();
     enum { N = 20000 };
@@ -47,7 +47,7 @@ static void knows_what_it_was_told(void)
 }
 
 // Pointers that differ in one bit only are different things.
-static void tells_neighbours_apart(void)
+static void distinguishes_neighbours(void)
 {
     sonde_seen *seen = make();
     uint64_t first = add(seen, (void *)0x7f0000000000u, true);
@@ -222,8 +222,8 @@ static void keeps_ids_apart_under_many_threads(void)
 
 int main(void)
 {
-    RUN(knows_what_it_was_told);
-    RUN(tells_neighbours_apart);
+    RUN(knows_what_was_written);
+    RUN(distinguishes_neighbours);
     RUN(never_gives_an_id_twice);
     RUN(forgets_all_but_not_the_ids);
     RUN(has_an_end_to_probing);

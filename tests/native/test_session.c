@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include "core/base/clock.h"
+#include "core/session/records.h"
 #include "recorder_side.h"
 
 #include <errno.h>
@@ -111,16 +112,16 @@ static void counts_threads_that_find_no_slot(void)
     CHECK_EQUAL(got, SLOTS - 1);
     CHECK_EQUAL(atomic_load(&m.header->no_slot), THREADS - got);
     CHECK_EQUAL(atomic_load(&m.header->slots_used), SLOTS);
-    CHECK(!sonde_claim(4711));
+    CHECK(!sonde_slot_acquire(4711));
     CHECK_EQUAL(atomic_load(&m.header->no_slot), THREADS - got + 1);
     // The recorder frees one: it is found again, and begins with no stack before it.
-    sonde.threads[3].depth = sonde.threads[3].known_words = 17;
+    sonde.threads[3].depth = sonde.threads[3].last_stack_size = 17;
     atomic_store(&m.slots[3].tid, 0);
     atomic_store(&m.slots[3].state, SONDE_SLOT_FREE);
-    sonde_thread *claimed = sonde_claim(4711);
+    sonde_thread *claimed = sonde_slot_acquire(4711);
     CHECK(claimed == &sonde.threads[3]);
     CHECK_EQUAL(claimed->depth, 0);
-    CHECK_EQUAL(claimed->known_words, 0);
+    CHECK_EQUAL(claimed->last_stack_size, 0);
     CHECK_EQUAL(atomic_load(&m.slots[3].tid), 4711);
     sonde_session_stop();
     pthread_barrier_destroy(&barrier);
@@ -296,18 +297,18 @@ static void knows_what_it_ran_until_something_dies(void)
         memory m = begin_session(4, 4096);
         sonde_thread *thread = sonde_enter();
         CHECK(thread);
-        sonde_known_refresh(thread);
+        sonde_id_cache_refresh(thread);
         for (int i = 0; i < 3; i++) {
-            sonde_known *place = sonde_known_place(thread, &things[i]);
+            sonde_id_cache_entry *place = sonde_id_cache_place(thread, &things[i]);
             CHECK(place->key != &things[i]);
-            *place = (sonde_known){&things[i], (uint64_t)i};
-            CHECK(sonde_known_place(thread, &things[i]) == place);
-            sonde_known_refresh(thread);
+            *place = (sonde_id_cache_entry){&things[i], (uint64_t)i};
+            CHECK(sonde_id_cache_place(thread, &things[i]) == place);
+            sonde_id_cache_refresh(thread);
             CHECK(place->key == &things[i]);
         }
         atomic_fetch_add(&sonde.deaths, (uint64_t)session);
-        sonde_known_refresh(thread);
-        CHECK_EQUAL(sonde_known_place(thread, &things[2])->key == &things[2], session == 0);
+        sonde_id_cache_refresh(thread);
+        CHECK_EQUAL(sonde_id_cache_place(thread, &things[2])->key == &things[2], session == 0);
         sonde_leave(thread);
         sonde_session_stop();
         drop_memory(&m);

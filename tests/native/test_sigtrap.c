@@ -19,7 +19,7 @@
 #define TRAP_PERF 6
 #endif
 
-// ---- a walk that is told what to find
+// ---- a walk whose result the test sets
 
 static volatile uint32_t frames_to_find;
 static volatile bool fault_in_walk;
@@ -162,7 +162,7 @@ static void goes_above_a_handler_set_over_its_guard(void)
     tick(sig_data(1, 1, SONDE_SIG_CPU), 0);
     CHECK(sonde_sigaction(SIGSEGV, &other, &had) == 0);
     nanosleep(&(struct timespec){0, 20000000}, NULL);
-    for (int i = 0; i < 8; i++) // asking at each would be the dearest part of a rare one
+    for (int i = 0; i < 8; i++) // asking at each would be the most expensive part of a rare one
         tick(sig_data(1, 1, SONDE_SIG_CPU), 0);
     CHECK(sonde_sigaction(SIGSEGV, NULL, &now) == 0);
     CHECK(now.sa_sigaction == had.sa_sigaction);
@@ -185,7 +185,7 @@ static void heeds_one_event_per_thread(void)
     CHECK_EQUAL(my_slot()->taken, 3);
     CHECK_EQUAL(my_slot()->waits, 1);
     CHECK_EQUAL(my_slot()->duplicate, 1);
-    // Armed anew after a pause: whichever comes first again.
+    // Armed again after a pause: whichever comes first.
     tick(sig_data(2, 8, SONDE_SIG_CPU), 0);
     tick(sig_data(2, 7, SONDE_SIG_CPU), 0);
     CHECK_EQUAL(my_slot()->taken, 4);
@@ -272,7 +272,7 @@ static void does_not_rest_after_a_single_expensive_walk(void)
     end();
 }
 
-static void tells_waits_from_being_preempted(void)
+static void distinguishes_waits_from_preemption(void)
 {
     begin();
     struct timespec while_ = {0, 1000000};
@@ -452,7 +452,7 @@ int main(void)
     RUN(does_not_believe_late_ones);
     RUN(rests_after_expensive_walks);
     RUN(does_not_rest_after_a_single_expensive_walk);
-    RUN(tells_waits_from_being_preempted);
+    RUN(distinguishes_waits_from_preemption);
     RUN(leaves_the_rest_to_the_target);
     RUN(lets_the_target_set_its_own);
     RUN(is_ticked_by_the_kernel);

@@ -2,6 +2,7 @@
 // stack, also after some were lost.
 #define _GNU_SOURCE
 #include "check.h"
+#include "core/session/records.h"
 #include "core/session/stack_delta.h"
 #include "recorder_side.h"
 
@@ -70,7 +71,7 @@ static void expect_event(const sonde_rec_sample *got, const sonde_event *wanted)
 {
     CHECK_EQUAL(got->rec.kind, wanted->tid ? SONDE_REC_OPEN_WAIT : SONDE_REC_SAMPLE);
     CHECK_EQUAL(got->rec.state, wanted->state);
-    CHECK_EQUAL(got->rec.flags & ~SONDE_ASIDE, wanted->flags);
+    CHECK_EQUAL(got->rec.flags & ~SONDE_DETACHED, wanted->flags);
     CHECK_EQUAL(got->time, wanted->time);
     CHECK_EQUAL(got->cpu, wanted->cpu);
     CHECK_EQUAL(got->interpreter, wanted->interpreter);
@@ -196,16 +197,16 @@ static void recursions_cost_little(void)
     drop_memory(&m);
 }
 
-// What is never seen again is not kept for ever, and nothing is set aside where the next record
-// has to continue this one.
-static void what_does_not_come_back_is_let_go(void)
+// What is never seen again is not kept for ever, and nothing is detached where the next record has
+// to continue this one.
+static void what_does_not_come_back_is_forgotten(void)
 {
     memory m = begin_session(4, 1u << 16);
     sonde_thread *thread = sonde_enter();
     static decoded out;
     static stack s;
-    for (int told = 0; told < 2; told++) {
-        uint8_t flags = told ? SONDE_ACTIVATIONS : 0;
+    for (int activations = 0; activations < 2; activations++) {
+        uint8_t flags = activations ? SONDE_ACTIVATIONS : 0;
         s.depth = DEEP;
         for (uint32_t k = 0; k < DEEP; k++)
             s.frames[k] = 5;
@@ -213,7 +214,7 @@ static void what_does_not_come_back_is_let_go(void)
         CHECK_EQUAL(out.known, DEEP);
         s.depth = 100;
         s.frames[0] = 6;
-        for (int i = 0; i < (told ? 1 : 1000); i++) {
+        for (int i = 0; i < (activations ? 1 : 1000); i++) {
             uint64_t size = size_of(&m, thread, &s, flags, &out);
             CHECK(size <= sizeof(sonde_rec_sample) + sizeof(uint64_t));
         }
@@ -224,7 +225,7 @@ static void what_does_not_come_back_is_let_go(void)
     drop_memory(&m);
 }
 
-static void tell_same(sonde_thread *thread, uint32_t depth, uint32_t same)
+static void find_same(sonde_thread *thread, uint32_t depth, uint32_t same)
 {
     sonde_event event = {.flags = SONDE_ACTIVATIONS, .same = same};
     memset(sonde_stack(thread), 0, depth * sizeof(uint64_t));
@@ -233,15 +234,15 @@ static void tell_same(sonde_thread *thread, uint32_t depth, uint32_t same)
     sonde_write_stack(thread, depth, &event);
 }
 
-// What a sample that is lost had found anew, the next one has to tell.
-static void tells_activations_since_the_last_sample_told(void)
+// What a sample that is lost had found first, the next one has to write.
+static void writes_activations_since_the_last_sample_written(void)
 {
     memory m = begin_session(4, 4096);
     sonde_thread *thread = sonde_enter();
     uint32_t index = index_of(thread);
     static decoded out;
-    tell_same(thread, 10, 10); // marks of an earlier session: to this one they are all new
-    tell_same(thread, 12, 9);
+    find_same(thread, 10, 10); // marks of an earlier session: to this one they are all new
+    find_same(thread, 12, 9);
     for (uint32_t wanted = 0; wanted <= 9; wanted += 9) {
         const sonde_rec_sample *sample = take(&m, index, &out);
         CHECK_EQUAL(sample->same, wanted);
@@ -249,16 +250,16 @@ static void tells_activations_since_the_last_sample_told(void)
     }
     uint64_t taken = thread->slot->taken;
     while (!thread->slot->lost)
-        tell_same(thread, 100, 100);
+        find_same(thread, 100, 100);
     CHECK(thread->slot->taken > taken);
-    tell_same(thread, 100, 7); // lost as well
-    tell_same(thread, 100, 99);
+    find_same(thread, 100, 7); // lost as well
+    find_same(thread, 100, 99);
     CHECK_EQUAL(thread->slot->lost, 3);
     const sonde_rec_sample *sample;
     while ((sample = take(&m, index, &out)))
         done(&m, index, sample);
-    tell_same(thread, 50, 40);
-    tell_same(thread, 50, 45);
+    find_same(thread, 50, 40);
+    find_same(thread, 50, 45);
     for (uint32_t i = 0; i < 2; i++) {
         sample = take(&m, index, &out);
         CHECK_EQUAL(sample->same, i ? 45 : 7);
@@ -284,10 +285,10 @@ typedef struct {
 static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
 {
     bool looks = sonde_walk_begins(thread);
-    uint32_t depth = 0, same = 0, aside = thread->aside;
+    uint32_t depth = 0, same = 0, detached = thread->detached;
     for (uint32_t i = r->depth; i-- > 0;) {
         activation *a = &r->at[i];
-        *sonde_frame_walked(thread, depth) = a->frame | SONDE_FRAME_MARKED;
+        *sonde_walked_frame(thread, depth) = a->frame | SONDE_FRAME_MARKED;
         sonde_stack(thread)[depth++] = a->word;
         uint32_t met =
             looks && a->marked ? sonde_frame_find(thread, (void *)a->frame) : SONDE_NOWHERE;
@@ -297,7 +298,7 @@ static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
             break;
         }
         // All that is marked was in the last stack.
-        CHECK(!looks || !a->marked || aside-- > 0);
+        CHECK(!looks || !a->marked || detached-- > 0);
         a->marked = true;
     }
     *visited += depth;
@@ -308,7 +309,7 @@ static uint32_t walk(sonde_thread *thread, runtime *r, uint32_t *visited)
 static void call(runtime *r, uint64_t *state)
 {
     uint32_t pops = (uint32_t)(draw(state) % 4), pushes = (uint32_t)(draw(state) % 4);
-    if (draw(state) % 20 == 0) // a recursion ends, and leaves much of what was told behind
+    if (draw(state) % 20 == 0) // a recursion ends, and leaves much of what was written behind
         pops = (uint32_t)(draw(state) % 80);
     if (r->depth < 60 && draw(state) % 200) // rarely all the way up
         pops = 0;
@@ -327,7 +328,7 @@ static void refers_to_what_was_not_walked(void)
     sonde_thread *thread = sonde_enter();
     uint32_t index = index_of(thread), visited = 0;
     static decoded out;
-    static runtime r, told[64];
+    static runtime r, written[64];
     uint64_t state = 17, taken = 0, read = 0, lost = 0, frames = 0;
     for (int round = 0; round < 40000; round++) {
         call(&r, &state);
@@ -336,7 +337,7 @@ static void refers_to_what_was_not_walked(void)
         uint32_t depth = walk(thread, &r, &visited);
         uint64_t *stack = sonde_stack(thread);
         frames += r.depth;
-        runtime *expected = &told[taken % 64];
+        runtime *expected = &written[taken % 64];
         memcpy(expected, &r, sizeof r);
         if (draw(&state) % 10 == 0 && depth + thread->walked.same < SONDE_MAX_DEPTH) {
             // What is called has no frame and is put on top.
@@ -356,7 +357,7 @@ static void refers_to_what_was_not_walked(void)
         for (uint64_t n = taken - read == 64 ? 64 : wanted_by; n && read < taken; n--) {
             const sonde_rec_sample *sample = take(&m, index, &out);
             CHECK(sample);
-            const runtime *wanted = &told[read++ % 64];
+            const runtime *wanted = &written[read++ % 64];
             CHECK_EQUAL(out.depth, wanted->depth);
             for (uint32_t i = 0; i < out.depth; i++)
                 CHECK(out.frames[i] == wanted->at[i].word);
@@ -376,7 +377,7 @@ int main(void)
     RUN(writes_stacks_that_decode);
     RUN(writes_only_what_changed);
     RUN(recursions_cost_little);
-    RUN(what_does_not_come_back_is_let_go);
-    RUN(tells_activations_since_the_last_sample_told);
+    RUN(what_does_not_come_back_is_forgotten);
+    RUN(writes_activations_since_the_last_sample_written);
     return 0;
 }

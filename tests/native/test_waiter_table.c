@@ -1,4 +1,4 @@
-// Who waits for what: a waiter is seen by whoever lets go, whatever else happens in the table.
+// Who waits for what: a waiter is seen by each release, whatever else happens in the table.
 #include "check.h"
 #include "core/hooks/waiter_table.h"
 
@@ -12,15 +12,15 @@ static const void *key(uint64_t n) { return (const void *)(uintptr_t)(0x7f000000
 
 static void a_waiter_is_seen_until_it_ends(void)
 {
-    CHECK(!sonde_waited_for(key(1)));
-    sonde_waited *entry = sonde_wait_begin(key(1), 77, 3);
+    CHECK(!sonde_find_waiter(key(1)));
+    sonde_waiter *entry = sonde_wait_begin(key(1), 77, 3);
     CHECK(entry);
-    CHECK(sonde_waited_for(key(1)) == entry);
+    CHECK(sonde_find_waiter(key(1)) == entry);
     CHECK_EQUAL(entry->lock, 77);
     CHECK_EQUAL(entry->kind, 3);
-    CHECK(!sonde_waited_for(key(2)));
+    CHECK(!sonde_find_waiter(key(2)));
     sonde_wait_end(key(1));
-    CHECK(!sonde_waited_for(key(1)));
+    CHECK(!sonde_find_waiter(key(1)));
 }
 
 static void as_many_ends_as_beginnings(void)
@@ -28,24 +28,24 @@ static void as_many_ends_as_beginnings(void)
     for (int i = 0; i < 5; i++)
         CHECK(sonde_wait_begin(key(1), 77, 3));
     for (int i = 0; i < 5; i++) {
-        CHECK(sonde_waited_for(key(1)));
+        CHECK(sonde_find_waiter(key(1)));
         sonde_wait_end(key(1));
     }
-    CHECK(!sonde_waited_for(key(1)));
+    CHECK(!sonde_find_waiter(key(1)));
     sonde_wait_end(key(1)); // one too many harms nobody
     sonde_wait_end(key(9)); // nor one that never began
     CHECK(sonde_wait_begin(key(1), 77, 3));
-    CHECK(sonde_waited_for(key(1)));
+    CHECK(sonde_find_waiter(key(1)));
     sonde_wait_end(key(1));
-    CHECK(!sonde_waited_for(key(1)));
+    CHECK(!sonde_find_waiter(key(1)));
 }
 
 // What the last owner did belongs to the waits of then: the next wait begins without it.
 static void a_new_wait_knows_no_owner(void)
 {
-    sonde_waited *entry = sonde_wait_begin(key(1), 77, 3);
+    sonde_waiter *entry = sonde_wait_begin(key(1), 77, 3);
     entry->last_owner = 5;
-    entry->last_exit = 1000;
+    entry->last_release = 1000;
     CHECK(sonde_wait_begin(key(1), 77, 3) == entry); // a second waiter of the same lock
     CHECK_EQUAL(entry->last_owner, 5);
     sonde_wait_end(key(1));
@@ -54,17 +54,17 @@ static void a_new_wait_knows_no_owner(void)
     CHECK_EQUAL(entry->lock, 78);
     CHECK_EQUAL(entry->kind, 4);
     CHECK_EQUAL(entry->last_owner, 0);
-    CHECK_EQUAL(entry->last_exit, 0);
+    CHECK_EQUAL(entry->last_release, 0);
     sonde_wait_end(key(1));
 }
 
 // Keys that share the few places one may be in.
 static void find_neighbours(const void **found, int wanted)
 {
-    const sonde_waited *first = NULL;
+    const sonde_waiter *first = NULL;
     int n = 0;
     for (uint64_t i = 0; n < wanted; i++) {
-        const sonde_waited *place = sonde_wait_begin(key(i), 1, 1); // alone: its first place
+        const sonde_waiter *place = sonde_wait_begin(key(i), 1, 1); // alone: its first place
         sonde_wait_end(key(i));
         if (!first)
             first = place;
@@ -78,28 +78,28 @@ static void there_is_an_end_to_room(void)
 {
     const void *keys[PROBES + 1];
     find_neighbours(keys, PROBES + 1);
-    sonde_waited *entries[PROBES];
+    sonde_waiter *entries[PROBES];
     for (int i = 0; i < PROBES; i++) {
         entries[i] = sonde_wait_begin(keys[i], 100 + (uint64_t)i, 1);
         CHECK(entries[i]);
     }
     CHECK(!sonde_wait_begin(keys[PROBES], 1, 1));
-    CHECK(!sonde_waited_for(keys[PROBES]));
-    sonde_wait_end(keys[PROBES]); // it was not let in: nobody else must lose his place
+    CHECK(!sonde_find_waiter(keys[PROBES]));
+    sonde_wait_end(keys[PROBES]); // it was not entered: no other must lose its place
     for (int i = 0; i < PROBES; i++)
-        CHECK(sonde_waited_for(keys[i]) == entries[i] && entries[i]->lock == 100 + (uint64_t)i);
+        CHECK(sonde_find_waiter(keys[i]) == entries[i] && entries[i]->lock == 100 + (uint64_t)i);
     // The first who goes makes room, and the others are found behind it.
     sonde_wait_end(keys[2]);
     CHECK(sonde_wait_begin(keys[PROBES], 200, 1) == entries[2]);
     for (int i = 0; i < PROBES; i++)
-        CHECK((sonde_waited_for(keys[i]) != NULL) == (i != 2));
-    CHECK_EQUAL(sonde_waited_for(keys[PROBES])->lock, 200);
+        CHECK((sonde_find_waiter(keys[i]) != NULL) == (i != 2));
+    CHECK_EQUAL(sonde_find_waiter(keys[PROBES])->lock, 200);
     sonde_wait_end(keys[PROBES]);
     for (int i = 0; i < PROBES; i++)
         if (i != 2)
             sonde_wait_end(keys[i]);
     for (int i = 0; i <= PROBES; i++)
-        CHECK(!sonde_waited_for(keys[i]));
+        CHECK(!sonde_find_waiter(keys[i]));
 }
 
 static void a_child_has_no_waiters(void)
@@ -108,7 +108,7 @@ static void a_child_has_no_waiters(void)
     CHECK_EQUAL(sonde_lock_sequence(5000), 1);
     CHECK_EQUAL(sonde_lock_sequence(5000), 2);
     sonde_waiters_forked();
-    CHECK(!sonde_waited_for(key(1)));
+    CHECK(!sonde_find_waiter(key(1)));
     CHECK_EQUAL(sonde_lock_sequence(5000), 1);
     sonde_waiters_forked();
 }
@@ -129,13 +129,13 @@ static void *come_and_go(void *arg)
             atomic_fetch_add(&refused, 1);
             continue;
         }
-        // We wait, so whoever lets go sees us. Only where two entered one key at the same time may
-        // the place that is found first not be ready yet.
-        sonde_waited *entry = sonde_waited_for(fought_for[n]);
+        // We wait, so a release sees us. Only where two entered one key at the same time may the
+        // place that is found first not be ready yet.
+        sonde_waiter *entry = sonde_find_waiter(fought_for[n]);
         if (!entry)
             atomic_fetch_add(&unseen, 1);
         else if (entry->lock != 1000 + n) // another key's by now? Only if ours is elsewhere.
-            CHECK(sonde_waited_for(fought_for[n])->lock == 1000 + n);
+            CHECK(sonde_find_waiter(fought_for[n])->lock == 1000 + n);
         sonde_wait_end(fought_for[n]);
     }
     return NULL;
@@ -152,7 +152,7 @@ static void nobody_is_lost_under_many_threads(void)
     CHECK(atomic_load(&unseen) * 1000 < THREADS * ROUNDS);
     CHECK(atomic_load(&refused) < THREADS * ROUNDS / 2);
     for (int i = 0; i < KEYS; i++)
-        CHECK(!sonde_waited_for(fought_for[i]));
+        CHECK(!sonde_find_waiter(fought_for[i]));
     // All is empty: there is room for as many as there are places.
     for (int i = 0; i < PROBES; i++)
         CHECK(sonde_wait_begin(fought_for[i], 1, 1));
@@ -198,7 +198,7 @@ static void numbers_have_no_gaps_and_no_twins(void)
     free((void *)given);
 }
 
-// More locks than there is room for: their numbers order events, and say that they tell no gaps.
+// More locks than there is room for: their numbers order events, and state that they show no gaps.
 static void too_many_locks_share_numbers(void)
 {
     sonde_waiters_forked();

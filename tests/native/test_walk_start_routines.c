@@ -105,7 +105,7 @@ static void an_earlier_call_is_not_taken(void)
     }
 }
 
-// Which one of several that lead nowhere is under way cannot be told.
+// Which one of several that lead nowhere is under way is unknown.
 static void of_several_that_lead_nowhere_none_is_taken(void)
 {
     begin_in_caller();

@@ -55,15 +55,21 @@ class Agent:
 
     def _event(self, now: int, sequence: int) -> None:
         lock, kind = self._drawn.choice(LOCKS)
-        kinds = [shm.LOCK_ENTER, shm.LOCK_EXIT, shm.LOCK_WAITED, shm.LOCK_HELD, shm.LOCK_FOUND]
+        kinds = [
+            shm.LOCK_WAIT_BEGIN,
+            shm.LOCK_RELEASED,
+            shm.LOCK_WAITED,
+            shm.LOCK_OWNER_OBSERVED,
+            shm.LOCK_PREEXISTING,
+        ]
         type_ = self._drawn.choices(kinds, (10, 10, 10, 1, 1))[0]
         started = began = holder = 0
-        if type_ == shm.LOCK_ENTER:
+        if type_ == shm.LOCK_WAIT_BEGIN:
             self._waits = (lock, kind, now)
             started = CLASS if kind == 3 else 0
         elif type_ == shm.LOCK_WAITED:
             started, began = now - self._drawn.randrange(1, 3000), sequence + 1000
-        elif type_ in (shm.LOCK_HELD, shm.LOCK_FOUND):
+        elif type_ in (shm.LOCK_OWNER_OBSERVED, shm.LOCK_PREEXISTING):
             holder, started = self._drawn.choice(self._tids), 1
             began = self._drawn.randrange(2)  # whether it will tell its end itself
         self._tell(type_, now, lock, kind, sequence, started, began, holder)
@@ -72,7 +78,7 @@ class Agent:
         assert self._waits is not None
         lock, kind, _ = self._waits
         self._waits = None
-        type_ = shm.LOCK_ENTERED if self._drawn.random() < 0.9 else shm.LOCK_GAVE_UP
+        type_ = shm.LOCK_ACQUIRED if self._drawn.random() < 0.9 else shm.LOCK_GAVE_UP
         self._tell(type_, now, lock, kind, sequence, 0, 0, 0)
 
     def _tell(
@@ -80,7 +86,7 @@ class Agent:
         holder: int,
     ) -> None:  # fmt: skip
         keep, words, flags = 0, b"", 0
-        if type_ not in (shm.LOCK_ENTERED, shm.LOCK_GAVE_UP):
+        if type_ not in (shm.LOCK_ACQUIRED, shm.LOCK_GAVE_UP):
             keep, words, flags = self._walk()
         interpreter = 1 if self._drawn.random() < 0.02 else 0
         head = shm.LOCK.pack(
@@ -114,7 +120,7 @@ class Agent:
         new = [self._drawn.randrange(1, CODES) << shm.INSTR_BITS | 1 for _ in range(depth)]
         flags = shm.TRUNCATED if not keep and self._drawn.random() < 0.05 else 0
         if keep and new and self._drawn.random() < 0.2:
-            flags = shm.ASIDE
+            flags = shm.DETACHED
         elif new or not keep:  # else what is deeper may be referred to again
             self._stack = self._stack[:keep] + new
         words = b"".join(word.to_bytes(8, "little") for word in reversed(new))
@@ -251,7 +257,7 @@ def test_events_that_repeat_are_taken_natively(tmp_path: Path, singly: list[int]
     word = (5 << shm.INSTR_BITS | 1).to_bytes(8, "little")
     for i in range(400):
         for type_, words in (
-            (shm.LOCK_ENTER, word), (shm.LOCK_ENTERED, b""), (shm.LOCK_EXIT, word),
+            (shm.LOCK_WAIT_BEGIN, word), (shm.LOCK_ACQUIRED, b""), (shm.LOCK_RELEASED, word),
         ):  # fmt: skip
             head = shm.LOCK.pack(
                 0, 0, 0, 0, ORIGIN + i, 64, 3 * i + type_, 0, 0, 0, len(words) // 8, 0, 2, 0, 0, 0,

@@ -19,7 +19,7 @@ from sonde.record.system import procfs
 from sonde.record.tables import threads
 from sonde.record.tables.contexts import Contexts
 from sonde.recording.reader import read
-from sonde.recording.tables import HELD, Recording
+from sonde.recording.tables import OWNER_OBSERVED, Recording
 from sonde.recording.writer import Writer
 
 LOCK = 0x7F0000001000
@@ -147,12 +147,12 @@ def rows(recording: Recording, tid: int) -> list[tuple[int, int, int]]:
 def test_one_that_has_ended_is_mentioned_by_another(program: Program) -> None:
     first, other = program.start(0, FIRST), program.start(1, OTHER)
     program.sample(first, 5000)
-    program.lock(other, shm.LOCK_ENTER)
+    program.lock(other, shm.LOCK_WAIT_BEGIN)
     held_at = program.kernel.now
     program.sweep()
     program.end(FIRST)
     program.sweep()
-    program.lock(other, shm.LOCK_HELD, holder=FIRST, at=held_at)
+    program.lock(other, shm.LOCK_OWNER_OBSERVED, holder=FIRST, at=held_at)
     program.sweep()
     recording = program.recording()
     assert len(rows(recording, FIRST)) == 1
@@ -164,20 +164,20 @@ def test_one_that_ended_before_a_segment_is_mentioned_in_it(program: Program) ->
     """A waiter reports the holder that it observed when its own wait is over."""
     first, other = program.start(0, FIRST), program.start(1, OTHER)
     program.sample(first, 5000)
-    program.lock(other, shm.LOCK_ENTER)
+    program.lock(other, shm.LOCK_WAIT_BEGIN)
     held_at = ended_at = program.kernel.now
     program.sweep()
     program.end(FIRST)
     program.sweep()
     program.next_segment()
-    program.lock(other, shm.LOCK_HELD, holder=FIRST, at=held_at)
+    program.lock(other, shm.LOCK_OWNER_OBSERVED, holder=FIRST, at=held_at)
     program.sweep()
     recording = program.recording()
     ((_, end, cpu),) = rows(recording, FIRST)
     assert 0 < end <= ended_at - ORIGIN
     assert cpu == 5000
     assert len(rows(recording, OTHER)) == 1
-    holders = recording.lock_events.type == HELD
+    holders = recording.lock_events.type == OWNER_OBSERVED
     assert recording.threads.tid[recording.lock_events.thread[holders]].tolist() == [FIRST]
 
 

@@ -14,7 +14,7 @@ from sonde.recording import follow
 from sonde.recording.follow import Follower
 from sonde.recording.format import BLOCK_HEAD_SIZE, RecordingError
 from sonde.recording.reader import read, read_bytes
-from sonde.recording.tables import ENTER, ENTERED, EXIT, HELD, Recording
+from sonde.recording.tables import ACQUIRED, OWNER_OBSERVED, RELEASED, WAIT_BEGIN, Recording
 from sonde.recording.writer import Writer
 
 SECOND = 1000 * MS
@@ -135,13 +135,13 @@ def test_a_wait_that_was_under_way_is_kept_however_old(tmp_path: Path) -> None:
     stuck, owner, quick = (writer.append("threads", 0, tid, "") for tid in (10, 11, 12))
     lock, other = (writer.append("locks", 0, address, "semaphore") for address in (64, 128))
     events = [
-        (quick, 1 * SECOND, other, 1, ENTER, -1, -1),
-        (owner, 2 * SECOND, other, 2, EXIT, -1, -1),
-        (quick, 2 * SECOND, other, 3, ENTERED, -1, -1),
-        (stuck, 3 * SECOND, lock, 1, ENTER, -1, -1),
-        (owner, 4 * SECOND, lock, 2, HELD, -1, -1),
-        (quick, 90 * SECOND, other, 4, ENTER, -1, -1),
-        (quick, 95 * SECOND, other, 5, ENTERED, -1, -1),
+        (quick, 1 * SECOND, other, 1, WAIT_BEGIN, -1, -1),
+        (owner, 2 * SECOND, other, 2, RELEASED, -1, -1),
+        (quick, 2 * SECOND, other, 3, ACQUIRED, -1, -1),
+        (stuck, 3 * SECOND, lock, 1, WAIT_BEGIN, -1, -1),
+        (owner, 4 * SECOND, lock, 2, OWNER_OBSERVED, -1, -1),
+        (quick, 90 * SECOND, other, 4, WAIT_BEGIN, -1, -1),
+        (quick, 95 * SECOND, other, 5, ACQUIRED, -1, -1),
     ]
     writer.extend("lock_events", events)
     writer.target({"duration_ns": 100 * SECOND})

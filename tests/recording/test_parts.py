@@ -18,7 +18,7 @@ from sonde.recording.tables import Recording
 from sonde.recording.writer import Writer
 from sonde.views.locks.contentions import contended
 
-ENTER, ENTERED, EXIT = 1, 2, 4
+WAIT_BEGIN, ACQUIRED, RELEASED = 1, 2, 4
 SEAM = 100 * MS
 SESSION = "5e551011"
 TABLES = (
@@ -67,13 +67,13 @@ def whole() -> Recording:
     inner = writer.append("spans", 0, 40 * MS, "inner", outer)
     never = writer.append("spans", 1, 55 * MS, "never left")
     writer.append("samples", 0, 50 * MS, work, 50 * MS, 0, inner)
-    writer.append("lock_events", 1, 60 * MS, 0, 1, ENTER, main, never)
+    writer.append("lock_events", 1, 60 * MS, 0, 1, WAIT_BEGIN, main, never)
     writer.append("marks", 70 * MS, 1, "before")
     writer.append("samples", 0, 130 * MS, work, 80 * MS, 1, inner)
     writer.append("span_ends", inner, 135 * MS)
     later = writer.append("spans", 0, 136 * MS, "later", outer)
-    writer.append("lock_events", 0, 140 * MS, 0, 2, EXIT, work, later)
-    writer.append("lock_events", 1, 141 * MS, 0, 3, ENTERED, -1)
+    writer.append("lock_events", 0, 140 * MS, 0, 2, RELEASED, work, later)
+    writer.append("lock_events", 1, 141 * MS, 0, 3, ACQUIRED, -1)
     writer.append("samples", 1, 150 * MS, late, 9 * MS, 0, short)
     writer.append("span_ends", later, 160 * MS)
     writer.append("span_ends", outer, 165 * MS)
@@ -99,7 +99,7 @@ def in_parts(writer: Writer, second: Any) -> None:
     inner = writer.append("spans", 0, 40 * MS, "inner", outer)
     never = writer.append("spans", 1, 55 * MS, "never left")
     writer.append("samples", 0, 50 * MS, work, 50 * MS, 0, inner)
-    writer.append("lock_events", 1, 60 * MS, 0, 1, ENTER, main, never)
+    writer.append("lock_events", 1, 60 * MS, 0, 1, WAIT_BEGIN, main, never)
     writer.append("marks", 70 * MS, 1, "before")
     for at, cpu in ((90 * MS, 80), (SEAM, 9)):
         used(writer, at, cpu)
@@ -116,13 +116,13 @@ def in_parts(writer: Writer, second: Any) -> None:
     never = writer.append("spans", 1, -45 * MS, "never left")
     outer = writer.append("spans", 0, -90 * MS, "outer")
     inner = writer.append("spans", 0, -60 * MS, "inner", outer)
-    writer.append("lock_events", 1, -40 * MS, 0, 1, ENTER, main, never)
+    writer.append("lock_events", 1, -40 * MS, 0, 1, WAIT_BEGIN, main, never)
     writer.append("samples", 0, -1, work, 50 * MS, 1, inner)
     writer.append("samples", 0, 30 * MS, work, 30 * MS, 1, inner)
     writer.append("span_ends", inner, 35 * MS)
     later = writer.append("spans", 0, 36 * MS, "later", outer)
-    writer.append("lock_events", 0, 40 * MS, 0, 2, EXIT, work, later)
-    writer.append("lock_events", 1, 41 * MS, 0, 3, ENTERED, -1)
+    writer.append("lock_events", 0, 40 * MS, 0, 2, RELEASED, work, later)
+    writer.append("lock_events", 1, 41 * MS, 0, 3, ACQUIRED, -1)
     # One that had ended, and is needed once more.
     short = writer.append("spans", 1, -80 * MS, "short")
     writer.append("span_ends", short, 0)
@@ -283,9 +283,9 @@ def test_a_long_silence_does_not_look_like_lost_events(tmp_path: Path) -> None:
     writer = Writer(tmp_path / "x.sonde", facts(9, 0))
     people(writer, 0, SEAM, (0, 0))
     (main,) = names(writer, "main")
-    writer.append("lock_events", 1, -(10**12), 0, 1, ENTER, main)
-    writer.append("lock_events", 0, 40 * MS, 0, 1001, EXIT, main)
-    writer.append("lock_events", 1, 41 * MS, 0, 1002, ENTERED, -1)
+    writer.append("lock_events", 1, -(10**12), 0, 1, WAIT_BEGIN, main)
+    writer.append("lock_events", 0, 40 * MS, 0, 1001, RELEASED, main)
+    writer.append("lock_events", 1, 41 * MS, 0, 1002, ACQUIRED, -1)
     writer.close({"duration_ns": SEAM})
     found = contended(read(tmp_path / "x.sonde")).found
     assert (found.start.tolist(), found.end.tolist()) == ([0], [41 * MS])

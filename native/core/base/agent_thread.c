@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LOOK_NS 100000000u
-// How long to wait for a thread that has said that it ends.
+// How long to wait for a thread that has reported its end.
 #define ENDING_NS 1000000000u
 #define ENDING_STEP_NS 200000
 #define MAX_THREADS 6
@@ -43,7 +43,7 @@ static uint32_t count_threads(void)
                : UINT32_MAX;
 }
 
-// Its working directory is gone then. It is asked for first because that takes no descriptor, whose
+// It then has no working directory. That is checked first because it takes no descriptor, whose
 // number the program may expect to get, or close.
 static bool has_main_thread_ended(void)
 {
@@ -129,7 +129,7 @@ static void on_thread_end(void *unused)
     errno = saved;
 }
 
-void sonde_own_threads_follow(void)
+void sonde_agent_threads_watch_exit(void)
 {
     static pthread_key_t key;
     static bool made;
@@ -139,7 +139,7 @@ void sonde_own_threads_follow(void)
         pthread_setspecific(key, &key);
 }
 
-void sonde_own_threads_forked(void)
+void sonde_agent_threads_forked(void)
 {
     atomic_store(&created, 0);
     atomic_store(&alive, 0);
@@ -173,10 +173,11 @@ static void *run(void *body)
     return NULL;
 }
 
-int sonde_own_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
-                     const char *name, void (*wake)(void))
+int sonde_start_agent_thread(pthread_t *thread, const pthread_attr_t *attributes,
+                             void *(*body)(void *), const char *name, void (*wake)(void))
 {
-    // The target's signals are not for it; faults inside the guard are, and by some a JVM works.
+    // The target's signals are not for it; faults inside the guard are, and a JVM uses some of
+    // them.
     sigset_t all, before;
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);

@@ -1,5 +1,5 @@
-// What runs on every sample lies together: between two samples the program has thrown it out of the
-// caches, and each page more is one more to find again, which in a virtual machine is the dearest.
+// What runs on every sample is placed together: between two samples the program evicts it from the
+// caches, and each further page is one more TLB miss, the most expensive kind under virtualization.
 #ifndef SONDE_CORE_HOT_H
 #define SONDE_CORE_HOT_H
 

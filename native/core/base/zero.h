@@ -10,7 +10,7 @@
 
 #define SONDE_PAGE 4096u
 
-// `at` is a table without an initial value: pages that lie inside of it are anonymous memory.
+// `at` is a table without an initial value: pages inside of it are anonymous memory.
 static inline void sonde_zero(void *at, size_t size)
 {
     uintptr_t from = (uintptr_t)at, to = from + size;

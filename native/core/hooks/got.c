@@ -23,8 +23,9 @@ typedef struct {
 static slot_t slots[MAX_SLOTS];
 static size_t known;
 
-// Whoever looks for slots or changes them, or forks, has this. It is a matter of a millisecond; a
-// fork that has waited long enough for it goes on without, since it may hold what we wait for.
+// A thread that looks for slots or changes them, or forks, holds this. It is a matter of a
+// millisecond; a fork that has waited long enough for it continues without, since it may hold what
+// we wait for.
 #define PAUSE_NS 50000
 #define FORK_TRIES 2000
 static _Atomic bool taken;

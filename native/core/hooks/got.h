@@ -1,7 +1,7 @@
 // Hooking calls an object makes into libc: its slots in the global offset table are pointed at us.
 //
 // Only calls from that object are seen, whether it is a shared libpython or an executable that
-// carries the interpreter inside; nobody else's calls change.
+// carries the interpreter inside; no other calls change.
 #ifndef SONDE_CORE_GOT_H
 #define SONDE_CORE_GOT_H
 
@@ -18,8 +18,8 @@ typedef struct {
 // many slots are hooked by now, or -1 if a page could not be made writable.
 int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hooks, size_t count);
 
-// Puts back what was there, except where somebody else has changed a slot since. Calls that are in
-// a hook stay in it, so hooks must work on their own afterwards.
+// Puts back what was there, except where other code has changed a slot since. Calls that are in a
+// hook stay in it, so hooks must work on their own afterwards.
 void sonde_got_unhook(void);
 // Leaves this hook in its slots until sonde_got_unhook_one().
 void sonde_got_keep(const void *hook);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "core/hooks/spans.h"
 
+#include "core/base/hash.h"
 #include "core/base/hot.h"
 #include "core/base/zero.h"
 
@@ -36,8 +37,8 @@ static void unlock(void) { atomic_flag_clear_explicit(&changing, memory_order_re
 
 static place_t *place_of(const void *frame, uint32_t step)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)frame * 0x9e3779b97f4a7c15u;
-    return &places[((uint32_t)(hash >> (64 - SONDE_SPANS_BITS)) + step) & (PLACES - 1)];
+    uint32_t place = sonde_hash_place((uint64_t)(uintptr_t)frame, SONDE_SPANS_BITS);
+    return &places[(place + step) & (PLACES - 1)];
 }
 
 uint32_t sonde_span_number(void)
@@ -140,7 +141,7 @@ SONDE_HOT uint32_t sonde_span_in(const void *frame, const void *code)
 
 void sonde_spans_forget(void)
 {
-    atomic_flag_clear(&changing); // in a forked child nobody else is there to let it go
+    atomic_flag_clear(&changing); // in a forked child no other thread is there to release it
     lock();
     sonde_zero((void *)places, sizeof places);
     atomic_store(&sonde_spans_open, 0);

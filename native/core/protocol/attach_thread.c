@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "core/protocol/attach_thread.h"
 
-#include "core/base/agent_thread.h"
 #include "core/base/clock.h"
+#include "core/base/worker.h"
 #include "core/protocol/handshake.h"
 #include "core/session/session.h"
 
@@ -17,21 +17,21 @@
 
 // A forked child gets its runtime in order first.
 #define FORK_SETTLES_MS 100
-// How often to look whether the program has a thread left.
+// How often to check whether the program has a thread left.
 #define LOOK_MS 200
 
 static char socket_path[108];
-static const sonde_steer_ops *ops;
-static pthread_t thread;
-static _Atomic bool under_way; // from the wish to attach to the last step of the thread
-static bool to_join;           // its stack is in use until it was joined
+static const sonde_attach_ops *ops;
+static _Atomic bool under_way; // from the request to attach to the last step of the thread
 static bool in_child;
 static sonde_link link_ = {.socket = -1, .memfd = -1};
 static struct stat ours; // the socket, to know it again: programs close what they did not open
 
-// The thread's stack is a part of this library, which stays anyway: glibc would keep one that it
-// made, and the target's memory would not be as before.
-static _Alignas(4096) char stack[256 << 10];
+static void wake(void);
+static void *body(void *unused);
+static _Alignas(4096) char stack[256 << 10]; // in use until the thread was joined
+static sonde_worker worker = {
+    .name = "sonde-steer", .body = body, .wake = wake, .stack = stack, .stack_size = sizeof stack};
 
 static bool is_open(void)
 {
@@ -49,23 +49,23 @@ static void close_link(void)
 
 static int open_link(void)
 {
-    int error = sonde_link_steer(&link_, socket_path, !in_child);
+    int error = sonde_link_control(&link_, socket_path, !in_child);
     if (error)
         return error;
     return fstat(link_.socket, &ours) ? errno : 0;
 }
 
-static void tell(uint32_t word, uint32_t value)
+static void send_message(uint32_t type, uint32_t value)
 {
-    sonde_word message = {SONDE_MAGIC, word, value, 0};
+    sonde_message message = {SONDE_MAGIC, type, value, 0};
     if (is_open())
         (void)!send(link_.socket, &message, sizeof message, MSG_NOSIGNAL);
 }
 
-// Until the recorder says that it is over, or is gone.
-static void obey(void)
+// Until the recorder ends the session, or has ended itself.
+static void serve(void)
 {
-    sonde_word message;
+    sonde_message message;
     while (is_open()) {
         sonde_exit_if_last();
         struct pollfd word = {.fd = link_.socket, .events = POLLIN};
@@ -74,21 +74,21 @@ static void obey(void)
         ssize_t n = recv(link_.socket, &message, sizeof message, 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n != sizeof message || message.magic != SONDE_MAGIC || message.word == SONDE_WORD_END)
+        if (n != sizeof message || message.magic != SONDE_MAGIC || message.type == SONDE_MSG_END)
             return;
-        if (message.word == SONDE_WORD_NAMES)
-            ops->tell_names();
+        if (message.type == SONDE_MSG_NAMES)
+            ops->report_names();
     }
 }
 
-// The program's last thread ends: nothing that the recorder says matters any more.
+// The program's last thread ends: no message of the recorder matters any more.
 static void wake(void)
 {
     if (is_open())
         shutdown(link_.socket, SHUT_RDWR);
 }
 
-static void let_settle(void)
+static void wait_for_fork(void)
 {
     uint64_t now = sonde_now(), until = now + FORK_SETTLES_MS * 1000000u;
     struct pollfd end = {.fd = link_.socket, .events = 0};
@@ -103,41 +103,31 @@ static void let_settle(void)
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     if (in_child)
-        let_settle();
+        wait_for_fork();
     int error = in_child ? 0 : open_link(); // a child was given its own when it was forked
     if (!error && !in_child && (error = ops->start(socket_path)))
-        tell(SONDE_WORD_FAILED, (uint32_t)error);
+        send_message(SONDE_MSG_FAILED, (uint32_t)error);
     if (!error) {
-        obey();
-        sonde_exit_if_last(); // before the GIL: nobody may be there to release it
+        serve();
+        sonde_exit_if_last(); // before the GIL: no thread may be left to release it
         ops->stop();
     }
     close_link();
-    if (ops->left)
-        ops->left();
+    if (ops->ended)
+        ops->ended();
     atomic_store(&under_way, false);
     return NULL;
 }
 
 static int create(void)
 {
-    if (to_join)
-        pthread_join(thread, NULL); // it has nothing left to do
-    to_join = false;
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-    if (error)
-        return error;
-    pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_own_thread(&thread, &attributes, body, "sonde-steer", wake);
-    pthread_attr_destroy(&attributes);
-    to_join = !error;
-    return error;
+    sonde_worker_join(&worker); // the last one has nothing left to do
+    return sonde_worker_start(&worker);
 }
 
-int sonde_steer(const char *path, const sonde_steer_ops *with)
+int sonde_attach_start(const char *path, const sonde_attach_ops *with)
 {
     int saved = errno, error = 0;
     bool free_ = false;
@@ -157,26 +147,24 @@ int sonde_steer(const char *path, const sonde_steer_ops *with)
     return error;
 }
 
-bool sonde_steer_is_here(void) { return atomic_load(&under_way); }
+bool sonde_attach_is_active(void) { return atomic_load(&under_way); }
 
-bool sonde_steer_forked(void)
+bool sonde_attach_forked(void)
 {
     if (!atomic_load(&under_way))
         return false;
     close_link();
-    to_join = false;
+    sonde_worker_forked(&worker);
     return true;
 }
 
-void sonde_steer_not_in_child(void) { atomic_store(&under_way, false); }
+void sonde_attach_abandon(void) { atomic_store(&under_way, false); }
 
-bool sonde_steer_under_way(void) { return atomic_load(&under_way); }
-
-void sonde_steer_child(const char *path)
+void sonde_attach_child(const char *path)
 {
     strcpy(socket_path, path);
     in_child = true;
-    // At once: a worker that a server forked as root is about to become somebody who may not.
+    // At once: a worker that a server forked as root may be about to drop the permission.
     open_link();
     atomic_store(&under_way, true);
     if (create()) {

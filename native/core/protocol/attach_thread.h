@@ -1,34 +1,32 @@
-// The thread that a process entered while it ran keeps for its recorder: it starts the session, and
-// ends it when its connection to the recorder ends, however that came about.
+// The agent's thread in a process that sonde attached to. It starts the session, and ends it when
+// its connection to the recorder ends, for whatever reason.
 #ifndef SONDE_CORE_ATTACH_THREAD_H
 #define SONDE_CORE_ATTACH_THREAD_H
 
 #include <stdbool.h>
 
-// What a runtime does when it is steered; all are called by that thread.
+// What the runtime does; all are called by that thread.
 typedef struct {
     int (*start)(const char *path); // begins the session at that socket; 0 or an errno
     void (*stop)(void);
-    void (*tell_names)(void); // of threads that nobody has named yet
-    void (*left)(void);       // the last thing that the thread does; NULL: nothing
-} sonde_steer_ops;
+    void (*report_names)(void); // of threads that have no name in the recording yet
+    void (*ended)(void);        // the last thing that the thread does; NULL: nothing
+} sonde_attach_ops;
 
 // Starts the thread, for the recorder that listens at `path`. Called in a thread of the target that
 // was made to call it at a moment of our choosing: nothing is done that could wait for another one.
 // 0 or an errno.
-int sonde_steer(const char *path, const sonde_steer_ops *ops);
+int sonde_attach_start(const char *path, const sonde_attach_ops *ops);
 
 // In a forked child, which has no such thread: closes what belongs to the parent's. True if there
 // was one.
-bool sonde_steer_forked(void);
-// It counts as on its way in, so that nobody attaches to it meanwhile, until one of these two.
-void sonde_steer_not_in_child(void);
+bool sonde_attach_forked(void);
+// The child counts as attached, so that no other recorder attaches to it, until one of these two.
+void sonde_attach_abandon(void);
 // Gives that child a thread of its own, for the session that it has begun at `path`.
-void sonde_steer_child(const char *path);
-// Whether there is such a thread: then it is the one that ends the session.
-bool sonde_steer_under_way(void);
-
-// Whether an agent that was put into this process is on its way in, at work, or on its way out.
-bool sonde_steer_is_here(void);
+void sonde_attach_child(const char *path);
+// Whether there is such a thread, from the wish to attach to its last step: then it is the one that
+// ends the session.
+bool sonde_attach_is_active(void);
 
 #endif

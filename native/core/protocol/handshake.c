@@ -11,9 +11,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// A recorder that does not answer must not keep the target waiting for long. One that is gone is
-// noticed at once; this is for one that is stopped or gets no processor, and on a machine that busy
-// whoever starts a program or a session had better wait a little than go unrecorded.
+// A recorder that does not answer must not keep the target waiting for long. One that has ended is
+// noticed at once; this is for one that is stopped or gets no CPU. On a computer that busy, a
+// program or session that starts waits a little rather than go unrecorded.
 #define ANSWER_MS 2000
 #define START_MS 5000
 #define API_MS 10000
@@ -25,7 +25,7 @@ static int wait_readable(const sonde_link *link)
     struct pollfd p = {.fd = link->socket, .events = POLLIN};
     int n;
     do
-        n = poll(&p, 1, link->patience_ms);
+        n = poll(&p, 1, link->timeout_ms);
     while (n < 0 && errno == EINTR);
     return n > 0 ? 0 : n == 0 ? ETIMEDOUT : errno;
 }
@@ -111,13 +111,13 @@ static int new_socket(int flags)
 static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t tid,
                      uint32_t reason, uint32_t runtime, uint32_t version_hex)
 {
-    int asked = link->patience_ms;
+    int asked = link->timeout_ms;
     memset(link, 0, sizeof *link);
     link->socket = link->memfd = -1;
-    link->patience_ms = asked                   ? asked
-                        : reason == SONDE_API   ? API_MS
-                        : reason == SONDE_START ? START_MS
-                                                : ANSWER_MS;
+    link->timeout_ms = asked                   ? asked
+                       : reason == SONDE_API   ? API_MS
+                       : reason == SONDE_START ? START_MS
+                                               : ANSWER_MS;
     struct sockaddr_un address;
     int wrong = address_of(path, &address);
     if (wrong)
@@ -126,8 +126,8 @@ static int introduce(sonde_link *link, const char *path, uint32_t pid, uint32_t 
     if (link->socket < 0)
         return errno;
     sonde_hello hello = hello_of(pid, tid, reason, runtime, version_hex);
-    // Where more connections wait than the recorder let in, connect waits for it too.
-    struct timeval most = {link->patience_ms / 1000, link->patience_ms % 1000 * 1000};
+    // Where more connections wait than the recorder accepts, connect waits for it too.
+    struct timeval most = {link->timeout_ms / 1000, link->timeout_ms % 1000 * 1000};
     setsockopt(link->socket, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     int error = connect(link->socket, (struct sockaddr *)&address, sizeof address) ? errno : 0;
     if (error == EAGAIN)
@@ -148,7 +148,7 @@ int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t r
     return error;
 }
 
-int sonde_link_tell(const char *path, uint32_t reason)
+int sonde_link_notify(const char *path, uint32_t reason)
 {
     sonde_link link = {0};
     sonde_arm answer;
@@ -159,10 +159,10 @@ int sonde_link_tell(const char *path, uint32_t reason)
     return error;
 }
 
-int sonde_link_steer(sonde_link *link, const char *path, bool by_itself)
+int sonde_link_control(sonde_link *link, const char *path, bool by_itself)
 {
     uint32_t tid = by_itself ? own_tid() : 0;
-    int error = introduce(link, path, (uint32_t)getpid(), tid, SONDE_STEER, 0, 0);
+    int error = introduce(link, path, (uint32_t)getpid(), tid, SONDE_CONTROL, 0, 0);
     if (error)
         sonde_link_close(link);
     return error;

@@ -1,5 +1,5 @@
-// The agent's side of the talk with the recorder. System calls only: also used in a forked child of
-// a threaded process, where nothing else is allowed.
+// The agent's side of the protocol with the recorder. System calls only: also used in a forked
+// child of a threaded process, where nothing else is allowed.
 #ifndef SONDE_CORE_HANDSHAKE_H
 #define SONDE_CORE_HANDSHAKE_H
 
@@ -10,7 +10,7 @@
 typedef struct {
     int socket;
     int memfd;
-    int patience_ms; // with the recorder; set before sonde_link_open(), 0: as the reason has it
+    int timeout_ms; // for an answer; set before sonde_link_open(), 0: depends on the reason
     sonde_config config;
 } sonde_link;
 
@@ -18,13 +18,13 @@ typedef struct {
 // errno.
 int sonde_link_open(sonde_link *link, const char *path, uint32_t pid, uint32_t reason,
                     uint32_t runtime, uint32_t version_hex);
-// Says that hooks are in place (status 0) and waits until the recorder armed its events.
+// Reports that hooks are in place (status 0) and waits until the recorder armed its events.
 int sonde_link_ready(sonde_link *link, uint32_t status, sonde_arm *arm);
-// Says something that only wants to be confirmed. 0 or an errno.
-int sonde_link_tell(const char *path, uint32_t reason);
+// Sends a reason that is only confirmed. 0 or an errno.
+int sonde_link_notify(const char *path, uint32_t reason);
 // Opens a connection that stays: of `link` only the socket is used. `by_itself` if the caller is
 // the thread that will hold it, which is not to be sampled.
-int sonde_link_steer(sonde_link *link, const char *path, bool by_itself);
+int sonde_link_control(sonde_link *link, const char *path, bool by_itself);
 void sonde_link_close(sonde_link *link);
 // Sends a hello with these descriptors, and waits for nothing: EAGAIN if as many connections wait
 // for the recorder as may.

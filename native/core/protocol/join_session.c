@@ -28,11 +28,11 @@ static void install(const sonde_runtime_facts *facts)
     sonde_trap_install(facts->walk, facts->marked_signals);
 }
 
-int sonde_join_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm)
+int sonde_join_session_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm)
 {
     sonde_orders orders = sonde_parent_orders();
     int error;
-    if (orders.what & SONDE_WHAT_NO_MORE) {
+    if (orders.what & SONDE_WHAT_END) {
         sonde_parent_forget(true); // nothing is missed: the recording is over
         return ESRCH;
     }
@@ -45,9 +45,9 @@ int sonde_join_forked(const char *path, const sonde_runtime_facts *facts, sonde_
         error = sonde_self_arm(&config, &orders, arm, &hello);
         // Without the permission the recorder may have it.
         if (error == EACCES || error == EPERM)
-            error = sonde_join(path, SONDE_FORKED, facts, arm);
+            error = sonde_join_session(path, SONDE_FORKED, facts, arm);
     } else {
-        error = sonde_join(path, SONDE_FORKED, facts, arm);
+        error = sonde_join_session(path, SONDE_FORKED, facts, arm);
     }
     sonde_parent_forget(!error);
     return error;
@@ -81,7 +81,7 @@ static bool can_start_late(const late_config *late)
     return sonde_can_self_arm(&late->config, &orders, &late->arm);
 }
 
-// The recorder is there and does not answer: it gets no processor, or was stopped.
+// The recorder is there and does not answer: it gets no CPU, or was stopped.
 static int join_late(const char *path, const late_config *late, const sonde_runtime_facts *facts,
                      sonde_arm *arm)
 {
@@ -95,7 +95,8 @@ static int join_late(const char *path, const late_config *late, const sonde_runt
     return error;
 }
 
-int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *facts, sonde_arm *arm)
+int sonde_join_session(const char *path, uint32_t reason, const sonde_runtime_facts *facts,
+                       sonde_arm *arm)
 {
     // A JVM has threads by now, and a process arms only one that then starts the others.
     late_config late;
@@ -115,7 +116,7 @@ static int join_answered(const char *path, uint32_t reason, const sonde_runtime_
     if (path != socket_path)
         strcpy(socket_path, path);
     session_pid = getpid();
-    link.patience_ms = soon ? SONDE_SOON_MS : 0;
+    link.timeout_ms = soon ? SONDE_SOON_MS : 0;
     int error = sonde_link_open(&link, path, (uint32_t)session_pid, reason, facts->runtime,
                                 facts->version_hex);
     if (error)
@@ -130,11 +131,11 @@ static int join_answered(const char *path, uint32_t reason, const sonde_runtime_
     sonde.exact_cpu = arm->exact_cpu;
     armed = *arm;
     if (error)
-        sonde_part();
+        sonde_leave_session();
     return error;
 }
 
-void sonde_part(void)
+void sonde_leave_session(void)
 {
     sonde_session_stop();
     sonde_guard_remove();
@@ -147,7 +148,7 @@ EXPORT void sonde_agent_before_exec(void)
     if (!atomic_load(&sonde.generation) || getpid() != session_pid)
         return;
     int saved = errno;
-    sonde_link_tell(socket_path, SONDE_EXEC);
+    sonde_link_notify(socket_path, SONDE_EXEC);
     // One that came while the target had SIGTRAP blocked would stay pending in the new program.
     sigset_t trap;
     sigemptyset(&trap);
@@ -163,11 +164,11 @@ EXPORT void sonde_agent_exec_failed(void)
     if (!atomic_load(&sonde.generation) || getpid() != session_pid)
         return;
     int saved = errno;
-    sonde_link_tell(socket_path, SONDE_EXEC_FAILED);
+    sonde_link_notify(socket_path, SONDE_EXEC_FAILED);
     errno = saved;
 }
 
-void sonde_agent_tell(uint32_t reason) { sonde_link_tell(socket_path, reason); }
+void sonde_agent_notify(uint32_t reason) { sonde_link_notify(socket_path, reason); }
 
 EXPORT int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigaction *get)
 {

@@ -1,5 +1,5 @@
-// How a process takes part in a session: its introduction to the recorder, and what must be told
-// while it lasts. The preload library and src/sonde/record call the exported ones by name.
+// How a process joins a session: the handshake with the recorder, and what it must report during
+// the session. The preload library and src/sonde/record call the exported ones by name.
 #ifndef SONDE_CORE_JOIN_SESSION_H
 #define SONDE_CORE_JOIN_SESSION_H
 
@@ -18,14 +18,15 @@ typedef struct {
 
 // Introduces this process to the recorder that listens at `path` and begins the session; the
 // recorder has armed every thread when it answers with `arm`. 0 or an errno: then nothing is begun.
-int sonde_join(const char *path, uint32_t reason, const sonde_runtime_facts *facts, sonde_arm *arm);
+int sonde_join_session(const char *path, uint32_t reason, const sonde_runtime_facts *facts,
+                       sonde_arm *arm);
 
 // The same for a forked child of a process in a session: without waiting for the recorder where it
 // can, and with the hooks of its parent. The parent's memory is given up.
-int sonde_join_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm);
+int sonde_join_session_forked(const char *path, const sonde_runtime_facts *facts, sonde_arm *arm);
 
-// Ends what sonde_join began; who asks has taken out his own hooks.
-void sonde_part(void);
+// Ends what sonde_join_session began; the caller has removed its own hooks.
+void sonde_leave_session(void);
 
 // A tick that falls into execve is delivered to the new program, which has no handler and dies of
 // it (seen on 6.18 in two of three cases: remove_on_exec takes the event away too late). So the
@@ -34,12 +35,12 @@ void sonde_part(void);
 void sonde_agent_before_exec(void);
 void sonde_agent_exec_failed(void);
 
-// What the target believes a signal to be that we have a hand on; 0 if this is none of those.
+// The action that the target believes a signal of ours to have; 0 if it is none of ours.
 int sonde_agent_signal_action(int sig, const struct sigaction *set, struct sigaction *get);
 
 int sonde_agent_active(void);
 
-// Says something to the recorder that only wants to be confirmed.
-void sonde_agent_tell(uint32_t reason);
+// Sends the recorder a reason that is only confirmed.
+void sonde_agent_notify(uint32_t reason);
 
 #endif

@@ -62,7 +62,7 @@ bool sonde_can_self_arm(const sonde_config *config, const sonde_orders *orders,
         return false;
     if ((config->what | orders->what) & ~simple)
         return false;
-    // A filter may kill who opens an event. The recorder has none.
+    // A filter may kill the process that opens an event. The recorder has none.
     return prctl(PR_GET_SECCOMP) == 0;
 }
 

@@ -6,7 +6,7 @@
 
 static _Atomic(sonde_open_window *) open_window;
 
-void sonde_windows_by(sonde_open_window *open) { atomic_store(&open_window, open); }
+void sonde_windows_set_opener(sonde_open_window *open) { atomic_store(&open_window, open); }
 
 SONDE_HOT void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context)
 {
@@ -55,10 +55,10 @@ static uint32_t first_skip(sonde_window *window, uint64_t seed)
     return skip;
 }
 
-// How long the processor's counter takes for a nanosecond: since a first moment, which everybody
-// may ask for once it stands.
+// How long the processor's counter takes for a nanosecond: since a first moment, which all threads
+// may read once it is set.
 static struct {
-    _Atomic int state; // 0: none, 1: being set, 2: stands
+    _Atomic int state; // 0: none, 1: being set, 2: set
     uint64_t ns, tsc;
 } first;
 #define LONG_ENOUGH_NS 2000000
@@ -79,18 +79,18 @@ static double ns_per_tsc(uint64_t ns, uint64_t tsc)
 }
 
 // Asking for a thread's CPU time is a system call, more than a microsecond where the kernel keeps
-// its page tables apart, and nearly all windows are over before anybody else gets the processor:
-// for them the processor's counter tells the same. Whether it does shows between two calls that are
-// taken: where more time passes than AWAY_NS, either the program makes few calls or it was not on
-// the processor. Windows after that ask for a while. The one itself then may have been told too
-// long, and counts for less than it should.
+// its page tables apart, and nearly all windows are over before another thread gets the CPU: for
+// them the processor's counter measures the same. Whether it does shows between two calls that are
+// taken: where more time passes than AWAY_NS, either the program makes few calls or it was off CPU.
+// Windows after that read the clock for a while. This one may have been measured as too long, and
+// counts for less than it should.
 #define DOUBTED 32 // windows of a thread
 
 static _Atomic uint64_t least_asking = UINT64_MAX;
 #define ASKED_TWICE 16 // windows of a thread, its first
 
 // The thread's CPU time once it has been asked for: what that takes is the least seen in the first
-// windows, for an interrupt may come in between.
+// windows, because an interrupt may come in between.
 SONDE_HOT static uint64_t cpu_since_asked(const sonde_window *window)
 {
     uint64_t cpu = sonde_thread_cpu();
@@ -120,11 +120,11 @@ SONDE_HOT void sonde_window_open(sonde_thread *thread)
         window->left *= finer;
     }
     window->taken = 0;
-    window->own_tsc = window->away_tsc = 0;
-    window->told_tsc = 0;
+    window->overhead_tsc = window->off_cpu_tsc = 0;
+    window->reporting_tsc = 0;
     window->warm_tsc = window->cold_tsc = 0;
     window->cold_calls = 0;
-    window->least_tsc = 0;
+    window->min_tsc = 0;
     window->interpreter = 0;
     atomic_store_explicit(&window->cut, 0, memory_order_relaxed);
     window->skip = window->step = first_skip(window, __rdtsc());
@@ -149,26 +149,26 @@ static double ns_of(const sonde_window *window, double tsc, uint64_t passed)
     return ticks ? tsc * (double)passed / (double)ticks : 0;
 }
 
-// What telling takes at most, of the time that was not measured to be ours. On 3.13 all windows are
-// told by sys.monitoring, and those that seemed to have next to no time of their own weighed too
-// much.
-#define TOLD_AT_MOST 0.5
+// What reporting takes at most, of the time that was not measured to be ours. On 3.13
+// sys.monitoring reports all windows, and those that seemed to have next to no time of their own
+// weighed too much.
+#define MAX_REPORTING_SHARE 0.5
 
-// A part of what telling takes is an estimate, made once and at the speed that the processor had
-// then: so much that nothing is left for the calls themselves it cannot be.
-static double net_ns(double others, double told, double least)
+// A part of what reporting takes is an estimate, made once and at the speed that the processor had
+// then. It cannot be so much that nothing is left for the calls themselves.
+static double net_ns(double others, double reporting, double least)
 {
-    double most = TOLD_AT_MOST * others;
-    double net = others - (told < most ? told : most);
+    double most = MAX_REPORTING_SHARE * others;
+    double net = others - (reporting < most ? reporting : most);
     least = least < others ? least : others;
     return net > least ? net : least;
 }
 
-// Nobody gets the processor for less than this, and the kernel's clock takes far less to be asked.
+// No thread gets the CPU for less than this, and reading the kernel's clock takes far less.
 #define AWAY_NS 30000
 
-// Was the thread perhaps not on the processor since its last call that was taken? Then it may
-// happen again soon, and the next windows ask.
+// Was the thread perhaps off CPU since its last call that was taken? Then it may happen again soon,
+// and the next windows read the clock.
 SONDE_HOT static bool notices_gap(sonde_window *window, uint64_t tsc)
 {
     uint64_t since = tsc > window->last_tsc ? tsc - window->last_tsc : 0;
@@ -178,7 +178,7 @@ SONDE_HOT static bool notices_gap(sonde_window *window, uint64_t tsc)
     return true;
 }
 
-// How long the thread was on the processor since the window was opened.
+// How long the thread was on CPU since the window was opened.
 SONDE_HOT static double lasted_ns(sonde_window *window)
 {
     uint64_t cut = atomic_load_explicit(&window->cut, memory_order_relaxed);
@@ -197,13 +197,13 @@ SONDE_HOT static void close_(sonde_thread *thread, uint8_t how)
     window->open = false;
     double lasted = lasted_ns(window);
     uint64_t passed = window->ns_per_tsc > 0 ? 0 : sonde_now() - window->opened;
-    double own = ns_of(window, (double)window->own_tsc, passed);
-    double told = ns_of(window, (double)window->told_tsc, passed);
-    double least = ns_of(window, (double)window->least_tsc, passed);
+    double own = ns_of(window, (double)window->overhead_tsc, passed);
+    double reporting = ns_of(window, (double)window->reporting_tsc, passed);
+    double least = ns_of(window, (double)window->min_tsc, passed);
     double others = lasted - own - ns_of(window, (double)window->cold_tsc, passed);
-    // Fewer than its calls take: somebody else had the processor while we thought that we had it.
-    double net = others < least ? 0 : net_ns(others, told, least);
-    thread->slot->agent_ns += own + told > 0 ? (uint64_t)(own + told) : 0;
+    // Less than its calls take: another thread was on CPU while we thought that this one was.
+    double net = others < least ? 0 : net_ns(others, reporting, least);
+    thread->slot->agent_ns += own + reporting > 0 ? (uint64_t)(own + reporting) : 0;
     sonde_rec_window *out = sonde_ring_reserve(&thread->ring, sizeof *out);
     if (!out) { // its calls have no weight then
         thread->slot->calls_lost += window->taken;
@@ -222,14 +222,14 @@ SONDE_HOT static void close_(sonde_thread *thread, uint8_t how)
 SONDE_HOT static uint64_t away_until(sonde_window *window, uint64_t tsc)
 {
     if (!notices_gap(window, tsc) || !window->asks)
-        return window->away_tsc;
+        return window->off_cpu_tsc;
     uint64_t cpu = sonde_thread_cpu(), passed = __rdtsc() - window->tsc;
     double ran = (double)(cpu > window->cpu ? cpu - window->cpu : 0) / window->ns_per_tsc;
     return (double)passed > ran ? passed - (uint64_t)ran : 0;
 }
 
-// A window is opened at the end of a signal handler, and the program goes on some time after that:
-// the least that was ever seen until its next call is none of its own.
+// A window is opened at the end of a signal handler, and the program continues some time after
+// that: the shortest time ever seen until its next call is not the program's.
 static _Atomic uint64_t least_return = UINT64_MAX;
 
 SONDE_HOT void sonde_window_begins(sonde_window *window, uint64_t tsc)
@@ -240,9 +240,9 @@ SONDE_HOT void sonde_window_begins(sonde_window *window, uint64_t tsc)
         least = took;
     }
     if (window->ns_per_tsc > 0)
-        window->away_tsc = away_until(window, tsc);
+        window->off_cpu_tsc = away_until(window, tsc);
     window->last_tsc = __rdtsc(); // beginning takes long where all calls are seen
-    window->own_tsc += least;
+    window->overhead_tsc += least;
     window->begun = true;
 }
 
@@ -251,7 +251,7 @@ SONDE_HOT void sonde_window_begins(sonde_window *window, uint64_t tsc)
 
 SONDE_HOT void sonde_window_warm_up(sonde_window *window)
 {
-    uint64_t now = __rdtsc(), before = window->own_tsc + window->away_tsc;
+    uint64_t now = __rdtsc(), before = window->overhead_tsc + window->off_cpu_tsc;
     uint64_t since = now > window->tsc ? now - window->tsc : 0;
     uint64_t ran = since > before ? since - before : 0;
     window->cold_tsc = WARM_UP_TSC;
@@ -261,7 +261,7 @@ SONDE_HOT void sonde_window_warm_up(sonde_window *window)
 
 // After a call is counted, which walks the stack, the next ones are slower, too, by about half a
 // microsecond in all. Where calls are dense that is as much as they take, so there fewer are
-// counted in a window that reaches further. The warm-up tells where: what is known before a window
+// counted in a window that lasts longer. The warm-up shows where: what is known before a window
 // counts does not bias it.
 #define DENSE_CALLS 32 // in a warm-up
 #define DENSE_COARSER 4
@@ -284,10 +284,10 @@ SONDE_HOT bool sonde_window_is_warm(sonde_window *window, uint64_t tsc, uint32_t
     if (tsc < window->warm_tsc)
         return false;
     if (window->ns_per_tsc > 0) {
-        uint64_t before = window->away_tsc;
-        window->away_tsc = away_until(window, tsc);
-        if (window->away_tsc > before)
-            window->warm_tsc += window->away_tsc - before;
+        uint64_t before = window->off_cpu_tsc;
+        window->off_cpu_tsc = away_until(window, tsc);
+        if (window->off_cpu_tsc > before)
+            window->warm_tsc += window->off_cpu_tsc - before;
         window->last_tsc = tsc;
         if (tsc < window->warm_tsc)
             return false;
@@ -303,11 +303,12 @@ SONDE_HOT static uint64_t offset_ns(sonde_window *window, uint64_t tsc)
 {
     if (!(window->ns_per_tsc > 0))
         return UINT64_MAX;
-    window->away_tsc = away_until(window, tsc);
+    window->off_cpu_tsc = away_until(window, tsc);
     window->last_tsc = tsc;
     double since = (double)(tsc > window->tsc ? tsc - window->tsc : 0);
-    since -= (double)(window->away_tsc + window->own_tsc + window->cold_tsc);
-    double net = net_ns(since > 0 ? since : 0, (double)window->told_tsc, (double)window->least_tsc);
+    since -= (double)(window->off_cpu_tsc + window->overhead_tsc + window->cold_tsc);
+    double net =
+        net_ns(since > 0 ? since : 0, (double)window->reporting_tsc, (double)window->min_tsc);
     return (uint64_t)(net * window->ns_per_tsc);
 }
 
@@ -319,7 +320,7 @@ SONDE_HOT bool sonde_window_take(sonde_thread *thread, uint32_t depth, const son
     window->interpreter = event->interpreter;
     window->skip = window->step = next_skip(window);
     window->taken++;
-    sonde_window_spent(window, tsc);
+    sonde_window_add_overhead_since(window, tsc);
     if (--window->left)
         return false;
     close_(thread, SONDE_WINDOW_FULL);

@@ -1,15 +1,15 @@
 // Counter-based sampling of calls (Arnold & Grove, CGO 2005).
 //
 // A tick opens a window on the thread that runs: from there on every stride-th call is taken, on
-// average, until there are enough. How long that took in the thread's
-// CPU time tells how dense calls are there: the analysis weighs windows by the inverse.
+// average, until there are enough. How long that took in the thread's CPU time shows how dense
+// calls are there: the analysis weights windows by the inverse.
 //
 // The runtime sees the calls, and only while a window is open. Everything here is for the thread
 // that the window is of, with its busy mark set.
 #ifndef SONDE_CORE_CALL_WINDOWS_H
 #define SONDE_CORE_CALL_WINDOWS_H
 
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 #include <ucontext.h>
 #include <x86intrin.h>
@@ -17,8 +17,8 @@
 // Asked at a tick for a window on the calling thread; in a signal handler.
 typedef void sonde_open_window(sonde_thread *thread, const ucontext_t *context);
 
-// Who is asked from now on; NULL: nobody.
-void sonde_windows_by(sonde_open_window *open);
+// Sets which function is asked from now on; NULL: none.
+void sonde_windows_set_opener(sonde_open_window *open);
 
 // At each tick of the thread's CPU clock, after the sample.
 void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context);
@@ -29,8 +29,8 @@ void sonde_windows_tick(sonde_thread *thread, const ucontext_t *context);
 #define SONDE_ALL_EVERY 64
 #define SONDE_ALL_AT_FIRST 32
 
-// All that is told of C functions comes from these few. So they count more of the calls they see
-// anyway, which costs little next to seeing them: up to so many times as many, and reach as far.
+// All calls of C functions come from these few. So they count more of the calls they see anyway,
+// which adds little overhead to seeing them: up to so many times as many, and last as long.
 #define SONDE_ALL_FINER 4
 
 void sonde_window_open(sonde_thread *thread);
@@ -53,20 +53,20 @@ bool sonde_window_is_warm(sonde_window *window, uint64_t tsc, uint32_t passed);
 // A call was seen: is it to be taken, by sonde_window_take?
 static inline bool sonde_window_counts(sonde_window *window) { return --window->skip == 0; }
 
-// Nothing that we do takes as long: the counter goes on while somebody else has the processor.
-#define SONDE_MAX_OWN_TSC 500000u
+// Nothing that we do takes as long: the counter continues while another thread is on CPU.
+#define SONDE_MAX_OVERHEAD_TSC 500000u
 
-// So much was spent on the window's behalf.
-static inline void sonde_window_own(sonde_window *window, uint64_t tsc)
+// The agent spent this time on the window's behalf.
+static inline void sonde_window_add_overhead(sonde_window *window, uint64_t tsc)
 {
-    if (tsc < SONDE_MAX_OWN_TSC)
-        window->own_tsc += tsc;
+    if (tsc < SONDE_MAX_OVERHEAD_TSC)
+        window->overhead_tsc += tsc;
 }
 
 // And by the caller since `tsc`.
-static inline void sonde_window_spent(sonde_window *window, uint64_t tsc)
+static inline void sonde_window_add_overhead_since(sonde_window *window, uint64_t tsc)
 {
-    sonde_window_own(window, __rdtsc() - tsc);
+    sonde_window_add_overhead(window, __rdtsc() - tsc);
 }
 
 // Takes a call that was seen at `tsc`: the stack in sonde_stack, of `depth` frames. What was done
@@ -76,8 +76,8 @@ bool sonde_window_take(sonde_thread *thread, uint32_t depth, const sonde_event *
 
 // Ends a window before it has its samples: by its own thread.
 void sonde_window_cut(sonde_thread *thread);
-// And by another one, which has taken from it what it needs to go on, so that its CPU clock stands:
-// that it ended now. Its own thread will cut it.
+// And by another thread, which has taken the GIL, so that the CPU clock of the window's own thread
+// does not advance: records that it ended now. Its own thread will cut it.
 void sonde_window_cut_by_another(sonde_thread *thread);
 
 #endif

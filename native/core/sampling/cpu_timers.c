@@ -1,15 +1,14 @@
 #define _GNU_SOURCE
 #include "core/sampling/cpu_timers.h"
 
-#include "core/base/agent_thread.h"
 #include "core/base/clock.h"
+#include "core/base/worker.h"
 #include "core/sampling/sigtrap.h"
 #include "core/session/session.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,9 +22,9 @@
 #define MAX_TIMERS SONDE_MAX_SLOTS
 // How often to look for new threads and at the recorder's orders; the threads are listed only if
 // their number has changed, or at one look in so many.
-#define LOOK_NS 20000000
+#define LOOK_NS 20000000u
 #define LIST_EVERY 10
-// Nobody has emptied the rings for so long although samples were lost: the recorder is gone.
+// No recorder has emptied the rings for so long although samples were lost: it has ended.
 #define ABANDONED_NS 10000000000u
 
 #ifndef sigev_notify_thread_id // glibc before 2.41
@@ -45,19 +44,13 @@ static uint32_t listing;
 static uint64_t period; // that they have; 0: disarmed
 static bool running;
 
-static pthread_t thread;
-static _Atomic uint32_t stopping;
-// A part of the library: libc would keep one that it made.
+static void wake(void);
+static void *body(void *unused);
 static _Alignas(4096) char stack[256 << 10];
+static sonde_worker worker = {
+    .name = "sonde-timers", .body = body, .wake = wake, .stack = stack, .stack_size = sizeof stack};
 
 // ---- one timer
-
-// CPU clocks have numbers made of the thread's id (clock_getcpuclockid, pthread_getcpuclockid).
-static clockid_t cpu_clock_of(uint32_t tid)
-{
-    enum { PER_THREAD = 4, SCHEDULED = 2 };
-    return (clockid_t)(~tid << 3 | PER_THREAD | SCHEDULED);
-}
 
 // The system calls themselves: libc allocates memory for each timer.
 static int create(uint32_t tid, int *timer)
@@ -68,7 +61,8 @@ static int create(uint32_t tid, int *timer)
     event.sigev_signo = SIGTRAP;
     event.sigev_value.sival_ptr = (void *)(uintptr_t)&sonde_timer_tick;
     event.sigev_notify_thread_id = (pid_t)tid;
-    return syscall(SYS_timer_create, cpu_clock_of(tid), &event, timer) == 0 ? 0 : errno;
+    return syscall(SYS_timer_create, sonde_cpu_clock_of((pid_t)tid), &event, timer) == 0 ? 0
+                                                                                         : errno;
 }
 
 static void set_time(int timer)
@@ -116,7 +110,7 @@ void sonde_cpu_timers_add_self(void)
     errno = saved;
 }
 
-// ---- which threads there are
+// ---- which threads exist
 
 static bool is_ours(uint32_t tid)
 {
@@ -124,7 +118,7 @@ static bool is_ours(uint32_t tid)
     snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return true; // gone
+        return true; // it has ended
     ssize_t n = read(fd, name, sizeof name - 1);
     close(fd);
     return n <= 0 || strncmp(name, SONDE_THREAD_PREFIX, strlen(SONDE_THREAD_PREFIX)) == 0;
@@ -189,7 +183,7 @@ static void refresh(void)
     pthread_mutex_unlock(&mutex);
 }
 
-// ---- what the recorder wants
+// ---- orders of the recorder
 
 // Perf events vanish with the recorder; timers must be disarmed.
 static struct {
@@ -211,7 +205,7 @@ static bool is_abandoned(uint64_t now)
     return lost > rings.lost && now - rings.since > ABANDONED_NS;
 }
 
-static void obey(uint64_t now)
+static void apply_orders(uint64_t now)
 {
     bool wanted = (sonde_what() & SONDE_WHAT_CPU) && !is_abandoned(now);
     uint64_t ordered = wanted ? sonde_period() : 0;
@@ -226,22 +220,21 @@ static void obey(uint64_t now)
 
 // ---- the thread
 
-static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
+static void wake(void) { sonde_worker_wake(&worker); }
 
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     uint64_t counted = 0;
-    struct timespec pause = {0, LOOK_NS};
-    while (!atomic_load(&stopping)) {
+    while (!sonde_worker_is_stopping(&worker)) {
         sonde_exit_if_last();
-        obey(sonde_now());
+        apply_orders(sonde_now());
         refresh();
         uint64_t used = sonde_thread_cpu();
         atomic_fetch_add(&sonde.header->reader_cpu_ns, used - counted);
         counted = used;
-        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+        sonde_worker_sleep(&worker, LOOK_NS);
     }
     return NULL;
 }
@@ -261,18 +254,11 @@ int sonde_cpu_timers_start(void)
     if (error)
         return error;
     syscall(SYS_timer_delete, timer);
-    atomic_store(&stopping, 0);
     period = sonde_what() & SONDE_WHAT_CPU ? sonde_period() : 0;
     rings.since = 0;
     running = true; // first: threads that start meanwhile add themselves
     list_threads(); // now, and not when the thread gets a processor
-    pthread_attr_t attributes;
-    error = pthread_attr_init(&attributes);
-    if (!error) {
-        pthread_attr_setstack(&attributes, stack, sizeof stack);
-        error = sonde_own_thread(&thread, &attributes, body, "sonde-timers", wake);
-        pthread_attr_destroy(&attributes);
-    }
+    error = sonde_worker_start(&worker);
     if (error)
         delete_all();
     else
@@ -284,9 +270,7 @@ void sonde_cpu_timers_stop(void)
 {
     if (!running)
         return;
-    atomic_store(&stopping, 1);
-    wake();
-    pthread_join(thread, NULL);
+    sonde_worker_stop(&worker);
     delete_all();
 }
 
@@ -295,5 +279,6 @@ void sonde_cpu_timers_forked(void)
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     mutex = fresh;
     running = false;
+    sonde_worker_forked(&worker);
     timer_count = 0;
 }

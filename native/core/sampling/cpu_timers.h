@@ -12,7 +12,7 @@
 int sonde_cpu_timers_start(void);
 // Deletes them all.
 void sonde_cpu_timers_stop(void);
-// The calling thread has just started: gives it a timer at once rather than at the next look.
+// The calling thread has just started: gives it a timer at once rather than at the next check.
 void sonde_cpu_timers_add_self(void);
 // In a forked child, which has none of them.
 void sonde_cpu_timers_forked(void);

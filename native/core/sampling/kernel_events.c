@@ -2,6 +2,7 @@
 #include "core/sampling/kernel_events.h"
 
 #include "core/sampling/self_walk.h"
+#include "core/session/records.h"
 #include "core/signals/fault_guard.h"
 
 #include <pthread.h>
@@ -12,8 +13,8 @@ static sonde_find_data *find_data;
 void sonde_events_install(sonde_find_data *find) { find_data = find; }
 
 // An event that the delivery of our own signal causes in the kernel would come again and again, and
-// its thread would not get on: the recorder is told to close it. A loop that does nothing else
-// looks the same from one turn to the next, so it takes many turns to be believed: some tenths of a
+// its thread would make no progress: the recorder is asked to close it. A loop that does nothing
+// else looks the same in each iteration, so it takes many of them to decide: some tenths of a
 // second.
 #define ENDLESS 100000
 
@@ -28,8 +29,8 @@ static void read_use(uint64_t used[5])
     used[SONDE_MEASURE_SWITCHES] = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
 }
 
-// How many it stands for; 0: a period's worth. False if there was none but in our own handlers,
-// which touch memory too.
+// How many events it stands for; 0: a period's worth. False if there were none but in our own
+// handlers, which touch memory too.
 static bool weigh(sonde_thread *thread, uint32_t which, uint8_t measure, uint64_t *weight)
 {
     *weight = 0;
@@ -59,9 +60,9 @@ static void find_body(void *arg)
     find_data(job->thread, job->thread->touched, &job->found);
 }
 
-// A page is touched for the first time when an object in it is made: only afterwards does it say
-// what it is. So it is looked at when this thread is next interrupted.
-static void tell_touched(sonde_thread *thread)
+// A page is touched for the first time when an object in it is allocated: its type can only be read
+// afterwards. So it is read when this thread is next interrupted.
+static void write_touched_data(sonde_thread *thread)
 {
     find_job job = {thread, {0}};
     bool whole = sonde_guard_works_here() && sonde_guard_run(find_body, &job);
@@ -82,7 +83,7 @@ void sonde_events_entered(sonde_thread *thread)
     if (thread->counts_use)
         read_use(thread->entry);
     if (thread->touched)
-        tell_touched(thread);
+        write_touched_data(thread);
 }
 
 void sonde_events_left(sonde_thread *thread)
@@ -91,7 +92,7 @@ void sonde_events_left(sonde_thread *thread)
         return;
     uint64_t now[5] = {0};
     read_use(now);
-    for (uint32_t i = 0; i < SONDE_MAX_EVENTS; i++) // what we did ourselves counts for nobody
+    for (uint32_t i = 0; i < SONDE_MAX_EVENTS; i++) // what the agent itself did does not count
         thread->used[i] += now[thread->measures[i]] - thread->entry[thread->measures[i]];
 }
 
@@ -104,8 +105,8 @@ static bool on_stack(uint64_t address, const ucontext_t *context)
     return address + below >= sp && address < end && end - sp < (uint64_t)1 << 30;
 }
 
-static void tell(sonde_thread *thread, const ucontext_t *context, uint32_t which, uint64_t weight,
-                 const sonde_signalled *by)
+static void write_event(sonde_thread *thread, const ucontext_t *context, uint32_t which,
+                        uint64_t weight, const sonde_event_signal *by)
 {
     sonde_event event = {.time = by->time, .chained = sonde_what() & SONDE_WHAT_CHAINED};
     uint32_t depth = 0;
@@ -122,7 +123,7 @@ static void tell(sonde_thread *thread, const ucontext_t *context, uint32_t which
                                          .span = event.span});
 }
 
-void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde_signalled *by)
+void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde_event_signal *by)
 {
     uint32_t which = (uint32_t)(by->sig_data >> SONDE_SIG_WHICH_SHIFT) % SONDE_MAX_EVENTS;
     uint64_t registers = sonde_context_hash(context);
@@ -135,7 +136,7 @@ void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde
     uint64_t weight;
     if (!weigh(thread, which, measure, &weight))
         return;
-    tell(thread, context, which, weight, by);
+    write_event(thread, context, which, weight, by);
     if (!by->address || by->stale)
         return;
     if (on_stack(by->address, context)) {
@@ -149,7 +150,7 @@ void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde
     }
 }
 
-void sonde_events_unheard(sonde_thread *thread, const ucontext_t *context, uint64_t now)
+void sonde_events_missed(sonde_thread *thread, const ucontext_t *context, uint64_t now)
 {
     if (!thread->counts_use)
         return;
@@ -161,6 +162,6 @@ void sonde_events_unheard(sonde_thread *thread, const ucontext_t *context, uint6
         if (!measure || !period || count < period)
             continue;
         thread->used[which] = thread->entry[measure];
-        tell(thread, context, which, count, &(sonde_signalled){.time = now});
+        write_event(thread, context, which, count, &(sonde_event_signal){.time = now});
     }
 }

@@ -1,5 +1,5 @@
-// Events of the kernel or the processor (page faults, cache misses, tracepoints …), each told with
-// the stack that caused it, and with the data that it is about.
+// Events of the kernel or the processor (page faults, cache misses, tracepoints …), each with the
+// stack that caused it, and with the data that it is about.
 #ifndef SONDE_CORE_KERNEL_EVENTS_H
 #define SONDE_CORE_KERNEL_EVENTS_H
 
@@ -12,7 +12,7 @@ typedef struct {
     uint8_t memory;
 } sonde_data;
 
-// What lies at an address. Runs under the memory guard, in a signal handler.
+// What is at an address. Runs under the memory guard, in a signal handler.
 typedef void sonde_find_data(sonde_thread *thread, uintptr_t address, sonde_data *found);
 
 void sonde_events_install(sonde_find_data *find);
@@ -20,13 +20,13 @@ void sonde_events_install(sonde_find_data *find);
 typedef struct {
     uint64_t sig_data, address, time;
     bool stale; // the stack is no longer the one that caused it
-} sonde_signalled;
+} sonde_event_signal;
 
-void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde_signalled *by);
+void sonde_on_event(sonde_thread *thread, const ucontext_t *context, const sonde_event_signal *by);
 
-// Signals of one number do not queue: that of an event which came with a tick's is lost. Tells what
-// shows in the thread's own counts.
-void sonde_events_unheard(sonde_thread *thread, const ucontext_t *context, uint64_t now);
+// Signals of one number do not queue: that of an event which came with a tick's is lost. Writes
+// what shows in the thread's own counts.
+void sonde_events_missed(sonde_thread *thread, const ucontext_t *context, uint64_t now);
 
 // At the beginning and at the end of every handler.
 void sonde_events_entered(sonde_thread *thread);

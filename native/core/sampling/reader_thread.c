@@ -24,8 +24,8 @@
 // is left alone between two looks at it.
 #define LIST_NS 20000000u
 #define LOOK_NS 50000000u
-// Only looking after those that wait: how often, where threads tell of their waits themselves and
-// where they do not.
+// Only checking threads that wait: how often, where threads report their waits themselves and where
+// they do not.
 #define WATCH_NS 100000000u
 #define POLL_NS 5000000u
 // How often to look at the program's signal handlers, which it may change unseen.
@@ -54,13 +54,13 @@ static uint32_t sampler; // of SONDE_SAMPLER_*; NONE: only watch those that wait
 static bool polls;
 static bool across; // cores: it is not ours to choose where we run
 static watched *table;
-static sonde_listed *listed;
+static sonde_thread_ref *listed;
 #define TABLE_SIZE (MAX_THREADS * (sizeof *table + sizeof *listed))
 static const sonde_reader_ops *ops;
 static int known;
 static cpu_set_t allowed;
 
-// ---- which threads there are
+// ---- which threads exist
 
 static watched *find(uint32_t tid)
 {
@@ -78,7 +78,7 @@ static void refresh(void)
     for (int i = 0; i < n; i++) {
         watched *w = find(listed[i].tid);
         uint64_t cpu = ops->cpu(listed[i].tid);
-        if (!cpu) // gone, or never was
+        if (!cpu) // it has ended, or never existed
             continue;
         if (w)
             // A thread with a state in several interpreters: the one it runs is the one that moves.
@@ -102,10 +102,10 @@ static sonde_thread *record_of(watched *w)
 {
     if (w->slot && atomic_load(&w->slot->slot->tid) == w->tid)
         return w->slot;
-    return w->slot = sonde_claim(w->tid);
+    return w->slot = sonde_slot_acquire(w->tid);
 }
 
-// ---- one look at a thread
+// ---- reading one thread
 
 typedef struct {
     sonde_thread *to;
@@ -186,7 +186,7 @@ static void sample_running(watched *w, uint64_t now)
         }
         look_job job = {to, w->state, {.time = now, .state = SONDE_RUNNING}, 0, across, false};
         if (look(w, &job)) {
-            // On one core with us it has not run since; across cores nobody knows any more.
+            // On one core with us it has not run since; across cores that is unknown.
             job.event.processor = across ? 0 : sonde_processor();
             sonde_write_stack(to, job.depth, &job.event);
             return;
@@ -195,7 +195,7 @@ static void sample_running(watched *w, uint64_t now)
     to->slot->lost++;
 }
 
-// ---- looking after a thread that waits
+// ---- a thread that waits
 
 static void see_waiting(watched *w, uint64_t now)
 {
@@ -220,7 +220,8 @@ static void see_waiting(watched *w, uint64_t now)
 
 // ---- the thread
 
-// Until a time on the monotonic clock, or until told to stop: who stops a session holds the GIL.
+// Until a time on the monotonic clock, or until stopped: the thread that stops a session holds the
+// GIL.
 static void wait_until(uint64_t time)
 {
     struct timespec until = {(time_t)(time / 1000000000u), (long)(time % 1000000000u)};
@@ -254,7 +255,7 @@ static bool reads(uint32_t tid, uint32_t only)
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     uint64_t next = sonde_now(), next_list = 0, next_look = 0, next_actions = 0;
     while (!is_stopped()) {
         next += sampler == SONDE_SAMPLER_NONE ? (polls ? POLL_NS : WATCH_NS)
@@ -311,8 +312,8 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
         return 0;
     polls = !arm->wait_signals;
     sampler = samples ? arm->sampler : SONDE_SAMPLER_NONE;
-    // Asking for what is already so tells whether one may ask at all: a recording must not call
-    // itself by the better name only because the two happened to be on one core.
+    // Requesting what is already set shows whether requests are permitted at all: a recording must
+    // not name the better sampler only because the two threads happened to be on one core.
     if (sampler == SONDE_SAMPLER_READER && (sched_getaffinity(0, sizeof allowed, &allowed) != 0 ||
                                             sched_setaffinity(0, sizeof allowed, &allowed) != 0))
         sampler = SONDE_SAMPLER_CROSS_CORE;
@@ -324,11 +325,11 @@ int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *with)
         if (at == MAP_FAILED)
             return ENOMEM;
         table = at;
-        listed = (sonde_listed *)(table + MAX_THREADS);
+        listed = (sonde_thread_ref *)(table + MAX_THREADS);
     }
     known = 0;
     atomic_store(&stopping, RUNS);
-    int error = sonde_own_thread(&thread, NULL, body, "sonde-reader", wake);
+    int error = sonde_start_agent_thread(&thread, NULL, body, "sonde-reader", wake);
     running = !error;
     return error;
 }

@@ -21,8 +21,9 @@ SONDE_HOT static void walk_body(void *arg)
 }
 
 // A handler of the program's own over ours is rare, and so is a fault in a walk of one's own
-// frames: it is enough to ask now and then. Where signals are rare, asking is a good part of what
-// each costs; so a thread asks at one in so many, and never again before this time has passed.
+// frames: it is enough to check now and then. Where signals are rare, the check is a good part of
+// the overhead of each; so a thread checks at one in so many, and never again before this time has
+// passed.
 #define ASK_NS 10000000u
 #define ASK_EVERY 8
 
@@ -41,7 +42,7 @@ SONDE_HOT uint32_t sonde_self_walk(sonde_thread *thread, const ucontext_t *conte
                                    sonde_event *event)
 {
     walk_job job = {thread, context, *event, 0};
-    if (!is_guarded(thread, event->time) || !sonde_guard_run_unasked(walk_body, &job)) {
+    if (!is_guarded(thread, event->time) || !sonde_guard_run_unchecked(walk_body, &job)) {
         atomic_fetch_add(&sonde.header->faults, 1);
         job.event.flags = SONDE_UNDECODABLE;
         job.depth = 0;

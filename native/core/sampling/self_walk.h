@@ -1,11 +1,12 @@
-// A thread walks its own stack in a signal handler, by what the runtime knows of its frames.
+// A thread walks its own stack in a signal handler; the runtime knows its frames.
 #ifndef SONDE_CORE_SELF_WALK_H
 #define SONDE_CORE_SELF_WALK_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // REG_RIP
 #endif
-#include "core/session/session.h"
+#include "core/base/hash.h"
+#include "core/session/records.h"
 
 #include <ucontext.h>
 
@@ -27,11 +28,11 @@ static inline uint64_t sonde_context_hash(const ucontext_t *context)
 {
     uint64_t hash = 0;
     for (int i = 0; i <= REG_RIP; i++)
-        hash = (hash ^ (uint64_t)context->uc_mcontext.gregs[i]) * 0x9e3779b97f4a7c15u;
+        hash = sonde_hash(hash ^ (uint64_t)context->uc_mcontext.gregs[i]);
     return hash;
 }
 #else
-#error "tell where this processor keeps the interrupted instruction and stack pointer"
+#error "state where this processor keeps the interrupted instruction and stack pointer"
 #endif
 
 // Fills sonde_stack(thread) with the calling thread's stack and returns its depth; sets flags and

@@ -45,10 +45,10 @@ SONDE_HOT static void write_walked(sonde_thread *thread, const ucontext_t *conte
     sonde_write_stack(thread, depth, &event);
 }
 
-// Reading a thread's CPU clock is a system call, and the dearest part of a sample. A thread whose
-// last tick is hardly more than a period of the other clock ago was on the processor all the time:
-// its CPU clock has gone on by just as much. Now and then it is read all the same, lest the
-// thirty-second parts add up.
+// Reading a thread's CPU clock is a system call, and the most expensive part of a sample. A thread
+// whose last tick is hardly more than a period of the other clock ago was on CPU all the time: its
+// CPU clock has advanced by just as much. Now and then it is read all the same, so that the errors
+// of a thirty-second do not add up.
 #define CPU_READ_EVERY 64
 
 static bool is_measured(const sonde_thread *thread)
@@ -56,7 +56,7 @@ static bool is_measured(const sonde_thread *thread)
     return thread->handled == 0 || thread->handled % CPU_READ_EVERY == CPU_READ_EVERY - 1;
 }
 
-// Where waits are told, or ticks may be missing, the estimate is not good enough.
+// Where waits are recorded, or ticks may be missing, the estimate is not good enough.
 static bool is_exact(void) { return sonde.exact_cpu || (sonde_what() & SONDE_WHAT_WAITS); }
 
 static uint64_t cpu_at(sonde_thread *thread, uint64_t now, bool needed)
@@ -140,7 +140,7 @@ static void find_lost_wait(sonde_thread *thread, const ucontext_t *context, uint
 }
 
 // Of chained samples one in so many is a whole stack: pairs say little of how often callers far
-// from the top of the stack are there, since they are told once.
+// from the top of the stack are there, since they are written once.
 #define WHOLE_EVERY 32
 
 SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *context, uint64_t now,
@@ -152,11 +152,11 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
                          .chained =
                              sonde_what() & SONDE_WHAT_CHAINED && thread->handled % WHOLE_EVERY,
                          .activations = sonde_what() & SONDE_WHAT_ACTIVATIONS};
-    event.cpu = cpu_at(thread, now, stale || thread->rests_until);
+    event.cpu = cpu_at(thread, now, stale || thread->throttled_until);
     find_lost_wait(thread, context, now, event.cpu);
-    if (event.cpu < thread->rests_until)
+    if (event.cpu < thread->throttled_until)
         return;
-    thread->rests_until = 0;
+    thread->throttled_until = 0;
     // A tick that came late by less than a period (libc blocks signals while it starts a thread) is
     // as good as one that came in time; after more than that the stack is not the one that spent
     // it.
@@ -175,31 +175,31 @@ SONDE_HOT static void on_cpu_tick(sonde_thread *thread, const ucontext_t *contex
 
 // A handler that takes as long as the time between two ticks would leave its thread no time at all:
 // thousands of frames at a high rate take that long. After two expensive ones in a row the thread
-// is left alone for three times as long as the second took; the next sample then stands for the
+// is not sampled for three times as long as the second took; the next sample then represents the
 // ticks between. One alone proves nothing: a thread's first handler touches everything for the
-// first time, and what the hypervisor steals during a handler counts as its CPU time.
-static void rest(sonde_thread *thread, uint64_t entered_tsc)
+// first time, and steal time during a handler counts as its CPU time.
+static void throttle(sonde_thread *thread, uint64_t entered_tsc)
 {
     // The period in cycles of a 3 GHz clock: only an order of magnitude matters here.
     uint64_t much = sonde_period() / 4, cost = 0;
     if (__rdtsc() - entered_tsc > much * 3) {
-        if (!thread->entered_cpu) { // it may have been the scheduler: look closer next time
-            thread->rests_until = 1;
+        if (!thread->entered_cpu) { // it may have been preempted: measure it next time
+            thread->throttled_until = 1;
             return;
         }
         cost = sonde_thread_cpu() - thread->entered_cpu;
     }
     if (cost > much) {
-        thread->rests_until = thread->was_expensive ? thread->entered_cpu + 4 * cost : 1;
+        thread->throttled_until = thread->was_expensive ? thread->entered_cpu + 4 * cost : 1;
         thread->was_expensive = true;
-    } else if (thread->rests_until <= 1) { // else a tick was left out, which proves nothing
+    } else if (thread->throttled_until <= 1) { // else a tick was left out, which proves nothing
         thread->was_expensive = false;
     }
 }
 
-// What the handlers cost, in CPU time: time on the clock would count that somebody else had the
-// core. A thread's first handler, which touches everything for the first time, stands for itself;
-// of the others one for all since the last that was measured.
+// The handlers' overhead, in CPU time: elapsed time would include that another thread was on the
+// core. A thread's first handler, which touches everything for the first time, represents itself;
+// of the others one represents all since the last that was measured.
 static void count_own_time(sonde_thread *thread)
 {
     if (is_measured(thread) && thread->entered_cpu) {
@@ -215,15 +215,15 @@ static void count_own_time(sonde_thread *thread)
 }
 
 // One signal of an event that this thread listens to.
-SONDE_HOT static void heard(sonde_thread *thread, const ucontext_t *context,
-                            const sonde_signalled *by, bool late)
+SONDE_HOT static void dispatch_signal(sonde_thread *thread, const ucontext_t *context,
+                                      const sonde_event_signal *by, bool late)
 {
     sonde_events_entered(thread);
     switch (by->sig_data & SONDE_SIG_KIND) {
     case SONDE_SIG_CPU:
         on_cpu_tick(thread, context, by->time, by->stale);
         if (!late)
-            sonde_events_unheard(thread, context, by->time);
+            sonde_events_missed(thread, context, by->time);
         break;
     case SONDE_SIG_SWITCH:
         if (by->stale)
@@ -247,7 +247,7 @@ SONDE_HOT __attribute__((noinline)) static void sample(const siginfo_t *info,
     if (thread) {
         sonde_ring_expect(&thread->ring);
         // A thread born while the recorder armed its parent has an event of its own and an
-        // inherited one; the first that fires stays, until threads are armed anew after a pause.
+        // inherited one; the first that fires stays, until threads are armed again after a pause.
         uint64_t *armed_by = &thread->armed_by[sonde_armed_place(perf.data)];
         if (*armed_by >> SONDE_SIG_ROUND_SHIFT != perf.data >> SONDE_SIG_ROUND_SHIFT)
             *armed_by = perf.data;
@@ -263,11 +263,12 @@ SONDE_HOT __attribute__((noinline)) static void sample(const siginfo_t *info,
         if (*armed_by != perf.data) {
             thread->slot->duplicate++;
         } else if ((perf.data & SONDE_SIG_KIND) == SONDE_SIG_EVENT && late && !stale) {
-            // This handler caused it. Whatever we do now may cause another, and so on without end.
+            // This handler caused it. Anything done now may cause another, and so on without end.
         } else {
             uint64_t address = (uint64_t)(uintptr_t)info->si_addr;
-            heard(thread, context, &(sonde_signalled){perf.data, address, now, stale}, late);
-            rest(thread, tsc);
+            dispatch_signal(thread, context, &(sonde_event_signal){perf.data, address, now, stale},
+                            late);
+            throttle(thread, tsc);
             count_own_time(thread);
         }
         sonde_leave(thread);
@@ -287,7 +288,7 @@ SONDE_HOT __attribute__((noinline)) static void sample_by_timer(const ucontext_t
         return;
     sonde_ring_expect(&thread->ring);
     on_cpu_tick(thread, context, now, false);
-    rest(thread, tsc);
+    throttle(thread, tsc);
     count_own_time(thread);
     sonde_leave(thread);
 }
@@ -300,7 +301,7 @@ SONDE_HOT static void on_trap(int sig, siginfo_t *info, void *context)
     if (info->si_code != TRAP_PERF && !by_timer && !handover) {
         sonde_restart_as(context, &user);
         errno = saved;
-        sonde_act(&user, sig, info, context);
+        sonde_run_action(&user, sig, info, context);
         return;
     }
     sonde_restart_check(context, (uintptr_t)on_trap);

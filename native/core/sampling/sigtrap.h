@@ -24,7 +24,7 @@ void sonde_trap_refresh(void);
 // cpu_timers.h.
 extern const char sonde_timer_tick;
 
-// What the target believes SIGTRAP to be; for those who answer its calls of sigaction with it.
+// What the target believes SIGTRAP to be; for hooks that answer its calls of sigaction with it.
 // False where our handler is not in place.
 struct sigaction;
 bool sonde_trap_user_action(const struct sigaction *set, struct sigaction *get);

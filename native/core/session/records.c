@@ -1,5 +1,4 @@
-// What was captured, as records in a thread's ring.
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 #include "core/base/hot.h"
 #include "core/session/caller_chain.h"
@@ -7,8 +6,8 @@
 
 #include <string.h>
 
-// NULL, and one more lost, where there is no room: the previous stack stays the one that the
-// recorder knows.
+// NULL, and one more lost, if there is no room: the previous stack stays the one that the recorder
+// knows.
 static inline void *reserve(sonde_thread *thread, size_t size, uint64_t *lost)
 {
     void *out = sonde_ring_reserve(&thread->ring, size);
@@ -19,18 +18,18 @@ static inline void *reserve(sonde_thread *thread, size_t size, uint64_t *lost)
     return out;
 }
 
-static inline uint8_t flags_of(uint8_t flags, const sonde_change *change)
+static inline uint8_t flags_of(uint8_t flags, const sonde_stack_delta *delta)
 {
-    return change->aside ? flags | SONDE_ASIDE : flags;
+    return delta->detached ? flags | SONDE_DETACHED : flags;
 }
 
 SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event)
 {
     sonde_slot *slot = thread->slot;
     bool chained = event->flags & SONDE_CHAINED;
-    sonde_change change =
-        chained ? (sonde_change){0, depth, false} : sonde_stack_change(thread, depth, event->flags);
-    size_t size = sizeof(sonde_rec_sample) + change.count * sizeof(uint64_t);
+    sonde_stack_delta delta = chained ? (sonde_stack_delta){0, depth, false}
+                                      : sonde_stack_compute_delta(thread, depth, event->flags);
+    size_t size = sizeof(sonde_rec_sample) + delta.count * sizeof(uint64_t);
     // A sample that is lost has its activations marked all the same.
     if ((event->flags & SONDE_ACTIVATIONS) && event->same < thread->same)
         thread->same = event->same;
@@ -39,11 +38,11 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
         return;
     *out = (sonde_rec_sample){
         .rec = {(uint32_t)size, event->tid ? SONDE_REC_OPEN_WAIT : SONDE_REC_SAMPLE, event->state,
-                flags_of(event->flags, &change)},
+                flags_of(event->flags, &delta)},
         .time = event->time,
         .cpu = event->cpu,
-        .keep = change.keep,
-        .count = change.count,
+        .keep = delta.keep,
+        .count = delta.count,
         .interpreter = event->interpreter,
         .thread_object = event->thread_object,
         .span = event->span,
@@ -53,14 +52,14 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
         out->tid = event->tid;
     else
         out->processor = event->processor;
-    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
+    memcpy(out->frames, sonde_stack(thread), delta.count * sizeof(uint64_t));
     sonde_ring_commit(&thread->ring, size);
     if (event->flags & SONDE_ACTIVATIONS)
-        thread->same = change.keep + change.count;
+        thread->same = delta.keep + delta.count;
     if (chained)
-        sonde_chain_told(sonde_stack(thread), depth);
+        sonde_chain_add(sonde_stack(thread), depth);
     else
-        sonde_stack_written(thread, &change);
+        sonde_stack_written(thread, &delta);
     slot->taken++;
     if (event->flags & SONDE_UNDECODABLE)
         slot->undecodable++;
@@ -71,38 +70,38 @@ SONDE_HOT void sonde_write_stack(sonde_thread *thread, uint32_t depth, const son
 sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
                                  const sonde_lock_event *event)
 {
-    sonde_change change = sonde_lock_has_stack(event->type)
-                              ? sonde_stack_change(thread, depth, event->flags)
-                              : (sonde_change){0};
-    size_t size = sizeof(sonde_rec_lock) + change.count * sizeof(uint64_t);
+    sonde_stack_delta delta = sonde_lock_has_stack(event->type)
+                                  ? sonde_stack_compute_delta(thread, depth, event->flags)
+                                  : (sonde_stack_delta){0};
+    size_t size = sizeof(sonde_rec_lock) + delta.count * sizeof(uint64_t);
     sonde_rec_lock *out = reserve(thread, size, &thread->slot->events_lost);
     if (!out)
         return NULL;
     *out = (sonde_rec_lock){
-        .rec = {(uint32_t)size, SONDE_REC_LOCK, event->type, flags_of(event->flags, &change)},
+        .rec = {(uint32_t)size, SONDE_REC_LOCK, event->type, flags_of(event->flags, &delta)},
         .time = event->time,
         .lock = event->lock,
         .sequence = event->sequence,
         .started = event->started,
         .started_sequence = event->started_sequence,
-        .keep = change.keep,
-        .count = change.count,
+        .keep = delta.keep,
+        .count = delta.count,
         .interpreter = event->interpreter,
         .kind = (uint16_t)event->kind,
         .holder = event->holder,
         .span = event->span,
     };
-    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
-    thread->draft = change;
+    memcpy(out->frames, sonde_stack(thread), delta.count * sizeof(uint64_t));
+    thread->draft = delta;
     return out;
 }
 
 void sonde_commit_lock(sonde_thread *thread, uint8_t type)
 {
-    sonde_change change = thread->draft;
+    sonde_stack_delta delta = thread->draft;
     if (sonde_lock_has_stack(type))
-        sonde_stack_written(thread, &change);
-    sonde_ring_commit(&thread->ring, sizeof(sonde_rec_lock) + change.count * sizeof(uint64_t));
+        sonde_stack_written(thread, &delta);
+    sonde_ring_commit(&thread->ring, sizeof(sonde_rec_lock) + delta.count * sizeof(uint64_t));
     thread->slot->lock_events++;
 }
 
@@ -114,41 +113,43 @@ void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_eve
 
 void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object)
 {
-    sonde_change change = sonde_stack_change(thread, depth, object->rec.flags);
-    size_t size = sizeof *object + change.count * sizeof(uint64_t);
+    sonde_stack_delta delta = sonde_stack_compute_delta(thread, depth, object->rec.flags);
+    size_t size = sizeof *object + delta.count * sizeof(uint64_t);
     sonde_rec_object *out = reserve(thread, size, &thread->slot->events_lost);
     if (!out)
         return;
     *out = *object;
     out->rec.size = (uint32_t)size;
     out->rec.kind = SONDE_REC_OBJECT;
-    out->rec.flags = flags_of(object->rec.flags, &change);
-    out->keep = change.keep;
-    out->count = change.count;
-    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
-    sonde_stack_written(thread, &change);
+    out->rec.flags = flags_of(object->rec.flags, &delta);
+    out->keep = delta.keep;
+    out->count = delta.count;
+    memcpy(out->frames, sonde_stack(thread), delta.count * sizeof(uint64_t));
+    sonde_stack_written(thread, &delta);
     sonde_ring_commit(&thread->ring, size);
 }
 
 SONDE_HOT void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags,
                                 uint64_t offset_ns)
 {
-    sonde_change change = sonde_stack_change(thread, depth, flags);
-    size_t size = sizeof(sonde_rec_call) + change.count * sizeof(uint64_t);
+    sonde_stack_delta delta = sonde_stack_compute_delta(thread, depth, flags);
+    size_t size = sizeof(sonde_rec_call) + delta.count * sizeof(uint64_t);
     sonde_rec_call *out = reserve(thread, size, &thread->slot->calls_lost);
     if (!out)
         return;
-    uint32_t whole = change.keep + change.count;
+    uint32_t whole = delta.keep + delta.count;
     uint8_t step = thread->window.step < UINT8_MAX ? (uint8_t)thread->window.step : UINT8_MAX;
-    uint64_t caller = depth > 1 ? sonde_stack(thread)[1] : whole > 1 ? thread->told[whole - 2] : 0;
-    *out = (sonde_rec_call){.rec = {(uint32_t)size, SONDE_REC_CALL, step, flags_of(flags, &change)},
+    uint64_t caller = depth > 1   ? sonde_stack(thread)[1]
+                      : whole > 1 ? thread->last_stack[whole - 2]
+                                  : 0;
+    *out = (sonde_rec_call){.rec = {(uint32_t)size, SONDE_REC_CALL, step, flags_of(flags, &delta)},
                             .window = thread->window.number,
                             .site = caller & SONDE_INSTR_MASK,
-                            .keep = change.keep,
-                            .count = change.count,
+                            .keep = delta.keep,
+                            .count = delta.count,
                             .offset_ns = offset_ns};
-    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
-    sonde_stack_written(thread, &change);
+    memcpy(out->frames, sonde_stack(thread), delta.count * sizeof(uint64_t));
+    sonde_stack_written(thread, &delta);
     sonde_ring_commit(&thread->ring, size);
     sonde_ring_expect(&thread->ring); // the next call of the window comes soon
     thread->slot->calls++;
@@ -157,22 +158,22 @@ SONDE_HOT void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t fl
 void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_event *event)
 {
     bool chained = event->rec.flags & SONDE_CHAINED;
-    sonde_change change = chained ? (sonde_change){0, depth, false}
-                                  : sonde_stack_change(thread, depth, event->rec.flags);
-    size_t size = sizeof *event + change.count * sizeof(uint64_t);
+    sonde_stack_delta delta = chained ? (sonde_stack_delta){0, depth, false}
+                                      : sonde_stack_compute_delta(thread, depth, event->rec.flags);
+    size_t size = sizeof *event + delta.count * sizeof(uint64_t);
     sonde_rec_event *out = reserve(thread, size, &thread->slot->events_lost);
     if (!out)
         return;
     *out = *event;
     out->rec.size = (uint32_t)size;
     out->rec.kind = SONDE_REC_EVENT;
-    out->rec.flags = flags_of(event->rec.flags, &change);
-    out->keep = change.keep;
-    out->count = change.count;
-    memcpy(out->frames, sonde_stack(thread), change.count * sizeof(uint64_t));
+    out->rec.flags = flags_of(event->rec.flags, &delta);
+    out->keep = delta.keep;
+    out->count = delta.count;
+    memcpy(out->frames, sonde_stack(thread), delta.count * sizeof(uint64_t));
     sonde_ring_commit(&thread->ring, size);
     if (chained)
-        sonde_chain_told(sonde_stack(thread), depth);
+        sonde_chain_add(sonde_stack(thread), depth);
     else
-        sonde_stack_written(thread, &change);
+        sonde_stack_written(thread, &delta);
 }

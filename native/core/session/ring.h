@@ -21,8 +21,8 @@ void *sonde_ring_reserve(sonde_ring *ring, size_t size);
 // Publishes the last reservation; `size` may be smaller than what was reserved.
 void sonde_ring_commit(sonde_ring *ring, size_t size);
 
-// Asks for the memory that the next records go to: the recorder had it last, and until it has come
-// from there a stack can be walked.
+// Asks for the memory that the next records go to: it is in the recorder's cache, and while it is
+// fetched from there a stack can be walked.
 static inline void sonde_ring_expect(const sonde_ring *ring)
 {
     const uint8_t *next = ring->data + (ring->head & (ring->size - 1));

@@ -1,5 +1,6 @@
 #include "core/session/seen_set.h"
 
+#include "core/base/hash.h"
 #include "core/base/hot.h"
 
 #include <stdatomic.h>
@@ -8,10 +9,7 @@
 #define USES_MASK ((1u << USES_BITS) - 1)
 #define PLACES (1u << SONDE_SEEN_BITS)
 
-static uint32_t place_of(uint64_t key)
-{
-    return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> (64 - SONDE_SEEN_BITS));
-}
+static uint32_t place_of(uint64_t key) { return sonde_hash_place(key, SONDE_SEEN_BITS); }
 
 static uint64_t id_of(uint32_t place, uint64_t word)
 {

@@ -5,6 +5,7 @@
 #include "core/base/hot.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,7 +28,7 @@ static _Thread_local struct {
     sonde_thread *thread;
     sonde_mark *mark;
     uint32_t generation;
-    bool left_out;
+    bool excluded;
 } mine __attribute__((tls_model("initial-exec")));
 
 static void *reserve(size_t size)
@@ -37,9 +38,9 @@ static void *reserve(size_t size)
     return at == MAP_FAILED ? NULL : at;
 }
 
-// Every sample looks into these tables at random places. They share one huge page where the kernel
-// gives us one: in a virtual machine each miss of the TLB walks two levels of page tables. A part
-// of the library, like the marks: a code object may die, and be looked for, at any time.
+// Every sample reads these tables at random places. They share one huge page where the kernel
+// provides one: under virtualization each TLB miss walks two levels of page tables. A part of the
+// library, like the marks: a code object may die, and be looked for, at any time.
 #define HUGE_PAGE (2u << 20)
 typedef struct {
     sonde_seen seen;
@@ -91,9 +92,9 @@ static void forget_threads(void)
         munmap(at, sonde.threads_mapped);
 }
 
-// A thread writes its first event while others wait for it, of the GIL with the GIL in its hand.
-// Where 500 threads do so one after the other, the page faults of each add up to a stall that can
-// be noticed; so the pages of the threads that are here already are brought in before.
+// A thread writes its first event while others wait for it, events of the GIL while it holds the
+// GIL. Where 500 threads do so one after the other, the page faults of each add up to a noticeable
+// stall. So the pages of existing threads are populated before.
 #ifndef MADV_POPULATE_WRITE // Linux 5.14; older kernels refuse it, and it is left out
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -123,8 +124,8 @@ static void prepare_slots(void)
     for (uint32_t i = 0; i < n; i++) {
         sonde_thread *thread = &sonde.threads[i];
         bring_in(thread, offsetof(sonde_thread, walked_frames[0]));
-        bring_in(sonde_frame_walked(thread, 0), 2 * sizeof(uint64_t));
-        bring_in(sonde_frame_told(thread, 0), 2 * sizeof(uint64_t));
+        bring_in(sonde_walked_frame(thread, 0), 2 * sizeof(uint64_t));
+        bring_in(sonde_last_frame(thread, 0), 2 * sizeof(uint64_t));
         bring_in(sonde.rings + (size_t)i * sonde.config.ring_size, PAGE);
     }
     errno = saved;
@@ -138,7 +139,7 @@ int sonde_session_start(const sonde_config *config, int memfd)
         config->ring_size < 4096 ||
         config->size != rings_at + (uint64_t)config->nslots * config->ring_size)
         return EPROTO;
-    // A mapping longer than its file kills who touches the rest.
+    // Access to a mapping beyond the end of its file kills the process.
     struct stat file;
     if (fstat(memfd, &file) != 0)
         return errno;
@@ -180,7 +181,7 @@ int sonde_session_start(const sonde_config *config, int memfd)
         sonde.cpu_read_ns = cost_of_cpu_clock();
     forked = false;
     atomic_store(&sonde.notes_taken, 0);
-    sonde.notes = sonde_claim(SONDE_NOTES_TID);
+    sonde.notes = sonde_slot_acquire(SONDE_NOTES_TID);
     sonde.notes_mark = sonde.notes->mark;
     atomic_store(&sonde.header->active, 1);
     if (++last_generation == 0)
@@ -193,10 +194,10 @@ void sonde_session_stop(void)
 {
     if (!atomic_exchange(&sonde.generation, 0))
         return;
-    // Handlers see the ended session before they mark themselves busy, or we see their mark. One is
-    // over in microseconds; its thread may be preempted in it, so give it time.
+    // Handlers see the ended session before they mark themselves busy, or we see their mark. A
+    // handler takes microseconds; its thread may be preempted in it, so we wait.
     struct timespec pause = {0, 50000};
-    while (atomic_load(&sonde.claiming))
+    while (atomic_load(&sonde.acquiring))
         nanosleep(&pause, NULL);
     for (uint32_t i = 0; i < atomic_load(&sonde.header->slots_used); i++)
         while (atomic_load(&marks[i].busy))
@@ -211,7 +212,7 @@ void sonde_session_stop(void)
 void sonde_session_forked(void)
 {
     atomic_store(&sonde.generation, 0);
-    atomic_store(&sonde.claiming, 0);
+    atomic_store(&sonde.acquiring, 0);
     parent_header = sonde.header;
     sonde.header = NULL;
     mine.generation = 0;
@@ -250,7 +251,7 @@ static void raise_to(_Atomic uint32_t *at, uint32_t value)
         ;
 }
 
-sonde_thread *sonde_claim(uint32_t tid)
+sonde_thread *sonde_slot_acquire(uint32_t tid)
 {
     sonde_header *header = sonde.header;
     uint32_t n = sonde.config.nslots;
@@ -276,12 +277,12 @@ sonde_thread *sonde_claim(uint32_t tid)
         thread->counts_use = false;
         thread->touched = thread->registers = 0;
         thread->repeats = 0;
-        thread->ticked = thread->ticked_cpu = thread->rests_until = thread->handled = 0;
+        thread->ticked = thread->ticked_cpu = thread->throttled_until = thread->handled = 0;
         thread->was_expensive = false;
         thread->switches = thread->seen = thread->seen_cpu = 0;
         thread->window = (sonde_window){0};
         thread->depth = thread->same = 0;
-        thread->known_words = thread->aside = thread->asides = 0;
+        thread->last_stack_size = thread->detached = thread->detached_run = 0;
         thread->walked = (sonde_walked){0};
         thread->deaths = UINT64_MAX;
         thread->named = false;
@@ -305,23 +306,23 @@ SONDE_HOT sonde_thread *sonde_enter(void)
     if (!generation)
         return NULL;
     if (mine.generation != generation) {
-        if (mine.left_out)
+        if (mine.excluded)
             return NULL;
-        atomic_fetch_add(&sonde.claiming, 1);
+        atomic_fetch_add(&sonde.acquiring, 1);
         sonde_thread *claimed = NULL;
         if (atomic_load(&sonde.generation) == generation)
-            claimed = sonde_claim((uint32_t)syscall(SYS_gettid));
+            claimed = sonde_slot_acquire((uint32_t)syscall(SYS_gettid));
         if (claimed) {
             mine.thread = claimed;
             mine.mark = claimed->mark;
             mine.generation = generation;
         }
-        atomic_fetch_sub(&sonde.claiming, 1);
+        atomic_fetch_sub(&sonde.acquiring, 1);
         if (!claimed)
             return NULL;
     }
     // A signal that interrupts this thread's own hook must leave the ring alone; the CPU time of
-    // the sample it does not take goes to the next one.
+    // the omitted sample goes to the next one.
     if (atomic_load_explicit(&mine.mark->busy, memory_order_relaxed))
         return NULL;
     atomic_store(&mine.mark->busy, 1);
@@ -332,7 +333,7 @@ SONDE_HOT sonde_thread *sonde_enter(void)
     return mine.thread;
 }
 
-void sonde_leave_me_out(void) { mine.left_out = true; }
+void sonde_exclude_current_thread(void) { mine.excluded = true; }
 
 SONDE_HOT void sonde_leave(sonde_thread *thread)
 {
@@ -353,19 +354,29 @@ sonde_thread *sonde_notes_enter(void)
     return sonde.notes;
 }
 
+sonde_thread *sonde_notes_borrow(void)
+{
+    sonde_thread *notes = sonde_notes_enter();
+    for (int tries = 0; !notes && tries < 1000; tries++) {
+        sched_yield();
+        notes = sonde_notes_enter();
+    }
+    return notes;
+}
+
 void sonde_notes_leave(void)
 {
     atomic_store(&sonde.notes_mark->busy, 0);
     atomic_store(&sonde.notes_taken, 0);
 }
 
-SONDE_HOT void sonde_known_refresh(sonde_thread *thread)
+SONDE_HOT void sonde_id_cache_refresh(sonde_thread *thread)
 {
-    // A key on its own thread's stack is alive, so none that it knows can die while it is asked
-    // for; one that died before has been counted.
+    // A key on its own thread's stack is alive, so no cached one can die while it is looked up; one
+    // that died before has been counted.
     uint64_t deaths = atomic_load_explicit(&sonde.deaths, memory_order_acquire);
     if (thread->deaths == deaths)
         return;
-    memset(thread->known, 0, sizeof thread->known);
+    memset(thread->id_cache, 0, sizeof thread->id_cache);
     thread->deaths = deaths;
 }

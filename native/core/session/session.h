@@ -1,8 +1,9 @@
-// One session of one process: the mapped memory, the slot of each thread, writing of stacks.
+// One session of one process: the mapped memory, the slot of each thread.
 // Everything here but start, stop and forked may be called in a signal handler.
 #ifndef SONDE_CORE_SESSION_H
 #define SONDE_CORE_SESSION_H
 
+#include "core/base/hash.h"
 #include "core/session/ring.h"
 #include "core/session/seen_set.h"
 
@@ -15,16 +16,16 @@
 #define SONDE_SITES_BITS 16
 #define SONDE_SITES (1u << SONDE_SITES_BITS)
 
-// What a thread was last seen to run. The table of all that was seen is spread over many pages, and
-// between two samples the program has thrown most of them out of the caches; this lies on one.
-#define SONDE_KNOWN_BITS 7
+// What a thread ran last, and its ids. The table of all ids is spread over many pages, and between
+// two samples the program evicts most of them from the caches; this one is on one page.
+#define SONDE_ID_CACHE_BITS 7
 typedef struct {
     const void *key;
-    uint64_t about; // id << 8 | what the runtime wants to know without looking at it
-} sonde_known;
+    uint64_t about; // id << 8 | what the runtime needs to know of it
+} sonde_id_cache_entry;
 
-// A slot's busy mark lies in the library itself, which is never unmapped: a handler that comes late
-// may look at it although the session is over and its memory gone.
+// A slot's busy mark is in the library itself, which is never unmapped: a late handler may read it
+// although the session is over and its memory unmapped.
 #define SONDE_MAX_SLOTS 4096
 typedef struct {
     _Alignas(64) _Atomic uint32_t busy;
@@ -35,30 +36,30 @@ typedef struct {
     bool open, begun;
     bool all;             // calls of C functions, too
     bool asks;            // the kernel for the thread's CPU time, see call_windows.c
-    uint32_t doubted;     // so many more that are to ask
+    uint32_t doubted;     // so many more windows that are to ask
     uint32_t number;      // of this thread's windows
-    uint32_t stride;      // every so manieth call is taken
+    uint32_t stride;      // every Nth call is taken, on average
     uint32_t skip;        // calls until the next that is
     uint32_t step;        // as it was set after the last one
     uint32_t left, taken; // calls to be taken yet, and taken
     uint32_t interpreter;
     uint64_t random;
-    uint64_t due_ns;      // CPU time since one was due
-    uint64_t opened, tsc; // by the clock and the processor's counter,
-    uint64_t cpu;         // and by the thread's CPU clock, if it asks
-    double ns_per_tsc;    // 0: not known yet
-    uint64_t last_tsc;    // when the last call was taken
-    uint64_t away_tsc;    // up to then, that somebody else had the processor
-    uint64_t own_tsc;     // that we spent ourselves since
-    uint64_t warm_tsc;    // no call before this is counted; 0: all are
-    uint64_t cold_tsc;    // the program's own time until then
-    uint32_t cold_calls;  // in which it made so many calls
-    int64_t told_tsc;     // that the runtime took to tell us of calls, by estimate
-    uint64_t least_tsc;   // that such calls take in any case
-    _Atomic uint64_t cut; // by the same clock, when another thread ended it; 0: nobody did
+    uint64_t due_ns;       // CPU time since one was due
+    uint64_t opened, tsc;  // by the clock and the processor's counter,
+    uint64_t cpu;          // and by the thread's CPU clock, if it asks
+    double ns_per_tsc;     // 0: not known yet
+    uint64_t last_tsc;     // when the last call was taken
+    uint64_t off_cpu_tsc;  // up to then, that another thread was on CPU
+    uint64_t overhead_tsc; // that we spent ourselves since
+    uint64_t warm_tsc;     // no call before this is counted; 0: all are
+    uint64_t cold_tsc;     // the program's own time until then
+    uint32_t cold_calls;   // in which it made so many calls
+    int64_t reporting_tsc; // that the runtime took to report calls, by estimate
+    uint64_t min_tsc;      // that such calls take in any case
+    _Atomic uint64_t cut;  // by the same clock, when another thread ended it; 0: none did
 } sonde_window;
 
-// What a walk leaves to whoever writes its stack, see stack_delta.h.
+// What a walk leaves to the writer of its stack, see stack_delta.h.
 typedef struct {
     bool known;  // where each frame of the last stack lies
     bool traced; // likewise of the stack walked, which has this many words of its own
@@ -69,8 +70,8 @@ typedef struct {
 // How a stack differs from what was written before, see stack_delta.h.
 typedef struct {
     uint32_t keep, count; // outermost words that stay, and new ones
-    bool aside;           // which are for this record only
-} sonde_change;
+    bool detached;        // which are for this record only
+} sonde_stack_delta;
 
 typedef struct { // what the agent itself knows of a slot, while the session lasts
     _Alignas(4096) sonde_mark *mark;
@@ -83,40 +84,40 @@ typedef struct { // what the agent itself knows of a slot, while the session las
     uint64_t entered_cpu, handled; // CPU time when the handler was entered; how many there were
     uint64_t ticked, ticked_cpu;   // time and CPU time at the last tick
     uint64_t seen, seen_cpu;       // the same up to which waits are known
-    uint64_t rests_until;          // CPU time before which no sample is taken; 1: look closer
+    uint64_t throttled_until;      // CPU time before which no sample is taken; 1: look closer
     bool was_expensive;            // so was the last handler
     uint64_t last_pc, last_sp;     // where the last signal interrupted
     uint64_t switches;             // voluntary context switches at the last wait
     sonde_window window;
-    uint8_t measures[SONDE_MAX_EVENTS]; // by what events are measured that were heard of
+    uint8_t measures[SONDE_MAX_EVENTS]; // how events are measured that have come
     bool counts_use;                    // any of them is, see kernel_events.c
-    uint64_t used[SONDE_MAX_EVENTS];    // of each: what has been told, or was our own doing
+    uint64_t used[SONDE_MAX_EVENTS];    // of each: what was reported, or was our own doing
     uint64_t entry[5];                  // by SONDE_MEASURE_*, when this handler was entered
     uint64_t touched;                   // the address that the last event was about
     uint64_t registers;                 // at the last event, all of them in one
     uint32_t repeats;                   // signals of events without an instruction between them
     uint32_t depth;                     // of the last stack written
-    uint32_t known_words;               // as many of `told` may be referred to, see stack_delta.h
-    uint32_t aside, asides;             // words set aside in the last stack; how often in a row
-    uint32_t same;                      // of the last sample written, what is there ever since
-    sonde_change draft;                 // of the stack in a record that is not published yet
+    uint32_t last_stack_size; // so many words of `last_stack` may be referred to, see stack_delta.h
+    uint32_t detached, detached_run; // words of the last record for itself only; how often in a row
+    uint32_t same;                   // of the last sample written, what is there ever since
+    sonde_stack_delta draft;         // of the stack in a record that is not published yet
     sonde_walked walked;
     uint64_t root;   // what the runtime knows the thread's stacks to begin with; 0: nothing yet
-    uint64_t deaths; // of sonde_session, when `known` was last right
-    sonde_known known[1u << SONDE_KNOWN_BITS];
+    uint64_t deaths; // of sonde_session, when `id_cache` was last right
+    sonde_id_cache_entry id_cache[1u << SONDE_ID_CACHE_BITS];
     uintptr_t walked_frames[SONDE_MAX_DEPTH]; // backwards, see stack_delta.h
     uint64_t fresh[SONDE_MAX_DEPTH];          // the stack walked, innermost first
-    uintptr_t told_frames[SONDE_MAX_DEPTH];
-    uint64_t told[SONDE_MAX_DEPTH];     // what was written last, outermost first
-    int16_t scratch[SONDE_SCRATCH];     // room for working out a call site
-    uint64_t unmarked[SONDE_MAX_DEPTH]; // for the runtime's own use: where marks are to be set
-    uint64_t blocked[SONDE_MAX_DEPTH];  // likewise: the stack of the last wait, innermost first
+    uintptr_t last_frames[SONDE_MAX_DEPTH];
+    uint64_t last_stack[SONDE_MAX_DEPTH]; // the last stack written, outermost first
+    int16_t scratch[SONDE_SCRATCH];       // room for working out a call site
+    uint64_t unmarked[SONDE_MAX_DEPTH];   // for the runtime's own use: where marks are to be set
+    uint64_t blocked[SONDE_MAX_DEPTH];    // likewise: the stack of the last wait, innermost first
     uint32_t blocked_depth;
 } sonde_thread;
 
 typedef struct {
     _Atomic uint32_t generation; // of the running session; 0: none
-    _Atomic uint32_t claiming;
+    _Atomic uint32_t acquiring;
     sonde_header *header;
     sonde_slot *slots;
     uint8_t *rings;
@@ -138,7 +139,7 @@ extern sonde_session sonde;
 
 // Takes over the mapping described by `config`. 0 or an errno.
 int sonde_session_start(const sonde_config *config, int memfd);
-// Ends the session: afterwards no handler touches the mapping, which is gone.
+// Ends the session: afterwards no handler touches the mapping, which is unmapped.
 void sonde_session_stop(void);
 // In a forked child: drops what belongs to the parent without touching its memory.
 void sonde_session_forked(void);
@@ -165,84 +166,39 @@ static inline uint64_t sonde_period(void)
 
 // The calling thread's record with its busy mark set, or NULL (no session, or no slot free).
 sonde_thread *sonde_enter(void);
-// From here on the calling thread is none of the target's: it is never entered, its hooks tell
+// From here on the calling thread is none of the target's: it is never entered, its hooks report
 // nothing.
-void sonde_leave_me_out(void);
+void sonde_exclude_current_thread(void);
 void sonde_leave(sonde_thread *thread);
 // The same for a thread whose slot the caller feeds on its behalf.
-sonde_thread *sonde_claim(uint32_t tid);
+sonde_thread *sonde_slot_acquire(uint32_t tid);
 
 // A slot for records written outside of handlers; one writer at a time, NULL if taken.
 sonde_thread *sonde_notes_enter(void);
 void sonde_notes_leave(void);
+// The same, but waits for another writer, which has it for some microseconds. NULL after a while.
+sonde_thread *sonde_notes_borrow(void);
 
-// The place for `key` in what the thread knows; what a place holds is right only after the first.
-void sonde_known_refresh(sonde_thread *thread);
-static inline sonde_known *sonde_known_place(sonde_thread *thread, const void *key)
+// The place for `key` in the thread's cache; what it holds is valid only after a refresh.
+void sonde_id_cache_refresh(sonde_thread *thread);
+static inline sonde_id_cache_entry *sonde_id_cache_place(sonde_thread *thread, const void *key)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
-    return &thread->known[hash >> (64 - SONDE_KNOWN_BITS)];
+    return &thread->id_cache[sonde_hash_place((uint64_t)(uintptr_t)key, SONDE_ID_CACHE_BITS)];
 }
 
-// Where the frame of a word lies, and whether it was marked; 0 for a word that has none. These lie
+// The address of a word's frame, and whether it was marked; 0 for a word that has none. These are
 // before the words, and backwards, so that a shallow stack and its frames are on one page.
 #define SONDE_FRAME_MARKED 1u
-static inline uintptr_t *sonde_frame_walked(sonde_thread *thread, uint32_t word)
+static inline uintptr_t *sonde_walked_frame(sonde_thread *thread, uint32_t word)
 {
     return &thread->walked_frames[SONDE_MAX_DEPTH - 1 - word];
 }
-static inline uintptr_t *sonde_frame_told(sonde_thread *thread, uint32_t word)
+static inline uintptr_t *sonde_last_frame(sonde_thread *thread, uint32_t word)
 {
-    return &thread->told_frames[SONDE_MAX_DEPTH - 1 - word];
+    return &thread->last_frames[SONDE_MAX_DEPTH - 1 - word];
 }
 
 // Where to put the next stack (SONDE_MAX_DEPTH words, innermost first).
 static inline uint64_t *sonde_stack(sonde_thread *thread) { return thread->fresh; }
-
-typedef struct {
-    uint64_t time, cpu;
-    uint32_t interpreter;
-    uint32_t tid;       // set: the stack is that of another thread, which waits
-    uint32_t processor; // on which the thread runs, + 1; 0: unknown
-    uint32_t span;
-    uint64_t thread_object;
-    uint8_t state, flags;
-    bool chained; // what is wanted are pairs, if the runtime can, see caller_chain.h
-    bool direct;  // it is known that no C function lies above the top frame
-    // Whether it is to be told which frames are activations that the last sample had, and how many
-    // are, as in sonde_rec_sample; only with SONDE_ACTIVATIONS.
-    bool activations;
-    uint32_t same;
-} sonde_event;
-
-// Writes the stack of `depth` frames that lies in sonde_stack; counts it as lost where it must.
-void sonde_write_stack(sonde_thread *thread, uint32_t depth, const sonde_event *event);
-
-typedef struct {
-    uint64_t time, lock, sequence;
-    uint64_t started, started_sequence; // as in sonde_rec_lock
-    uint32_t interpreter, kind;
-    uint64_t holder;
-    uint32_t span;
-    uint8_t type, flags;
-} sonde_lock_event;
-
-// Writes an event of a lock, with the stack in sonde_stack for the types that have one.
-void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_event *event);
-// The same in two steps: a record that is not published yet, in which something may still be
-// changed. NULL if there was no room, which is counted. Who does not commit says so by
-// sonde_stack_lost(); nothing else of the thread is written in between.
-sonde_rec_lock *sonde_draft_lock(sonde_thread *thread, uint32_t depth,
-                                 const sonde_lock_event *event);
-void sonde_commit_lock(sonde_thread *thread, uint8_t type);
-
-// Writes that the innermost frame of the stack in sonde_stack was called, in the thread's window.
-void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint64_t offset_ns);
-
-// Writes that an event was caused by the stack in sonde_stack; the recorder counts the lost ones.
-void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_event *event);
-
-// Writes that an object of that type and size was made by the stack in sonde_stack.
-void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object);
 
 #endif

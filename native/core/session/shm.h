@@ -1,8 +1,9 @@
-// The memory an agent shares with its recorder, and the words they say over the socket.
+// The memory an agent shares with its recorder, and the messages they send over the socket.
 //
 // One anonymous file (memfd) per target process, made by the recorder and handed over once through
-// the session's socket: no name in any file system, nobody else can open it, nothing is left behind
-// when either side dies, and it is not bounded by the size of /dev/shm (64 MB in most containers).
+// the session's socket: no name in any file system, no other process can open it, nothing is left
+// behind when either side dies, and it is not bounded by the size of /dev/shm (64 MB in most
+// containers).
 //
 //   header | slots[nslots] | rings[nslots] of ring_size bytes each
 //
@@ -21,10 +22,10 @@
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
 #define SONDE_MAX_EVENTS 16u
-#define SONDE_NOTES_TID 0xffffffffu // the slot for what is said outside of handlers
+#define SONDE_NOTES_TID 0xffffffffu // the slot for what is written outside of handlers
 
-enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread is
-       // gone
+enum { // slot states; free -> used by the thread, used -> free by the recorder once the thread has
+       // ended
     SONDE_SLOT_FREE = 0,
     SONDE_SLOT_USED = 1,
 };
@@ -33,12 +34,12 @@ enum { // what to capture, bits of sonde_config.what and sonde_header.what
     SONDE_WHAT_CPU = 1,
     SONDE_WHAT_WAITS = 2,
     SONDE_WHAT_LOCKS = 4,
-    SONDE_WHAT_NO_MORE = 8, // only in the header: the recording is over, leave when you can
+    SONDE_WHAT_END = 8, // only in the header: the recording is over, detach when possible
     SONDE_WHAT_OBJECTS = 16,
     SONDE_WHAT_CALLS = 32,
-    SONDE_WHAT_CHAINED = 128,     // samples tell a function and its caller, not the whole stack
-    SONDE_WHAT_CHECKED = 256,     // walks that could have ended early go on, and are compared
-    SONDE_WHAT_ACTIVATIONS = 512, // samples tell which of their frames the last one had
+    SONDE_WHAT_CHAINED = 128,     // samples have a function and its caller, not the whole stack
+    SONDE_WHAT_CHECKED = 256,     // walks that could have ended early continue, and are compared
+    SONDE_WHAT_ACTIVATIONS = 512, // samples state which of their frames the last one had
 };
 
 enum { // who takes the samples, sonde_arm.sampler
@@ -102,7 +103,7 @@ enum {                       // whether calls are counted, sonde_header.calls
 };
 
 typedef struct {
-    // written by whoever claims the slot
+    // written by the thread that claims the slot
     _Atomic uint32_t state;
     _Atomic uint32_t tid; // 0 until the slot is filled in
     uint64_t claimed_ns;  // CLOCK_MONOTONIC
@@ -146,7 +147,7 @@ enum { // kinds of records in a ring
     // half) and table_len
     SONDE_REC_THREAD = 5,
     SONDE_REC_MARK = 7,
-    SONDE_REC_NOTE = 8, // what the program says itself
+    SONDE_REC_NOTE = 8, // spans and marks of the program
     SONDE_REC_TYPE = 9, // id: a class, name: what it is called
     SONDE_REC_OBJECT = 10,
     SONDE_REC_CALL = 15,
@@ -169,8 +170,8 @@ enum { // sonde_rec_sample.flags
     SONDE_CHAINED = 4,
     SONDE_ROOT = 8,
     // The next record continues the stack before this one, not this one, see stack_delta.h.
-    SONDE_ASIDE = 16,
-    SONDE_ACTIVATIONS = 32, // `same` is told
+    SONDE_DETACHED = 16,
+    SONDE_ACTIVATIONS = 32, // `same` is set
     SONDE_UNBEGUN = 64,     // and the innermost Python frame has only just been made
 };
 
@@ -184,9 +185,9 @@ typedef struct { // every record starts so; size is a multiple of 8 and includes
 #define SONDE_INSTR_BITS 26
 #define SONDE_INSTR_MASK ((1u << SONDE_INSTR_BITS) - 1)
 
-// A stack is written as what changed: the outermost `keep` frames are those of the frames that this
-// slot's records have told last, see stack_delta.h. Deep stacks cost bytes only where they move,
-// and the recorder interns only those.
+// A stack is written as what changed: the outermost `keep` frames are the same as in the last stack
+// of this slot, see stack_delta.h. Deep stacks cost bytes only where they move, and the recorder
+// interns only those.
 typedef struct {
     sonde_rec rec;
     // CLOCK_MONOTONIC and the thread's CPU clock, ns; the recorder makes weights of them
@@ -198,10 +199,10 @@ typedef struct {
         uint32_t processor; // in SONDE_REC_SAMPLE: on which the thread ran, + 1; 0: unknown
     };
     uint64_t thread_object; // likewise: as sonde_slot.thread_object
-    uint32_t span;          // the innermost one it lies in; 0: none
+    uint32_t span;          // the innermost one that contains it; 0: none
     // How many of the outermost frames are the very activations that this slot's previous sample
-    // had. `keep` does not tell: a function that is called again from the same place looks as
-    // before, and one that goes on has moved.
+    // had. `keep` does not show it: a function that is called again from the same place looks as
+    // before, and one that continues has moved.
     uint32_t same;
     uint64_t frames[]; // `count` new ones, innermost first
 } sonde_rec_sample;
@@ -225,21 +226,23 @@ typedef struct { // a moment or a span of time that has a name; followed by that
     uint32_t name_len, pad;
 } sonde_rec_mark;
 
-enum {                      // sonde_rec.state of a SONDE_REC_LOCK: what happened
-    SONDE_LOCK_ENTER = 1,   // must wait; with the waiter's stack
-    SONDE_LOCK_ENTERED = 2, // has it
-    SONDE_LOCK_GAVE_UP = 3, // timed out or interrupted
-    SONDE_LOCK_EXIT = 4,    // released while somebody waited; with the owner's stack
-    SONDE_LOCK_HELD = 6,    // `holder` has it, as a long waiter found out; with the holder's stack
-    SONDE_LOCK_WAITED = 5,  // ENTER and ENTERED in one, told afterwards; with the waiter's stack
-    // `holder` waits for it since before the session, with its stack; `started_sequence` tells
-    // whether it will tell the end itself
-    SONDE_LOCK_FOUND = 7,
+enum {                             // sonde_rec.state of a SONDE_REC_LOCK: what happened
+    SONDE_LOCK_WAIT_BEGIN = 1,     // a wait begins; with the waiter's stack
+    SONDE_LOCK_ACQUIRED = 2,       // the wait ends, the thread holds the lock
+    SONDE_LOCK_GAVE_UP = 3,        // timed out or interrupted
+    SONDE_LOCK_RELEASED = 4,       // released while a thread waited; with the holder's stack
+    SONDE_LOCK_OWNER_OBSERVED = 6, // `holder` the wait ends, the thread holds the lock, as a long
+                                   // waiter found out; with the holder's stack
+    SONDE_LOCK_WAITED =
+        5, // WAIT_BEGIN and ACQUIRED in one, reported afterwards; with the waiter's stack
+    // `holder` waits for it since before the session, with its stack; `started_sequence`: whether
+    // it reports the end itself
+    SONDE_LOCK_PREEXISTING = 7,
 };
 
 static inline bool sonde_lock_has_stack(uint8_t type)
 {
-    return type != SONDE_LOCK_ENTERED && type != SONDE_LOCK_GAVE_UP;
+    return type != SONDE_LOCK_ACQUIRED && type != SONDE_LOCK_GAVE_UP;
 }
 
 enum { // sonde_rec_lock.kind: what the lock is made of
@@ -256,15 +259,15 @@ enum { // sonde_rec_lock.kind: what the lock is made of
 typedef struct {
     sonde_rec rec;
     uint64_t time, lock, sequence;
-    // when and as which event a WAITED began; in HELD and FOUND the holder's thread object; in
-    // ENTER `started` is the id of the type that the lock is of, 0 if it has none
+    // when and as which event a WAITED began; in OWNER_OBSERVED and PREEXISTING the holder's thread
+    // object; in WAIT_BEGIN `started` is the id of the type that the lock is of, 0 if it has none
     uint64_t started, started_sequence;
     uint32_t keep, count;
     uint32_t interpreter;
     uint16_t kind;
     uint16_t pad;
-    // thread id, only in HELD and FOUND; of a thread that the kernel does not know (a virtual one
-    // of Java) its own number, with SONDE_VIRTUAL, in all of them
+    // thread id, only in OWNER_OBSERVED and PREEXISTING; of a thread that the kernel does not know
+    // (a virtual one of Java) its own number, with SONDE_VIRTUAL, in all of them
     uint64_t holder;
     uint32_t span; // in which a wait began; 0: none
     uint32_t pad1;
@@ -273,10 +276,10 @@ typedef struct {
 
 #define SONDE_VIRTUAL ((uint64_t)1 << 63)
 
-typedef struct { // an object was made
+typedef struct { // an object was allocated
     sonde_rec rec;
     uint64_t time, size;
-    uint64_t type;  // as told by SONDE_REC_TYPE
+    uint64_t type;  // as in SONDE_REC_TYPE
     uint64_t every; // bytes between two samples, on average
     uint32_t keep, count;
     uint64_t frames[]; // as in sonde_rec_sample
@@ -306,7 +309,7 @@ typedef struct {
     uint32_t interpreter, pad;
 } sonde_rec_window;
 
-typedef struct { // the kernel or the processor told of an event
+typedef struct { // the kernel or the processor reported an event
     sonde_rec rec;
     uint64_t time;
     uint64_t weight;  // how many; 0: a period's worth
@@ -325,7 +328,7 @@ enum { // kinds of memory, as in the recording
 
 typedef struct {
     sonde_rec rec;
-    uint64_t type;   // as told by SONDE_REC_TYPE, 0 if unknown
+    uint64_t type;   // as in SONDE_REC_TYPE, 0 if unknown
     uint64_t offset; // of the address in the object
 } sonde_rec_data;
 
@@ -366,11 +369,11 @@ enum sonde_reason {
     // These two are answered with sonde_arm at once:
     SONDE_EXEC = 3,        // about to execute another program: close the events first
     SONDE_EXEC_FAILED = 4, // still here: arm again
-    SONDE_REMOTE = 5,      // not the process itself, but the recorder's own reader of it
-    SONDE_ATTACH = 6,      // entered while it ran
-    // Not answered: the connection stays, and its end ends the session in the target. A sonde_word
-    // either way.
-    SONDE_STEER = 7,
+    SONDE_REMOTE = 5,      // not the process itself, but the recorder, which reads it from outside
+    SONDE_ATTACH = 6,      // attached while it ran
+    // Not answered: the connection stays, and its end ends the session in the target. Carries
+    // sonde_message in both directions.
+    SONDE_CONTROL = 7,
     SONDE_PAUSE = 8, // the program itself wants it; these two are answered with sonde_arm at once
     SONDE_RESUME = 9,
     // Not answered: the process made its memory and opened its events itself, and sends the
@@ -379,15 +382,15 @@ enum sonde_reason {
     SONDE_START_ARMED = 11,
 };
 
-enum {                     // sonde_word.word
-    SONDE_WORD_NAMES = 1,  // recorder: tell what your threads are called
-    SONDE_WORD_END = 2,    // recorder: leave
-    SONDE_WORD_FAILED = 3, // agent: could not start, value is an errno
+enum {                    // sonde_message.word
+    SONDE_MSG_NAMES = 1,  // recorder: report the names of threads
+    SONDE_MSG_END = 2,    // recorder: end the session
+    SONDE_MSG_FAILED = 3, // agent: could not start, value is an errno
 };
 
 typedef struct {
-    uint32_t magic, word, value, pad;
-} sonde_word;
+    uint32_t magic, type, value, pad;
+} sonde_message;
 
 typedef struct {
     uint32_t magic, protocol;
@@ -409,8 +412,8 @@ typedef struct {
 } sonde_arm;
 
 // sig_data of the perf events: kind in the low bits, of an event also its number and by what it is
-// measured, then a number that tells the events of a thread armed twice, then the round of arming
-// (from 1)
+// measured, then a number that distinguishes the events of a thread armed twice, then the round of
+// arming (from 1)
 #define SONDE_SIG_CPU 1u
 #define SONDE_SIG_SWITCH 2u
 #define SONDE_SIG_EVENT 3u
@@ -422,8 +425,8 @@ typedef struct {
 #define SONDE_SIG_ROUND_SHIFT 40
 #define SONDE_SIG_FIRST_ROUND 1u // of a process that arms itself; the recorder begins with 2
 
-// Signals do not queue: of many events inside one system call a thread hears once. Where the kernel
-// keeps a count per thread that it gives for little, the weight is the difference in that.
+// Signals do not queue: of many events inside one system call a thread gets one. Where the kernel
+// keeps a cheap count per thread, the weight is the difference in that.
 enum {
     SONDE_MEASURE_PERIOD = 0,
     SONDE_MEASURE_MINOR_FAULTS = 1,

@@ -11,9 +11,10 @@
 
 static const int signals[2] = {SIGSEGV, SIGBUS};
 
-// Whom to pass a fault on to. More than one where a program that records itself set a handler while
-// ours was in place (faulthandler.enable()): we go above it again, and as it may give back to us
-// what it cannot handle, what was there before us must stay known too. The last one is the newest.
+// The handlers to pass a fault on to. More than one where a program that records itself set a
+// handler while ours was in place (faulthandler.enable()): we go above it again. As it may pass
+// back to us what it cannot handle, the handler before us must stay known, too. The last one is the
+// newest.
 #define MAX_BELOW 4
 static struct sigaction below[2][MAX_BELOW];
 static int levels[2];
@@ -37,7 +38,7 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 {
     int i = sig == SIGBUS;
     // Given back by the one we passed it to: called with the same words from deeper in the stack,
-    // or raised anew.
+    // or raised again.
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     bool back = passing && ((info == passed && here < passed_at) || info->si_code <= 0);
     int level = back ? passing - 2 : levels[i] - 1;
@@ -53,7 +54,7 @@ static void pass_on(int sig, siginfo_t *info, void *context)
     passing = level + 1;
     passed = info;
     passed_at = here;
-    sonde_act(&below[i][level], sig, info, context);
+    sonde_run_action(&below[i][level], sig, info, context);
     passing = outer;
 }
 
@@ -120,10 +121,10 @@ bool sonde_guard_in_place(void)
 
 bool sonde_guard_run(void (*body)(void *), void *arg)
 {
-    return sonde_guard_in_place() && sonde_guard_run_unasked(body, arg);
+    return sonde_guard_in_place() && sonde_guard_run_unchecked(body, arg);
 }
 
-SONDE_HOT bool sonde_guard_run_unasked(void (*body)(void *), void *arg)
+SONDE_HOT bool sonde_guard_run_unchecked(void (*body)(void *), void *arg)
 {
     sigjmp_buf here;
     // A sample may be taken while this thread is inside another body.

@@ -1,7 +1,7 @@
 // Reads that may fault: a memory fault inside a guarded body ends the body, not the target.
 //
 // The guard owns SIGSEGV and SIGBUS only while a body runs on the faulting thread; every other
-// fault goes to whoever had the signal before, with the same outcome as without us.
+// fault goes to the handler that was there before, with the same outcome as without us.
 #ifndef SONDE_CORE_FAULT_GUARD_H
 #define SONDE_CORE_FAULT_GUARD_H
 
@@ -22,7 +22,7 @@ bool sonde_guard_run(void (*body)(void *), void *arg);
 
 // The same without asking the kernel first whether the handler is still ours, which may take as
 // long as the body: for who has just asked, or has no reason to fault.
-bool sonde_guard_run_unasked(void (*body)(void *), void *arg);
+bool sonde_guard_run_unchecked(void (*body)(void *), void *arg);
 // Is it? If not, it is put back in place if possible.
 bool sonde_guard_in_place(void);
 
@@ -31,7 +31,7 @@ bool sonde_guard_in_place(void);
 bool sonde_guard_works_here(void);
 
 // What the target believes `sig` to be; for the preload library, which answers sigaction with it.
-// False if the guard has no hand on that signal.
+// False if that signal is none of the guard's.
 struct sigaction;
 bool sonde_guard_user_action(int sig, const struct sigaction *set, struct sigaction *get);
 

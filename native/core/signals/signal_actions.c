@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// glibc's other name for sigaction, which nobody interposes.
+// glibc's other name for sigaction, which is not interposed.
 extern int __sigaction(int sig, const struct sigaction *set, struct sigaction *get);
 
 int sonde_sigaction(int sig, const struct sigaction *set, struct sigaction *get)
@@ -26,7 +26,7 @@ static void die_by(int sig, const siginfo_t *info)
         syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), sig);
 }
 
-void sonde_act(struct sigaction *action, int sig, siginfo_t *info, void *context)
+void sonde_run_action(struct sigaction *action, int sig, siginfo_t *info, void *context)
 {
     struct sigaction given = *action;
     bool with_info = given.sa_flags & SA_SIGINFO;

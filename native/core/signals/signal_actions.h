@@ -1,4 +1,4 @@
-// Signal actions: what the kernel has in place, and doing what another action would have done.
+// Signal actions: what the kernel has in place, and running another action in its stead.
 #ifndef SONDE_CORE_SIGNAL_ACTIONS_H
 #define SONDE_CORE_SIGNAL_ACTIONS_H
 
@@ -12,6 +12,6 @@
 int sonde_sigaction(int sig, const struct sigaction *set, struct sigaction *get);
 
 // In our handler of `sig`: does what would have happened had `action` been in place.
-void sonde_act(struct sigaction *action, int sig, siginfo_t *info, void *context);
+void sonde_run_action(struct sigaction *action, int sig, siginfo_t *info, void *context);
 
 #endif

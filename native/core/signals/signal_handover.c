@@ -50,7 +50,7 @@ static bool read_hex(const char *text, uint64_t *value)
 }
 
 // What the main thread has blocked, from /proc; all where that cannot be read. A signal that it
-// blocks was never its own, and must not interrupt it.
+// blocks was never delivered to it, and must not interrupt it.
 static uint64_t blocked_by_main(pid_t pid)
 {
     char path[sizeof "/proc/self/task//status" + 10] = "/proc/self/task/";

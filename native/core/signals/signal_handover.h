@@ -4,7 +4,7 @@
 // queue that all threads share. A thread that computes enters the kernel's signal code at every
 // tick, and takes what it finds there. The main thread, on its way to a processor, then finds
 // nothing and goes back to its system call (6.18). Where the handler only leaves a mark for the
-// main thread, as CPython's does, nobody looks at the mark until that call returns.
+// main thread, as CPython's does, no code looks at the mark until that call returns.
 //
 // So every tick looks for such a mark. If there is one, the main thread gets a SIGTRAP of ours,
 // whose handler lets the call return EINTR as if the signal had come there.

@@ -83,7 +83,8 @@ static bool heeds_sa_restart(const greg_t *registers)
 }
 
 // Processors with FRED leave the registers of a system call alone; all others put the address after
-// the instruction into rcx. That tells a call that was wound back from one that is yet to be made.
+// the instruction into rcx. That distinguishes a call that was wound back from one that is yet to
+// be made.
 static bool leaves_address;
 
 void sonde_restart_prepare(void)
@@ -206,7 +207,7 @@ uint64_t sonde_restart_mask(void)
 __attribute__((noinline)) static void check(ucontext_t *context, uintptr_t handler)
 {
     look_job job = {context, handler, false, false, 0};
-    if (!sonde_guard_run_unasked(look, &job) || !job.nested)
+    if (!sonde_guard_run_unchecked(look, &job) || !job.nested)
         return;
     // A frame does not say whose it is.
     wishes of = wishes_of(~job.blocked);
@@ -226,7 +227,7 @@ void sonde_restart_as(ucontext_t *context, const struct sigaction *action)
     bool handles = action->sa_flags & SA_SIGINFO ||
                    (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
     if (handles && !(action->sa_flags & SA_RESTART) && may_be_restarted(context) &&
-        sonde_guard_run_unasked(look, &job) && job.wound_back)
+        sonde_guard_run_unchecked(look, &job) && job.wound_back)
         interrupt(context);
 }
 
@@ -235,7 +236,7 @@ void sonde_restart_for(ucontext_t *context, uint64_t signals)
     uint64_t blocked;
     memcpy(&blocked, &context->uc_sigmask, sizeof blocked);
     look_job job = {context, 0, false, false, 0};
-    if (!may_be_restarted(context) || !sonde_guard_run_unasked(look, &job) || !job.wound_back)
+    if (!may_be_restarted(context) || !sonde_guard_run_unchecked(look, &job) || !job.wound_back)
         return;
     if (wishes_of(signals & ~blocked).interrupt)
         interrupt(context);

@@ -20,8 +20,8 @@ uint64_t sonde_call_cost_measured;
 #define UNSEEN 8
 #define SEEN 4
 
-// What a function with CALLS calls takes longer for being told of them: per call, and per code unit
-// of its own when it is told of for the first time. Without what was measured.
+// How much longer a function with CALLS calls takes when they are reported: per call, and per code
+// unit of its own when it is reported for the first time. Without what was measured.
 typedef struct {
     double call, unit;
     double unseen; // and what a call takes in any case
@@ -88,7 +88,7 @@ static uint64_t timed(PyObject *function)
     return tsc - sonde_call_cost_measured;
 }
 
-// By C, which tells nobody that it calls.
+// By C, whose calls are not reported.
 static uint64_t timed_from_c(PyObject *function)
 {
     uint64_t took = 0;
@@ -122,20 +122,20 @@ static double fastest_of(PyObject *function, uint64_t (*run)(PyObject *), int ti
     return (double)best;
 }
 
-static cost cost_of(PyObject *function, uint64_t (*run)(PyObject *), sonde_seeing how)
+static cost cost_of(PyObject *function, uint64_t (*run)(PyObject *), sonde_call_scope how)
 {
     double calls[ROUNDS], units[ROUNDS], fastest = 0;
     PyThreadState *state = PyThreadState_Get();
     Py_ssize_t size = Py_SIZE(PyFunction_GET_CODE(function));
     for (int round = 0; round < ROUNDS && !failed; round++) {
         double unseen = fastest_of(function, run, UNSEEN);
-        // C code may have turned a tool on, of which nobody is told.
-        if (failed || sonde_tool_active(state) >= 0 || !sonde_seen_calls_begin(state, how)) {
+        // C code may have turned a tool on, which is not reported.
+        if (failed || sonde_tool_active(state) >= 0 || !sonde_call_events_begin(state, how)) {
             failed = true;
             break;
         }
         double first = (double)run(function), seen = fastest_of(function, run, SEEN);
-        sonde_seen_calls_end(state, how);
+        sonde_call_events_end(state, how);
         fastest = round && fastest < unseen ? fastest : unseen;
         calls[round] = (seen - unseen) / CALLS;
         units[round] = (first - seen) / (double)(size > 0 ? size : 1);
@@ -200,7 +200,7 @@ static void measure(PyObject *made)
         return;
     double unit = (both.unit + in_c.unit) / 2;
     sonde_cost_of = (sonde_call_cost){.start = (int64_t)alone.call,
-                                      .passed = (int64_t)(both.call - alone.call),
+                                      .announced = (int64_t)(both.call - alone.call),
                                       .native = (int64_t)in_c.call,
                                       .frame = (int64_t)frames.call,
                                       .over = (int64_t)over.call,

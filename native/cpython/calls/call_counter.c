@@ -4,6 +4,8 @@
 #include "core/base/clock.h"
 #include "core/base/hot.h"
 #include "core/sampling/call_windows.h"
+#include "core/session/records.h"
+#include "cpython/calls/call_accounting.h"
 #include "cpython/calls/call_cost.h"
 #include "cpython/calls/call_events.h"
 #include "cpython/calls/frame_evaluator.h"
@@ -17,19 +19,13 @@
 
 #include <string.h>
 
-#if PY_VERSION_HEX >= 0x030D0000
-#define is_finalizing Py_IsFinalizing
-#else
-#define is_finalizing _Py_IsFinalizing
-#endif
-
-static PyInterpreterState *_Atomic home; // whose calls are counted, NULL: nobody's
+static PyInterpreterState *_Atomic home; // whose calls are counted, NULL: none's
 // Whose functions that change tools are hooked: also after the session, as long as there are calls
 // whose returns must be hidden.
 static PyInterpreterState *hooked;
 
 // Whose window is under way. The evaluator is one for all threads of an interpreter, and so are the
-// events of sys.monitoring: another thread that meets them ends the window, because its owner has
+// events of sys.monitoring: another thread that gets one ends the window, because its owner has
 // lost the GIL.
 static _Atomic(sonde_thread *) owner;
 
@@ -64,7 +60,7 @@ SONDE_HOT static uint32_t add_callee(sonde_thread *thread, uint32_t depth, uint6
     return depth + 1;
 }
 
-SONDE_HOT static uint64_t word_of(sonde_thread *thread, const sonde_seen_call *call)
+SONDE_HOT static uint64_t word_of(sonde_thread *thread, const sonde_call_event *call)
 {
     if (call->callable)
         return sonde_native_word(thread, call->callable);
@@ -73,7 +69,7 @@ SONDE_HOT static uint64_t word_of(sonde_thread *thread, const sonde_seen_call *c
     return id ? id << SONDE_INSTR_BITS | ((index + 1) & SONDE_INSTR_MASK) : 0;
 }
 
-SONDE_HOT static bool take(sonde_thread *thread, const sonde_seen_call *call)
+SONDE_HOT static bool take(sonde_thread *thread, const sonde_call_event *call)
 {
     sonde_event event = {.direct = call->direct};
     uint32_t depth = sonde_cpython_walk_guarded(thread, &event);
@@ -84,7 +80,7 @@ SONDE_HOT static bool take(sonde_thread *thread, const sonde_seen_call *call)
 
 // ---- the end of a window
 
-// The owner's window cannot go on; `thread` has come to it, the owner itself or another one.
+// The owner's window cannot continue; `thread` noticed it, the owner itself or another one.
 static void cut_owners(sonde_thread *thread)
 {
     sonde_thread *who = atomic_load(&owner);
@@ -96,14 +92,14 @@ static void cut_owners(sonde_thread *thread)
     atomic_store(&owner, NULL);
 }
 
-SONDE_HOT static void stop_seeing(PyThreadState *state, sonde_seeing how)
+SONDE_HOT static void stop_seeing(PyThreadState *state, sonde_call_scope how)
 {
-    if (sonde_seen_by_evaluator(how)) { // which takes no time
-        sonde_seen_calls_end(state, how);
+    if (sonde_call_events_by_evaluator(how)) { // which takes no time
+        sonde_call_events_end(state, how);
         return;
     }
     uint64_t began = sonde_now();
-    sonde_seen_calls_end(state, how);
+    sonde_call_events_end(state, how);
     sonde_thread *thread = sonde_enter();
     if (!thread)
         return;
@@ -118,121 +114,30 @@ static bool is_under_way(const sonde_thread *thread, bool owned)
            (sonde_what() & SONDE_WHAT_CALLS);
 }
 
-// Calls of Python functions are told twice: where they are made, which says nothing new, and where
-// the function begins. In between the program does nothing: all of that is telling.
-static struct {
-    uint64_t spent;           // since the last call that was seen, measured
-    int64_t told;             // and estimated
-    uint64_t left;            // when the last one was passed on
-    const PyCodeObject *code; // that begins next; NULL: nobody knows
-} passed;
-
-// Code objects met in the window under way, besides those that were running when it began; one may
-// be taken for new again where two share a place.
-#define MET_BITS 8
-static struct {
-    const PyCodeObject *code;
-    uint64_t window;
-} met[1u << MET_BITS];
-static uint64_t windows_begun;
-
-static int64_t meeting(const PyCodeObject *code)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)code * 0x9e3779b97f4a7c15u >> (64 - MET_BITS);
-    if (met[hash].code == code && met[hash].window == windows_begun)
-        return 0;
-    met[hash].code = code;
-    met[hash].window = windows_begun;
-    return (int64_t)(sonde_cost_of.unit * (double)Py_SIZE(code));
-}
-
-// The code of a function that begins as soon as it is called.
-static const PyCodeObject *code_at_once(PyObject *callable)
-{
-    if (PyMethod_Check(callable))
-        callable = PyMethod_GET_FUNCTION(callable);
-    if (!PyFunction_Check(callable))
-        return NULL;
-    const PyCodeObject *code = (const PyCodeObject *)PyFunction_GET_CODE(callable);
-    return code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) ? NULL : code;
-}
-
-static void call_passed(const sonde_seen_call *call)
-{
-    passed.told += sonde_cost_of.passed;
-    passed.code = code_at_once(call->callable);
-    passed.left = __rdtsc();
-    passed.spent += passed.left - call->tsc;
-}
-
-// What of the time until this call the program did not have, measured; and estimated.
-SONDE_HOT static uint64_t spent_until(const sonde_seen_call *call)
-{
-    uint64_t spent = passed.spent;
-    if (passed.code && passed.code == call->begins && call->tsc > passed.left) {
-        spent += call->tsc - passed.left;
-        meeting(call->begins); // in between, too
-    }
-    passed.spent = 0;
-    passed.code = NULL;
-    return spent;
-}
-
-SONDE_HOT static int64_t told_until(const sonde_seen_call *call)
-{
-    int64_t told = passed.told;
-    if (!call->begins)
-        told += sonde_cost_of.native;
-    else if (call->by_evaluator)
-        told += sonde_cost_of.frame + call->over * sonde_cost_of.over;
-    else
-        told += sonde_cost_of.start + meeting(call->begins);
-    passed.told = 0;
-    return told;
-}
-
-SONDE_HOT static void account(sonde_window *window, const sonde_seen_call *call)
-{
-    sonde_window_own(window, spent_until(call));
-    window->told_tsc += told_until(call);
-    window->least_tsc +=
-        call->begins ? (1 + call->over) * sonde_cost_of.python : sonde_cost_of.in_c;
-    window->skip -= call->over < window->skip ? call->over : window->skip - 1;
-}
-
-// A call while the window warms up: what is told of it is not in the window's time. But its code
-// has been met.
-SONDE_HOT static void forget(const sonde_seen_call *call)
-{
-    if (call->begins && !call->by_evaluator)
-        meeting(call->begins);
-    passed.spent = 0;
-    passed.told = 0;
-    passed.code = NULL;
-}
-
-// The same as for a call of the program's, by a thread that has no slot to be busy in.
-static void as_if_seen(const sonde_seen_call *call)
+// A call of ours, made to measure what reporting takes: the same as for one of the program's, by a
+// thread that has no slot to be busy in.
+static void as_if_seen(const sonde_call_event *call)
 {
     static _Atomic uint32_t mark;
     if (!atomic_load(&mark))
         atomic_store(&mark, 1);
-    uint64_t spent = spent_until(call);
-    told_until(call);
+    uint64_t spent = sonde_accounts_spent(call);
+    sonde_accounts_reporting(call);
     sonde_call_cost_measured += spent + __rdtsc() - call->tsc;
     atomic_store(&mark, 0);
 }
 
-SONDE_HOT static void call_seen(PyThreadState *state, const sonde_seen_call *call)
+SONDE_HOT static void on_call(PyThreadState *state, const sonde_call_event *call)
 {
     bool goes_on = false;
     if (sonde_call_cost_measuring) {
         as_if_seen(call);
-        sonde_seen_pass_over(state, sonde_call_cost_measuring == SONDE_COST_OVER ? UINT32_MAX : 0);
+        sonde_call_events_skip(state,
+                               sonde_call_cost_measuring == SONDE_COST_OVER ? UINT32_MAX : 0);
         return;
     }
     sonde_thread *thread = sonde_enter();
-    bool of_all_threads = sonde_seen_of_all_threads(call);
+    bool of_all_threads = sonde_call_event_is_of_all_threads(call);
     if (!thread) { // no session any more, or a thread that is none of the target's
         if (of_all_threads)
             atomic_store(&owner, NULL);
@@ -241,23 +146,23 @@ SONDE_HOT static void call_seen(PyThreadState *state, const sonde_seen_call *cal
             cut_owners(thread);
         else if (thread->window.open)
             sonde_window_cut(thread);
-    } else if (!sonde_window_is_warm(&thread->window, call->tsc, sonde_seen_waited())) {
-        forget(call);
+    } else if (!sonde_window_is_warm(&thread->window, call->tsc, sonde_call_events_skipped())) {
+        sonde_accounts_forget(call);
         if (call->by_evaluator)
-            sonde_seen_wait(state, thread->window.warm_tsc);
+            sonde_call_events_skip_until(state, thread->window.warm_tsc);
         goes_on = true;
     } else {
-        account(&thread->window, call);
+        sonde_accounts_charge(&thread->window, call);
         if (sonde_tool_active(state) >= 0) { // C code has turned it on
             sonde_window_cut(thread);
         } else if (!sonde_window_counts(&thread->window)) {
-            sonde_window_spent(&thread->window, call->tsc);
+            sonde_window_add_overhead_since(&thread->window, call->tsc);
             goes_on = true;
         } else {
             goes_on = !take(thread, call);
         }
         if (call->by_evaluator && goes_on)
-            sonde_seen_pass_over(state, thread->window.skip - 1);
+            sonde_call_events_skip(state, thread->window.skip - 1);
         if (!goes_on && of_all_threads)
             atomic_store(&owner, NULL);
     }
@@ -269,7 +174,7 @@ SONDE_HOT static void call_seen(PyThreadState *state, const sonde_seen_call *cal
 
 // ---- the beginning of one
 
-SONDE_HOT static bool may_begin(const PyThreadState *state, sonde_seeing *how)
+SONDE_HOT static bool may_begin(const PyThreadState *state, sonde_call_scope *how)
 {
     sonde_thread *thread = sonde_enter();
     if (!thread) {
@@ -278,7 +183,7 @@ SONDE_HOT static bool may_begin(const PyThreadState *state, sonde_seeing *how)
     }
     *how = thread->window.all ? SONDE_SEE_ALL : SONDE_SEE_FRAMES;
     bool ours = atomic_load(&owner) == thread && thread->window.open &&
-                (sonde_what() & SONDE_WHAT_CALLS) && !is_finalizing();
+                (sonde_what() & SONDE_WHAT_CALLS) && !interpreter_is_finalizing();
     int active = ours ? sonde_tool_active(state) : -1;
     if (active >= 0) {
         sonde_window_withheld(active);
@@ -315,7 +220,7 @@ static void know_cost(void)
 SONDE_HOT static void begin_window(PyThreadState *state)
 {
     uint64_t tsc = __rdtsc();
-    sonde_seeing how;
+    sonde_call_scope how;
     if (!may_begin(state, &how))
         return;
     if (!cost_is_known) { // a tool was active when the session began, or became so
@@ -327,16 +232,15 @@ SONDE_HOT static void begin_window(PyThreadState *state)
         give_up_window(SONDE_WITHHELD_EVALUATED);
         return;
     }
-    bool begun = sonde_seen_calls_begin(state, how);
-    memset(&passed, 0, sizeof passed);
-    windows_begun++;
+    bool begun = sonde_call_events_begin(state, how);
+    sonde_accounts_begin();
     sonde_thread *thread = sonde_enter();
     if (!thread)
         return;
     sonde_window_begins(&thread->window, tsc);
-    sonde_window_spent(&thread->window, tsc);
+    sonde_window_add_overhead_since(&thread->window, tsc);
     sonde_window_warm_up(&thread->window);
-    sonde_seen_wait(state, thread->window.warm_tsc);
+    sonde_call_events_skip_until(state, thread->window.warm_tsc);
     if (!begun) {
         refuse(SONDE_CALLS_FAILED);
         cut_owners(thread);
@@ -349,13 +253,13 @@ SONDE_HOT static void begin_window(PyThreadState *state)
 SONDE_HOT static PyObject *on_first_frame(PyThreadState *state, frame_t *frame, int throws)
 {
     if (sonde_frame_may_call(state, throws)) {
-        // Whoever took us for the program's own evaluator may have put us back in place.
+        // Code that took us for the program's own evaluator may have put us back in place.
         sonde_evaluate_no_more(state->interp, on_first_frame);
         begin_window(state);
         // This frame is the window's first call. It is the one that a tick finds most often, for
         // the program makes it after the longest time without any.
         sonde_evaluator seeing = sonde_evaluator_of(state->interp);
-        if (seeing && sonde_seen_calls_by(seeing))
+        if (seeing && sonde_call_events_by(seeing))
             return seeing(state, frame, throws);
     }
     return _PyEval_EvalFrameDefault(state, frame, throws);
@@ -374,8 +278,9 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
     }
     sonde_window *window = &thread->window;
     sonde_thread *who = atomic_load(&owner);
-    if (window->open && who != thread && !sonde_told_calls_go_on(state)) {
-        // Another thread has ended it, or the program has. With no word of when, it is nothing.
+    if (window->open && who != thread && !sonde_reported_calls_go_on(state)) {
+        // Another thread has ended it, or the program has. If it is unknown when, it does not
+        // count.
         if (atomic_load(&window->cut))
             sonde_window_cut(thread);
         window->open = false;
@@ -398,7 +303,7 @@ SONDE_HOT static void open_window(sonde_thread *thread, const ucontext_t *contex
         return;
     }
     sonde_evaluator evaluator = sonde_evaluator_of(here);
-    if (evaluator && evaluator != on_first_frame && !sonde_seen_calls_by(evaluator)) {
+    if (evaluator && evaluator != on_first_frame && !sonde_call_events_by(evaluator)) {
         sonde_window_withheld(SONDE_WITHHELD_EVALUATED);
         atomic_store(&owner, NULL);
         return;
@@ -422,7 +327,7 @@ static void leave_tools(PyThreadState *state)
 static void leave_evaluator(PyInterpreterState *interpreter)
 {
     sonde_evaluator evaluator = sonde_evaluator_of(interpreter);
-    if (evaluator == on_first_frame || sonde_seen_calls_by(evaluator))
+    if (evaluator == on_first_frame || sonde_call_events_by(evaluator))
         sonde_evaluate_no_more(interpreter, evaluator);
 }
 
@@ -440,8 +345,8 @@ static void end_counting(PyThreadState *state)
             sonde_window_cut(thread);
         sonde_leave(thread);
     }
-    sonde_seen_calls_end(state, SONDE_SEE_FRAMES);
-    sonde_seen_calls_end(state, SONDE_SEE_ALL);
+    sonde_call_events_end(state, SONDE_SEE_FRAMES);
+    sonde_call_events_end(state, SONDE_SEE_ALL);
 }
 
 static bool tool_changes(PyThreadState *state)
@@ -476,9 +381,9 @@ void sonde_calls_start(void)
     PyThreadState *state = PyThreadState_Get();
     PyInterpreterState *here = PyInterpreterState_Get();
     hooked = here;
-    sonde_call_seen = call_seen;
-    sonde_call_passed = call_passed;
-    uint32_t prepared = sonde_tool_hooks_set(&tool_watch) ? sonde_told_calls_prepare()
+    sonde_report_call = on_call;
+    sonde_announce_call = sonde_accounts_announce;
+    uint32_t prepared = sonde_tool_hooks_set(&tool_watch) ? sonde_reported_calls_prepare()
                                                           : (uint32_t)SONDE_CALLS_FAILED;
     refuse(prepared);
     if (prepared != SONDE_CALLS_COUNTED) {
@@ -493,7 +398,7 @@ void sonde_calls_start(void)
     if (sonde_tool_active(state) < 0 && !sonde_evaluator_of(here))
         know_cost();
     if (home == here) // still
-        sonde_windows_by(open_window);
+        sonde_windows_set_opener(open_window);
 }
 
 void sonde_calls_stop(void)
@@ -502,12 +407,12 @@ void sonde_calls_stop(void)
     PyInterpreterState *here = PyInterpreterState_Get();
     if (here != home)
         return;
-    sonde_windows_by(NULL);
+    sonde_windows_set_opener(NULL);
     sonde_call_cost_abandon(state);
     leave_evaluator(here);
-    sonde_seen_calls_end(state, SONDE_SEE_FRAMES);
-    sonde_seen_calls_end(state, SONDE_SEE_ALL);
-    sonde_told_calls_forget();
+    sonde_call_events_end(state, SONDE_SEE_FRAMES);
+    sonde_call_events_end(state, SONDE_SEE_ALL);
+    sonde_reported_calls_forget();
     atomic_store(&owner, NULL);
     home = NULL;
     leave_tools(state);
@@ -515,7 +420,7 @@ void sonde_calls_stop(void)
 
 // ---- forks
 
-// In a child that nobody records: at the first call that comes.
+// In a child that is not recorded: at its first call.
 static PyObject *on_frame_of_child(PyThreadState *state, frame_t *frame, int throws)
 {
     if (sonde_frame_may_call(state, throws)) {
@@ -538,7 +443,7 @@ void sonde_calls_forked(bool followed)
         refuse(SONDE_CALLS_COUNTED);
         return;
     }
-    sonde_windows_by(NULL);
+    sonde_windows_set_opener(NULL);
     if (!sonde_evaluator_of(here))
         sonde_evaluate_by(here, on_frame_of_child);
 }

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-// Both with the GIL held. Whether calls are counted, and if not why, stands in the shared header.
+// Both with the GIL held. The shared header states whether calls are counted, and if not why.
 void sonde_calls_start(void);
 void sonde_calls_stop(void);
 

@@ -32,9 +32,8 @@ SONDE_HOT static const PyCodeObject *begins(const frame_t *frame)
     return is_made ? NULL : code;
 }
 
-// Whoever looks at a call puts the count of its instruction's misses back, see sites.c: also at
-// some of the calls that are passed over. 53 misses in a row are too many, and loops have several
-// calls.
+// sonde_calls_directly() resets the instruction's count of misses, so it runs also at some of the
+// calls that are skipped. 53 misses in a row are too many, and loops have several calls.
 #define RESTORED_EVERY 3
 
 SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int throws)
@@ -47,39 +46,40 @@ SONDE_HOT static PyObject *on_frame(PyThreadState *state, frame_t *frame, int th
             over.left--;
             over.passed++;
         } else if (code && evaluating) {
-            uint64_t told = __rdtsc(); // before what we do ourselves
-            if (told < over.until && over.state == state) {
+            uint64_t reported = __rdtsc(); // before what we do ourselves
+            if (reported < over.until && over.state == state) {
                 if (++over.waited % RESTORED_EVERY == 0)
                     sonde_calls_directly(sonde_cpython_top(state), frame);
                 return _PyEval_EvalFrameDefault(state, frame, throws);
             }
-            sonde_seen_call call = {.tsc = told,
-                                    .begins = code,
-                                    .by_evaluator = true,
-                                    .direct = sonde_calls_directly(sonde_cpython_top(state), frame),
-                                    .over = over.passed};
+            sonde_call_event call = {.tsc = reported,
+                                     .begins = code,
+                                     .by_evaluator = true,
+                                     .direct =
+                                         sonde_calls_directly(sonde_cpython_top(state), frame),
+                                     .over = over.passed};
             over.left = over.passed = 0;
-            sonde_call_seen(state, &call);
-        } else if (!evaluating) { // somebody took it for the program's own and put it back
+            sonde_report_call(state, &call);
+        } else if (!evaluating) { // other code took it for the program's own and put it back
             sonde_evaluate_no_more(state->interp, on_frame);
         }
     }
     return _PyEval_EvalFrameDefault(state, frame, throws);
 }
 
-SONDE_HOT void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls)
+SONDE_HOT void sonde_call_events_skip(const PyThreadState *state, uint32_t calls)
 {
     over.state = state;
     over.left = calls;
 }
 
-SONDE_HOT void sonde_seen_wait(const PyThreadState *state, uint64_t tsc)
+SONDE_HOT void sonde_call_events_skip_until(const PyThreadState *state, uint64_t tsc)
 {
     over.state = state;
     over.until = tsc;
 }
 
-SONDE_HOT uint32_t sonde_seen_waited(void)
+SONDE_HOT uint32_t sonde_call_events_skipped(void)
 {
     uint32_t waited = over.waited;
     over.waited = 0;
@@ -88,10 +88,10 @@ SONDE_HOT uint32_t sonde_seen_waited(void)
 
 // ---- either way
 
-SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
+SONDE_HOT bool sonde_call_events_begin(PyThreadState *state, sonde_call_scope how)
 {
-    if (!sonde_seen_by_evaluator(how))
-        return sonde_told_calls_begin(state, how);
+    if (!sonde_call_events_by_evaluator(how))
+        return sonde_reported_calls_begin(state, how);
     evaluating = true;
     over.left = over.passed = 0;
     over.until = 0;
@@ -100,10 +100,10 @@ SONDE_HOT bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how)
     return true;
 }
 
-SONDE_HOT void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how)
+SONDE_HOT void sonde_call_events_end(PyThreadState *state, sonde_call_scope how)
 {
-    if (!sonde_seen_by_evaluator(how)) {
-        sonde_told_calls_end(state);
+    if (!sonde_call_events_by_evaluator(how)) {
+        sonde_reported_calls_end(state);
         return;
     }
     evaluating = false;
@@ -111,4 +111,4 @@ SONDE_HOT void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how)
     sonde_evaluate_no_more(state->interp, on_frame);
 }
 
-bool sonde_seen_calls_by(sonde_evaluator evaluator) { return evaluator == on_frame; }
+bool sonde_call_events_by(sonde_evaluator evaluator) { return evaluator == on_frame; }

@@ -14,23 +14,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline bool sonde_seen_by_evaluator(sonde_seeing how)
+static inline bool sonde_call_events_by_evaluator(sonde_call_scope how)
 {
     return FRAMES_ARE_EVALUATED && how == SONDE_SEE_FRAMES;
 }
 
 // From the next call on until `end`; false if it cannot be.
-bool sonde_seen_calls_begin(PyThreadState *state, sonde_seeing how);
-void sonde_seen_calls_end(PyThreadState *state, sonde_seeing how);
+bool sonde_call_events_begin(PyThreadState *state, sonde_call_scope how);
+void sonde_call_events_end(PyThreadState *state, sonde_call_scope how);
 // Is this the evaluator by which they are seen?
-bool sonde_seen_calls_by(sonde_evaluator evaluator);
+bool sonde_call_events_by(sonde_evaluator evaluator);
 
-// The next so many calls of this thread need not be told, where they are seen by the evaluator.
-void sonde_seen_pass_over(const PyThreadState *state, uint32_t calls);
+// The next so many calls of this thread need not be reported, where they are seen by the evaluator.
+void sonde_call_events_skip(const PyThreadState *state, uint32_t calls);
 
 // Nor those before this time.
-void sonde_seen_wait(const PyThreadState *state, uint64_t tsc);
-// How many those were since this was last asked.
-uint32_t sonde_seen_waited(void);
+void sonde_call_events_skip_until(const PyThreadState *state, uint64_t tsc);
+// How many those were since the last call of this.
+uint32_t sonde_call_events_skipped(void);
 
 #endif

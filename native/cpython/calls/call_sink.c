@@ -1,4 +1,4 @@
 #include "cpython/calls/call_sink.h"
 
-void (*sonde_call_seen)(PyThreadState *state, const sonde_seen_call *call);
-void (*sonde_call_passed)(const sonde_seen_call *call);
+void (*sonde_report_call)(PyThreadState *state, const sonde_call_event *call);
+void (*sonde_announce_call)(const sonde_call_event *call);

@@ -1,8 +1,8 @@
-// The evaluator of frames (PEP 523), a pointer of the interpreter's: whoever puts one there is
-// asked for each frame that begins, by whichever way it is called, with the GIL held and everything
-// allowed. It may be stored in a signal handler, where nothing else can be switched on.
+// The evaluator of frames (PEP 523), a pointer of the interpreter's: the function there is called
+// for each frame that begins, however it is called, with the GIL held and everything allowed. It
+// may be stored in a signal handler, where nothing else can be switched on.
 //
-// 3.13 asks nobody for an __init__ that it inlines; the others ask for all.
+// 3.13 does not call it for an __init__ that it inlines; the others do for all.
 #ifndef SONDE_CPYTHON_FRAME_EVALUATOR_H
 #define SONDE_CPYTHON_FRAME_EVALUATOR_H
 
@@ -23,7 +23,7 @@ static inline void sonde_evaluate_by(PyInterpreterState *interpreter, sonde_eval
     __atomic_store_n(&interpreter->eval_frame, evaluator, __ATOMIC_RELEASE);
 }
 
-// Only if it is `ours`: a handler may have put another one there, and whoever took ours for the
+// Only if it is `ours`: a handler may have put another one there, and code that took ours for the
 // program's own may have put it back.
 static inline void sonde_evaluate_no_more(PyInterpreterState *interpreter, sonde_evaluator ours)
 {
@@ -31,7 +31,7 @@ static inline void sonde_evaluate_no_more(PyInterpreterState *interpreter, sonde
                                 __ATOMIC_RELAXED);
 }
 
-// A frame that an exception is thrown into is no place to call anything; the next one is.
+// No code may be called in a frame that an exception is thrown into; in the next one it may.
 static inline bool sonde_frame_may_call(const PyThreadState *state, int throws)
 {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -24,10 +24,10 @@ static bool under_way;
 static PyObject *on_start(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
-    sonde_seen_call call = {.tsc = __rdtsc()};
+    sonde_call_event call = {.tsc = __rdtsc()};
     if (under_way && count > 0) {
         call.begins = (const PyCodeObject *)args[0];
-        sonde_call_seen(PyThreadState_Get(), &call);
+        sonde_report_call(PyThreadState_Get(), &call);
     }
     Py_RETURN_NONE;
 }
@@ -50,15 +50,15 @@ static void note_call(PyObject *const *args, bool reported)
 static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
-    sonde_seen_call call = {.tsc = __rdtsc()};
+    sonde_call_event call = {.tsc = __rdtsc()};
     if (!under_way || count < 3)
         Py_RETURN_NONE;
     call.callable = args[2];
     note_call(args, !is_python(call.callable));
     if (sonde_is_native(call.callable))
-        sonde_call_seen(PyThreadState_Get(), &call);
+        sonde_report_call(PyThreadState_Get(), &call);
     else
-        sonde_call_passed(&call);
+        sonde_announce_call(&call);
     Py_RETURN_NONE;
 }
 
@@ -69,9 +69,9 @@ static PyMethodDef call_def = {"sonde_on_call", (PyCFunction)(void (*)(void))on_
 
 // ---- switching
 
-// A window borrows a tool id that nobody has. Its name and callbacks are stored where the
-// interpreter keeps them: sys.monitoring's functions would raise audit events. No code of the
-// program sees them, for each function that shows them ends the window first (tool_hooks.h).
+// A window borrows a free tool id. Its name and callbacks are stored where the interpreter keeps
+// them: sys.monitoring's functions would raise audit events. No code of the program sees them, for
+// each function that shows them ends the window first (tool_hooks.h).
 static const int callback_events[] = {PY_MONITORING_EVENT_PY_START, PY_MONITORING_EVENT_CALL};
 static PyObject *replaced[2]; // what a former owner of the id has left
 
@@ -119,9 +119,9 @@ static bool set_to(PyObject *events)
     return done;
 }
 
-bool sonde_told_calls_begin(PyThreadState *state, sonde_seeing how)
+bool sonde_reported_calls_begin(PyThreadState *state, sonde_call_scope how)
 {
-    sonde_told_calls_end(state); // a tick may have ended a window whose events are still on
+    sonde_reported_calls_end(state); // a tick may have ended a window whose events are still on
     if (!borrow_tool(state->interp))
         return false;
     under_way = set_to(wanted[how]);
@@ -130,7 +130,7 @@ bool sonde_told_calls_begin(PyThreadState *state, sonde_seeing how)
     return under_way;
 }
 
-void sonde_told_calls_end(PyThreadState *state)
+void sonde_reported_calls_end(PyThreadState *state)
 {
     if (!under_way)
         return;
@@ -143,7 +143,7 @@ void sonde_told_calls_end(PyThreadState *state)
 }
 
 // Another thread that ends it takes it from its owner, see call_counter.c.
-bool sonde_told_calls_go_on(const PyThreadState *state)
+bool sonde_reported_calls_go_on(const PyThreadState *state)
 {
     (void)state;
     return false;
@@ -246,7 +246,7 @@ static bool is_compiling(void)
 static bool knows_layout(PyInterpreterState *interpreter, PyObject *monitoring)
 {
     if (!borrow_tool(interpreter))
-        return true; // nobody can tell; no window opens before an id is free
+        return true; // unknown; no window opens before an id is free
     // Its hook would take the call for the program's, which may be the end of all hooks.
     PyObject *get_tool = sonde_unhooked(monitoring, "get_tool");
     PyObject *known = get_tool ? PyObject_CallFunction(get_tool, "i", sonde_borrowed_tool) : NULL;
@@ -282,18 +282,18 @@ static uint32_t prepare(PyObject *monitoring)
     return ready ? SONDE_CALLS_COUNTED : SONDE_CALLS_FAILED;
 }
 
-uint32_t sonde_told_calls_prepare(void)
+uint32_t sonde_reported_calls_prepare(void)
 {
     PyObject *raised = PyErr_GetRaisedException();
     uint32_t result = prepare(PySys_GetObject("monitoring"));
     PyErr_Clear();
     if (result != SONDE_CALLS_COUNTED)
-        sonde_told_calls_forget();
+        sonde_reported_calls_forget();
     PyErr_SetRaisedException(raised);
     return result;
 }
 
-void sonde_told_calls_forget(void)
+void sonde_reported_calls_forget(void)
 {
     PyObject *raised = PyErr_GetRaisedException();
     Py_CLEAR(set_events);

@@ -2,6 +2,7 @@
 
 #include "core/session/shm.h"
 #include "cpython/calls/pending_calls.h"
+#include "cpython/calls/tools.h"
 #include "cpython/frames/c_callee.h"
 #include "cpython/frames/frames.h"
 
@@ -9,14 +10,14 @@
 
 #if !CALLS_ARE_MONITORED
 
-// 3.11 tells a thread's calls to the profiling function of its state. The two stores are those of
+// 3.11 reports a thread's calls to the profiling function of its state. The two stores are those of
 // PyEval_SetProfile, which would raise an audit event each time.
 
 static const PyCodeObject *begins(PyFrameObject *object)
 {
     PyCodeObject *code;
     Py_ssize_t index;
-    // Generators come here again whenever they go on.
+    // Generators come here again whenever they are resumed.
     bool first = frame_decode(object->f_frame, &code, &index) && index <= code->_co_firsttraceable;
     return first ? code : NULL;
 }
@@ -32,24 +33,29 @@ static void note_call(PyThreadState *state, const frame_t *frame, bool reported)
 static int on_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *arg)
 {
     (void)unused;
-    sonde_seen_call call = {.tsc = __rdtsc()};
+    sonde_call_event call = {.tsc = __rdtsc()};
     if (what == PyTrace_C_CALL)
         note_call(PyThreadState_Get(), frame->f_frame, true);
     if (what == PyTrace_CALL) {
         call.begins = begins(frame);
         if (call.begins)
-            sonde_call_seen(PyThreadState_Get(), &call);
+            sonde_report_call(PyThreadState_Get(), &call);
     } else if (what == PyTrace_C_CALL && arg && sonde_is_native(arg)) {
         call.callable = arg;
-        sonde_call_seen(PyThreadState_Get(), &call);
+        sonde_report_call(PyThreadState_Get(), &call);
     }
     return 0;
 }
 
-uint32_t sonde_told_calls_prepare(void) { return SONDE_CALLS_COUNTED; }
-void sonde_told_calls_forget(void) {}
+uint32_t sonde_reported_calls_prepare(void)
+{
+    sonde_window_profiler = on_event;
+    return SONDE_CALLS_COUNTED;
+}
 
-bool sonde_told_calls_begin(PyThreadState *state, sonde_seeing how)
+void sonde_reported_calls_forget(void) {}
+
+bool sonde_reported_calls_begin(PyThreadState *state, sonde_call_scope how)
 {
     (void)how; // it is all
     if (state->c_profilefunc || state->c_tracefunc)
@@ -59,7 +65,7 @@ bool sonde_told_calls_begin(PyThreadState *state, sonde_seeing how)
     return true;
 }
 
-void sonde_told_calls_end(PyThreadState *state)
+void sonde_reported_calls_end(PyThreadState *state)
 {
     if (state->c_profilefunc != on_event)
         return;
@@ -68,12 +74,15 @@ void sonde_told_calls_end(PyThreadState *state)
     sonde_pending_count(state->interp);
 }
 
-bool sonde_told_calls_go_on(const PyThreadState *state) { return state->c_profilefunc == on_event; }
+bool sonde_reported_calls_go_on(const PyThreadState *state)
+{
+    return state->c_profilefunc == on_event;
+}
 
 // ---- between the interpreter and the program's own profiling function
 
 static struct {
-    PyThreadState *state; // NULL: nobody's
+    PyThreadState *state; // NULL: none's
     Py_tracefunc function;
 } hidden;
 

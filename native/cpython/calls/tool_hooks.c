@@ -66,7 +66,7 @@ static void set_address(PyMethodDef *method, c_function function)
     __atomic_store_n(&method->ml_meth, address, __ATOMIC_RELEASE);
 }
 
-// Everything that changes what a program observes, or shows whether somebody else observes it.
+// Everything that changes what a program observes, or shows whether another tool observes it.
 static bool is_hooked(const char *module, const char *name)
 {
     static const char *const of_sys[] = {"setprofile",

@@ -1,7 +1,6 @@
 // The functions by which a program turns its tools on and off (sys.setprofile, sys.monitoring.*,
 // ...) are hooked where the interpreter keeps their addresses, in the method tables of the modules.
-// So a window ends before the tool changes, and the program finds everything as it would without
-// us.
+// So a window ends before the tool changes, and the program sees everything as it would without us.
 #ifndef SONDE_CPYTHON_TOOL_HOOKS_H
 #define SONDE_CPYTHON_TOOL_HOOKS_H
 

@@ -2,8 +2,8 @@
 
 #include "core/base/hot.h"
 #include "core/session/session.h"
+#include "cpython/calls/call_sink.h"
 #include "cpython/calls/frame_evaluator.h"
-#include "cpython/calls/reported_calls.h"
 
 void sonde_window_withheld(int reason) { atomic_fetch_add(&sonde.header->withheld[reason], 1); }
 
@@ -56,9 +56,11 @@ SONDE_HOT int sonde_tool_active(const PyThreadState *state)
 
 #else
 
+Py_tracefunc sonde_window_profiler;
+
 SONDE_HOT int sonde_tool_active(const PyThreadState *state)
 {
-    bool ours = sonde_told_calls_go_on(state);
+    bool ours = state->c_profilefunc == sonde_window_profiler;
     return (state->c_profilefunc && !ours) || state->c_tracefunc ? SONDE_WITHHELD_TRACED : -1;
 }
 

@@ -1,5 +1,5 @@
 // The tools by which a program observes itself: sys.setprofile, sys.settrace, sys.monitoring,
-// another evaluator of frames. What a window switches would change the events they get, so no
+// another evaluator of frames. What a window switches on would change the events they get, so no
 // window opens while one of them is active, and a window ends before one becomes active.
 #ifndef SONDE_CPYTHON_TOOLS_H
 #define SONDE_CPYTHON_TOOLS_H
@@ -19,6 +19,9 @@ extern int sonde_borrowed_tool;
 
 // The tool ids that a program can have are below this one.
 #define PROGRAM_TOOL_IDS 6
+#else
+// The profiling function by which windows of ours see calls; NULL: they never did.
+extern Py_tracefunc sonde_window_profiler;
 #endif
 
 #endif

@@ -79,7 +79,7 @@ SONDE_HOT static uint64_t of_callable(sonde_thread *thread, PyObject *callable)
         PyTypeObject *made = (PyTypeObject *)callable;
         return lasts(made) ? sonde_describe_native(thread, &made->tp_name, NULL, made->tp_name) : 0;
     }
-    // A reader from another core may have found an object that is gone, and what was its type.
+    // A reader from another core may have found an object that is freed, and what was its type.
     if (Py_TYPE(type) != &PyType_Type)
         return 0;
     if (type->tp_call && lasts(type))
@@ -111,9 +111,9 @@ SONDE_HOT uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const Py
     if (site == SITE_NONE)
         return 0;
 #if PY_VERSION_HEX >= 0x030E0000
-    // The stack pointer is kept before every call that may take long. What lies above it is no
-    // more: an exception is on its way to its handler, and the callable may be gone. In its place
-    // may be the number of the instruction that failed, which is tagged with both bits.
+    // The stack pointer is kept before every call that may take long. What is above it is invalid:
+    // an exception is on its way to its handler, and the callable may be freed. In its place may be
+    // the number of the instruction that failed, which is tagged with both bits.
     if (&f->localsplus[site] >= f->stackpointer || (f->localsplus[site].bits & 3) == 3)
         return 0;
 #endif
@@ -122,8 +122,8 @@ SONDE_HOT uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const Py
     if (!callable) // no method and self, but NULL and a callable
         callable = frame_value(f, site + 1);
 #endif
-    // A slot of the call that is just being taken apart may hold an object already gone: nothing is
-    // believed that does not look like a callable of one of the known types.
+    // A slot of the call that is just being taken apart may hold a freed object: only what looks
+    // like a callable of one of the known types is believed.
     if (!callable || !may_be_address(callable) || !Py_TYPE(callable) ||
         !may_be_address(Py_TYPE(callable)))
         return 0;

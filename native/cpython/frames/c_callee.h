@@ -13,7 +13,7 @@ uint64_t sonde_callee(sonde_thread *thread, const frame_t *f, const PyCodeObject
 
 // Is what is called written in C? If not, the call shows as a Python frame sooner or later.
 bool sonde_is_native(PyObject *callable);
-// The word for it; 0 if no name is known for it, or no room to tell.
+// The word for it; 0 if no name is known for it, or there is no room to report it.
 uint64_t sonde_native_word(sonde_thread *thread, PyObject *callable);
 
 #endif

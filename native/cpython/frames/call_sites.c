@@ -6,6 +6,7 @@
 #define NEED_OPCODE_METADATA
 #include "cpython/frames/call_sites.h"
 
+#include "core/base/hash.h"
 #include "core/base/hot.h"
 #include "opcode.h"
 #if PY_VERSION_HEX >= 0x030D0000
@@ -28,7 +29,7 @@ typedef struct {
 } instr_t;
 
 // What an instruction was before sys.monitoring (3.12) put its own in the place; itself where that
-// cannot be told from it. Our own windows instrument these, see call_counter.c.
+// cannot be derived from it. Our own windows instrument these, see call_counter.c.
 static int plain(int opcode)
 {
     switch (opcode) {
@@ -232,7 +233,7 @@ static int below_top(const instr_t *call)
 #ifdef PRECALL
     case PRECALL:
         return call->oparg + 2;
-    case CALL: // 3.11: the effect of PRECALL counts the arguments as gone, but they are there
+    case CALL: // 3.11: the effect of PRECALL counts the arguments as popped, but they are there
         return 2;
 #else
     case CALL:
@@ -279,7 +280,7 @@ SONDE_HOT int sonde_call_site(sonde_thread *thread, uint64_t id, const PyCodeObj
     if (opcode >= MIN_INSTRUMENTED_OPCODE || !is_call(_PyOpcode_Deopt[opcode]))
         return SITE_NONE;
     // Odd factor: a bijection of 64-bit words.
-    uint64_t hash = (id << SONDE_INSTR_BITS | (uint64_t)index) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = sonde_hash(id << SONDE_INSTR_BITS | (uint64_t)index);
     _Atomic uint64_t *entry = &sonde.sites[hash >> (64 - SONDE_SITES_BITS)];
     uint64_t rest = hash << SONDE_SITES_BITS;
     uint64_t word = atomic_load_explicit(entry, memory_order_relaxed);
@@ -367,14 +368,14 @@ SONDE_HOT bool sonde_calls_directly(const frame_t *caller, const frame_t *called
     bool direct = is_for_one_function(at[0]) && is_for(cache, frame_function(called));
     // While frames are evaluated by us the instruction does its work as if it were not specialised,
     // but stays as it is. That counts as a miss, and after some dozens of them the interpreter
-    // would specialise it anew: in vain while we are here, and for long after that it would stay
+    // would specialise it again: in vain during our window, and for long after that it would stay
     // slow.
     if (direct || is_for_a_class(at[0]))
         cache->counter = misses_allowed();
     return direct;
 }
 
-// A frame that called Python code stands, up to 3.12, at the last cache entry of its call.
+// A frame that called Python code is, up to 3.12, at the last cache entry of its call.
 static Py_ssize_t instruction_at(const PyCodeObject *code, Py_ssize_t index)
 {
     const uint8_t *bytes = (const uint8_t *)code->co_code_adaptive;

@@ -111,7 +111,7 @@ void sonde_write_thread_name(sonde_thread *to, PyObject *thread_object, PyObject
     char text[SONDE_NAME_MAX + 1];
     uint32_t n = utf8_of(name, text, SONDE_NAME_MAX);
     text[n] = 0;
-    // Before a thread starts, or by itself for all its life. Its object may be gone and another be
+    // Before a thread starts, or by itself for all its life. Its object may be freed and another be
     // in the same place before the recorder reads this.
     uint64_t since = to == sonde.notes ? sonde_now() : to->slot->claimed_ns;
     sonde_write_thread(&to->ring, (uint64_t)(uintptr_t)thread_object, text, since);

@@ -26,6 +26,15 @@
 
 typedef _PyInterpreterFrame frame_t;
 
+static inline bool interpreter_is_finalizing(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
+}
+
 // What is read from a thread that runs may be anything. No object of a program lies in the upper
 // half of the address space, and all that are looked at here are aligned.
 static inline bool may_be_address(const void *pointer)
@@ -84,7 +93,7 @@ static inline PyObject *frame_value(const frame_t *f, int index)
 #define FRAME_OWNER_LAST FRAME_OWNED_BY_FRAME_OBJECT
 #endif
 
-// A frame that stands for the entry into the interpreter, not for Python code.
+// A frame of the entry into the interpreter, not of Python code.
 static inline bool frame_is_shim(const frame_t *f)
 {
 #if PY_VERSION_HEX >= 0x030E0000

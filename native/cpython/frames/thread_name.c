@@ -23,7 +23,7 @@ static PyObject *name_attribute(PyObject *self)
         return NULL;
     PyDictValues *values = *_PyObject_ValuesPointer(self);
     PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(self))->ht_cached_keys;
-    if (!values) { // somebody asked for __dict__
+    if (!values) { // the program asked for __dict__
         PyDictObject *dict = (PyDictObject *)*_PyObject_ManagedDictPointer(self);
         if (!dict || !PyDict_CheckExact(dict))
             return NULL;
@@ -43,14 +43,14 @@ static PyObject *name_attribute(PyObject *self)
     return NULL;
 }
 
-static void tell_name(sonde_thread *thread, PyObject *self)
+static void report_name(sonde_thread *thread, PyObject *self)
 {
     PyObject *name = name_attribute(self);
     if (name)
         sonde_write_thread_name(thread, self, name);
 }
 #else
-static void tell_name(sonde_thread *thread, PyObject *self)
+static void report_name(sonde_thread *thread, PyObject *self)
 {
     (void)thread;
     (void)self;
@@ -65,7 +65,7 @@ static uint64_t bootstraps(sonde_thread *thread, const frame_t *frame, const PyC
     PyObject *self = frame_value(frame, 0);
     if (!self || ((uintptr_t)self & 7))
         return 1;
-    tell_name(thread, self);
+    report_name(thread, self);
     return (uint64_t)(uintptr_t)self;
 }
 

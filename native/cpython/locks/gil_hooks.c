@@ -15,24 +15,24 @@ static TLS struct {
     gil_t *waiting_for;
     uint64_t since, sequence;
     unsigned long switches; // of the GIL, when the wait began
-    bool told;              // that it waits
+    bool reported;          // that it waits
     bool is_long;           // and that it does for long
 } wait_;
 
-// A wait that takes this long, or for ever, is told while it lasts, and who holds the GIL
-// meanwhile: C code that does not let go tells nothing itself.
+// A wait that takes this long, or for ever, is reported while it lasts, and the GIL holder with it:
+// C code that does not release it reports nothing itself.
 #define LONG_NS 100000000u
-// What to write once the GIL's mutex is free again: while it is held everybody stands.
+// What to write once the GIL's mutex is free again: while it is held all threads stop.
 static TLS struct {
     pthread_mutex_t *mutex;
     gil_t *gil;
     uint64_t sequence;
-    enum { NOTHING, ENTERED, LET_GO } what;
+    enum { NOTHING, ACQUIRED, RELEASED } what;
     bool drafted;
     sonde_lock_draft draft; // of a wait that may begin, or of LET_GO
 } pending;
 
-// A draft is ended by another hook than it is begun by: there are none before all are in place.
+// A draft is begun and ended by different hooks: there are none before all are in place.
 static _Atomic bool drafting;
 
 void sonde_gil_draft(bool on) { atomic_store(&drafting, on); }
@@ -45,19 +45,19 @@ static gil_t *gil_of(pthread_cond_t *cond, const pthread_mutex_t *mutex)
     return mutex == &gil->mutex ? gil : NULL;
 }
 
-// We hold the GIL's mutex: nobody takes it or lets it go meanwhile.
-static void tell_long_wait(gil_t *gil)
+// We hold the GIL's mutex: no thread takes or releases the GIL meanwhile.
+static void report_long_wait(gil_t *gil)
 {
     uint64_t lock = (uint64_t)(uintptr_t)gil;
     wait_.is_long = true;
-    wait_.told = wait_.told || sonde_lock_tell(SONDE_LOCK_ENTER, SONDE_KIND_GIL, lock,
-                                               wait_.sequence, wait_.since);
-    if (!wait_.told)
+    wait_.reported = wait_.reported || sonde_lock_report(SONDE_LOCK_WAIT_BEGIN, SONDE_KIND_GIL,
+                                                         lock, wait_.sequence, wait_.since);
+    if (!wait_.reported)
         return;
-    // Who was asked to let go and has not for so long is in C code, and its frames stand still. Any
-    // other holder runs while we would read them, and tells itself when it lets go.
+    // A holder that was asked to release it and has not for so long is in C code, and its frames do
+    // not move. Any other holder runs while we would read them, and reports its release itself.
     if (gil->switch_number == wait_.switches)
-        sonde_lock_tell_holder(SONDE_KIND_GIL, lock, wait_.since);
+        sonde_lock_report_owner(SONDE_KIND_GIL, lock, wait_.since);
 }
 
 int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
@@ -76,13 +76,13 @@ int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
         wait_.since = sonde_now();
         wait_.sequence = sonde_lock_sequence((uint64_t)(uintptr_t)gil);
         wait_.switches = gil->switch_number;
-        wait_.told = drafted; // else it is told as a whole when it is over
+        wait_.reported = drafted; // else it is reported as a whole when it is over
         if (drafted)
             sonde_lock_commit(&pending.draft, wait_.sequence, wait_.since);
     } else if (drafted) {
         sonde_lock_drop(&pending.draft);
     } else if (!wait_.is_long && sonde_now() - wait_.since > LONG_NS) {
-        tell_long_wait(gil);
+        report_long_wait(gil);
     }
     bool entered = sonde_wait_begin(cond, (uint64_t)(uintptr_t)gil, SONDE_KIND_GIL) != NULL;
     int result = pthread_cond_timedwait(cond, mutex, until);
@@ -92,29 +92,30 @@ int sonde_gil_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
     if (!sonde_gil_is_locked(gil)) {
         pending.mutex = mutex;
         pending.gil = gil;
-        pending.what = ENTERED;
+        pending.what = ACQUIRED;
     }
     return result;
 }
 
-// These are apart from their hooks, which would else save registers for them on every call.
+// These are separate from their hooks, which would else save registers for them on every call.
 
-// The mutex is taken to let the GIL go, or to get it. Who lets it go and wants it back soon gets it
-// before anybody has woken up; whatever it does in between makes that less likely, and the GIL go
-// to and fro: a walk of half a microsecond there made programs a fifth slower. Who has waited for
-// it lets all others wait while it walks, with cold caches. So both walk here, before.
+// The mutex is taken to release the GIL, or to acquire it. A thread that releases it and soon wants
+// it back gets it before another has woken up. Whatever it does in between makes that less likely,
+// and the GIL alternates: a walk of half a microsecond there made programs a fifth slower. A thread
+// that has waited for it makes all others wait while it walks, with cold caches. So both walk here,
+// before.
 __attribute__((noinline)) static int lock_seen(pthread_mutex_t *mutex)
 {
     gil_t *gil = (gil_t *)((char *)mutex - offsetof(gil_t, mutex));
-    // Who takes back what is free is in a hurry: most threads know one GIL only.
+    // A thread that takes back a free GIL must not be delayed: most threads know one GIL only.
     if (pending.gil == gil && !sonde_gil_is_locked(gil))
         return pthread_mutex_lock(mutex);
-    const sonde_waited *waited = atomic_load(&drafting) ? sonde_waited_for(&gil->cond) : NULL;
+    const sonde_waiter *waited = atomic_load(&drafting) ? sonde_find_waiter(&gil->cond) : NULL;
     if (waited && waited->kind == SONDE_KIND_GIL && waited->lock == (uint64_t)(uintptr_t)gil &&
         sonde_gil_is_locked(gil)) {
         bool ours = sonde_gil_holder(gil) == PyGILState_GetThisThreadState();
         pending.drafted =
-            sonde_lock_prepare(&pending.draft, ours ? SONDE_LOCK_EXIT : SONDE_LOCK_ENTER,
+            sonde_lock_prepare(&pending.draft, ours ? SONDE_LOCK_RELEASED : SONDE_LOCK_WAIT_BEGIN,
                                SONDE_KIND_GIL, waited->lock);
         if (pending.drafted) {
             pending.mutex = mutex;
@@ -127,12 +128,13 @@ __attribute__((noinline)) static int lock_seen(pthread_mutex_t *mutex)
 
 __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond)
 {
-    if (pending.drafted && pending.draft.type == SONDE_LOCK_EXIT && cond == &pending.gil->cond) {
+    if (pending.drafted && pending.draft.type == SONDE_LOCK_RELEASED &&
+        cond == &pending.gil->cond) {
         pending.sequence = sonde_lock_sequence((uint64_t)(uintptr_t)pending.gil);
-        pending.what = LET_GO;
+        pending.what = RELEASED;
         return pthread_cond_signal(cond);
     }
-    sonde_waited *waited = sonde_waited_for(cond);
+    sonde_waiter *waited = sonde_find_waiter(cond);
     int result = pthread_cond_signal(cond);
     if (waited && waited->kind == SONDE_KIND_GIL) {
         gil_t *gil = (gil_t *)(uintptr_t)waited->lock;
@@ -141,13 +143,13 @@ __attribute__((noinline)) static int signal_seen(pthread_cond_t *cond)
             pending.mutex = &gil->mutex;
             pending.gil = gil;
             pending.sequence = sonde_lock_sequence(waited->lock);
-            pending.what = LET_GO;
+            pending.what = RELEASED;
         }
     }
     return result;
 }
 
-__attribute__((noinline)) static int unlock_and_tell(pthread_mutex_t *mutex)
+__attribute__((noinline)) static int unlock_and_report(pthread_mutex_t *mutex)
 {
     pending.mutex = NULL;
     bool drafted = pending.drafted;
@@ -155,21 +157,21 @@ __attribute__((noinline)) static int unlock_and_tell(pthread_mutex_t *mutex)
     gil_t *gil = pending.gil;
     uint64_t now = sonde_now(), lock = (uint64_t)(uintptr_t)gil;
     int result = pthread_mutex_unlock(mutex);
-    if (drafted && pending.what == LET_GO && pending.draft.type == SONDE_LOCK_EXIT) {
+    if (drafted && pending.what == RELEASED && pending.draft.type == SONDE_LOCK_RELEASED) {
         sonde_lock_commit(&pending.draft, pending.sequence, now);
         return result;
     }
     if (drafted)
         sonde_lock_drop(&pending.draft);
-    if (pending.what == LET_GO) { // who waits for it came late
-        sonde_lock_tell(SONDE_LOCK_EXIT, SONDE_KIND_GIL, lock, pending.sequence, now);
-    } else if (pending.what == ENTERED) {
+    if (pending.what == RELEASED) { // the waiter came late
+        sonde_lock_report(SONDE_LOCK_RELEASED, SONDE_KIND_GIL, lock, pending.sequence, now);
+    } else if (pending.what == ACQUIRED) {
         wait_.waiting_for = NULL;
-        if (wait_.told)
-            sonde_lock_tell(SONDE_LOCK_ENTERED, SONDE_KIND_GIL, lock, sonde_lock_sequence(lock),
-                            now);
+        if (wait_.reported)
+            sonde_lock_report(SONDE_LOCK_ACQUIRED, SONDE_KIND_GIL, lock, sonde_lock_sequence(lock),
+                              now);
         else
-            sonde_lock_tell_waited(SONDE_KIND_GIL, lock, wait_.since, wait_.sequence, now);
+            sonde_lock_report_wait(SONDE_KIND_GIL, lock, wait_.since, wait_.sequence, now);
     }
     return result;
 }
@@ -187,6 +189,6 @@ int sonde_gil_lock(pthread_mutex_t *mutex)
 int sonde_gil_unlock(pthread_mutex_t *mutex)
 {
     if (__builtin_expect(pending.mutex == mutex, 0))
-        return unlock_and_tell(mutex);
+        return unlock_and_report(mutex);
     return pthread_mutex_unlock(mutex);
 }

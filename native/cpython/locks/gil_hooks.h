@@ -1,6 +1,6 @@
 // The hooks for the GIL. It waits in pthread_cond_timedwait on its own condition, in slices of the
-// switch interval, and is let go with pthread_cond_signal under its mutex. Told apart by address:
-// link-time optimisation moves the call sites about.
+// switch interval, and is released with pthread_cond_signal under its mutex. Distinguished by
+// address: link-time optimisation moves the call sites about.
 #ifndef SONDE_CPYTHON_GIL_HOOKS_H
 #define SONDE_CPYTHON_GIL_HOOKS_H
 
@@ -13,7 +13,8 @@ int sonde_gil_signal(pthread_cond_t *cond);
 int sonde_gil_lock(pthread_mutex_t *mutex);
 int sonde_gil_unlock(pthread_mutex_t *mutex);
 
-// Whether events may be walked for before they happen; only while all of these hooks are in place.
+// Whether stacks may be walked before their event happens; only while all of these hooks are in
+// place.
 void sonde_gil_draft(bool on);
 
 #endif

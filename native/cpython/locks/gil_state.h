@@ -1,4 +1,4 @@
-// What the GIL's own record says of it.
+// The GIL's state, from the interpreter's own record.
 #ifndef SONDE_CPYTHON_GIL_STATE_H
 #define SONDE_CPYTHON_GIL_STATE_H
 
@@ -17,7 +17,7 @@ static inline bool sonde_gil_is_locked(struct _gil_runtime_state *gil)
 #endif
 }
 
-// Who has it, or had it last.
+// The thread state that holds it, or held it last.
 static inline const PyThreadState *sonde_gil_holder(const struct _gil_runtime_state *gil)
 {
 #if PY_VERSION_HEX >= 0x030D0000

@@ -8,14 +8,14 @@
 
 #include <errno.h>
 
-// The end of a wait whose beginning was told is told in a pause too: a wait without an end would
-// last for ever.
+// The end of a wait whose beginning was reported is reported in a pause too: a wait without an end
+// would last for ever.
 static bool is_end(const sonde_lock_event *event)
 {
-    return event->type == SONDE_LOCK_ENTERED || event->type == SONDE_LOCK_GAVE_UP;
+    return event->type == SONDE_LOCK_ACQUIRED || event->type == SONDE_LOCK_GAVE_UP;
 }
 
-// Fills in what the walk tells, and returns how deep the stack is.
+// Fills in what the walk finds, and returns how deep the stack is.
 static uint32_t walk(sonde_thread *thread, sonde_lock_event *event)
 {
     sonde_event walked = {0};
@@ -26,8 +26,8 @@ static uint32_t walk(sonde_thread *thread, sonde_lock_event *event)
     return depth;
 }
 
-// False if it was not told because locks are not recorded at the moment.
-static bool tell(sonde_lock_event *event)
+// False if it was not reported because locks are not recorded at the moment.
+static bool report(sonde_lock_event *event)
 {
     int saved = errno;
     bool paused = false;
@@ -48,8 +48,8 @@ bool sonde_lock_prepare(sonde_lock_draft *draft, uint8_t type, uint32_t kind, ui
 {
     int saved = errno;
     sonde_thread *thread = sonde_enter();
-    bool told = thread && (sonde_what() & SONDE_WHAT_LOCKS);
-    if (told) {
+    bool entered = thread && (sonde_what() & SONDE_WHAT_LOCKS);
+    if (entered) {
         sonde_lock_event event = {.lock = lock, .kind = kind, .type = type};
         uint32_t depth = walk(thread, &event);
         *draft = (sonde_lock_draft){thread, sonde_draft_lock(thread, depth, &event), type};
@@ -57,7 +57,7 @@ bool sonde_lock_prepare(sonde_lock_draft *draft, uint8_t type, uint32_t kind, ui
         sonde_leave(thread);
     }
     errno = saved;
-    return told;
+    return entered;
 }
 
 void sonde_lock_commit(const sonde_lock_draft *draft, uint64_t sequence, uint64_t time)
@@ -76,14 +76,14 @@ void sonde_lock_drop(const sonde_lock_draft *draft)
     sonde_leave(draft->thread);
 }
 
-bool sonde_lock_tell(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time)
+bool sonde_lock_report(uint8_t type, uint32_t kind, uint64_t lock, uint64_t sequence, uint64_t time)
 {
     sonde_lock_event event = {
         .time = time, .lock = lock, .sequence = sequence, .kind = kind, .type = type};
-    return tell(&event);
+    return report(&event);
 }
 
-void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
+void sonde_lock_report_wait(uint32_t kind, uint64_t lock, uint64_t started, uint64_t sequence,
                             uint64_t time)
 {
     sonde_lock_event event = {.time = time,
@@ -93,11 +93,11 @@ void sonde_lock_tell_waited(uint32_t kind, uint64_t lock, uint64_t started, uint
                               .started = started,
                               .started_sequence = sequence};
     event.sequence = sonde_lock_sequence(lock);
-    tell(&event);
+    report(&event);
 }
 
-enum sonde_owner_answer sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kind, uint64_t lock,
-                                                  uint64_t since)
+enum sonde_owner_answer sonde_lock_report_owner_as(sonde_thread *as, uint32_t kind, uint64_t lock,
+                                                   uint64_t since)
 {
     sonde_event seen = {0};
     uint32_t holder = 0, depth = 0;
@@ -112,18 +112,18 @@ enum sonde_owner_answer sonde_lock_tell_holder_as(sonde_thread *as, uint32_t kin
                               .interpreter = seen.interpreter,
                               .kind = kind,
                               .holder = holder,
-                              .type = SONDE_LOCK_HELD};
+                              .type = SONDE_LOCK_OWNER_OBSERVED};
     sonde_write_lock(as, depth, &event);
     return SONDE_OWNER_FOUND;
 }
 
-enum sonde_owner_answer sonde_lock_tell_holder(uint32_t kind, uint64_t lock, uint64_t since)
+enum sonde_owner_answer sonde_lock_report_owner(uint32_t kind, uint64_t lock, uint64_t since)
 {
     int saved = errno;
     enum sonde_owner_answer answer = SONDE_OWNER_UNKNOWN;
     sonde_thread *thread = sonde_enter();
     if (thread && (sonde_what() & SONDE_WHAT_LOCKS))
-        answer = sonde_lock_tell_holder_as(thread, kind, lock, since);
+        answer = sonde_lock_report_owner_as(thread, kind, lock, since);
     if (thread)
         sonde_leave(thread);
     errno = saved;

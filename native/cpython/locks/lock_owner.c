@@ -2,6 +2,7 @@
 #include "cpython/locks/lock_owner.h"
 
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/call_sites.h"
 #include "cpython/frames/frames.h"
@@ -72,7 +73,7 @@ typedef struct {
     PyThreadState *state;
 } held_lock;
 
-// Threads of one program stand at the same few places.
+// Threads of one program wait at the same few places.
 #define SITES_BITS 8
 typedef struct {
     const PyCodeObject *code;
@@ -81,12 +82,12 @@ typedef struct {
 } scan_site;
 
 static struct {
-    _Atomic bool taken; // by who scans or reads; nobody waits for it
+    _Atomic bool taken; // by the thread that scans or reads; none waits for it
     uint64_t began;     // the last scan
     _Atomic uint64_t next;
     uint32_t count;
     held_lock held[MAX_HELD];
-    sonde_listed listed[MAX_THREADS];
+    sonde_thread_ref listed[MAX_THREADS];
     scan_site sites[1u << SITES_BITS];
 } scan;
 
@@ -110,8 +111,8 @@ typedef struct {
 
 static void site_of(const search *s, const PyCodeObject *code, Py_ssize_t index, scan_site *out)
 {
-    uint64_t hash = ((uint64_t)(uintptr_t)code + (uint64_t)index) * 0x9e3779b97f4a7c15u;
-    scan_site *known = &scan.sites[hash >> (64 - SITES_BITS)];
+    uint64_t key = (uint64_t)(uintptr_t)code + (uint64_t)index;
+    scan_site *known = &scan.sites[sonde_hash_place(key, SITES_BITS)];
     if (!s->lock && known->code == code && known->index == index) {
         *out = *known;
         return;
@@ -221,7 +222,7 @@ uint64_t sonde_owner_pause(void)
 
 void sonde_owner_forked(void)
 {
-    atomic_store(&scan.taken, false); // whoever had it is not here
+    atomic_store(&scan.taken, false); // the thread that had it does not exist here
     scan.began = scan.count = 0;
     atomic_store(&scan.next, 0);
 }
@@ -259,7 +260,7 @@ static void find_state(void *arg)
             }
 }
 
-// The GIL itself tells who has it. The caller knows that this thread is in C code.
+// The GIL records its holder. The caller knows that this thread is in C code.
 static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_state *gil,
                                 uint32_t *depth, sonde_event *event)
 {
@@ -277,7 +278,7 @@ static uint32_t find_gil_holder(sonde_thread *thread, const struct _gil_runtime_
 static bool holds_still(sonde_thread *thread, const held_lock *held, uint64_t lock, uint32_t kind,
                         uint32_t *depth, sonde_event *event)
 {
-    // The one who looks may be the holder itself: then it waits for ever.
+    // The thread that looks may be the holder itself: then it waits for ever.
     bool own = held->tid == (uint32_t)syscall(SYS_gettid);
     uint64_t cpu = own ? 0 : sonde_threads_here.cpu(held->tid);
     if (!own && !cpu)

@@ -2,8 +2,9 @@
 #include "cpython/locks/preexisting_waits.h"
 
 #include "core/base/clock.h"
+#include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
-#include "core/session/session.h"
+#include "core/session/records.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/frames.h"
 #include "cpython/locks/lock_events.h"
@@ -13,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +21,6 @@
 #include <unistd.h>
 
 #define MAX_THREADS 512
-#define MAX_FOUND 512
-
-// Whose end the next release tells. Set up before anybody can see them, then only counted down.
-static struct {
-    _Atomic uint64_t key;
-    _Atomic uint32_t waits;
-} found[MAX_FOUND];
-static _Atomic uint32_t found_used;
-// How many of them have not ended: with none, as almost always, a release pays one load.
-static _Atomic uint32_t found_open;
 
 static uint64_t next_number(char **at)
 {
@@ -73,8 +63,8 @@ typedef struct {
 static void find_body(void *arg)
 {
     find_job *job = arg;
-    // A semaphore nobody may pass and somebody waits for (struct new_sem of glibc 2.21 and later).
-    // What else threads sleep on looks different: a mutex has its owner here, a condition a count.
+    // A semaphore of value 0 that a thread waits for (struct new_sem of glibc 2.21 and later). What
+    // else threads sleep on looks different: a mutex has its owner here, a condition a count.
     uint64_t value = __atomic_load_n((const uint64_t *)(uintptr_t)job->word, __ATOMIC_RELAXED);
     if ((uint32_t)value != 0 || value >> 32 == 0)
         return;
@@ -90,63 +80,13 @@ static void find_body(void *arg)
     job->depth = sonde_cpython_walk_thread(job->thread, job->state, &job->event);
 }
 
-static bool keep(uint64_t key)
-{
-    uint32_t n = atomic_load(&found_used);
-    for (uint32_t i = 0; i < n; i++)
-        if (atomic_load(&found[i].key) == key) {
-            atomic_fetch_add(&found_open, 1);
-            atomic_fetch_add(&found[i].waits, 1);
-            return true;
-        }
-    if (n == MAX_FOUND)
-        return false;
-    // Counted before it can be seen: who sees it counts it down.
-    atomic_fetch_add(&found_open, 1);
-    atomic_store(&found[n].key, key);
-    atomic_store(&found[n].waits, 1);
-    atomic_store(&found_used, n + 1);
-    return true;
-}
-
-void sonde_found_wait_over(const void *pointer)
-{
-    if (!atomic_load_explicit(&found_open, memory_order_relaxed))
-        return;
-    uint64_t key = (uint64_t)(uintptr_t)pointer;
-    uint32_t n = atomic_load_explicit(&found_used, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++) {
-        if (atomic_load_explicit(&found[i].key, memory_order_relaxed) != key)
-            continue;
-        uint32_t waits = atomic_load(&found[i].waits);
-        while (waits && !atomic_compare_exchange_weak(&found[i].waits, &waits, waits - 1))
-            ;
-        if (waits) {
-            atomic_fetch_sub(&found_open, 1);
-            sonde_wait_end(pointer);
-        }
-        return;
-    }
-}
-
-// The notes are lent to one at a time, for some microseconds.
-static sonde_thread *borrow_notes(void)
-{
-    sonde_thread *notes = sonde_notes_enter();
-    for (int tries = 0; !notes && tries < 1000; tries++) {
-        sched_yield();
-        notes = sonde_notes_enter();
-    }
-    return notes;
-}
-
-static void find_of(sonde_listed *listed, uint64_t since)
+static void find_of(sonde_thread_ref *listed, uint64_t since)
 {
     find_job job = {.state = listed->state, .event = {.tid = listed->tid}};
     if (!asleep_on(listed->tid, &job.word, &job.sp))
         return;
     // Not into the caller's own ring: it may be a thread that is no part of the recording.
-    job.thread = borrow_notes();
+    job.thread = sonde_notes_borrow();
     if (!job.thread)
         return;
     if (!sonde_guard_run(find_body, &job)) {
@@ -155,35 +95,32 @@ static void find_of(sonde_listed *listed, uint64_t since)
     }
     if (job.lock) {
         const void *key = (const void *)(uintptr_t)job.word;
-        // One that came by our hook, in an earlier session, will tell its end itself.
-        bool tells = sonde_waited_for(key) != NULL;
-        if (!tells && keep(job.word))
+        // One that passed our hook, in an earlier session, will report its end itself.
+        bool reports_end = sonde_find_waiter(key) != NULL;
+        if (!reports_end && sonde_add_preexisting_wait(key))
             sonde_wait_begin(key, job.lock, job.kind);
         sonde_lock_event event = {.lock = job.lock,
                                   .sequence = sonde_lock_sequence(job.lock),
                                   .started = job.event.thread_object,
-                                  .started_sequence = tells,
+                                  .started_sequence = reports_end,
                                   .interpreter = job.event.interpreter,
                                   .kind = job.kind,
                                   .holder = listed->tid,
-                                  .type = SONDE_LOCK_FOUND,
+                                  .type = SONDE_LOCK_PREEXISTING,
                                   .flags = job.event.flags};
         sonde_write_lock(job.thread, job.depth, &event);
-        sonde_lock_tell_holder_as(job.thread, job.kind, job.lock, since);
+        sonde_lock_report_owner_as(job.thread, job.kind, job.lock, since);
     }
     sonde_notes_leave();
 }
 
-void sonde_find_waits(void)
+void sonde_find_preexisting_waits(void)
 {
     if (!sonde_guard_works_here())
         return;
     // What was found for an earlier session and is not over will be found again.
-    for (uint32_t i = 0; i < atomic_load(&found_used); i++)
-        while (atomic_load(&found[i].waits))
-            sonde_found_wait_over((const void *)(uintptr_t)atomic_load(&found[i].key));
-    atomic_store(&found_used, 0);
-    sonde_listed listed[MAX_THREADS];
+    sonde_forget_preexisting_waits();
+    sonde_thread_ref listed[MAX_THREADS];
     int saved = errno;
     uint32_t self = (uint32_t)syscall(SYS_gettid);
     uint64_t since = sonde_now(); // one scan serves them all

@@ -5,12 +5,7 @@
 #ifndef SONDE_CPYTHON_PREEXISTING_WAITS_H
 #define SONDE_CPYTHON_PREEXISTING_WAITS_H
 
-#include <stdint.h>
-
-// Tells of every thread that waits for a lock right now. The caller holds the GIL.
-void sonde_find_waits(void);
-
-// A wait that was found says nothing itself when it is over: the one who lets go of `key` does.
-void sonde_found_wait_over(const void *key);
+// Reports every thread that waits for a lock right now. The caller holds the GIL.
+void sonde_find_preexisting_waits(void);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/hooks/got.h"
+#include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
 #include "core/session/session.h"
 #include "cpython/frames/frames.h"
@@ -16,33 +17,29 @@
 #include <semaphore.h>
 #include <string.h>
 
-// A semaphore can be released hundreds of times while one waiter sleeps: releases of the same owner
-// closer together than this are one hold.
-#define SAME_HOLD_NS 20000u
-
 // ---- one wait
 
 typedef struct {
     uint64_t lock, since, sequence;
     uint32_t kind;
-    bool told; // that it began
+    bool reported; // that it began
 } wait_t;
 
 static wait_t wait_begins(uint32_t kind, uint64_t lock)
 {
     wait_t wait = {lock, sonde_now(), sonde_lock_sequence(lock), kind, false};
-    wait.told = sonde_lock_tell(SONDE_LOCK_ENTER, kind, lock, wait.sequence, wait.since);
+    wait.reported = sonde_lock_report(SONDE_LOCK_WAIT_BEGIN, kind, lock, wait.sequence, wait.since);
     return wait;
 }
 
 static void wait_ends(const wait_t *wait, bool has_it)
 {
     uint64_t now = sonde_now();
-    if (wait->told)
-        sonde_lock_tell(has_it ? SONDE_LOCK_ENTERED : SONDE_LOCK_GAVE_UP, wait->kind, wait->lock,
-                        sonde_lock_sequence(wait->lock), now);
+    if (wait->reported)
+        sonde_lock_report(has_it ? SONDE_LOCK_ACQUIRED : SONDE_LOCK_GAVE_UP, wait->kind, wait->lock,
+                          sonde_lock_sequence(wait->lock), now);
     else if (has_it) // it began in a pause, which may be over
-        sonde_lock_tell_waited(wait->kind, wait->lock, wait->since, wait->sequence, now);
+        sonde_lock_report_wait(wait->kind, wait->lock, wait->since, wait->sequence, now);
 }
 
 // ---- semaphores: PyThread locks, and the parking lot behind PyMutex and PyEvent
@@ -67,12 +64,12 @@ static subject subject_of(const sem_t *sem, const void *frame)
     return (subject){(uint64_t)(uintptr_t)sem, SONDE_KIND_SEMAPHORE};
 }
 
-// After waiting this long a waiter looks who holds the lock: in a deadlock nobody will ever tell.
-// If nobody stood still long enough to be read (the others may look around just now), again a
-// little later, and then after longer times.
+// After waiting this long a waiter looks for the lock holder: in a deadlock no release will ever
+// report it. If no thread was blocked long enough to be read (the others may be looking, too),
+// again a little later, and then after longer times.
 static const uint32_t look_after_ms[] = {1000, 2, 7, 29, 113, 3000, 20, 12000, 50};
 
-// Two that wait for each other since the same moment would find each other looking, time and again:
+// Two that wait for each other since the same moment would find each other looking, repeatedly:
 // each has a pace of its own, up to an eighth slower.
 static uint64_t own_pace(uint64_t ns)
 {
@@ -80,19 +77,20 @@ static uint64_t own_pace(uint64_t ns)
     return ns + ns / 8 * own / 1024;
 }
 
-// With a thousand waiters not each of them may look when it wants to: who has to ask again later
-// sleeps at least this long.
+// With a thousand waiters not each of them may look when it wants to: one that has to ask again
+// later sleeps at least this long.
 #define ASK_AGAIN_NS 5000000u
 
-// Who gives up learns nothing from a release any more, so it looks as well. That costs the more the
-// more threads there are: for any time spent on it, a hundred times as long nobody looks.
-static void tell_holder_at_times(subject about, uint64_t since)
+// A waiter that gives up learns nothing from a release any more, so it looks as well. The overhead
+// grows with the number of threads: after any time spent on it, no thread looks for a hundred times
+// as long.
+static void report_owner_at_times(subject about, uint64_t since)
 {
     static _Atomic uint64_t next;
     uint64_t began = sonde_now();
     if (began < atomic_load_explicit(&next, memory_order_relaxed))
         return;
-    sonde_lock_tell_holder(about.kind, about.lock, since);
+    sonde_lock_report_owner(about.kind, about.lock, since);
     atomic_store_explicit(&next, began + 100 * (sonde_now() - began), memory_order_relaxed);
 }
 
@@ -120,7 +118,7 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
         if (result == 0 || errno != ETIMEDOUT)
             return result;
         uint64_t asked = sonde_now();
-        enum sonde_owner_answer answer = sonde_lock_tell_holder(about.kind, about.lock, since);
+        enum sonde_owner_answer answer = sonde_lock_report_owner(about.kind, about.lock, since);
         if (answer == SONDE_OWNER_FOUND)
             break;
         if (answer == SONDE_OWNER_LATER) {
@@ -142,8 +140,8 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
         subject about = subject_of(sem, __builtin_frame_address(0));                               \
         if (!about.lock) /* the runtime's own bookkeeping */                                       \
             return call;                                                                           \
-        sonde_waited *entry = sonde_wait_begin(sem, about.lock, about.kind);                       \
-        if (entry && sem_trywait(sem) == 0) { /* let go before we were seen waiting */             \
+        sonde_waiter *entry = sonde_wait_begin(sem, about.lock, about.kind);                       \
+        if (entry && sem_trywait(sem) == 0) { /* released before we entered */                     \
             sonde_wait_end(sem);                                                                   \
             return 0;                                                                              \
         }                                                                                          \
@@ -151,7 +149,7 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
         int result = long_call;                                                                    \
         int error = errno;                                                                         \
         if (result != 0 && error == ETIMEDOUT)                                                     \
-            tell_holder_at_times(about, wait.since);                                               \
+            report_owner_at_times(about, wait.since);                                              \
         if (entry)                                                                                 \
             sonde_wait_end(sem);                                                                   \
         wait_ends(&wait, result == 0);                                                             \
@@ -174,29 +172,28 @@ static int on_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *
     WAIT(sem, sem_clockwait(sem, clock, until), wait_long(sem, clock, until, about, wait.since));
 }
 
-// Apart from the hook, which would else save registers for it on every call.
+// Separate from the hook, which would else save registers for it on every call.
 __attribute__((noinline)) static int post_seen(sem_t *sem)
 {
-    sonde_waited *entry = sonde_waited_for(sem);
+    sonde_waiter *entry = sonde_find_waiter(sem);
     if (!entry)
         return sem_post(sem);
-    // Read before the post: afterwards the waiter may be gone, and its entry another's. Who parks
-    // uses the same place of its stack for one lock after another, so it is asked itself.
+    // Read before the post: afterwards the waiter may have left, and its entry be another's. A
+    // thread that parks uses the same place of its stack for one lock after another, so it is read
+    // there.
     subject about = {entry->lock, entry->kind};
     if (about.kind == SONDE_KIND_PARKED)
         about.lock = parked_for(sem);
     uint64_t now = sonde_now();
     uint32_t owner = (uint32_t)(uintptr_t)pthread_self() >> 6;
-    bool same_hold = entry->last_owner == owner && now - entry->last_exit < SAME_HOLD_NS;
-    if (!same_hold) {
-        entry->last_owner = owner;
-        entry->last_exit = now;
-    }
+    bool same_hold = sonde_is_same_hold(entry, owner, now);
+    if (!same_hold)
+        sonde_note_release(entry, owner, now);
     uint64_t sequence = same_hold ? 0 : sonde_lock_sequence(about.lock);
     int result = sem_post(sem);
-    sonde_found_wait_over(sem);
+    sonde_end_preexisting_wait(sem);
     if (!same_hold)
-        sonde_lock_tell(SONDE_LOCK_EXIT, about.kind, about.lock, sequence, now);
+        sonde_lock_report(SONDE_LOCK_RELEASED, about.kind, about.lock, sequence, now);
     return result;
 }
 
@@ -240,7 +237,7 @@ static int on_shared_post(sem_t *sem)
     uint64_t lock = (uint64_t)(uintptr_t)sem;
     uint64_t now = sonde_now(), sequence = sonde_lock_sequence(lock);
     int result = sem_post(sem);
-    sonde_lock_tell(SONDE_LOCK_EXIT, SONDE_KIND_SHARED, lock, sequence, now);
+    sonde_lock_report(SONDE_LOCK_RELEASED, SONDE_KIND_SHARED, lock, sequence, now);
     return result;
 }
 
@@ -278,10 +275,10 @@ static const sonde_hook hooks[] = {
 
 int sonde_locks_start(void)
 {
-    // An address inside the interpreter that no executable's PLT stands in for: data, not code.
+    // An address inside the interpreter for which no executable's PLT substitutes: data, not code.
     int hooked = sonde_got_hook(&PyCode_Type, NULL, hooks, sizeof hooks / sizeof *hooks);
     hook_multiprocessing();
-    sonde_find_waits();
+    sonde_find_preexisting_waits();
     sonde_gil_draft(hooked > 0);
     return hooked < 0 ? EPERM : 0;
 }

@@ -1,6 +1,7 @@
-// Lock and GIL contention: who waits, who lets go while somebody waits, and in which call chain.
+// Lock and GIL contention: which thread waits, which one releases while another waits, and in which
+// call stack.
 //
-// The interpreter's own calls into libc are hooked, so every lock of Python is seen, whoever uses
+// The interpreter's own calls into libc are hooked, so every lock of Python is seen, whatever uses
 // it. Nothing is written unless a thread really has to wait.
 #ifndef SONDE_CPYTHON_SEMAPHORE_HOOKS_H
 #define SONDE_CPYTHON_SEMAPHORE_HOOKS_H

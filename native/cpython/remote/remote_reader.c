@@ -1,16 +1,18 @@
-// Where no agent may enter: the same reader, but from the recorder's process, reading the target's
-// memory with process_vm_readv. Built per CPython version like the agent, without needing one: it
-// takes from the headers only where things lie.
+// Where no agent can be injected: the same reader, but from the recorder's process, reading the
+// target's memory with process_vm_readv. Built per CPython version like the agent, without needing
+// one: it takes from the headers only where things lie.
 //
 // The stack of a thread is copied piece by piece (frames lie in few chunks of memory) and walked in
-// the copy, and the code objects it runs are read in one call, each once: what costs is the number
-// of calls. A code object is known by its address and by what it holds, because nothing tells us
-// when one dies and another takes its place. Nor can a frame be told from the next one that is made
-// in its place (walk_marks.h) without writing into the target, which we do not: every sample is
+// the copy, and the code objects it runs are read in one call, each once: the overhead is in the
+// number of calls. A code object is identified by its address and its content, because no event
+// reports that one dies and another takes its place. Nor can a frame be distinguished from the next
+// one in its place (walk_marks.h) without writing into the target, which we do not: every sample is
 // walked whole.
 #define _GNU_SOURCE
+#include "core/base/hash.h"
 #include "core/protocol/handshake.h"
 #include "core/sampling/reader_thread.h"
+#include "core/session/records.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/frames.h"
 
@@ -43,7 +45,7 @@ static bool read_word(uintptr_t from, uintptr_t *to) { return read_memory(to, fr
 
 // ---- threads
 
-static int list(sonde_listed *out, int room)
+static int list(sonde_thread_ref *out, int room)
 {
     int n = 0;
     uintptr_t interp;
@@ -58,7 +60,7 @@ static int list(sonde_listed *out, int room)
             if (!read_word(thread + offsetof(PyThreadState, native_thread_id), &tid))
                 return -1;
             if (tid)
-                out[n++] = (sonde_listed){(uint32_t)tid, (void *)thread};
+                out[n++] = (sonde_thread_ref){(uint32_t)tid, (void *)thread};
             if (!read_word(thread + offsetof(PyThreadState, next), &thread))
                 return -1;
         }
@@ -201,7 +203,7 @@ static uint32_t walks;
 // Its number among those of this stack, -1 if they are too many.
 static int number_of(uintptr_t address)
 {
-    uint32_t place = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 40) % PLACES;
+    uint32_t place = (uint32_t)(sonde_hash(address >> 4) >> 40) % PLACES;
     while (places[place].walk == walks) {
         if (code_at[places[place].code] == address)
             return (int)places[place].code;

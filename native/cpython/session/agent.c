@@ -1,5 +1,5 @@
-// The agent's life: it comes in by dlopen, starts and stops sessions, follows forks. It is linked
-// with -z nodelete: handlers and hooks may be entered late, so its code never goes away.
+// The agent's life cycle: it is loaded by dlopen, starts and stops sessions, follows forks. It is
+// linked with -z nodelete: handlers and hooks may be entered late, so its code never goes away.
 #define _GNU_SOURCE
 #include "cpython/session/agent.h"
 #include "core/base/agent_thread.h"
@@ -40,8 +40,8 @@ static int begin(uint32_t reason)
     bool forked = reason == SONDE_FORKED;
     if (!forked)                      // a child has its parent's hooks
         sonde_signal_actions_watch(); // before a tick can come
-    int error = forked ? sonde_join_forked(socket_path, &facts, &arm)
-                       : sonde_join(socket_path, reason, &facts, &arm);
+    int error = forked ? sonde_join_session_forked(socket_path, &facts, &arm)
+                       : sonde_join_session(socket_path, reason, &facts, &arm);
     if (error) {
         if (!forked)
             sonde_got_unhook();
@@ -53,7 +53,7 @@ static int begin(uint32_t reason)
     if (!error && !forked && (sonde.config.what & SONDE_WHAT_LOCKS))
         error = sonde_locks_start();
     if (error) {
-        sonde_part();
+        sonde_leave_session();
         if (!forked)
             sonde_got_unhook();
     }
@@ -63,10 +63,10 @@ static int begin(uint32_t reason)
 static void forked_child(void)
 {
     sonde_got_forked();
-    sonde_own_threads_forked();
-    if (!atomic_load(&sonde.generation)) { // its parent's agent may be on its way in or out
-        if (sonde_steer_forked())
-            sonde_steer_not_in_child();
+    sonde_agent_threads_forked();
+    if (!atomic_load(&sonde.generation)) { // its parent's agent may be starting or ending
+        if (sonde_attach_forked())
+            sonde_attach_abandon();
         return;
     }
     sonde_spans_forget();
@@ -76,19 +76,19 @@ static void forked_child(void)
     sonde_safepoint_forked();
     sonde_locks_forked();
     int saved = errno;
-    sonde_own_threads_follow();
-    bool steered = sonde_steer_forked();
+    sonde_agent_threads_watch_exit();
+    bool steered = sonde_attach_forked();
     bool followed = follow && begin(SONDE_FORKED) == 0;
-    sonde_parent_forget(true); // if nobody did
+    sonde_parent_forget(true); // if it was not done
     sonde_calls_forked(followed);
     if (!followed) {
         sonde_locks_stop();
         sonde_guard_remove();
         sonde_unwatch_code();
         if (steered)
-            sonde_steer_not_in_child();
+            sonde_attach_abandon();
     } else if (steered) {
-        sonde_steer_child(socket_path);
+        sonde_attach_child(socket_path);
     }
     errno = saved;
 }
@@ -97,7 +97,7 @@ static void forked_child(void)
 // errno.
 EXPORT int sonde_agent_start(const char *path, uint32_t reason)
 {
-    if (atomic_load(&sonde.generation) || (reason != SONDE_ATTACH && sonde_steer_is_here()))
+    if (atomic_load(&sonde.generation) || (reason != SONDE_ATTACH && sonde_attach_is_active()))
         return EALREADY;
     if (strlen(path) >= sizeof socket_path)
         return ENAMETOOLONG;
@@ -105,9 +105,9 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
     if (!follows_forks)
         follows_forks = pthread_atfork(sonde_forks_before, sonde_got_after_fork, forked_child) == 0;
     if (reason != SONDE_ATTACH) // there it is one of our own
-        sonde_own_threads_follow();
+        sonde_agent_threads_watch_exit();
     sonde_watch_code();
-    sonde_awaited_prepare();
+    sonde_sample_marks_prepare();
     sonde_marked_signals_prepare();
     // The recorder arms every thread before it answers, which takes 20 ms where there are 500. A
     // program that records itself waits for that; one that is attached to goes on.
@@ -129,15 +129,15 @@ EXPORT void sonde_agent_stop(void)
         return;
     sonde_calls_stop();
     sonde_reader_stop();
-    sonde_part();
+    sonde_leave_session();
     sonde_locks_stop();
     sonde_forks_leave();
     sonde_spans_forget();
     sonde_unwatch_code();
 }
 
-// The same where nobody waits for it: what needs no GIL, of which unmapping takes longest, is done
-// without.
+// The same where no caller waits for it: what needs no GIL, of which unmapping takes longest, is
+// done without.
 void sonde_agent_leave(void)
 {
     if (!atomic_load(&sonde.generation))
@@ -145,7 +145,7 @@ void sonde_agent_leave(void)
     sonde_calls_stop();
     PyThreadState *meanwhile = PyEval_SaveThread();
     sonde_reader_stop();
-    sonde_part();
+    sonde_leave_session();
     PyEval_RestoreThread(meanwhile);
     sonde_locks_stop();
     sonde_unwatch_code();
@@ -177,13 +177,13 @@ static void thread_starts(PyObject *args)
     sonde_agent_describe(PyMethod_GET_SELF(method));
 }
 
-// Nobody in the target waits for the recorder's word, but audit events come all the time: the first
-// one after the end of the recording is the moment to leave.
+// No thread in the target waits for messages of the recorder, but audit events come all the time:
+// the first one after the end of the recording ends the session.
 static bool is_over(void)
 {
     // Sessions are ended under the main interpreter's GIL: while we have it the header stays.
     return PyInterpreterState_Get() == PyInterpreterState_Main() && sonde.header &&
-           (sonde_what() & SONDE_WHAT_NO_MORE);
+           (sonde_what() & SONDE_WHAT_END);
 }
 
 // From an audit hook, whatever the event is.
@@ -193,7 +193,7 @@ EXPORT void sonde_agent_audited(const char *event, PyObject *args)
         return;
     if (event[0] == '_' && strncmp(event, "_thread.start_", 14) == 0)
         thread_starts(args);
-    if (is_over() && !sonde_steer_under_way())
+    if (is_over() && !sonde_attach_is_active())
         sonde_agent_stop();
 }
 

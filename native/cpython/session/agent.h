@@ -8,10 +8,10 @@
 int sonde_agent_start(const char *path, uint32_t reason);
 void sonde_agent_stop(void);
 
-// Tells what a threading.Thread is called, if that can be had without running the program's code.
+// Reports the name of a threading.Thread, if it can be read without running the program's code.
 void sonde_agent_describe(PyObject *thread_object);
 
-// Ends a session in a process that was attached to; the caller holds the GIL, which is let go
+// Ends a session in a process that was attached to; the caller holds the GIL, which is released
 // meanwhile.
 void sonde_agent_leave(void);
 

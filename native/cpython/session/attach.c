@@ -2,6 +2,7 @@
 #include "core/protocol/attach_thread.h"
 
 #include "core/session/session.h"
+#include "cpython/frames/frames.h"
 #include "cpython/session/agent.h"
 #include "cpython/session/exec_hooks.h"
 #include "cpython/session/fork_warning.h"
@@ -14,19 +15,13 @@
 
 #define UP_TRIES 600 // of 5 ms
 
-#if PY_VERSION_HEX >= 0x030D0000
-#define is_finalizing Py_IsFinalizing
-#else
-#define is_finalizing _Py_IsFinalizing
-#endif
-
-// What the threads that were here before us are called; the caller holds the GIL. A program that
-// has not imported threading has none.
+// Reports the names of existing threads; the caller holds the GIL. A program that has not imported
+// threading has none.
 //
-// A program of 500 threads would stand for milliseconds: the GIL is let go after some of them.
+// A program of 500 threads would stop for milliseconds: the GIL is released after some of them.
 #define NAMED_AT_ONCE 32
 
-static void tell_names(void)
+static void report_names(void)
 {
     PyObject *modules = PyImport_GetModuleDict(); // borrowed
     PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
@@ -45,13 +40,13 @@ static void tell_names(void)
     PyErr_Clear();
 }
 
-// A process may be entered while its interpreter only comes up.
+// A process may be attached to while its interpreter starts.
 static bool wait_until_up(void)
 {
     struct timespec pause = {0, 5000000};
     for (int i = 0; i < UP_TRIES && !Py_IsInitialized(); i++)
         nanosleep(&pause, NULL);
-    return Py_IsInitialized() && !is_finalizing();
+    return Py_IsInitialized() && !interpreter_is_finalizing();
 }
 
 static int start(const char *path)
@@ -62,8 +57,8 @@ static int start(const char *path)
     int error = sonde_agent_start(path, SONDE_ATTACH);
     if (!error) {
         sonde_execs_watch();
-        tell_names();
-        sonde_inside_offer();
+        report_names();
+        sonde_python_api_offer();
     }
     PyGILState_Release(gil);
     return error;
@@ -71,41 +66,41 @@ static int start(const char *path)
 
 static void stop(void)
 {
-    // An interpreter that ends takes no thread in any more; its process is about to go with all
-    // that is ours.
-    if (!Py_IsInitialized() || is_finalizing())
+    // A finalizing interpreter admits no thread any more; its process is about to end with all that
+    // is ours.
+    if (!Py_IsInitialized() || interpreter_is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
     sonde_agent_leave();
     PyGILState_Release(gil);
 }
 
-static void tell_new_names(void)
+static void report_new_names(void)
 {
-    if (is_finalizing())
+    if (interpreter_is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
-    sonde_execs_watch(); // of modules that came meanwhile
-    tell_names();
+    sonde_execs_watch(); // of modules that were imported meanwhile
+    report_names();
     PyGILState_Release(gil);
 }
 
-static const sonde_steer_ops ops = {start, stop, tell_new_names, sonde_forks_thread_ends};
+static const sonde_attach_ops ops = {start, stop, report_new_names, sonde_forks_thread_ends};
 
 // Called with or without the GIL. 0 or an errno.
 EXPORT int sonde_agent_attach(const char *path)
 {
-    // Before the thread is there: the program may fork at any time.
+    // Before the thread exists: the program may fork at any time.
     int saved = errno;
     sonde_forks_watch();
     errno = saved;
-    return sonde_steer(path, &ops);
+    return sonde_attach_start(path, &ops);
 }
 
 #if PY_VERSION_HEX >= 0x030E0000
 // Loaded by a script that the interpreter itself runs for us (remote debugging, 3.14): as an
 // extension module, whose specification carries the argument. No module is made of it.
-static PyObject *come_in(PyObject *spec, PyModuleDef *unused)
+static PyObject *load(PyObject *spec, PyModuleDef *unused)
 {
     (void)unused;
     PyObject *path = PyObject_GetAttrString(spec, "socket");
@@ -119,7 +114,7 @@ static PyObject *come_in(PyObject *spec, PyModuleDef *unused)
     Py_RETURN_NONE;
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_create, come_in}, {0, NULL}};
+static PyModuleDef_Slot slots[] = {{Py_mod_create, load}, {0, NULL}};
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "sonde_agent", .m_slots = slots};
 
 EXPORT PyObject *PyInit_sonde_agent(void) { return PyModuleDef_Init(&definition); }

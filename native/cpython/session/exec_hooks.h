@@ -1,5 +1,5 @@
-// In a process that was entered while it ran there is no preload library that sees it execute
-// another program; the interpreter's own calls are seen in its global offset table.
+// In a process that sonde attached to there is no preload library that sees it execute another
+// program. The interpreter's own calls are hooked in its global offset table.
 #ifndef SONDE_CPYTHON_EXEC_HOOKS_H
 #define SONDE_CPYTHON_EXEC_HOOKS_H
 

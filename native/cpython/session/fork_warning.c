@@ -21,7 +21,8 @@
 
 #if PY_VERSION_HEX >= 0x030C0000
 #define THREADS_FIELD 20 // of /proc/self/stat, as proc(5) counts them; the name is the second
-// A process with more threads has some of its own: steer and reader, and one of each that ends.
+// A process with more threads has some of its own: ours are the attach thread and the reader, and
+// one of each that ends.
 #define MAX_OURS 4
 // Threads come and go while they are counted.
 #define TRIES 100
@@ -64,7 +65,7 @@ static bool count_threads(unsigned long *all, unsigned long *ours)
 
 typedef struct {
     char text[1024];
-    const char *before, *after; // the number of threads stands between them
+    const char *before, *after; // the number of threads is between them
     unsigned long threads;
 } stat_line;
 
@@ -124,7 +125,7 @@ static FILE *on_fopen(const char *path, const char *mode)
     if (steady && ours && ours < line.threads)
         return without(file, &line, ours);
     rewind(file);
-    if (!sonde_steer_is_here() && !atomic_load(&sonde.generation))
+    if (!sonde_attach_is_active() && !atomic_load(&sonde.generation))
         sonde_forks_leave();
     return file;
 }

@@ -73,10 +73,10 @@ static uint64_t name_id(const char *name, size_t length)
     return hash | 1;
 }
 
-// Types are known by what they are called: one that died leaves nothing to be mistaken for it.
-static uint64_t tell_type(sonde_thread *thread, const PyTypeObject *type)
+// Types are identified by name: one that died leaves nothing to be mistaken for it.
+static uint64_t report_type(sonde_thread *thread, const PyTypeObject *type)
 {
-    char name[256]; // a copy: what is told must be what was hashed
+    char name[256]; // a copy: what is reported must be what was hashed
     size_t length = strnlen(type->tp_name, sizeof name - 1);
     memcpy(name, type->tp_name, length);
     name[length] = 0;
@@ -115,7 +115,7 @@ SONDE_FOREIGN void sonde_cpython_data(sonde_thread *thread, uintptr_t address, s
             type->tp_basicsize < (Py_ssize_t)sizeof(PyObject) ||
             (size_t)type->tp_basicsize + skipped > size)
             continue;
-        found->type = tell_type(thread, type);
+        found->type = report_type(thread, type);
         // Of what lies before an object none is the object's own, but all of it is there for it.
         found->offset = address - (uintptr_t)object;
         return;

@@ -1,4 +1,4 @@
-// Which object an address lies in.
+// Which object contains an address.
 #ifndef SONDE_CPYTHON_OBJECT_AT_H
 #define SONDE_CPYTHON_OBJECT_AT_H
 

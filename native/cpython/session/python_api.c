@@ -162,12 +162,12 @@ static PyObject *mark(PyObject *module, PyObject *given)
     Py_RETURN_NONE;
 }
 
-static PyObject *tell(uint32_t reason)
+static PyObject *notify(uint32_t reason)
 {
     if (sonde_agent_active()) {
         PyThreadState *meanwhile = PyEval_SaveThread();
         int saved = errno;
-        sonde_agent_tell(reason);
+        sonde_agent_notify(reason);
         errno = saved;
         PyEval_RestoreThread(meanwhile);
     }
@@ -178,14 +178,14 @@ static PyObject *pause_(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return tell(SONDE_PAUSE);
+    return notify(SONDE_PAUSE);
 }
 
 static PyObject *resume(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return tell(SONDE_RESUME);
+    return notify(SONDE_RESUME);
 }
 
 static PyMethodDef functions[] = {
@@ -200,7 +200,7 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "sonde_inside"
 // For sonde's own Python code, which finds the library among what is mapped.
 EXPORT PyObject *PyInit_sonde_inside(void) { return PyModuleDef_Init(&definition); }
 
-void sonde_inside_offer(void)
+void sonde_python_api_offer(void)
 {
     PyObject *modules = PyImport_GetModuleDict(); // borrowed
     PyObject *there = modules ? PyDict_GetItemString(modules, "sonde._inside") : NULL;

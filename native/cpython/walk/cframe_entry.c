@@ -9,7 +9,7 @@
 #include <string.h>
 
 #if !defined(__x86_64__)
-#error "tell how this processor stores a register and where a handler finds the registers"
+#error "state how this processor stores a register and where a handler finds the registers"
 #endif
 
 // Both stores come this early (+0x42 to +0x60 in a gcc 12 build of 3.11.7, +0x30 to +0xae
@@ -58,7 +58,8 @@ static bool stores(uint8_t opcode)
     return opcode == 0x89 || opcode == 0x11 || opcode == 0x29 || opcode == 0x7f || opcode == 0xd6;
 }
 
-// Finds the instructions between the two stores. Whoever needs it first: all find the same.
+// Finds the instructions between the two stores. The first thread that needs them does: all find
+// the same.
 static void find(void)
 {
     const uint8_t *code = (const uint8_t *)&_PyEval_EvalFrameDefault;

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/processor.h"
 #include "core/sampling/self_walk.h"
+#include "core/session/records.h"
 #include "core/session/stack_delta.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/frames.h"
@@ -15,13 +16,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#if PY_VERSION_HEX >= 0x030D0000
-#define is_finalizing Py_IsFinalizing
-#else
-#define is_finalizing _Py_IsFinalizing
-#endif
-
-static _Atomic bool asked; // and has not been heard yet: one at a time
+static _Atomic bool call_pending; // and has not been executed yet: one at a time
 
 // ---- the sample, with the GIL held
 
@@ -38,11 +33,11 @@ static void sample(sonde_thread *thread)
 }
 
 // The call may come long after it was asked for, in another session or in none.
-static int heard(void *unused)
+static int on_pending_call(void *unused)
 {
     (void)unused;
     int saved = errno;
-    atomic_store(&asked, false);
+    atomic_store(&call_pending, false);
     sonde_thread *thread = sonde_enter();
     if (thread) {
         if (sonde_what() & SONDE_WHAT_CPU)
@@ -83,7 +78,7 @@ static bool can_be_asked(gil_t *gil) { return is_held(gil); }
 static bool add_call(PyInterpreterState *interpreter)
 {
     // Of the interpreter, not of its main thread: any of its threads makes them.
-    return _PyEval_AddPendingCall(interpreter, heard, NULL, 0) == 0;
+    return _PyEval_AddPendingCall(interpreter, on_pending_call, NULL, 0) == 0;
 }
 
 static void take_back(PyInterpreterState *interpreter) { (void)interpreter; }
@@ -102,14 +97,14 @@ static bool can_be_asked(gil_t *gil)
 
 static bool add_call(PyInterpreterState *interpreter)
 {
-    if (_PyEval_AddPendingCall(interpreter, heard, NULL) != 0)
+    if (_PyEval_AddPendingCall(interpreter, on_pending_call, NULL) != 0)
         return false;
     _Py_atomic_store(&interpreter->ceval.eval_breaker, 1);
     return true;
 }
 
-// Another thread got the GIL before the main one heard: it would look up at every turn for nothing.
-// Whoever wants it to look up says why first, so if there is no reason afterwards there was none.
+// Another thread got the GIL before the main one made the call: it would check at each iteration in
+// vain. A request sets its reason first, so if there is no reason afterwards there was none.
 static void take_back(PyInterpreterState *interpreter)
 {
     struct _ceval_state *its = &interpreter->ceval;
@@ -127,24 +122,24 @@ static void ask_body(void *unused)
 {
     (void)unused;
     PyInterpreterState *interpreter = PyInterpreterState_Main();
-    if (!interpreter || is_finalizing())
+    if (!interpreter || interpreter_is_finalizing())
         return;
     bool can = can_be_asked(gil_of(interpreter));
-    if (atomic_load(&asked)) {
+    if (atomic_load(&call_pending)) {
         if (!can)
             take_back(interpreter);
     } else if (can) {
-        atomic_store(&asked, true);
+        atomic_store(&call_pending, true);
         if (!add_call(interpreter)) // the program has filled the list itself
-            atomic_store(&asked, false);
+            atomic_store(&call_pending, false);
     }
 }
 
 uint32_t sonde_safepoint_ask(void)
 {
-    // The interpreter may come to its end between our looking and our asking.
+    // The interpreter may finalize between our check and our request.
     sonde_guard_run(ask_body, NULL);
     return PY_VERSION_HEX >= 0x030C0000 ? 0 : (uint32_t)getpid();
 }
 
-void sonde_safepoint_forked(void) { atomic_store(&asked, false); }
+void sonde_safepoint_forked(void) { atomic_store(&call_pending, false); }

@@ -8,7 +8,7 @@
 #include <opcode.h>
 #endif
 
-// An object like any other, were it ever looked at, that nobody can free.
+// An object like any other, should it ever be read, that cannot be freed.
 static struct {
     PyObject object;
 } mark_of_ours = {PyObject_HEAD_INIT(&PyBaseObject_Type)};
@@ -23,9 +23,9 @@ static struct {
 #define MARKED_ENTRY 3
 #elif PY_VERSION_HEX < 0x030D0000
 // The frame of an entry has a code object there, and others may take it for one. Up to 3.12.1 at
-// least the interpreter tells such frames from those of functions by nothing else than that they
-// stand before the first line of their code (_PyFrame_IsIncomplete), though at an instruction of
-// another code then: the mark's first line is so far behind it that they do.
+// least the interpreter distinguishes such frames from those of functions only by their
+// instruction, which is before the first line of their code (_PyFrame_IsIncomplete), though it is
+// one of another code then: the mark's first line is so far behind it that it is.
 static PyCodeObject *entry_mark;
 
 static bool stands_before(const frame_t *entry)
@@ -34,7 +34,7 @@ static bool stands_before(const frame_t *entry)
 }
 #endif
 
-void sonde_awaited_prepare(void)
+void sonde_sample_marks_prepare(void)
 {
 #if PY_VERSION_HEX < 0x030C0000 // later ones have objects that live for ever
     Py_SET_REFCNT(&mark_of_ours.object, PY_SSIZE_T_MAX / 2);
@@ -80,7 +80,7 @@ static void mark(uintptr_t place, bool entry)
 }
 
 // The place of the callee's mark is known; 0: it has none.
-static void look(sonde_awaited *seen, sonde_thread *thread, uintptr_t place, bool entry)
+static void look(sonde_sample_marks *seen, sonde_thread *thread, uintptr_t place, bool entry)
 {
     uint32_t callee = seen->callee;
     seen->callee = SONDE_NO_WORD;
@@ -108,7 +108,7 @@ static bool leaves_generator(const PyCodeObject *code, Py_ssize_t index)
     int opcode = index < 0 ? 0 : opcode_at(code, index);
 #if PY_VERSION_HEX >= 0x030C0000
     if (opcode >= INSTRUMENTED_LINE || opcode == INSTRUMENTED_YIELD_VALUE)
-        return true; // what it stands for is elsewhere
+        return true; // the original instruction is elsewhere
 #endif
     return opcode == YIELD_VALUE || opcode == RETURN_GENERATOR;
 }
@@ -119,7 +119,7 @@ static bool has_begun(const frame_t *f, const PyCodeObject *code, Py_ssize_t ind
 {
     if (f->owner == FRAME_OWNED_BY_GENERATOR)
         return !leaves_generator(code, index)
-#if PY_VERSION_HEX >= 0x030D0000 // one that is suspended stands behind its yield
+#if PY_VERSION_HEX >= 0x030D0000 // one that is suspended is behind its yield
                && !leaves_generator(code, index - 1)
 #endif
             ;
@@ -130,8 +130,8 @@ static bool has_begun(const frame_t *f, const PyCodeObject *code, Py_ssize_t ind
 #endif
 }
 
-SONDE_HOT void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, frame_t *f,
-                                   const PyCodeObject *code, Py_ssize_t index, uint32_t word)
+SONDE_HOT void sonde_sample_marks_frame(sonde_sample_marks *seen, sonde_thread *thread, frame_t *f,
+                                        const PyCodeObject *code, Py_ssize_t index, uint32_t word)
 {
     if (seen->found)
         return;
@@ -152,7 +152,8 @@ SONDE_HOT void sonde_awaited_frame(sonde_awaited *seen, sonde_thread *thread, fr
 #endif
 }
 
-SONDE_HOT void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, frame_t *shim)
+SONDE_HOT void sonde_sample_marks_entry(sonde_sample_marks *seen, sonde_thread *thread,
+                                        frame_t *shim)
 {
     if (seen->found || seen->callee == SONDE_NO_WORD)
         return;
@@ -167,10 +168,10 @@ SONDE_HOT void sonde_awaited_entry(sonde_awaited *seen, sonde_thread *thread, fr
 #endif
 }
 
-SONDE_HOT void sonde_awaited_end(sonde_awaited *seen, sonde_thread *thread, uint32_t depth,
-                                 sonde_event *event)
+SONDE_HOT void sonde_sample_marks_end(sonde_sample_marks *seen, sonde_thread *thread,
+                                      uint32_t depth, sonde_event *event)
 {
-    // A stack that is not told must not be marked: the next one would take it for known.
+    // A stack that is not written must not be marked: the next one would take it for known.
     if (seen->unclear || (event->flags & SONDE_UNDECODABLE) ||
         (seen->callee != SONDE_NO_WORD && !(event->flags & SONDE_TRUNCATED)))
         return;

@@ -8,7 +8,7 @@
 #include "cpython/walk/walk.h"
 
 typedef struct {
-    sonde_listed *out;
+    sonde_thread_ref *out;
     int room, found;
 } listing;
 
@@ -21,11 +21,11 @@ static void list_body(void *arg)
     for (PyInterpreterState *i = _PyRuntime.interpreters.head; i && n < job->room; i = i->next)
         for (PyThreadState *t = i->threads.head; t && n < job->room; t = t->next)
             if (t->native_thread_id)
-                job->out[n++] = (sonde_listed){(uint32_t)t->native_thread_id, t};
+                job->out[n++] = (sonde_thread_ref){(uint32_t)t->native_thread_id, t};
     job->found = n;
 }
 
-static int list(sonde_listed *out, int room)
+static int list(sonde_thread_ref *out, int room)
 {
     listing job = {out, room, -1};
     return sonde_guard_run(list_body, &job) ? job.found : -1;
@@ -33,8 +33,8 @@ static int list(sonde_listed *out, int room)
 
 static uint64_t cpu(uint32_t tid) { return sonde_clock(sonde_cpu_clock_of((pid_t)tid)); }
 
-// A thread that ends gives its state back before it is gone from the kernel's view, and the next
-// thread may get the same memory.
+// A thread that ends frees its state before the kernel has removed it, and the next thread may get
+// the same memory.
 static bool belongs_to(const PyThreadState *state, uint32_t tid)
 {
     for (PyInterpreterState *i = _PyRuntime.interpreters.head; i; i = i->next)

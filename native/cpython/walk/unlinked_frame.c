@@ -24,7 +24,7 @@ static ptrdiff_t words_of(const PyCodeObject *code)
 static bool called_from_c(const PyThreadState *state, const frame_t *f)
 {
 #if PY_VERSION_HEX >= 0x030C0000
-    // The frame that stands for the entry is a variable of the same function as the C frame.
+    // The frame of the entry is a variable of the same function as the C frame.
     return (uintptr_t)f->previous + 4096 - (uintptr_t)state->cframe < 8192;
 #else
     const _PyCFrame *before = state->cframe->previous;

@@ -15,13 +15,13 @@
 #include "cpython/walk/unlinked_frame.h"
 #include "cpython/walk/walk_marks.h"
 
-// More frames than any real stack has: a chain this long is a loop made of garbage.
+// More frames than any real stack has: a list this long is a loop made of garbage.
 #define MAX_HOPS (1 << 20)
 #define MAX_UNNAMED_WALKS 64
 
 #if PY_VERSION_HEX < 0x030C0000
-// Up to 3.11 there is one current state per process: that of whoever holds the GIL. It is ours if
-// its C frame lies on our stack. Its thread_id tells nothing: a sub-interpreter keeps the state it
+// Up to 3.11 the current thread state is process-wide: it belongs to the GIL holder. It is ours if
+// its C frame lies on our stack. Its thread_id does not help: a sub-interpreter keeps the state it
 // was created with, whichever thread runs it.
 static bool runs_here(const PyThreadState *state, const ucontext_t *context)
 {
@@ -59,7 +59,7 @@ static PyThreadState *own_state(const ucontext_t *context)
     return current ? current : PyGILState_GetThisThreadState();
 }
 
-// False at a moment at which nothing tells the frame.
+// False at a moment at which the frame is unknown.
 static bool top_frame(PyThreadState *state, const ucontext_t *context, frame_t **top)
 {
 #if PY_VERSION_HEX >= 0x030D0000
@@ -80,8 +80,8 @@ static uint32_t undecodable(sonde_event *event)
 }
 
 // A frame may have a mark and the last stack not know of it: up to 3.12 one that was the innermost
-// but one then, where it could not be told. Those below it may be met all the same. Each is looked
-// for in the whole stack, so there are few.
+// but one then, which could not be marked. Those below it may be met all the same. Each is searched
+// for in the whole stack, so only few are.
 #define MAX_STRANGE 2
 
 // What is known of a code object besides its id: where its first instruction is that can be traced,
@@ -96,15 +96,15 @@ static uint64_t remember(sonde_thread *thread, PyCodeObject *code)
     uint64_t id = sonde_describe_code(thread, code), first = (uint64_t)code->_co_firsttraceable;
     bool is_function = code->co_flags & CO_OPTIMIZED;
     if (id && first <= FIRST_MASK)
-        *sonde_known_place(thread, code) =
-            (sonde_known){code, id << ABOUT_BITS | (is_function ? IS_FUNCTION : 0) | first};
+        *sonde_id_cache_place(thread, code) = (sonde_id_cache_entry){
+            code, id << ABOUT_BITS | (is_function ? IS_FUNCTION : 0) | first};
     return id;
 }
 
 SONDE_HOT uint64_t sonde_cpython_id(sonde_thread *thread, PyCodeObject *code)
 {
-    sonde_known_refresh(thread);
-    const sonde_known *known = sonde_known_place(thread, code);
+    sonde_id_cache_refresh(thread);
+    const sonde_id_cache_entry *known = sonde_id_cache_place(thread, code);
     return known->key == code ? known->about >> ABOUT_BITS : remember(thread, code);
 }
 
@@ -154,8 +154,8 @@ static bool may_end(const sonde_thread *thread, const sonde_event *event)
            (event->span || !atomic_load_explicit(&sonde_spans_open, memory_order_relaxed));
 }
 
-// Whose thread it is, as soon as that shows. What a debugger does in a thread before it calls
-// threading's function takes some samples; the main thread has none of that.
+// Whose thread it is, as soon as that shows. A debugger's own functions run in a thread before it
+// calls threading's function, for some samples; never in the main thread.
 static void name_thread(sonde_thread *thread, const sonde_outer *outer)
 {
     uint64_t object = sonde_thread_object(thread, outer);
@@ -171,7 +171,7 @@ static void check(sonde_thread *thread, uint32_t from, uint32_t depth, uint32_t 
 {
     bool right = depth - from == same;
     for (uint32_t i = 0; right && i < same; i++)
-        right = sonde_stack(thread)[depth - 1 - i] == thread->told[i];
+        right = sonde_stack(thread)[depth - 1 - i] == thread->last_stack[i];
     atomic_fetch_add(&sonde.header->walks_checked, 1);
     if (!right)
         atomic_fetch_add(&sonde.header->walks_wrong, 1);
@@ -187,28 +187,28 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
                                                            bool chained)
 {
     uint64_t *out = sonde_stack(thread);
-    uint32_t depth = 0, told = 0;
-    depth_t lies = {0};
+    uint32_t depth = 0, reported = 0;
+    depth_t depths = {0};
     if (chained) {
         event->flags |= SONDE_CHAINED;
-        lies = depth_begin(state);
+        depths = depth_begin(state);
     }
     const bool traces = own && !chained;
     bool looks = !chained && sonde_walk_begins(thread) && own;
-    uint32_t met = SONDE_NOWHERE, met_at = 0;       // the word of the last stack, and of this one
-    uint32_t strange = thread->aside + MAX_STRANGE; // marked ones that may not be met
+    uint32_t met = SONDE_NOWHERE, met_at = 0; // the word of the last stack, and of this one
+    uint32_t strange = thread->detached + MAX_STRANGE; // marked ones that may not be met
     event->interpreter = (uint32_t)state->interp->id;
     // Was the frame above this one called by C code? Above the top frame there is nothing else.
     bool calls_c = !event->direct;
     bool whole = true; // does what was walked so far begin where C code entered the interpreter?
     sonde_outer outer = {0};
     PyCodeObject *code = NULL;
-    bool tells = traces && event->activations;
-    sonde_awaited seen = SONDE_NOTHING_AWAITED;
+    bool marks_sample = traces && event->activations;
+    sonde_sample_marks seen = SONDE_NO_SAMPLE_MARKS;
     // Also where this walk is none of those: they would find the marks of others in their places.
     activations_t activations = {.off = sonde_what() & SONDE_WHAT_ACTIVATIONS};
     if (own)
-        sonde_known_refresh(thread);
+        sonde_id_cache_refresh(thread);
     for (int hops = 0; f; f = f->previous, hops++) {
         if (!may_be_address(f) || (unsigned char)f->owner > FRAME_OWNER_LAST || hops > MAX_HOPS)
             return undecodable(event);
@@ -216,13 +216,13 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         if (frame_is_shim(f)) {
             calls_c = true;
             activations_enter(&activations);
-            if (tells)
-                sonde_awaited_entry(&seen, thread, f);
+            if (marks_sample)
+                sonde_sample_marks_entry(&seen, thread, f);
             continue;
         }
         Py_ssize_t index = -2, first;
         code = frame_code(f);
-        const sonde_known *known = sonde_known_place(thread, code);
+        const sonde_id_cache_entry *known = sonde_id_cache_place(thread, code);
         uint64_t id = own && known->key == code ? known->about >> ABOUT_BITS : 0;
         bool is_function = false;
         if (id) {
@@ -251,7 +251,7 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
             event->flags |= SONDE_TRUNCATED;
             break;
         }
-        uint64_t lying = chained ? depth_of(&lies, f) : 0;
+        uint64_t frame_depth = chained ? depth_of(&depths, f) : 0;
         if (!id) {
             if (!(id = own ? remember(thread, code) : sonde_describe_code(thread, code)))
                 return undecodable(event);
@@ -260,18 +260,18 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
             uint64_t native = sonde_callee(thread, f, code, id, index);
             if (native) {
                 if (traces)
-                    *sonde_frame_walked(thread, depth) = 0;
+                    *sonde_walked_frame(thread, depth) = 0;
                 out[depth++] = native;
                 if (chained)
-                    out[depth++] = lying;
+                    out[depth++] = frame_depth;
             }
         }
         calls_c = frame_is_entry(f);
-        if (tells)
-            sonde_awaited_frame(&seen, thread, f, code, index, depth);
+        if (marks_sample)
+            sonde_sample_marks_frame(&seen, thread, f, code, index, depth);
         if (traces) {
             uintptr_t marked = 0;
-            if (activation_can_be_told(&activations, f, code, is_function)) {
+            if (activation_can_be_marked(&activations, f, code, is_function)) {
                 if (!activation_is_marked(f)) {
                     marked = activation_mark(f);
                 } else {
@@ -287,19 +287,20 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
                 }
             }
             activations_pass(&activations, f, hops == 0);
-            *sonde_frame_walked(thread, depth) = (uintptr_t)f | marked;
+            *sonde_walked_frame(thread, depth) = (uintptr_t)f | marked;
         }
         out[depth++] = id << SONDE_INSTR_BITS | ((uint64_t)(index + 1) & SONDE_INSTR_MASK);
         if (traces && met != SONDE_NOWHERE) {
             uint32_t since = depth - 1 - met_at; // words, while it had to go on
-            if (since == 0 && thread->told[met] >> SONDE_INSTR_BITS != id) { // so it was no mark
+            if (since == 0 &&
+                thread->last_stack[met] >> SONDE_INSTR_BITS != id) { // so it was no mark
                 atomic_fetch_add(&sonde.header->walks_wrong, 1);
                 met = SONDE_NOWHERE;
             } else if (since <= met && depth + met - since + 2 <= SONDE_MAX_DEPTH &&
-                       may_end(thread, event) && (!tells || seen.found)) {
+                       may_end(thread, event) && (!marks_sample || seen.found)) {
                 uint32_t same = met - since;
-                if (tells)
-                    sonde_awaited_end(&seen, thread, depth + same, event);
+                if (marks_sample)
+                    sonde_sample_marks_end(&seen, thread, depth + same, event);
                 thread->slot->visited += depth;
                 thread->slot->frames += depth + same;
                 thread->walked = (sonde_walked){.traced = true, .words = depth, .same = same};
@@ -307,9 +308,10 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
             }
         }
         if (chained) {
-            out[depth++] = lying;
-            // What the thread is called, its outermost frame tells.
-            if (++told > 1 && thread->named && sonde_chain_is_known(out[depth - 2], lying))
+            out[depth++] = frame_depth;
+            // The outermost frame has the thread's name.
+            if (++reported > 1 && thread->named &&
+                sonde_chain_is_known(out[depth - 2], frame_depth))
                 return depth;
         }
     }
@@ -324,8 +326,8 @@ static inline __attribute__((always_inline)) uint32_t walk(sonde_thread *thread,
         return undecodable(event);
     if (chained && !(event->flags & cut))
         event->flags |= SONDE_ROOT;
-    if (tells)
-        sonde_awaited_end(&seen, thread, depth, event);
+    if (marks_sample)
+        sonde_sample_marks_end(&seen, thread, depth, event);
     if (outer.root && !(event->flags & cut)) {
         if (event->tid)
             event->thread_object = sonde_thread_object(thread, &outer);
@@ -371,7 +373,7 @@ SONDE_HOT static void walk_body(void *arg)
 SONDE_HOT uint32_t sonde_cpython_walk_guarded(sonde_thread *thread, sonde_event *event)
 {
     walk_job job = {thread, event, 0};
-    return sonde_guard_run_unasked(walk_body, &job) ? job.depth : undecodable(event);
+    return sonde_guard_run_unchecked(walk_body, &job) ? job.depth : undecodable(event);
 }
 
 uint32_t sonde_cpython_walk_thread(sonde_thread *thread, PyThreadState *state, sonde_event *event)

@@ -3,6 +3,7 @@
 #define SONDE_CPYTHON_WALK_H
 
 #include "core/sampling/self_walk.h"
+#include "core/session/records.h"
 
 #include <Python.h>
 
@@ -12,7 +13,7 @@ sonde_walk_self sonde_cpython_walk;
 // The same for a hook, under a guard: a handler runs under its own.
 uint32_t sonde_cpython_walk_guarded(sonde_thread *thread, sonde_event *event);
 
-// What names a code object that the calling thread runs or begins to run; 0: there is no room.
+// The id of a code object that the calling thread runs or begins to run; 0: there is no room.
 uint64_t sonde_cpython_id(sonde_thread *thread, PyCodeObject *code);
 
 // The state that runs on the calling thread, if it holds the GIL.

@@ -1,6 +1,6 @@
 // Is this frame the same activation as in the thread's last stack? Where it lies, what it runs and
-// which line it is on do not tell: under recursion another one is there soon that has all the same.
-// What tells is something that every call overwrites, and nothing else.
+// which line it is on do not decide it: under recursion another one is soon there that has all the
+// same. A mark decides it that every call overwrites, and nothing else.
 //
 // From 3.13 on that is f_locals of functions, which neither interpreter nor program looks at any
 // more (PEP 667) but for `import`, to which NULL and None are the same: we put None there, and a
@@ -24,10 +24,10 @@ typedef struct {
 
 #if PY_VERSION_HEX >= 0x030D0000
 
-// Can this one be told? Generators come and go from different callers, modules and classes use
+// Can this one be marked? Generators are resumed by different callers, modules and classes use
 // their f_locals.
-static inline bool activation_can_be_told(const activations_t *at, const frame_t *f,
-                                          const PyCodeObject *code, bool is_function)
+static inline bool activation_can_be_marked(const activations_t *at, const frame_t *f,
+                                            const PyCodeObject *code, bool is_function)
 {
     (void)at;
     (void)code;
@@ -59,8 +59,8 @@ typedef struct {
 } sonde_object;
 extern sonde_object sonde_activation_mark;
 
-static inline bool activation_can_be_told(const activations_t *at, const frame_t *f,
-                                          const PyCodeObject *code, bool is_function)
+static inline bool activation_can_be_marked(const activations_t *at, const frame_t *f,
+                                            const PyCodeObject *code, bool is_function)
 {
     (void)is_function;
     return !at->off && at->waits && frame_result_slot(f, code);

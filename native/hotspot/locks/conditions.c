@@ -4,15 +4,15 @@
 
 #include <stddef.h>
 
-// Who is signalled is put at the end of the queue of the lock (AbstractQueuedSynchronizer, 17 to
-// 25), asleep as it is.
+// A notified thread is put at the end of the queue of the lock (AbstractQueuedSynchronizer, 17 to
+// 25), still asleep.
 static jclass condition, lock_class;
 static jfieldID outer_field, tail_field, before_field, waiter_field;
 
 #define QUEUED "Ljava/util/concurrent/locks/AbstractQueuedSynchronizer$Node;"
 #define MAX_QUEUE 256
 
-static jclass kept(JNIEnv *env, const char *name)
+static jclass global_class(JNIEnv *env, const char *name)
 {
     jclass found = (*env)->FindClass(env, name);
     jclass global = found ? (*env)->NewGlobalRef(env, found) : NULL;
@@ -30,8 +30,9 @@ static jfieldID field(JNIEnv *env, jclass of, const char *name, const char *type
 
 void sonde_conditions_find(JNIEnv *env)
 {
-    lock_class = kept(env, "java/util/concurrent/locks/AbstractQueuedSynchronizer");
-    condition = kept(env, "java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject");
+    lock_class = global_class(env, "java/util/concurrent/locks/AbstractQueuedSynchronizer");
+    condition =
+        global_class(env, "java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject");
     outer_field =
         field(env, condition, "this$0", "Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;");
     tail_field = field(env, lock_class, "tail", QUEUED);
@@ -83,7 +84,7 @@ static void read_queue(JNIEnv *env, jobject lock, queue *out)
     (*env)->DeleteLocalRef(env, node);
 }
 
-static bool is_queued(const sonde_awaiting *waiter, void *arg)
+static bool is_queued(const sonde_condition_waiter *waiter, void *arg)
 {
     const queue *in = arg;
     for (uint32_t i = 0; i < in->count; i++)
@@ -95,7 +96,7 @@ static bool is_queued(const sonde_awaiting *waiter, void *arg)
 sonde_notified sonde_conditions_notify(JNIEnv *env, jobject lock, uint64_t number, const void *key,
                                        uint64_t now)
 {
-    if (!tail_field || !before_field || !waiter_field || !sonde_notice_awaited(number))
+    if (!tail_field || !before_field || !waiter_field || !sonde_notice_has_waiter(number))
         return (sonde_notified){0};
     queue in;
     in.count = 0;

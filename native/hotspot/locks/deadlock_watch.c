@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "hotspot/locks/deadlock_watch.h"
 
-#include "core/base/agent_thread.h"
 #include "core/base/clock.h"
+#include "core/base/worker.h"
+#include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
+#include "core/session/records.h"
 #include "hotspot/locks/lock_events.h"
 #include "hotspot/locks/park_hooks.h"
 #include "hotspot/locks/virtual_threads.h"
@@ -13,18 +15,12 @@
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/jvmti_stacks.h"
 
-#include <errno.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 // ---- looking
 
 typedef struct {
-    jobject object; // what it waits for, NULL where it does not say
+    jobject object; // what it waits for, NULL if unknown
     uint64_t lock;
     uint32_t kind;
 } waiting;
@@ -68,31 +64,21 @@ static jthread holder_of(JNIEnv *env, const waiting *w)
     return w->kind == SONDE_KIND_PARK ? sonde_park_holder(env, w->object) : NULL;
 }
 
-// The notes are lent to one at a time, for some microseconds.
-static sonde_thread *borrow_notes(void)
-{
-    sonde_thread *notes = sonde_notes_enter();
-    for (int tries = 0; !notes && tries < 1000; tries++) {
-        sched_yield();
-        notes = sonde_notes_enter();
-    }
-    return notes;
-}
-
 // Writes an event of another thread, with its stack.
-static void tell_of(JNIEnv *env, jthread thread, const waiting *w, uint8_t type, bool tells)
+static void report_for(JNIEnv *env, jthread thread, const waiting *w, uint8_t type,
+                       bool reports_end)
 {
     uint64_t record = sonde_vm_thread_of(env, thread), number = sonde_virtual(env, thread);
     uint64_t id = number ? number : sonde_record_tid(record);
-    sonde_thread *notes = id ? borrow_notes() : NULL;
+    sonde_thread *notes = id ? sonde_notes_borrow() : NULL;
     if (!notes)
         return;
     sonde_event stack = {0};
     uint32_t depth = sonde_stack_of(notes, sonde_locks_jvmti, thread, &stack);
-    // What its methods are is told by way of the same ring, and has to stand there before.
+    // Its methods are described in the same ring, and have to be there before.
     sonde_notes_leave();
     sonde_methods_describe(env);
-    notes = borrow_notes();
+    notes = sonde_notes_borrow();
     if (!notes)
         return;
     stack = (sonde_event){0};
@@ -101,7 +87,7 @@ static void tell_of(JNIEnv *env, jthread thread, const waiting *w, uint8_t type,
                               .lock = w->lock,
                               .sequence = sonde_lock_sequence(w->lock),
                               .started = sonde_vm_object_of(env, thread),
-                              .started_sequence = tells,
+                              .started_sequence = reports_end,
                               .kind = w->kind,
                               .holder = id,
                               .type = type,
@@ -110,7 +96,7 @@ static void tell_of(JNIEnv *env, jthread thread, const waiting *w, uint8_t type,
     sonde_notes_leave();
 }
 
-// `first`: nobody has told of the waits yet.
+// `first`: no wait has been reported yet.
 static void look(JNIEnv *env, bool first)
 {
     jvmtiEnv *jvmti = sonde_locks_jvmti;
@@ -121,17 +107,17 @@ static void look(JNIEnv *env, bool first)
         return;
     for (jint i = 0; i < count; i++) {
         waiting w = what_for(env, threads[i]);
-        bool tells = w.lock && (w.kind != SONDE_KIND_PARK || sonde_lookout_tells_itself(w.lock));
+        bool reports_end = w.lock && (w.kind != SONDE_KIND_PARK || sonde_wait_registry_has(w.lock));
         if (w.lock && first) {
             const void *key = (const void *)(uintptr_t)w.lock;
-            if (!sonde_lookout_tells_itself(w.lock) && sonde_lookout_keep_found(key) && !tells)
+            if (!sonde_wait_registry_has(w.lock) && sonde_add_preexisting_wait(key) && !reports_end)
                 sonde_wait_begin(key, w.lock, w.kind);
-            tell_of(env, threads[i], &w, SONDE_LOCK_FOUND, tells);
+            report_for(env, threads[i], &w, SONDE_LOCK_PREEXISTING, reports_end);
         }
-        if (w.lock && (first || sonde_lookout_is_due(w.lock, now))) {
+        if (w.lock && (first || sonde_wait_registry_is_due(w.lock, now))) {
             jthread holder = holder_of(env, &w);
             if (holder)
-                tell_of(env, holder, &w, SONDE_LOCK_HELD, false);
+                report_for(env, holder, &w, SONDE_LOCK_OWNER_OBSERVED, false);
             (*env)->DeleteLocalRef(env, holder);
         }
         (*env)->DeleteLocalRef(env, w.object);
@@ -142,24 +128,27 @@ static void look(JNIEnv *env, bool first)
 
 // ---- the thread that looks
 
-static pthread_t thread;
-static bool running;
-static _Atomic uint32_t stopping;
-// A part of the library, as the steering thread's: libc would keep one that it made.
+static void wake(void);
+static void *body(void *unused);
+// HotSpot puts its guard pages into the stack while the thread is attached.
 static _Alignas(4096) char stack[1 << 20];
-#define LOOK_NS 250000000
+static sonde_worker worker = {.name = "sonde-lookout",
+                              .body = body,
+                              .wake = wake,
+                              .stack = stack,
+                              .stack_size = sizeof stack};
+#define LOOK_NS 250000000u
 
-static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
+static void wake(void) { sonde_worker_wake(&worker); }
 
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
-    struct timespec pause = {0, LOOK_NS};
-    while (!atomic_load(&stopping)) {
+    sonde_exclude_current_thread();
+    while (!sonde_worker_is_stopping(&worker)) {
         sonde_exit_if_last();
-        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
-        if (atomic_load(&stopping) || !sonde_lookout_anything_due(sonde_now()))
+        sonde_worker_sleep(&worker, LOOK_NS);
+        if (sonde_worker_is_stopping(&worker) || !sonde_wait_registry_any_due(sonde_now()))
             continue;
         JNIEnv *env = sonde_vm_attach();
         if (env) {
@@ -170,31 +159,14 @@ static void *body(void *unused)
     return NULL;
 }
 
-int sonde_lookout_start(JNIEnv *env)
+int sonde_deadlock_watch_start(JNIEnv *env)
 {
     sonde_records_prepare();
-    sonde_lookout_forget_found();
+    sonde_forget_preexisting_waits();
     look(env, true);
-    atomic_store(&stopping, 0);
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-    if (error)
-        return error;
-    pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_own_thread(&thread, &attributes, body, "sonde-lookout", wake);
-    pthread_attr_destroy(&attributes);
-    running = !error;
-    return error;
+    return sonde_worker_start(&worker);
 }
 
-void sonde_lookout_stop(void)
-{
-    if (!running)
-        return;
-    atomic_store(&stopping, 1);
-    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1);
-    pthread_join(thread, NULL);
-    running = false;
-}
+void sonde_deadlock_watch_stop(void) { sonde_worker_stop(&worker); }
 
-void sonde_lookout_forked(void) { running = false; }
+void sonde_deadlock_watch_forked(void) { sonde_worker_forked(&worker); }

@@ -1,12 +1,12 @@
-// Who waits already when the recording begins, and who holds what others have waited for a long
-// time for: in a deadlock nobody will ever tell.
+// Threads that already wait when the recording begins, and holders of locks that others have waited
+// for a long time for: in a deadlock no release will ever report them.
 #ifndef SONDE_HOTSPOT_DEADLOCK_WATCH_H
 #define SONDE_HOTSPOT_DEADLOCK_WATCH_H
 
 #include <jvmti.h>
 
-int sonde_lookout_start(JNIEnv *env);
-void sonde_lookout_stop(void);
-void sonde_lookout_forked(void);
+int sonde_deadlock_watch_start(JNIEnv *env);
+void sonde_deadlock_watch_stop(void);
+void sonde_deadlock_watch_forked(void);
 
 #endif

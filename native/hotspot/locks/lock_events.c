@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/hooks/waiter_table.h"
+#include "core/session/records.h"
 #include "hotspot/locks/virtual_threads.h"
 #include "hotspot/names/types.h"
 #include "hotspot/vm/thread_records.h"
@@ -25,7 +26,7 @@ uint64_t sonde_lock_of(jobject object, uint64_t what)
     return (uint32_t)hash | what;
 }
 
-// ---- telling
+// ---- reports
 
 sonde_thread *sonde_lock_enter(void)
 {
@@ -36,7 +37,7 @@ sonde_thread *sonde_lock_enter(void)
     return NULL;
 }
 
-static void tell_wait(JNIEnv *env, jthread thread, jobject object, sonde_lock_event event)
+static void report_wait(JNIEnv *env, jthread thread, jobject object, sonde_lock_event event)
 {
     int saved = errno;
     sonde_thread *me = sonde_enter();
@@ -45,15 +46,15 @@ static void tell_wait(JNIEnv *env, jthread thread, jobject object, sonde_lock_ev
     uint32_t what = sonde_what(), depth = 0;
     sonde_event stack = {0};
     if (what & (SONDE_WHAT_LOCKS | SONDE_WHAT_WAITS)) {
-        sonde_hotspot_is(me);
+        sonde_hotspot_identify(me);
         depth = sonde_stack_of(me, sonde_locks_jvmti, NULL, &stack);
-        sonde_blocked_keep(me, depth, stack.flags);
+        sonde_blocked_save(me, depth, stack.flags);
     }
     if (what & SONDE_WHAT_LOCKS) {
         event.holder = sonde_virtual(env, thread);
-        event.type = SONDE_LOCK_ENTER;
+        event.type = SONDE_LOCK_WAIT_BEGIN;
         if (event.holder)
-            sonde_virtual_tell(me, sonde_locks_jvmti, env, thread, event.holder);
+            sonde_virtual_report(me, sonde_locks_jvmti, env, thread, event.holder);
         if (object) {
             jclass class = (*env)->GetObjectClass(env, object);
             event.started = sonde_type_of(me, sonde_locks_jvmti, class);
@@ -68,20 +69,21 @@ static void tell_wait(JNIEnv *env, jthread thread, jobject object, sonde_lock_ev
     errno = saved;
 }
 
-void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t lock, uint32_t kind)
+void sonde_lock_wait_begins(JNIEnv *env, jthread thread, jobject object, uint64_t lock,
+                            uint32_t kind)
 {
-    tell_wait(env, thread, object,
-              (sonde_lock_event){.time = sonde_now(), .lock = lock, .kind = kind});
+    report_wait(env, thread, object,
+                (sonde_lock_event){.time = sonde_now(), .lock = lock, .kind = kind});
 }
 
-static void tell_end(JNIEnv *env, jthread thread, sonde_lock_event event)
+static void report_wait_end(JNIEnv *env, jthread thread, sonde_lock_event event)
 {
     int saved = errno;
     if (!(sonde.config.what & SONDE_WHAT_LOCKS))
         return;
     sonde_thread *me = sonde_enter();
     if (me) {
-        sonde_hotspot_is(me);
+        sonde_hotspot_identify(me);
         event.holder = sonde_virtual(env, thread);
         if (!event.sequence)
             event.sequence = sonde_lock_sequence(event.lock);
@@ -91,13 +93,13 @@ static void tell_end(JNIEnv *env, jthread thread, sonde_lock_event event)
     errno = saved;
 }
 
-void sonde_lock_waited(JNIEnv *env, jthread thread, uint64_t lock, uint32_t kind, bool gave_up)
+void sonde_lock_wait_ends(JNIEnv *env, jthread thread, uint64_t lock, uint32_t kind, bool gave_up)
 {
-    tell_end(env, thread,
-             (sonde_lock_event){.time = sonde_now(),
-                                .lock = lock,
-                                .kind = kind,
-                                .type = gave_up ? SONDE_LOCK_GAVE_UP : SONDE_LOCK_ENTERED});
+    report_wait_end(env, thread,
+                    (sonde_lock_event){.time = sonde_now(),
+                                       .lock = lock,
+                                       .kind = kind,
+                                       .type = gave_up ? SONDE_LOCK_GAVE_UP : SONDE_LOCK_ACQUIRED});
 }
 
 void sonde_lock_notified(JNIEnv *env, jthread thread, jobject object, uint64_t lock, uint32_t kind,
@@ -105,28 +107,30 @@ void sonde_lock_notified(JNIEnv *env, jthread thread, jobject object, uint64_t l
 {
     bool contends = notice->contends;
     uint64_t time = contends ? notice->time : sonde_now();
-    tell_end(env, thread,
-             (sonde_lock_event){.time = time,
-                                .lock = lock,
-                                .sequence = notice->ended,
-                                .kind = kind,
-                                .type = SONDE_LOCK_ENTERED});
+    report_wait_end(env, thread,
+                    (sonde_lock_event){.time = time,
+                                       .lock = lock,
+                                       .sequence = notice->ended,
+                                       .kind = kind,
+                                       .type = SONDE_LOCK_ACQUIRED});
     if (!contends)
         return;
-    tell_wait(env, thread, object,
-              (sonde_lock_event){
-                  .time = time, .lock = wanted, .sequence = notice->contends, .kind = wanted_kind});
-    sonde_lock_waited(env, thread, wanted, wanted_kind, false);
+    report_wait(
+        env, thread, object,
+        (sonde_lock_event){
+            .time = time, .lock = wanted, .sequence = notice->contends, .kind = wanted_kind});
+    sonde_lock_wait_ends(env, thread, wanted, wanted_kind, false);
 }
 
-void sonde_lock_let_go(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time)
+void sonde_lock_released(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t sequence,
+                         uint64_t time)
 {
     int saved = errno;
     sonde_thread *me = sonde_lock_enter();
     if (me) {
-        sonde_hotspot_is(me);
+        sonde_hotspot_identify(me);
         jthread thread = NULL;
-        if (sonde_virtual_exist())
+        if (sonde_virtual_supported())
             (*sonde_locks_jvmti)->GetCurrentThread(sonde_locks_jvmti, &thread);
         sonde_event stack = {0};
         sonde_lock_event event = {.time = time,
@@ -134,9 +138,9 @@ void sonde_lock_let_go(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t seque
                                   .sequence = sequence,
                                   .kind = kind,
                                   .holder = sonde_virtual(env, thread),
-                                  .type = SONDE_LOCK_EXIT};
+                                  .type = SONDE_LOCK_RELEASED};
         if (event.holder)
-            sonde_virtual_tell(me, sonde_locks_jvmti, env, thread, event.holder);
+            sonde_virtual_report(me, sonde_locks_jvmti, env, thread, event.holder);
         (*env)->DeleteLocalRef(env, thread);
         uint32_t depth = sonde_stack_of(me, sonde_locks_jvmti, NULL, &stack);
         event.flags = stack.flags;
@@ -146,13 +150,13 @@ void sonde_lock_let_go(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t seque
     errno = saved;
 }
 
-void sonde_lock_let_go_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time,
-                             const void *record, const void *frame)
+void sonde_lock_released_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time,
+                               const void *record, const void *frame)
 {
     int saved = errno;
     sonde_thread *me = sonde_lock_enter();
     if (me) {
-        sonde_hotspot_is(me);
+        sonde_hotspot_identify(me);
         sonde_event stack = {0};
         uint32_t depth = sonde_stack_below(me, frame, &stack);
         sonde_lock_event event = {.time = time,
@@ -160,7 +164,7 @@ void sonde_lock_let_go_below(uint64_t lock, uint32_t kind, uint64_t sequence, ui
                                   .sequence = sequence,
                                   .kind = kind,
                                   .holder = sonde_record_virtual(record),
-                                  .type = SONDE_LOCK_EXIT,
+                                  .type = SONDE_LOCK_RELEASED,
                                   .flags = stack.flags};
         sonde_write_lock(me, depth, &event);
         sonde_leave(me);

@@ -1,4 +1,4 @@
-// Writing lock events of Java threads, and what they are about.
+// Writes lock events of Java threads, and knows the identity of locks.
 #ifndef SONDE_HOTSPOT_LOCK_EVENTS_H
 #define SONDE_HOTSPOT_LOCK_EVENTS_H
 
@@ -21,16 +21,17 @@ uint64_t sonde_lock_of(jobject object, uint64_t what);
 sonde_thread *sonde_lock_enter(void);
 
 // Both in a callback or a native method.
-void sonde_lock_must_wait(JNIEnv *env, jthread thread, jobject object, uint64_t lock,
-                          uint32_t kind);
-void sonde_lock_waited(JNIEnv *env, jthread thread, uint64_t lock, uint32_t kind, bool gave_up);
+void sonde_lock_wait_begins(JNIEnv *env, jthread thread, jobject object, uint64_t lock,
+                            uint32_t kind);
+void sonde_lock_wait_ends(JNIEnv *env, jthread thread, uint64_t lock, uint32_t kind, bool gave_up);
 // It was notified, and has waited for the lock `wanted` since then if the notice says so.
 void sonde_lock_notified(JNIEnv *env, jthread thread, jobject object, uint64_t lock, uint32_t kind,
                          uint64_t wanted, uint32_t wanted_kind, const sonde_notice *notice);
-void sonde_lock_let_go(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time);
+void sonde_lock_released(JNIEnv *env, uint64_t lock, uint32_t kind, uint64_t sequence,
+                         uint64_t time);
 // A release by the calling thread, which is somewhere inside of the VM: `record` is the VM's of it,
 // `frame` that of a function that the VM has called.
-void sonde_lock_let_go_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time,
-                             const void *record, const void *frame);
+void sonde_lock_released_below(uint64_t lock, uint32_t kind, uint64_t sequence, uint64_t time,
+                               const void *record, const void *frame);
 
 #endif

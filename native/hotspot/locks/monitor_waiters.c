@@ -27,7 +27,7 @@ SONDE_FOREIGN static bool waits_24(const uint64_t *node)
 
 typedef struct {
     const uint64_t *from;
-    sonde_awaiting *to;
+    sonde_condition_waiter *to;
 } find_job;
 
 SONDE_FOREIGN static void find_body(void *arg)
@@ -46,16 +46,16 @@ SONDE_FOREIGN static void find_body(void *arg)
     }
 }
 
-bool sonde_monitor_waiter(sonde_awaiting *waiter, const void *record, const void *frame)
+bool sonde_monitor_waiter(sonde_condition_waiter *waiter, const void *record, const void *frame)
 {
     find_job job = {frame, waiter};
     waiter->thread = record;
     waiter->node = NULL;
-    return sonde_guard_run_unasked(find_body, &job) && waiter->node;
+    return sonde_guard_run_unchecked(find_body, &job) && waiter->node;
 }
 
 typedef struct {
-    const sonde_awaiting *waiter;
+    const sonde_condition_waiter *waiter;
     bool notified;
 } look_job;
 
@@ -68,9 +68,9 @@ SONDE_FOREIGN static void look_body(void *arg)
         job->notified = !(job->waiter->since_24 ? waits_24(node) : waits_17(node));
 }
 
-bool sonde_monitor_was_notified(const sonde_awaiting *waiter, void *arg)
+bool sonde_monitor_was_notified(const sonde_condition_waiter *waiter, void *arg)
 {
     (void)arg;
     look_job job = {waiter, false};
-    return sonde_guard_run_unasked(look_body, &job) && job.notified;
+    return sonde_guard_run_unchecked(look_body, &job) && job.notified;
 }

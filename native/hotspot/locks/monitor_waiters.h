@@ -1,4 +1,4 @@
-// Threads in Object.wait, by what the VM keeps of them.
+// Threads in Object.wait, by the VM's own records.
 #ifndef SONDE_HOTSPOT_MONITOR_WAITERS_H
 #define SONDE_HOTSPOT_MONITOR_WAITERS_H
 
@@ -6,7 +6,7 @@
 
 // What the VM keeps of a thread, whose record this is, in Object.wait: it lies on its stack, above
 // `frame` of a function which the VM has called to sleep. False: not found.
-bool sonde_monitor_waiter(sonde_awaiting *waiter, const void *record, const void *frame);
+bool sonde_monitor_waiter(sonde_condition_waiter *waiter, const void *record, const void *frame);
 sonde_was_notified sonde_monitor_was_notified;
 
 #endif

@@ -1,9 +1,10 @@
 // Contention in a JVM: monitors, Object.wait, and java.util.concurrent by park and unpark.
 //
-// Waiters: JVMTI tells of monitors (only after spinning did not help), the native methods park and
-// unpark of Unsafe are wrapped. Who lets a monitor go is told by nobody; but then the VM wakes the
-// one it has chosen to be next, by a condition variable, and that call is hooked in its offset
-// table. So an owner tells its own call chain, at the moment it lets go, as in CPython.
+// Waiters: JVMTI reports monitors (only after spinning did not help), the native methods park and
+// unpark of Unsafe are wrapped. No event reports the release of a monitor; but then the VM wakes
+// the thread it has chosen to be next, by a condition variable, and that call is hooked in its
+// offset table. So a holder reports its own call stack, at the moment of the release, as in
+// CPython.
 #ifndef SONDE_HOTSPOT_MONITORS_H
 #define SONDE_HOTSPOT_MONITORS_H
 

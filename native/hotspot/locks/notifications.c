@@ -1,5 +1,6 @@
 #include "hotspot/locks/notifications.h"
 
+#include "core/base/hash.h"
 #include "core/hooks/waiter_table.h"
 
 #include <sched.h>
@@ -13,7 +14,7 @@
 enum { FREE, ENTERING, WAITING, NOTIFYING, NOTIFIED };
 static _Atomic uint64_t words[PLACES];
 static struct {
-    sonde_awaiting who;
+    sonde_condition_waiter who;
     sonde_notice notice;
 } waiters[PLACES];
 static _Atomic uint32_t waiting;
@@ -22,11 +23,11 @@ static uint64_t word_of(uint64_t lock, unsigned state) { return lock << 8 | stat
 
 static uint32_t place_of(uint64_t lock, uint32_t i)
 {
-    uint32_t start = (uint32_t)((lock * 0x9e3779b97f4a7c15u) >> (64 - PLACES_BITS));
+    uint32_t start = sonde_hash_place(lock, PLACES_BITS);
     return (start + i) & (PLACES - 1);
 }
 
-uint32_t sonde_notice_await(const sonde_awaiting *waiter)
+uint32_t sonde_notice_wait(const sonde_condition_waiter *waiter)
 {
     for (uint32_t i = 0; i < NEAR; i++) {
         uint32_t place = place_of(waiter->lock, i);
@@ -66,7 +67,7 @@ sonde_notice sonde_notice_take(uint32_t place, const void *key)
     }
 }
 
-bool sonde_notice_awaited(uint64_t lock)
+bool sonde_notice_has_waiter(uint64_t lock)
 {
     if (!atomic_load_explicit(&waiting, memory_order_relaxed))
         return false;
@@ -76,9 +77,9 @@ bool sonde_notice_awaited(uint64_t lock)
     return false;
 }
 
-// The release that ends waits for this condition has to be told, once, and before they end. False:
-// there are too many conditions.
-static bool tells_exit(sonde_notified *found, uint64_t condition)
+// The release that ends waits for this condition has to be reported, once, and before they end.
+// False: there are too many conditions.
+static bool add_release(sonde_notified *found, uint64_t condition)
 {
     for (uint32_t i = 0; i < found->count; i++)
         if (found->exits[i].condition == condition)
@@ -98,14 +99,14 @@ sonde_notified sonde_notify(uint64_t lock, const void *key, uint64_t now, sonde_
         return found;
     for (uint32_t i = 0; i < NEAR; i++) {
         uint32_t place = place_of(lock, i);
-        const sonde_awaiting *who = &waiters[place].who;
+        const sonde_condition_waiter *who = &waiters[place].who;
         uint64_t word = atomic_load_explicit(&words[place], memory_order_acquire);
         if (word == word_of(lock, NOTIFIED) && who->key == key)
             found.before = true;
         if (word != word_of(lock, WAITING) || !was(who, arg) ||
             !atomic_compare_exchange_strong(&words[place], &word, word_of(lock, NOTIFYING)))
             continue;
-        if (!tells_exit(&found, who->condition)) {
+        if (!add_release(&found, who->condition)) {
             atomic_store_explicit(&words[place], word_of(lock, WAITING), memory_order_release);
             continue;
         }

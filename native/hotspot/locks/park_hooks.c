@@ -2,6 +2,7 @@
 #include "hotspot/locks/park_hooks.h"
 
 #include "core/base/clock.h"
+#include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
 #include "hotspot/locks/conditions.h"
 #include "hotspot/locks/lock_events.h"
@@ -24,8 +25,6 @@ static jclass ownable;
 static jfieldID owner_field;
 static bool hooked;
 
-#define SAME_HOLD_NS 20000u
-
 jobject sonde_park_blocker(JNIEnv *env, jthread thread)
 {
     return blocker_field && thread ? (*env)->GetObjectField(env, thread, blocker_field) : NULL;
@@ -45,12 +44,12 @@ jthread sonde_park_holder(JNIEnv *env, jobject blocker)
 
 static const void *key_of(uint64_t lock) { return (const void *)(uintptr_t)lock; }
 
-// ---- threads that were woken and may find what they want taken again
+// ---- threads that were woken and may find the lock taken again
 //
-// A queued thread that is awake has taken its blocker back. Whoever lets go then wakes the same
-// thread once more, and tells by no object of what: but others in the queue wait for that release.
-// So it is known of each thread for what it was woken last, until it parks again, or lets that go
-// itself. (By identity hashes; two threads of one place forget the older.)
+// A queued thread that is awake has taken its blocker back. The thread that releases then wakes the
+// same thread once more, and no object shows for what: but others in the queue wait for that
+// release. So the lock for which each thread was woken last is kept, until it parks again, or
+// releases that itself. (By identity hashes; of two threads in one place the older is forgotten.)
 
 #define WOKEN_BITS 12
 static _Atomic uint64_t woken[1u << WOKEN_BITS];
@@ -108,15 +107,15 @@ static void JNICALL on_park(JNIEnv *env, jobject self, jboolean absolute, jlong 
     (*env)->DeleteLocalRef(env, of);
     is_not_woken();
     bool seen = sonde_wait_begin(key_of(lock), lock, SONDE_KIND_PARK);
-    sonde_lock_must_wait(env, me, blocker, lock, SONDE_KIND_PARK);
+    sonde_lock_wait_begins(env, me, blocker, lock, SONDE_KIND_PARK);
     (*env)->DeleteLocalRef(env, blocker); // not kept alive by a thread that sleeps
-    uint32_t place = sonde_lookout_begin(lock), noticed = SONDE_NO_NOTICE;
+    uint32_t place = sonde_wait_registry_add(lock), noticed = SONDE_NO_NOTICE;
     if (wanted)
-        noticed =
-            sonde_notice_await(&(sonde_awaiting){.condition = lock, .lock = wanted, .key = key});
+        noticed = sonde_notice_wait(
+            &(sonde_condition_waiter){.condition = lock, .lock = wanted, .key = key});
     vm_park(env, self, absolute, time);
     sonde_notice notice = sonde_notice_take(noticed, key);
-    sonde_lookout_end(place);
+    sonde_wait_registry_remove(place);
     if (seen)
         sonde_wait_end(key_of(lock));
     bool gave_up = !notice.time && timed_out(absolute, time, since);
@@ -129,33 +128,32 @@ static void JNICALL on_park(JNIEnv *env, jobject self, jboolean absolute, jlong 
         (*env)->DeleteLocalRef(env, of);
         (*env)->DeleteLocalRef(env, blocker);
     } else {
-        sonde_lock_waited(env, me, lock, SONDE_KIND_PARK, gave_up);
+        sonde_lock_wait_ends(env, me, lock, SONDE_KIND_PARK, gave_up);
     }
     (*env)->DeleteLocalRef(env, me);
 }
 
-// ---- those that wake them
+// ---- threads that wake them
 
 typedef struct {
     uint64_t lock, sequence;
 } release;
 
-// Numbers the release of what somebody waits for; the number is taken before it happens.
-static release about_to_let_go(JNIEnv *env, uint64_t lock, uint64_t now)
+// Numbers the release of what a thread waits for; the number is taken before it happens.
+static release next_release(JNIEnv *env, uint64_t lock, uint64_t now)
 {
-    sonde_waited *entry = lock ? sonde_waited_for(key_of(lock)) : NULL;
+    sonde_waiter *entry = lock ? sonde_find_waiter(key_of(lock)) : NULL;
     if (!entry)
         return (release){0, 0};
     uint32_t owner = (uint32_t)((uintptr_t)env >> 4);
-    if (entry->last_owner == owner && now - entry->last_exit < SAME_HOLD_NS)
+    if (sonde_is_same_hold(entry, owner, now))
         return (release){0, 0};
-    entry->last_owner = owner;
-    entry->last_exit = now;
+    sonde_note_release(entry, owner, now);
     return (release){lock, sonde_lock_sequence(lock)};
 }
 
-// What is released with the unparking of a thread that parks for `lock`. Who was signalled sleeps
-// on until the lock of the condition is let go, and then is next in line for that: others in the
+// What is released with the unparking of a thread that parks for `lock`. A notified thread sleeps
+// on until the lock of the condition is released, and then is next in line for that: others in the
 // line wait for the same release.
 static unsigned releases(JNIEnv *env, jthread thread, jobject blocker, uint64_t lock, uint64_t now,
                          release *of)
@@ -171,14 +169,14 @@ static unsigned releases(JNIEnv *env, jthread thread, jobject blocker, uint64_t 
     for (uint32_t i = 0; i < found.count; i++)
         of[count++] = (release){found.exits[i].condition, found.exits[i].sequence};
     if (!outer && !found.contends) {
-        of[count++] = about_to_let_go(env, lock, now);
+        of[count++] = next_release(env, lock, now);
         return count;
     }
     if (outer && !found.before && !found.next)
-        of[count++] = about_to_let_go(env, lock, now);
+        of[count++] = next_release(env, lock, now);
     of[count++] = found.before || found.contends
                       ? (release){owned_lock, sonde_lock_sequence(owned_lock)}
-                      : about_to_let_go(env, owned_lock, now);
+                      : next_release(env, owned_lock, now);
     return count;
 }
 
@@ -192,7 +190,7 @@ static void JNICALL on_unpark(JNIEnv *env, jobject self, jobject thread)
     jobject blocker = sonde_park_blocker(env, thread);
     uint64_t now = sonde_now();
     uint64_t lock = sonde_park_lock(thread, blocker);
-    if (!blocker && !sonde_waited_for(key_of(lock)))
+    if (!blocker && !sonde_find_waiter(key_of(lock)))
         lock = woken_for(lock);
     release of[2 + SONDE_MAX_CONDITIONS];
     unsigned count = releases(env, thread, blocker, lock, now, of);
@@ -201,13 +199,13 @@ static void JNICALL on_unpark(JNIEnv *env, jobject self, jobject thread)
     for (unsigned i = 0; i < count; i++)
         if (of[i].lock) {
             is_not_woken();
-            sonde_lookout_let_go(key_of(of[i].lock));
-            sonde_lock_let_go(env, of[i].lock, SONDE_KIND_PARK, of[i].sequence, now);
+            sonde_end_preexisting_wait(key_of(of[i].lock));
+            sonde_lock_released(env, of[i].lock, SONDE_KIND_PARK, of[i].sequence, now);
         }
 }
 
 // ---- in their place: the class registers its native methods itself, and is made to do so again
-// while we stand in for who does it.
+// while our function replaces the one that does it.
 
 static jint(JNICALL *vm_register)(JNIEnv *, jclass, const JNINativeMethod *, jint);
 
@@ -241,7 +239,7 @@ static void find_originals(JNIEnv *env)
     (*jvmti)->Deallocate(jvmti, (unsigned char *)table);
 }
 
-static jclass kept(JNIEnv *env, const char *name)
+static jclass global_class(JNIEnv *env, const char *name)
 {
     jclass found = (*env)->FindClass(env, name);
     jclass global = found ? (*env)->NewGlobalRef(env, found) : NULL;
@@ -251,7 +249,7 @@ static jclass kept(JNIEnv *env, const char *name)
 
 static void find_all(JNIEnv *env)
 {
-    unsafe = kept(env, "jdk/internal/misc/Unsafe");
+    unsafe = global_class(env, "jdk/internal/misc/Unsafe");
     (*env)->ExceptionClear(env);
     sonde_conditions_find(env);
     jclass thread = (*env)->FindClass(env, "java/lang/Thread");
@@ -266,7 +264,7 @@ static void find_all(JNIEnv *env)
 
 // To register methods of a class of the platform from outside makes the VM print a warning, unless
 // a method of the platform itself has called who does it (jni.cpp, 17 to 25). So it is done in the
-// event that tells of a wait, which Object.wait(long, int) leads to by another method of Object.
+// event of a wait, which Object.wait(long, int) leads to by another method of Object.
 static _Thread_local struct {
     park_t *park;
     unpark_t *unpark;

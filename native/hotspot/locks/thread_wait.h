@@ -15,7 +15,8 @@ typedef struct {
     const void *again_on;
 } sonde_thread_wait;
 
-extern _Thread_local sonde_thread_wait sonde_my_wait __attribute__((tls_model("initial-exec")));
+extern _Thread_local sonde_thread_wait sonde_current_wait
+    __attribute__((tls_model("initial-exec")));
 
 // The virtual thread of this number leaves the calling thread, or comes back to one.
 void sonde_lock_carrier_left(void);

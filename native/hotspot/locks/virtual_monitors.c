@@ -20,7 +20,7 @@ bool sonde_virtual_leaves(uint64_t number)
     return number && sonde_vm.version_hex >> 24 >= LEAVES_FROM;
 }
 
-// ---- who waits for what, and who has that as far as is known
+// ---- which threads wait for what, and its holder as far as it is known
 
 #define PLACES 256u
 static struct {
@@ -70,7 +70,7 @@ void sonde_virtual_monitors_forget(void)
     }
 }
 
-static void now_has(uint64_t lock, uint64_t owner)
+static void set_owner(uint64_t lock, uint64_t owner)
 {
     for (uint32_t i = 0; i < atomic_load(&places_used); i++)
         if (atomic_load_explicit(&places[i].lock, memory_order_acquire) == lock)
@@ -86,7 +86,7 @@ void sonde_virtual_monitor_end(uint64_t number, uint64_t lock)
             atomic_store(&places[i].number, 0);
             sonde_wait_end(key_of(lock));
             if (enters)
-                now_has(lock, number & ~SONDE_VIRTUAL);
+                set_owner(lock, number & ~SONDE_VIRTUAL);
             return;
         }
 }
@@ -146,7 +146,7 @@ void sonde_virtual_waker_waits(pthread_cond_t *cond)
 static bool is_of_waker(const pthread_cond_t *cond)
 {
     uint32_t tid = atomic_load_explicit(&waker, memory_order_relaxed);
-    // It waits for a thread that it starts as well, and then signals to that by the same condition.
+    // It waits for a thread that it starts as well, and then signals it by the same condition.
     if (me.place && atomic_load(&candidates[me.place - 1].tid) == tid)
         return false;
     for (uint32_t i = 0; tid && i < CANDIDATES; i++)
@@ -155,15 +155,15 @@ static bool is_of_waker(const pthread_cond_t *cond)
     return false;
 }
 
-// ---- letting go
+// ---- releases
 
 typedef struct {
     uint64_t me;
-    sonde_let_go *found;
+    sonde_release *found;
     uint32_t count;
 } search;
 
-static bool is_in(const sonde_let_go *found, uint32_t count, uint64_t lock)
+static bool is_in(const sonde_release *found, uint32_t count, uint64_t lock)
 {
     for (uint32_t i = 0; i < count; i++)
         if (found[i].lock == lock)
@@ -171,14 +171,14 @@ static bool is_in(const sonde_let_go *found, uint32_t count, uint64_t lock)
     return false;
 }
 
-// A monitor that the caller had, and has no more, is let go. One whose owner was not known may be;
-// if there is no other, it is.
+// A monitor that the caller held, and does not hold any more, is released. One whose owner was not
+// known may be; if there is no other, it is.
 static void search_body(void *arg)
 {
     search *s = arg;
-    sonde_let_go possible[2] = {{0, 0}, {0, 0}};
+    sonde_release possible[2] = {{0, 0}, {0, 0}};
     uint32_t possibles = 0;
-    for (uint32_t i = 0; i < atomic_load(&places_used) && s->count < SONDE_MAX_LET_GO; i++) {
+    for (uint32_t i = 0; i < atomic_load(&places_used) && s->count < SONDE_MAX_RELEASES; i++) {
         uint64_t lock = atomic_load_explicit(&places[i].lock, memory_order_acquire);
         if (!lock || is_in(s->found, s->count, lock))
             continue;
@@ -186,25 +186,25 @@ static void search_body(void *arg)
         uint64_t now = monitor ? sonde_monitor_owner(monitor) : 0;
         uint32_t kind = atomic_load(&places[i].kind);
         if (monitor && now == s->me)
-            continue; // has it still
+            continue; // still holds it
         if (owner && owner == s->me)
-            s->found[s->count++] = (sonde_let_go){lock, kind};
+            s->found[s->count++] = (sonde_release){lock, kind};
         else if ((!owner || now != owner) && possibles < 2 && !is_in(possible, possibles, lock))
-            possible[possibles++] = (sonde_let_go){lock, kind};
+            possible[possibles++] = (sonde_release){lock, kind};
     }
     if (!s->count && possibles == 1)
         s->found[s->count++] = possible[0];
 }
 
-uint32_t sonde_virtual_lets_go(const pthread_cond_t *cond, const void *record,
-                               sonde_let_go found[SONDE_MAX_LET_GO])
+uint32_t sonde_virtual_releases(const pthread_cond_t *cond, const void *record,
+                                sonde_release found[SONDE_MAX_RELEASES])
 {
     if (!is_of_waker(cond))
         return 0;
     search s = {sonde_record_owner_id(record), found, 0};
-    if (!s.me || !sonde_guard_run_unasked(search_body, &s))
+    if (!s.me || !sonde_guard_run_unchecked(search_body, &s))
         return 0;
     for (uint32_t i = 0; i < s.count; i++)
-        now_has(found[i].lock, 0);
+        set_owner(found[i].lock, 0);
     return s.count;
 }

@@ -2,7 +2,9 @@
 #include "hotspot/locks/virtual_parks.h"
 
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/hooks/waiter_table.h"
+#include "core/session/records.h"
 #include "hotspot/locks/lock_events.h"
 #include "hotspot/locks/park_hooks.h"
 #include "hotspot/locks/thread_wait.h"
@@ -19,8 +21,8 @@
 
 // A virtual thread parks by leaving its carrier and is unparked by being handed to another one,
 // both in Java alone: no native method is called that could be wrapped. But an extension of
-// HotSpot's tells when one leaves or takes a carrier (21 to 25). Who unparked it nobody tells; so
-// it is asked who has the lock when somebody begins to wait for it.
+// HotSpot's reports when one leaves or takes a carrier (21 to 25). Nothing reports which thread
+// unparked it; so the lock holder is looked up when a wait for the lock begins.
 
 static const void *key_of(uint64_t lock) { return (const void *)(uintptr_t)lock; }
 
@@ -35,10 +37,7 @@ static struct {
     bool counted;
 } places[PLACES];
 
-static uint32_t start_of(uint64_t number)
-{
-    return (uint32_t)((number * 0x9e3779b97f4a7c15u) >> (64 - PLACES_BITS));
-}
+static uint32_t start_of(uint64_t number) { return sonde_hash_place(number, PLACES_BITS); }
 
 static bool keep(uint64_t number, uint64_t lock, uint64_t until)
 {
@@ -80,8 +79,9 @@ static void forget_all(void)
             take(atomic_load(&places[i].number), &until);
 }
 
-// ---- who was last told to have a lock: to ask costs the holder some microseconds, so that it is
-// asked again only after a while; it may have let go and have it again, somewhere else
+// ---- the last reported holder of a lock: to look it up costs the holder some microseconds, so
+// that it is looked up again only after a while; it may have released the lock and hold it again,
+// elsewhere
 
 #define ASK_AGAIN_NS 1000000u
 #define HOLDERS_BITS 10
@@ -89,12 +89,9 @@ static struct {
     _Atomic uint64_t lock, holder, since;
 } holders[1u << HOLDERS_BITS];
 
-static uint32_t holder_place(uint64_t lock)
-{
-    return (uint32_t)((lock * 0x9e3779b97f4a7c15u) >> (64 - HOLDERS_BITS));
-}
+static uint32_t holder_place(uint64_t lock) { return sonde_hash_place(lock, HOLDERS_BITS); }
 
-static bool is_told(uint64_t lock, uint64_t holder)
+static bool is_reported(uint64_t lock, uint64_t holder)
 {
     uint32_t place = holder_place(lock);
     return atomic_load(&holders[place].lock) == lock &&
@@ -102,7 +99,7 @@ static bool is_told(uint64_t lock, uint64_t holder)
            sonde_now() - atomic_load(&holders[place].since) < ASK_AGAIN_NS;
 }
 
-static void has_it(uint64_t lock, uint64_t holder)
+static void note_holder(uint64_t lock, uint64_t holder)
 {
     uint32_t place = holder_place(lock);
     atomic_store(&holders[place].holder, holder);
@@ -110,7 +107,7 @@ static void has_it(uint64_t lock, uint64_t holder)
     atomic_store(&holders[place].lock, lock);
 }
 
-static void ask_holder(JNIEnv *env, jobject blocker, uint64_t lock)
+static void report_holder(JNIEnv *env, jobject blocker, uint64_t lock)
 {
     jvmtiEnv *jvmti = sonde_locks_jvmti;
     jthread holder = sonde_park_holder(env, blocker);
@@ -119,7 +116,7 @@ static void ask_holder(JNIEnv *env, jobject blocker, uint64_t lock)
     uint64_t id = sonde_virtual(env, holder);
     if (!id)
         id = sonde_record_tid(sonde_vm_thread_of(env, holder));
-    sonde_thread *me = id && !is_told(lock, id) ? sonde_enter() : NULL;
+    sonde_thread *me = id && !is_reported(lock, id) ? sonde_enter() : NULL;
     if (me && !(sonde_what() & SONDE_WHAT_LOCKS)) {
         sonde_leave(me);
         me = NULL;
@@ -129,7 +126,7 @@ static void ask_holder(JNIEnv *env, jobject blocker, uint64_t lock)
         uint32_t depth = sonde_stack_of(me, jvmti, holder, &stack);
         jthread after = sonde_park_holder(env, blocker);
         bool still = depth && (*env)->IsSameObject(env, holder, after);
-        if (!still) { // let go while it was asked, and is somewhere else by now
+        if (!still) { // released meanwhile, and the holder is elsewhere by now
             depth = 0;
             stack.flags = SONDE_UNDECODABLE;
         }
@@ -139,10 +136,10 @@ static void ask_holder(JNIEnv *env, jobject blocker, uint64_t lock)
                                   .started = sonde_vm_object_of(env, holder),
                                   .kind = SONDE_KIND_PARK,
                                   .holder = id,
-                                  .type = SONDE_LOCK_HELD,
+                                  .type = SONDE_LOCK_OWNER_OBSERVED,
                                   .flags = stack.flags};
         sonde_write_lock(me, depth, &event);
-        has_it(lock, still ? id : 0);
+        note_holder(lock, still ? id : 0);
         (*env)->DeleteLocalRef(env, after);
         sonde_leave(me);
     }
@@ -151,7 +148,7 @@ static void ask_holder(JNIEnv *env, jobject blocker, uint64_t lock)
 
 // ---- what is known of the class only when there is one of it
 
-static _Atomic uint32_t prepared; // 1: by somebody just now; 2: done
+static _Atomic uint32_t prepared; // 1: by another thread just now; 2: done
 static jfieldID state_field, timeout_field;
 static jint parking, timed_parking; // 21 to 23 have one state for both
 
@@ -207,7 +204,8 @@ static bool prepare(JNIEnv *env, jthread thread)
 
 // ---- events
 
-// Who parks without saying for what may sleep, or wait for a file: no thread is to blame for that.
+// A thread that parks without a blocker may sleep, or wait for a file: that is not attributed to
+// any thread.
 #define LOOKED_AT 12
 static bool waits_for_nobody(JNIEnv *env)
 {
@@ -242,8 +240,8 @@ static void parks(JNIEnv *env, jthread thread, bool timed)
         until = sonde_now() + (uint64_t)(*env)->GetLongField(env, thread, timeout_field);
     if (lock && (blocker || !waits_for_nobody(env)) &&
         keep(sonde_virtual(env, thread), lock, until)) {
-        sonde_lock_must_wait(env, thread, blocker, lock, SONDE_KIND_PARK);
-        ask_holder(env, blocker, lock);
+        sonde_lock_wait_begins(env, thread, blocker, lock, SONDE_KIND_PARK);
+        report_holder(env, blocker, lock);
     }
     (*env)->DeleteLocalRef(env, blocker);
 }
@@ -281,8 +279,8 @@ static void JNICALL on_takes(jvmtiEnv *jvmti, ...)
     bool stays = state == parking || state == timed_parking;
     bool gave_up = stays || (until && sonde_now() >= until);
     if (!gave_up)
-        has_it(lock, sonde_waited_for(key_of(lock)) ? number : 0);
-    sonde_lock_waited(env, thread, lock, SONDE_KIND_PARK, gave_up);
+        note_holder(lock, sonde_find_waiter(key_of(lock)) ? number : 0);
+    sonde_lock_wait_ends(env, thread, lock, SONDE_KIND_PARK, gave_up);
 }
 
 // ---- beginning and end
@@ -322,14 +320,14 @@ void sonde_virtual_parks_start(void)
 {
     forget_all();
     memset((void *)holders, 0, sizeof holders);
-    if (!sonde_virtual_exist())
+    if (!sonde_virtual_supported())
         return;
     followed = set(takes, on_takes) && set(leaves, on_leaves);
 }
 
 void sonde_virtual_parks_stop(void)
 {
-    if (!sonde_virtual_exist())
+    if (!sonde_virtual_supported())
         return;
     followed = false;
     set(leaves, NULL);

@@ -6,7 +6,7 @@
 
 void sonde_virtual_parks_start(void);
 void sonde_virtual_parks_stop(void);
-// Is it told when one leaves its carrier?
+// Does the VM report when one leaves its carrier?
 bool sonde_virtual_followed(void);
 
 #endif

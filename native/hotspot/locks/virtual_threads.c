@@ -22,7 +22,7 @@ void sonde_virtual_find(JNIEnv *env)
     (*env)->DeleteLocalRef(env, thread);
 }
 
-bool sonde_virtual_exist(void) { return virtual_class; }
+bool sonde_virtual_supported(void) { return virtual_class; }
 
 uint64_t sonde_virtual(JNIEnv *env, jthread thread)
 {
@@ -31,8 +31,8 @@ uint64_t sonde_virtual(JNIEnv *env, jthread thread)
     return SONDE_VIRTUAL | (uint64_t)(*env)->GetLongField(env, thread, number_field);
 }
 
-void sonde_virtual_tell(sonde_thread *me, jvmtiEnv *jvmti, JNIEnv *env, jthread thread,
-                        uint64_t number)
+void sonde_virtual_report(sonde_thread *me, jvmtiEnv *jvmti, JNIEnv *env, jthread thread,
+                          uint64_t number)
 {
     jvmtiThreadInfo info;
     memset(&info, 0, sizeof info);
@@ -47,7 +47,7 @@ void sonde_virtual_tell(sonde_thread *me, jvmtiEnv *jvmti, JNIEnv *env, jthread 
 
 // The capability that comes next after the last one of 11's interface: headers of 17 do not name it
 // (can_support_virtual_threads, 21).
-void sonde_virtual_want(jvmtiEnv *jvmti, jvmtiCapabilities *wanted)
+void sonde_virtual_request(jvmtiEnv *jvmti, jvmtiCapabilities *wanted)
 {
     jvmtiCapabilities last, possible;
     memset(&last, 0, sizeof last);
@@ -64,7 +64,7 @@ void sonde_virtual_want(jvmtiEnv *jvmti, jvmtiCapabilities *wanted)
     memcpy(wanted, &all, sizeof all);
 }
 
-// ---- names: who lets go tells by its number alone
+// ---- names: a releasing virtual thread is known by its number alone
 
 // The same is true of its event, which is the next after the last one of 17.
 #define VIRTUAL_THREAD_START ((jvmtiEvent)(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC + 1))
@@ -74,7 +74,7 @@ static void JNICALL on_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
     sonde_thread *me = sonde_enter();
     if (!me)
         return;
-    sonde_virtual_tell(me, jvmti, env, thread, sonde_virtual(env, thread));
+    sonde_virtual_report(me, jvmti, env, thread, sonde_virtual(env, thread));
     sonde_leave(me);
 }
 

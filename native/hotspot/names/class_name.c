@@ -14,7 +14,7 @@ size_t sonde_class_name(const char *signature, char *to, size_t room)
         if (end > signature && end[-1] == ';')
             end--;
     }
-    // What tells hidden classes of one name apart; 17 writes a dot, the class file's own name has
+    // What distinguishes hidden classes of one name; 17 writes a dot, the class file's own name has
     // none.
     const char *suffix = memchr(signature, '.', (size_t)(end - signature));
     if (!suffix)

@@ -84,7 +84,7 @@ static bool nested(text_t *t)
     return *t->from == 'E';
 }
 
-size_t sonde_readable(const char *symbol, char *to, size_t room)
+size_t sonde_demangle(const char *symbol, char *to, size_t room)
 {
     text_t t = {symbol, to, 0, room};
     if (strncmp(symbol, "_Z", 2) == 0) {

@@ -20,10 +20,10 @@ typedef struct {
     size_t name_len, file_len;
     uint32_t first_line, lines;
     line_t table[MAX_LINES + 1];
-} told_t;
+} method_description;
 
 // One describer at a time.
-static told_t told;
+static method_description described;
 
 static void add(char *to, size_t *length, const char *text, size_t n)
 {
@@ -51,32 +51,33 @@ static void read_lines(jvmtiEnv *jvmti, jmethodID method)
         count = MAX_LINES;
     for (jint i = 0; i < count; i++) {
         uint32_t line = (uint32_t)entries[i].line_number;
-        told.table[told.lines++] = (line_t){(uint32_t)entries[i].start_location, line};
-        if (!told.first_line || line < told.first_line)
-            told.first_line = line;
+        described.table[described.lines++] = (line_t){(uint32_t)entries[i].start_location, line};
+        if (!described.first_line || line < described.first_line)
+            described.first_line = line;
     }
     (*jvmti)->Deallocate(jvmti, (unsigned char *)entries);
-    qsort(told.table, told.lines, sizeof *told.table, by_bci);
-    if (told.lines) // where the last one ends
-        told.table[told.lines++] = (line_t){(uint32_t)end + 1, 0};
+    qsort(described.table, described.lines, sizeof *described.table, by_bci);
+    if (described.lines) // where the last one ends
+        described.table[described.lines++] = (line_t){(uint32_t)end + 1, 0};
 }
 
 static void read_class(jvmtiEnv *jvmti, jclass class)
 {
     char *signature = NULL, *file = NULL;
     if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) == 0) {
-        told.name_len = sonde_class_name(signature, told.name, SONDE_NAME_MAX / 2);
+        described.name_len = sonde_class_name(signature, described.name, SONDE_NAME_MAX / 2);
         (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
     }
     if ((*jvmti)->GetSourceFileName(jvmti, class, &file) == 0) {
-        // In the folder of its package, as compilers want it; a class file tells no more.
-        const char *dot = memrchr(told.name, '.', told.name_len);
+        // In the folder of its package, as compilers want it; a class file has no more.
+        const char *dot = memrchr(described.name, '.', described.name_len);
         if (dot)
-            add(told.file, &told.file_len, told.name, (size_t)(dot + 1 - told.name));
-        for (size_t i = 0; i < told.file_len; i++)
-            if (told.file[i] == '.')
-                told.file[i] = '/';
-        add(told.file, &told.file_len, file, strlen(file));
+            add(described.file, &described.file_len, described.name,
+                (size_t)(dot + 1 - described.name));
+        for (size_t i = 0; i < described.file_len; i++)
+            if (described.file[i] == '.')
+                described.file[i] = '/';
+        add(described.file, &described.file_len, file, strlen(file));
         (*jvmti)->Deallocate(jvmti, (unsigned char *)file);
     }
 }
@@ -87,15 +88,15 @@ static void read_method(JNIEnv *env, jmethodID method)
     jvmtiEnv *jvmti = sonde_vm.jvmti;
     char *name = NULL;
     jclass class = NULL;
-    told.name_len = told.file_len = told.first_line = told.lines = 0;
+    described.name_len = described.file_len = described.first_line = described.lines = 0;
     if ((*jvmti)->GetMethodName(jvmti, method, &name, NULL, NULL) ||
         (*jvmti)->GetMethodDeclaringClass(jvmti, method, &class)) {
-        add(told.name, &told.name_len, unloaded, sizeof unloaded - 1);
+        add(described.name, &described.name_len, unloaded, sizeof unloaded - 1);
         return;
     }
     read_class(jvmti, class);
-    add(told.name, &told.name_len, ".", 1);
-    add(told.name, &told.name_len, name, strlen(name));
+    add(described.name, &described.name_len, ".", 1);
+    add(described.name, &described.name_len, name, strlen(name));
     (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
     (*env)->DeleteLocalRef(env, class);
     read_lines(jvmti, method);
@@ -107,21 +108,22 @@ bool sonde_describe_method(JNIEnv *env, jmethodID method, uint64_t id)
     sonde_thread *notes = sonde_notes_enter();
     if (!notes)
         return false;
-    size_t table_len = told.lines * sizeof *told.table;
-    size_t size = sonde_round8(sizeof(sonde_rec_code) + told.name_len + told.file_len + table_len);
+    size_t table_len = described.lines * sizeof *described.table;
+    size_t size =
+        sonde_round8(sizeof(sonde_rec_code) + described.name_len + described.file_len + table_len);
     sonde_rec_code *out = sonde_ring_reserve(&notes->ring, size);
     if (out) {
         *out = (sonde_rec_code){
             .rec = {.size = (uint32_t)size, .kind = SONDE_REC_CODE, .state = SONDE_TABLE_BYTECODES},
             .id = id,
-            .first_line = told.first_line,
-            .name_len = (uint32_t)told.name_len,
-            .file_len = (uint32_t)told.file_len,
+            .first_line = described.first_line,
+            .name_len = (uint32_t)described.name_len,
+            .file_len = (uint32_t)described.file_len,
             .table_len = (uint32_t)table_len};
         char *text = (char *)(out + 1);
-        memcpy(text, told.name, told.name_len);
-        memcpy(text + told.name_len, told.file, told.file_len);
-        memcpy(text + told.name_len + told.file_len, told.table, table_len);
+        memcpy(text, described.name, described.name_len);
+        memcpy(text + described.name_len, described.file, described.file_len);
+        memcpy(text + described.name_len + described.file_len, described.table, table_len);
         sonde_ring_commit(&notes->ring, size);
     }
     sonde_notes_leave();

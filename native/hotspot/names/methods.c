@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "hotspot/names/methods.h"
 
-#include "core/base/agent_thread.h"
 #include "core/base/clock.h"
 #include "core/base/hot.h"
+#include "core/base/worker.h"
 #include "hotspot/names/method_info.h"
 #include "hotspot/names/native_symbols.h"
 #include "hotspot/vm/vm.h"
@@ -60,7 +60,7 @@ static const void *key_of(jmethodID method)
 SONDE_HOT uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
 {
     const void *key = key_of(method);
-    sonde_known *known = sonde_known_place(thread, key);
+    sonde_id_cache_entry *known = sonde_id_cache_place(thread, key);
     if (known->key == key)
         return known->about;
     bool fresh;
@@ -73,13 +73,8 @@ SONDE_HOT uint64_t sonde_method_id(sonde_thread *thread, jmethodID method)
         sonde_seen_remove(sonde.seen, key); // the next one who sees it tries again
         return 0;
     }
-    *known = (sonde_known){key, id};
+    *known = (sonde_id_cache_entry){key, id};
     return id;
-}
-
-uint64_t sonde_method_known(jmethodID method)
-{
-    return sonde_seen_find(sonde.seen, key_of(method));
 }
 
 // ---- the describer
@@ -98,12 +93,12 @@ void sonde_methods_describe(JNIEnv *env)
     pthread_mutex_unlock(&describing);
 }
 
-static pthread_t thread;
-static bool running;
-static _Atomic bool stopping;
-// A part of the library, as the steering thread's: libc would keep one that it made. HotSpot puts
-// its guard pages into it while the thread is attached.
+static void wake(void);
+static void *body(void *unused);
+// HotSpot puts its guard pages into the stack while the thread is attached.
 static _Alignas(4096) char stack[1 << 20];
+static sonde_worker worker = {
+    .name = "sonde-names", .body = body, .wake = wake, .stack = stack, .stack_size = sizeof stack};
 
 // Between two batches: attaching to the VM makes a Java object each time.
 #define PAUSE_NS 5000000u
@@ -124,9 +119,9 @@ static void wake(void)
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     uint64_t counted = 0;
-    while (!atomic_load(&stopping)) {
+    while (!sonde_worker_is_stopping(&worker)) {
         sonde_exit_if_last();
         if (next()) {
             // Attached only as long as there is something to describe: System.exit waits 300 ms for
@@ -139,9 +134,9 @@ static void *body(void *unused)
             struct timespec pause = {0, PAUSE_NS};
             nanosleep(&pause, NULL);
         } else {
-            sonde_natives_look();
+            sonde_natives_refresh();
             atomic_store(&asleep, 1);
-            if (!next() && !atomic_load(&stopping))
+            if (!next() && !sonde_worker_is_stopping(&worker))
                 sleep_for(LOOK_NS);
             atomic_store(&asleep, 0);
         }
@@ -158,32 +153,12 @@ void sonde_methods_forget(void)
         take();
 }
 
-int sonde_methods_start(void)
-{
-    atomic_store(&stopping, false);
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-    if (error)
-        return error;
-    pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_own_thread(&thread, &attributes, body, "sonde-names", wake);
-    pthread_attr_destroy(&attributes);
-    running = !error;
-    return error;
-}
+int sonde_methods_start(void) { return sonde_worker_start(&worker); }
 
-void sonde_methods_stop(void)
-{
-    if (!running)
-        return;
-    atomic_store(&stopping, true);
-    wake();
-    pthread_join(thread, NULL);
-    running = false;
-}
+void sonde_methods_stop(void) { sonde_worker_stop(&worker); }
 
 void sonde_methods_forked(void)
 {
-    running = false;
+    sonde_worker_forked(&worker);
     pthread_mutex_init(&describing, NULL);
 }

@@ -131,7 +131,7 @@ static bool is_known(uintptr_t text)
     return false;
 }
 
-typedef struct { // what the loader tells, copied while it holds its lock
+typedef struct { // what the loader reports, copied while it holds its lock
     library_t facts;
     char path[512];
 } seen_t;
@@ -178,7 +178,7 @@ static int count_added(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-void sonde_natives_look(void)
+void sonde_natives_refresh(void)
 {
     unsigned long long now = 0;
     dl_iterate_phdr(count_added, &now);
@@ -247,7 +247,7 @@ SONDE_HOT uint64_t sonde_native_at(sonde_thread *thread, uintptr_t pc)
     if (!id) {
         char text[SONDE_NAME_MAX] = "native code", *end = text + strlen(text);
         if (f)
-            end = text + sonde_readable(l->strings + f->name, text,
+            end = text + sonde_demangle(l->strings + f->name, text,
                                         sizeof text - sizeof l->name - sizeof " ()");
         strcpy(end, " (");
         strcat(end, l->name);

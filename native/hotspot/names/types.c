@@ -34,7 +34,7 @@ uint64_t sonde_type_of(sonde_thread *thread, jvmtiEnv *jvmti, jclass class)
 {
     static _Atomic uint32_t last;
     jlong tag = 0;
-    // Told in this session, not in one before?
+    // Reported in this session, not in one before?
     uint64_t session = (uint64_t)atomic_load(&sonde.generation) << 32;
     if ((*jvmti)->GetTag(jvmti, class, &tag) == 0 && tag && ((uint64_t)tag ^ session) >> 32 == 0)
         return (uint64_t)tag;
@@ -43,7 +43,7 @@ uint64_t sonde_type_of(sonde_thread *thread, jvmtiEnv *jvmti, jclass class)
         return 0;
     readable(signature, name, sizeof name);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
-    // Two threads may tell the same class at the same time: two ids of one name.
+    // Two threads may report the same class at the same time: two ids of one name.
     uint64_t id = session | (uint32_t)(atomic_fetch_add(&last, 1) + 1);
     if (!sonde_write_type(&thread->ring, id, name))
         return 0;

@@ -4,9 +4,9 @@
 
 #include "core/session/session.h"
 
-// The frame word that stands for the calling thread's work, if it is one of the VM's own; else 0.
+// The frame word of the calling thread's work, if it is one of the VM's own; else 0.
 uint64_t sonde_role_of_vm(sonde_thread *thread);
-// The same for any thread that has no Java frames; 0 if there was no room to tell it.
+// The same for any thread that has no Java frames; 0 if there was no room to report it.
 uint64_t sonde_role(sonde_thread *thread, bool is_java);
 
 #endif

@@ -1,5 +1,5 @@
-// The agent's life in a JVM: it comes in by dlopen, starts and stops sessions. It is linked with
-// -z nodelete: handlers may be entered late, so its code never goes away.
+// The agent's life cycle in a JVM: it is loaded by dlopen, starts and stops sessions. It is linked
+// with -z nodelete: handlers may be entered late, so its code never goes away.
 #define _GNU_SOURCE
 #include "core/base/agent_thread.h"
 #include "core/hooks/got.h"
@@ -26,12 +26,12 @@
 
 static bool watches_forks;
 
-// A JVM does not live on in a child: what it forks executes another program, which the preload
+// A JVM does not continue in a child: what it forks executes another program, which the preload
 // library enters.
 static void forked_child(void)
 {
     sonde_got_forked();
-    sonde_own_threads_forked();
+    sonde_agent_threads_forked();
     if (!atomic_load(&sonde.generation))
         return;
     int saved = errno;
@@ -41,12 +41,12 @@ static void forked_child(void)
     sonde_cpu_timers_forked();
     sonde_polled_waits_forked();
     sonde_locks_forked();
-    if (sonde_steer_forked())
-        sonde_steer_not_in_child();
+    if (sonde_attach_forked())
+        sonde_attach_abandon();
     errno = saved;
 }
 
-// Before the events: a class loaded meanwhile must find somebody who listens.
+// Before the events: a class loaded meanwhile must find a listener.
 static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
 {
     int error = sonde_vm_open(vm, env);
@@ -61,17 +61,17 @@ static int begin(JavaVM *vm, JNIEnv *env, const char *path, uint32_t reason)
     sonde_arm arm;
     sonde_methods_forget();
     if (!error)
-        error = sonde_join(path, reason, &facts, &arm);
+        error = sonde_join_session(path, reason, &facts, &arm);
     if (!error && (error = sonde_methods_start()))
-        sonde_part();
+        sonde_leave_session();
     if (error) {
         sonde_vm_close();
         return error;
     }
     sonde_vm_code_prepare();
     sonde_records_prepare();
-    sonde_events_tell_names(env);
-    // Without them the rest is recorded all the same, and the recorder says what is missing.
+    sonde_events_report_names(env);
+    // Without them the rest is recorded all the same, and the recorder reports what is missing.
     if (arm.sampler == SONDE_SAMPLER_CPU_TIMER)
         sonde_cpu_timers_start();
     if (!arm.wait_signals && (sonde.config.what & SONDE_WHAT_WAITS))
@@ -99,7 +99,7 @@ static void end(void)
     sonde_methods_stop();
     if (attached)
         sonde_methods_describe(attached); // what was seen last
-    sonde_part();
+    sonde_leave_session();
     sonde_natives_forget();
     if (attached) {
         sonde_vm_close();
@@ -118,7 +118,7 @@ EXPORT int sonde_agent_start_java(JavaVM *vm, JNIEnv *env, const char *path)
 
 static int start(const char *path)
 {
-    JavaVM *vm = sonde_vm.vm = sonde_vm_here();
+    JavaVM *vm = sonde_vm.vm = sonde_vm_find();
     JNIEnv *env = vm ? sonde_vm_attach() : NULL;
     if (!env)
         return EAGAIN;
@@ -127,19 +127,19 @@ static int start(const char *path)
     return error;
 }
 
-static void tell_names(void)
+static void report_names(void)
 {
     JNIEnv *env = sonde_vm_attach();
     if (!env)
         return;
-    sonde_events_tell_names(env);
+    sonde_events_report_names(env);
     sonde_vm_detach();
 }
 
-static const sonde_steer_ops ops = {start, end, tell_names, NULL};
+static const sonde_attach_ops ops = {start, end, report_names, NULL};
 
 // In a thread that was made to call it. 0 or an errno.
-EXPORT int sonde_agent_attach(const char *path) { return sonde_steer(path, &ops); }
+EXPORT int sonde_agent_attach(const char *path) { return sonde_attach_start(path, &ops); }
 
 // The VM was asked to load us by its attach protocol; what it returns is answered there.
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)

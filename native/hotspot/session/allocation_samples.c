@@ -2,6 +2,7 @@
 #include "hotspot/session/allocation_samples.h"
 
 #include "core/base/clock.h"
+#include "core/session/records.h"
 #include "hotspot/names/types.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/jvmti_stacks.h"
@@ -30,7 +31,7 @@ static void JNICALL on_made(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobjec
         me = NULL;
     }
     if (me) {
-        sonde_hotspot_is(me);
+        sonde_hotspot_identify(me);
         sonde_event stack = {0};
         sonde_rec_object made = {.time = sonde_now(), .size = (uint64_t)size, .every = EVERY};
         made.type = sonde_type_of(me, jvmti, class);

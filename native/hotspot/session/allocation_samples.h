@@ -1,4 +1,4 @@
-// Objects as they are made: the VM samples allocations, one in so many bytes.
+// Objects as they are allocated: the VM samples allocations, one in so many bytes.
 #ifndef SONDE_HOTSPOT_ALLOCATION_SAMPLES_H
 #define SONDE_HOTSPOT_ALLOCATION_SAMPLES_H
 

@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-// ---- classes: AsyncGetCallTrace tells only methods that have an id, and nothing at all unless
-// somebody listens to classes being loaded (forte.cpp, 17 to 25).
+// ---- classes: AsyncGetCallTrace finds only methods that have an id, and nothing at all without
+// a listener for the loading of classes (forte.cpp, 17 to 25).
 
 static void give_ids(jvmtiEnv *jvmti, jclass class)
 {
@@ -50,7 +50,7 @@ static void give_ids_to_all(jvmtiEnv *jvmti, JNIEnv *env)
     (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
 }
 
-// Only that somebody listens makes the compilers tell where they are between safepoints, too
+// Only with a listener do the compilers describe their code between safepoints, too
 // (DebugNonSafepoints): else lines and inlined methods would be those of the next safepoint.
 static void JNICALL on_compiled(jvmtiEnv *jvmti, jmethodID method, jint size, const void *address,
                                 jint length, const jvmtiAddrLocationMap *map, const void *info)
@@ -66,8 +66,8 @@ static void JNICALL on_compiled(jvmtiEnv *jvmti, jmethodID method, jint size, co
 
 // ---- threads
 
-static void tell_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, uint64_t object,
-                      sonde_thread *to, uint64_t since)
+static void report_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, uint64_t object,
+                        sonde_thread *to, uint64_t since)
 {
     jvmtiThreadInfo info;
     memset(&info, 0, sizeof info);
@@ -87,11 +87,11 @@ static void JNICALL on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread
         return;
     me->slot->thread_object = sonde_vm_own_object();
     me->named = true;
-    tell_name(jvmti, env, thread, me->slot->thread_object, me, me->slot->claimed_ns);
+    report_name(jvmti, env, thread, me->slot->thread_object, me, me->slot->claimed_ns);
     sonde_leave(me);
 }
 
-void sonde_events_tell_names(JNIEnv *env)
+void sonde_events_report_names(JNIEnv *env)
 {
     jvmtiEnv *jvmti = sonde_vm.jvmti;
     jint count;
@@ -102,7 +102,7 @@ void sonde_events_tell_names(JNIEnv *env)
     if ((*jvmti)->GetAllThreads(jvmti, &count, &threads) == 0) {
         for (jint i = 0; i < count; i++) {
             uint64_t object = sonde_vm_object_of(env, threads[i]);
-            tell_name(jvmti, env, threads[i], object, notes, sonde_now());
+            report_name(jvmti, env, threads[i], object, notes, sonde_now());
             (*env)->DeleteLocalRef(env, threads[i]);
         }
         (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
@@ -110,7 +110,7 @@ void sonde_events_tell_names(JNIEnv *env)
     sonde_notes_leave();
 }
 
-// ---- collections: in the VM's own thread, while all Java threads stand still
+// ---- collections: in the VM's own thread, while all Java threads are stopped
 
 static uint64_t collection_began;
 
@@ -141,7 +141,7 @@ static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *env)
     atomic_store(&sonde_vm.ended, true);
 }
 
-static const jvmtiEvent told[] = {
+static const jvmtiEvent enabled_events[] = {
     JVMTI_EVENT_CLASS_LOAD,
     JVMTI_EVENT_CLASS_PREPARE,
     JVMTI_EVENT_COMPILED_METHOD_LOAD,
@@ -154,8 +154,9 @@ static const jvmtiEvent told[] = {
 static jvmtiError notify(jvmtiEventMode mode)
 {
     jvmtiError error = 0;
-    for (size_t i = 0; i < sizeof told / sizeof *told && !error; i++)
-        error = (*sonde_vm.jvmti)->SetEventNotificationMode(sonde_vm.jvmti, mode, told[i], NULL);
+    for (size_t i = 0; i < sizeof enabled_events / sizeof *enabled_events && !error; i++)
+        error = (*sonde_vm.jvmti)
+                    ->SetEventNotificationMode(sonde_vm.jvmti, mode, enabled_events[i], NULL);
     return error;
 }
 

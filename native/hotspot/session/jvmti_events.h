@@ -1,4 +1,4 @@
-// What the VM tells by itself while a session lasts: classes, threads, collections, its end.
+// What the VM reports by events during a session: classes, threads, collections, its end.
 #ifndef SONDE_HOTSPOT_JVMTI_EVENTS_H
 #define SONDE_HOTSPOT_JVMTI_EVENTS_H
 
@@ -8,7 +8,7 @@
 int sonde_events_start(JNIEnv *env);
 void sonde_events_stop(void);
 
-// Tells what every thread is called that lives now.
-void sonde_events_tell_names(JNIEnv *env);
+// Reports the name of every thread that exists now.
+void sonde_events_report_names(JNIEnv *env);
 
 #endif

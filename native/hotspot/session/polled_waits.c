@@ -1,27 +1,24 @@
 #define _GNU_SOURCE
 #include "hotspot/session/polled_waits.h"
 
-#include "core/base/agent_thread.h"
 #include "core/base/clock.h"
-#include "core/session/session.h"
+#include "core/base/worker.h"
+#include "core/session/records.h"
 #include "hotspot/names/methods.h"
 #include "hotspot/vm/thread_records.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/jvmti_stacks.h"
 
-#include <errno.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MAX_WATCHED SONDE_MAX_SLOTS
 // How often CPU clocks are read, and how often Java is asked which threads there are.
-#define POLL_NS 20000000
+#define POLL_NS 20000000u
 #define LIST_NS 100000000u
-// A wait that goes on is looked at again after an eighth of what it has lasted: its end is known to
-// so much if the process ends in it.
+// A wait that continues is looked at again after an eighth of what it has lasted: its end is known
+// to so much if the process ends in it.
 #define SOON_NS 50000000u
 #define LATE_NS 1000000000u
 
@@ -29,27 +26,21 @@ typedef struct {
     uint32_t tid;
     uint32_t listed; // number of the listing in which the thread was last seen
     uint64_t cpu;    // at the last poll
-    uint64_t since;  // when it was first seen to stand there
+    uint64_t since;  // when it was first seen off CPU
     uint64_t due;    // when its stack is asked for; 0: it runs
 } watched;
 
 static watched table[MAX_WATCHED];
 static uint32_t watched_count, listing;
 
-static pthread_t thread;
-static bool running;
-static _Atomic uint32_t stopping;
-// A part of the library, as that of `sonde-names`.
+static void wake(void);
+static void *body(void *unused);
+// HotSpot puts its guard pages into the stack while the thread is attached.
 static _Alignas(4096) char stack[1 << 20];
+static sonde_worker worker = {
+    .name = "sonde-waits", .body = body, .wake = wake, .stack = stack, .stack_size = sizeof stack};
 
-static uint64_t cpu_of(uint32_t tid)
-{
-    struct timespec time;
-    // As pthread_getcpuclockid() makes it: of one thread (4), as the scheduler counts (2).
-    if (clock_gettime((clockid_t)(~tid << 3 | 6), &time) != 0)
-        return 0;
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
+static uint64_t cpu_of(uint32_t tid) { return sonde_clock(sonde_cpu_clock_of((pid_t)tid)); }
 
 static watched *find(uint32_t tid)
 {
@@ -83,7 +74,7 @@ static void write_wait(JNIEnv *env, jthread java_thread, watched *w)
 {
     jvmtiEnv *jvmti = sonde_vm.jvmti;
     jint state = 0;
-    // Not one that wants to run and gets no processor.
+    // Not one that is runnable.
     if ((*jvmti)->GetThreadState(jvmti, java_thread, &state) ||
         ((state & JVMTI_THREAD_STATE_RUNNABLE) && !(state & JVMTI_THREAD_STATE_IN_NATIVE)))
         return;
@@ -92,7 +83,7 @@ static void write_wait(JNIEnv *env, jthread java_thread, watched *w)
         return; // it is still due at the next poll
     sonde_event event = {0};
     sonde_stack_of(notes, jvmti, java_thread, &event);
-    // What its methods are is told by way of the same ring, and has to stand there before.
+    // Its methods are described in the same ring, and have to be there before.
     sonde_notes_leave();
     sonde_methods_describe(env);
     if (!(notes = sonde_notes_enter()))
@@ -100,7 +91,7 @@ static void write_wait(JNIEnv *env, jthread java_thread, watched *w)
     event = (sonde_event){.state = SONDE_WAITING, .tid = w->tid, .cpu = w->cpu};
     uint32_t depth = sonde_stack_of(notes, jvmti, java_thread, &event);
     event.time = sonde_now();
-    // Has it stood still meanwhile?
+    // Was it off CPU meanwhile?
     if (cpu_of(w->tid) == w->cpu && !(event.flags & SONDE_UNDECODABLE)) {
         sonde_write_stack(notes, depth, &event);
         uint64_t next = (event.time - w->since) / 8;
@@ -136,15 +127,14 @@ static void look(JNIEnv *env, uint64_t now)
             table[i] = table[--watched_count];
 }
 
-static void wake(void) { syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1); }
+static void wake(void) { sonde_worker_wake(&worker); }
 
 static void *body(void *unused)
 {
     (void)unused;
-    sonde_leave_me_out();
+    sonde_exclude_current_thread();
     uint64_t next_list = 0, counted = 0;
-    struct timespec pause = {0, POLL_NS};
-    while (!atomic_load(&stopping)) {
+    while (!sonde_worker_is_stopping(&worker)) {
         sonde_exit_if_last();
         uint64_t now = sonde_now();
         bool wanted = sonde_what() & SONDE_WHAT_WAITS;
@@ -161,7 +151,7 @@ static void *body(void *unused)
         uint64_t used = sonde_thread_cpu();
         atomic_fetch_add(&sonde.header->reader_cpu_ns, used - counted);
         counted = used;
-        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+        sonde_worker_sleep(&worker, POLL_NS);
     }
     return NULL;
 }
@@ -169,26 +159,9 @@ static void *body(void *unused)
 int sonde_polled_waits_start(void)
 {
     watched_count = 0;
-    atomic_store(&stopping, 0);
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-    if (error)
-        return error;
-    pthread_attr_setstack(&attributes, stack, sizeof stack);
-    error = sonde_own_thread(&thread, &attributes, body, "sonde-waits", wake);
-    pthread_attr_destroy(&attributes);
-    running = !error;
-    return error;
+    return sonde_worker_start(&worker);
 }
 
-void sonde_polled_waits_stop(void)
-{
-    if (!running)
-        return;
-    atomic_store(&stopping, 1);
-    wake();
-    pthread_join(thread, NULL);
-    running = false;
-}
+void sonde_polled_waits_stop(void) { sonde_worker_stop(&worker); }
 
-void sonde_polled_waits_forked(void) { running = false; }
+void sonde_polled_waits_forked(void) { sonde_worker_forked(&worker); }

@@ -1,5 +1,5 @@
-// Waiting time where perf events are refused: nothing signals a thread after a wait, so a thread of
-// the agent's looks now and then at who is off the CPU, and asks JVMTI for the stack.
+// Waiting time where perf events are refused: no signal reaches a thread after a wait, so a thread
+// of the agent's checks now and then which threads are off CPU, and asks JVMTI for the stack.
 #ifndef SONDE_HOTSPOT_POLLED_WAITS_H
 #define SONDE_HOTSPOT_POLLED_WAITS_H
 

@@ -43,7 +43,7 @@ static void find_heaps(void *vm)
     stubs_at = sonde_field_offset(vm, "nmethod", "_stub_offset");
     block_header = sonde_type_size(vm, "HeapBlock");
     heaps_known = 0;
-    // A VM that tells less is walked as far as it walks itself.
+    // A VM that exports less is walked as far as it walks itself.
     if (!list || !*list || length < 0 || data < 0 || memory < 0 || map < 0 || shift < 0 ||
         low < 0 || high < 0 || name_at < 0 || frame_size_at < 0 || !block_header)
         return;
@@ -86,7 +86,7 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
     (void)arg;
-    if (!strstr(info->dlpi_name, "/libjvm.so"))
+    if (!strstr(info->dlpi_name, SONDE_LIBJVM))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];

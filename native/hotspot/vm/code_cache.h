@@ -18,9 +18,9 @@ bool sonde_is_interpreter(uintptr_t pc);
 
 typedef struct {
     uintptr_t from; // of all of it, what is known about it included
-    int32_t words;  // of a frame, the return address included; 0: not told
+    int32_t words;  // of a frame, the return address included; 0: unknown
     bool is_method;
-    // Of a method: which compilation it is, 0 if that is not told; and where its own code ends.
+    // Of a method: which compilation it is, 0 if that is unknown; and where its own code ends.
     // Behind that are stubs of it, one of them the address to return to when it is deoptimized.
     int32_t number;
     uintptr_t code_to;

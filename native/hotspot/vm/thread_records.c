@@ -6,14 +6,11 @@
 #include "hotspot/vm/vm.h"
 #include "hotspot/vm/vm_structs.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// In the order of the names below: 17 keeps the first, 25 the second. Those after NEEDED tell of
+// In the order of the names below: 17 keeps the first, 25 the second. Those after NEEDED are of
 // virtual threads, from 24 on.
 enum {
     OS_THREAD_17,
@@ -43,15 +40,6 @@ static const struct {
 };
 static int64_t offsets[FIELDS];
 static bool known, numbers_known;
-
-static int open_vm(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    if (!strstr(info->dlpi_name, "/libjvm.so"))
-        return 0;
-    *(void **)arg = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    return 1;
-}
 
 typedef struct {
     uint64_t from, value;
@@ -83,13 +71,10 @@ static uint32_t tid_of(uint64_t record)
 
 void sonde_records_prepare(void)
 {
-    void *vm = NULL;
     const void *me;
     if (known)
         return;
-    dl_iterate_phdr(open_vm, &vm);
-    if (!vm)
-        return;
+    void *vm = sonde_vm_library();
     for (int i = 0; i < FIELDS; i++)
         offsets[i] = sonde_field_offset(vm, names[i].type, names[i].field);
     for (int i = OS_THREAD + 1; i < NEEDED; i++)

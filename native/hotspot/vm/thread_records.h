@@ -1,4 +1,5 @@
-// What the VM's record of another thread says and JVMTI does not, or not in a VM that runs already.
+// What the VM's record of another thread contains and JVMTI does not report, or not in a VM that
+// runs already.
 #ifndef SONDE_HOTSPOT_THREAD_RECORDS_H
 #define SONDE_HOTSPOT_THREAD_RECORDS_H
 
@@ -9,12 +10,12 @@
 // Looks up where the VM keeps it, once; the caller is a thread of Java.
 void sonde_records_prepare(void);
 
-// The kernel's id of a thread; 0 if it cannot be told.
+// The kernel's id of a thread; 0 if it is unknown.
 uint32_t sonde_record_tid(uint64_t record);
 
-// What a thread is known by to the recorder: its number in the kernel, marked as such. The address
-// of its record will not do, since the next thread may get the same before anybody has told its
-// name. Of the calling thread, and of another one; 0 if that does not run by now.
+// The recorder's key of a thread: its number in the kernel, marked as such. The address of its
+// record will not do, since the next thread may get the same before its name was reported. Of the
+// calling thread, and of another one; 0 if that does not run by now.
 uint64_t sonde_vm_own_object(void);
 uint64_t sonde_vm_object_of(JNIEnv *env, jthread thread);
 
@@ -22,7 +23,7 @@ uint64_t sonde_vm_object_of(JNIEnv *env, jthread thread);
 // reference, NULL if there is none.
 jobject sonde_record_monitor(JNIEnv *env, uint64_t record, bool notified);
 
-// ---- of the calling thread's own record, from 24 on; all of them 0 where it cannot be told
+// ---- of the calling thread's own record, from 24 on; all of them 0 where it is unknown
 
 // The number that Java gives the thread, or the virtual one it carries.
 uint64_t sonde_record_owner_id(const void *record);
@@ -30,7 +31,7 @@ uint64_t sonde_record_owner_id(const void *record);
 uint64_t sonde_record_virtual(const void *record);
 // The VM's monitor that it is about to wait for.
 uint64_t sonde_record_pending(const void *record);
-// By its number, who has a monitor; one that somebody waits for, or in a guarded body.
+// The number of the thread that holds a monitor; one that a thread waits for, or in a guarded body.
 uint64_t sonde_monitor_owner(uint64_t monitor);
 
 #endif

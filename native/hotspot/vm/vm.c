@@ -29,7 +29,7 @@ static const void *functions;
 static const void *class_of_java;
 static jfieldID record_field;
 
-// Where a thread notes from where it left Java code, and what it does; -1: not told.
+// Where a thread notes from where it left Java code, and its state; -1: unknown.
 static int64_t anchor_at, state_at;
 
 #define MAX_RECORD_SIZE 8192
@@ -37,7 +37,7 @@ static int64_t anchor_at, state_at;
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
-    if (!strstr(info->dlpi_name, "/libjvm.so"))
+    if (!strstr(info->dlpi_name, SONDE_LIBJVM))
         return 0;
     *(void **)arg = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
     return 1;
@@ -50,7 +50,7 @@ void *sonde_vm_library(void)
     return handle ? handle : RTLD_DEFAULT;
 }
 
-JavaVM *sonde_vm_here(void)
+JavaVM *sonde_vm_find(void)
 {
     jint (*created)(JavaVM **, jsize, jsize *) =
         (jint (*)(JavaVM **, jsize, jsize *))dlsym(sonde_vm_library(), "JNI_GetCreatedJavaVMs");

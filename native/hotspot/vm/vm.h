@@ -1,5 +1,4 @@
-// The Java virtual machine we are in: its interfaces, and what can be known of a thread in a signal
-// handler.
+// The JVM of this process: its interfaces, and what can be known of a thread in a signal handler.
 #ifndef SONDE_HOTSPOT_VM_H
 #define SONDE_HOTSPOT_VM_H
 
@@ -31,7 +30,7 @@ typedef struct {
 extern sonde_vm_t sonde_vm;
 
 // The VM of this process, NULL if there is none.
-JavaVM *sonde_vm_here(void);
+JavaVM *sonde_vm_find(void);
 
 // Gets everything above but the JVMTI environment's events. The caller is attached to the VM. 0 or
 // an errno.
@@ -48,10 +47,10 @@ typedef struct {
     volatile uintptr_t pc, fp;
 } sonde_vm_anchor;
 
-// NULL: this VM keeps it otherwise. May be called in a signal handler, as the next one.
+// NULL: this VM keeps it elsewhere. May be called in a signal handler, as the next one.
 sonde_vm_anchor *sonde_vm_anchor_of(const void *java_thread);
-// What a Java thread does by its own account (globalDefinitions.hpp, 17 to 25); 0: not told. While
-// it is in the VM nobody else looks at its stack: all wait until it is in another state.
+// The state that a Java thread has by its own record (globalDefinitions.hpp, 17 to 25); 0: unknown.
+// While it is in the VM no other thread reads its stack: all wait until it is in another state.
 enum { SONDE_IN_VM = 6, SONDE_IN_JAVA = 8 };
 int sonde_vm_state(const void *java_thread);
 
@@ -61,7 +60,8 @@ bool sonde_vm_make_walkable(const void *java_thread, uintptr_t stack_pointer);
 // After a walk, where that has made it so.
 void sonde_vm_leave_unwalkable(const void *java_thread);
 
-// The library itself, for look-ups in it.
+// The library itself, for look-ups in it; the loader knows it by a name that ends so.
+#define SONDE_LIBJVM "/libjvm.so"
 void *sonde_vm_library(void);
 
 // The VM's record of another thread, 0 if it has none by now.

@@ -14,7 +14,7 @@ static _Thread_local struct {
 // Room for a word of native code above the Java frames.
 #define MAX_KEPT (SONDE_MAX_DEPTH - 2)
 
-void sonde_blocked_keep(sonde_thread *me, uint32_t depth, uint8_t flags)
+void sonde_blocked_save(sonde_thread *me, uint32_t depth, uint8_t flags)
 {
     bool whole = !(flags & (SONDE_UNDECODABLE | SONDE_TRUNCATED)) && depth <= MAX_KEPT;
     me->blocked_depth = whole ? depth : 0;

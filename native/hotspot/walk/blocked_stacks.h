@@ -1,14 +1,14 @@
 // Java stacks of threads that wait for a monitor, or release one to another. They are deep in the
 // VM then, and HotSpot's walker for profilers does not find the way out of it where compiled code
-// called. But the event of the wait has the stack already, and who releases passes our hook.
+// called. But the event of the wait has the stack already, and a releasing thread passes our hook.
 #ifndef SONDE_HOTSPOT_BLOCKED_STACKS_H
 #define SONDE_HOTSPOT_BLOCKED_STACKS_H
 
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 // The calling thread begins to wait, with the stack in sonde_stack.
-void sonde_blocked_keep(sonde_thread *me, uint32_t depth, uint8_t flags);
-// From now on it waits, and its Java frames stay what they are; until now it did.
+void sonde_blocked_save(sonde_thread *me, uint32_t depth, uint8_t flags);
+// From now on it waits, and its Java frames do not change; until now it did.
 void sonde_blocked_begin(void);
 void sonde_blocked_end(void);
 

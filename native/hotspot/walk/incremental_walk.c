@@ -29,7 +29,7 @@ SONDE_HOT static bool is_unmoved(sonde_thread *thread, uint32_t word, uint32_t *
 {
     const kept_t *kept = kept_of(thread);
     for (uint32_t i = word + 1; i-- > 0;) {
-        const uintptr_t *slot = (const uintptr_t *)*sonde_frame_told(thread, i);
+        const uintptr_t *slot = (const uintptr_t *)*sonde_last_frame(thread, i);
         *moved = i;
         if (slot && sonde_frame_check(slot) != kept->checks[i])
             return false;
@@ -46,7 +46,7 @@ SONDE_HOT static bool leads_on(sonde_thread *thread, uint32_t word,
     sonde_machine_frame caller;
     uintptr_t slot = 0;
     while (word && !slot)
-        slot = *sonde_frame_told(thread, --word);
+        slot = *sonde_last_frame(thread, --word);
     return sonde_frame_caller(frame, &caller) &&
            (uintptr_t)caller.slot == (slot ? slot : kept_of(thread)->outermost);
 }
@@ -62,7 +62,7 @@ SONDE_HOT static bool was_there(retrace_t *job, const sonde_machine_frame *frame
     sonde_thread *thread = job->of->thread;
     while (job->cursor) {
         uint32_t word = job->cursor - 1;
-        uintptr_t slot = *sonde_frame_told(thread, word);
+        uintptr_t slot = *sonde_last_frame(thread, word);
         if (slot > (uintptr_t)frame->slot)
             return false;
         if (slot == (uintptr_t)frame->slot) {
@@ -84,7 +84,7 @@ SONDE_HOT static void add_frame(sonde_retraced *of, const sonde_machine_frame *f
     bool known = false;
     if (frame->kind == SONDE_COMPILED_FRAME) {
         sonde_code_place place = {frame->at.pc, frame->blob.number, frame->slot};
-        count = sonde_inlined(&place, words);
+        count = sonde_inline_cache_find(&place, words);
         known = count <= SONDE_MAX_INLINED;
         if (!count) {
             of->unknowns++;
@@ -103,7 +103,7 @@ SONDE_HOT static void add_frame(sonde_retraced *of, const sonde_machine_frame *f
     }
     for (unsigned i = 0; i < count; i++) {
         sonde_stack(of->thread)[of->depth + i] = known ? words[i] : 0;
-        *sonde_frame_walked(of->thread, of->depth + i) = i ? 0 : (uintptr_t)frame->slot;
+        *sonde_walked_frame(of->thread, of->depth + i) = i ? 0 : (uintptr_t)frame->slot;
     }
     of->depth += count;
     of->missing += known ? 0 : count;
@@ -139,8 +139,8 @@ SONDE_HOT SONDE_FOREIGN static void retrace_body(void *arg)
 }
 
 // Code that is not on any stack may be freed, and other code that returns to the same address come
-// to lie there; which takes the VM some collections. What is known of code tells the two apart, but
-// that of frames does not.
+// to be there; which takes the VM some collections. What is known of code distinguishes the two,
+// but what is known of frames does not.
 #define KEPT_NS 1000000000u
 
 SONDE_HOT sonde_retrace_result sonde_retrace(sonde_retraced *of)
@@ -151,9 +151,9 @@ SONDE_HOT sonde_retrace_result sonde_retrace(sonde_retraced *of)
     of->same = of->frames = of->missing = of->unknowns = 0;
     of->whole = false;
     for (uint32_t i = 0; i < of->above; i++)
-        *sonde_frame_walked(of->thread, i) = 0;
+        *sonde_walked_frame(of->thread, i) = 0;
     // The outermost slot is written only where nothing of the last stack is left to be met.
-    if (!sonde_guard_run_unasked(retrace_body, &job) || !of->whole)
+    if (!sonde_guard_run_unchecked(retrace_body, &job) || !of->whole)
         return SONDE_RETRACE_NOT;
     if (of->unknowns) {
         of->outside = of->depth - of->above - of->inside + of->same;
@@ -162,7 +162,7 @@ SONDE_HOT sonde_retrace_result sonde_retrace(sonde_retraced *of)
     return of->missing ? SONDE_RETRACE_WORDS : SONDE_RETRACED;
 }
 
-// Is what was told what is known, inside and outside of the unknown frame?
+// Does the walker's stack agree with what is known, inside and outside of the unknown frame?
 static bool fits(const sonde_retraced *of, const sonde_java_trace *trace, uint32_t inside)
 {
     const uint64_t *own = sonde_stack(of->thread);
@@ -171,7 +171,7 @@ static bool fits(const sonde_retraced *of, const sonde_java_trace *trace, uint32
         uint32_t out = i - inside, at = i < inside ? i : all - of->outside + out;
         uint64_t known = i < inside    ? own[of->above + i]
                          : out < fresh ? own[of->depth - fresh + out]
-                                       : of->thread->told[of->outside - 1 - out];
+                                       : of->thread->last_stack[of->outside - 1 - out];
         if (known && known != sonde_java_word(of->thread, &trace->frames[at]))
             return false;
     }
@@ -189,12 +189,12 @@ bool sonde_retrace_learn(const sonde_retraced *of, const sonde_java_trace *trace
     for (uint32_t i = 0; i < count; i++) {
         const sonde_java_frame *frame = &trace->frames[inside + i];
         uint64_t word = sonde_java_word(of->thread, frame);
-        if (!frame->method || !word) // it will be told otherwise
+        if (!frame->method || !word) // it will have another word later
             return false;
         if (i < SONDE_MAX_INLINED)
             words[i] = word;
     }
-    sonde_inlined_are(&of->unknown, words, count);
+    sonde_inline_cache_add(&of->unknown, words, count);
     return true;
 }
 
@@ -205,7 +205,7 @@ SONDE_HOT void sonde_retrace_keep(const sonde_retraced *of)
     uint32_t whole = of->same + of->depth;
     kept->when = of->now;
     for (uint32_t i = of->above; i < of->depth; i++) {
-        const uintptr_t *slot = (const uintptr_t *)*sonde_frame_walked(thread, i);
+        const uintptr_t *slot = (const uintptr_t *)*sonde_walked_frame(thread, i);
         if (slot)
             kept->checks[whole - 1 - i] = sonde_frame_check(slot);
     }

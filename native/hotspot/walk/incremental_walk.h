@@ -1,6 +1,6 @@
 // Stacks put together from what is known: of the last stack all that has not moved, and of frames
-// that are new what their code was told to be. HotSpot's own walker looks at each frame anew, and
-// at tables that the caches have lost since the last sample; it is needed for what is not known.
+// that are new what is known of their code. HotSpot's own walker reads each frame again, and tables
+// that the caches have lost since the last sample; it is needed for what is not known.
 #ifndef SONDE_HOTSPOT_INCREMENTAL_WALK_H
 #define SONDE_HOTSPOT_INCREMENTAL_WALK_H
 
@@ -31,15 +31,15 @@ typedef struct {
 
 typedef enum {
     SONDE_RETRACED,
-    SONDE_RETRACE_WORDS, // the innermost `depth` words are for the walker to tell
+    SONDE_RETRACE_WORDS, // the innermost `depth` words have to come from the walker
     SONDE_RETRACE_LEARN, // it has to walk everything, from which there is something to be learned
     SONDE_RETRACE_NOT,
 } sonde_retrace_result;
 
 sonde_retrace_result sonde_retrace(sonde_retraced *job);
 
-// The walker has told the stack, or, if there are more unknown frames than one, the part of it that
-// begins at `unknown_at`. True if it fits what is known, and something was learned from it.
+// The walker has found the stack, or, if there are more unknown frames than one, the part of it
+// that begins at `unknown_at`. True if it fits what is known, and something was learned from it.
 bool sonde_retrace_learn(const sonde_retraced *job, const sonde_java_trace *trace);
 
 // It is to be written now: the next one may refer to it.

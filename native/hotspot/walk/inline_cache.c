@@ -1,5 +1,6 @@
 #include "hotspot/walk/inline_cache.h"
 
+#include "core/base/hash.h"
 #include "core/base/hot.h"
 #include "core/session/session.h"
 
@@ -19,7 +20,7 @@ _Static_assert(sizeof(entry_t) == 128 && !(ENTRIES & (ENTRIES - 1)), "found by s
 #define SETS (ENTRIES / 2 / SET)
 SONDE_HOT static entry_t *set_of(const sonde_code_place *place)
 {
-    uint64_t hash = (uint64_t)place->pc * 0x9e3779b97f4a7c15u;
+    uint64_t hash = sonde_hash(place->pc);
     uint64_t at = (hash >> 32) % SETS + (place->calls ? SETS : 0);
     return (entry_t *)sonde.sites + at * SET;
 }
@@ -31,9 +32,9 @@ static uint64_t about(const sonde_code_place *place, unsigned count)
 
 SONDE_HOT static bool is_of(entry_t *entry, const sonde_code_place *place)
 {
-    uint64_t told = atomic_load_explicit(&entry->about, memory_order_relaxed);
+    uint64_t stored = atomic_load_explicit(&entry->about, memory_order_relaxed);
     return atomic_load_explicit(&entry->pc, memory_order_relaxed) == place->pc &&
-           told == about(place, told & MAX_COUNTED);
+           stored == about(place, stored & MAX_COUNTED);
 }
 
 SONDE_HOT static unsigned read_entry(entry_t *entry, const sonde_code_place *place, uint64_t *words)
@@ -48,7 +49,8 @@ SONDE_HOT static unsigned read_entry(entry_t *entry, const sonde_code_place *pla
     return atomic_load_explicit(&entry->version, memory_order_relaxed) == version ? count : 0;
 }
 
-SONDE_HOT unsigned sonde_inlined(const sonde_code_place *place, uint64_t words[SONDE_MAX_INLINED])
+SONDE_HOT unsigned sonde_inline_cache_find(const sonde_code_place *place,
+                                           uint64_t words[SONDE_MAX_INLINED])
 {
     entry_t *set = set_of(place);
     unsigned count = 0;
@@ -57,7 +59,7 @@ SONDE_HOT unsigned sonde_inlined(const sonde_code_place *place, uint64_t words[S
     return count;
 }
 
-// Its own entry, or one whose code was compiled anew since, or one that is free, or any.
+// Its own entry, or one whose code was compiled again since, or one that is free, or any.
 static entry_t *entry_for(const sonde_code_place *place)
 {
     static _Atomic unsigned turn;
@@ -72,13 +74,13 @@ static entry_t *entry_for(const sonde_code_place *place)
     return best ? best : &set[atomic_fetch_add(&turn, 1) % SET];
 }
 
-void sonde_inlined_are(const sonde_code_place *place, const uint64_t *words, unsigned count)
+void sonde_inline_cache_add(const sonde_code_place *place, const uint64_t *words, unsigned count)
 {
     entry_t *entry = entry_for(place);
     uint64_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
     if (count > MAX_COUNTED || version & 1 ||
         !atomic_compare_exchange_strong(&entry->version, &version, version + 1))
-        return; // another thread has just the same idea
+        return; // another thread writes it just now
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&entry->pc, place->pc, memory_order_relaxed);
     atomic_store_explicit(&entry->about, about(place, count), memory_order_relaxed);

@@ -24,7 +24,7 @@ uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde
     if ((*jvmti)->GetStackTrace(jvmti, thread, 0, MAX_FRAMES, frames, &count))
         count = -1;
     uint64_t *out = sonde_stack(to);
-    sonde_known_refresh(to);
+    sonde_id_cache_refresh(to);
     for (jint i = 0; i < count; i++) {
         uint64_t id = sonde_method_id(to, frames[i].method);
         uint64_t index = frames[i].location < 0 ? 0 : (uint64_t)frames[i].location + 1;
@@ -42,9 +42,9 @@ uint32_t sonde_stack_of(sonde_thread *to, jvmtiEnv *jvmti, jthread thread, sonde
 // ---- from inside of the VM
 
 // Compiled code calls the slow path of leaving a monitor as a leaf (SharedRuntime and
-// InterpreterRuntime, 17 to 25): the thread is still in Java by its state, and has put down nowhere
-// where its last Java frame is. HotSpot is compiled with frame pointers, so the frames of the VM
-// lead there; its walker then begins as if a signal had come right after the call.
+// InterpreterRuntime, 17 to 25): the thread is still in Java by its state, and has not stored where
+// its last Java frame is. HotSpot is compiled with frame pointers, so the frames of the VM lead
+// there; its walker then begins as if a signal had come right after the call.
 #define MAX_VM_FRAMES 64
 #define MAX_VM_FRAME_SIZE 65536
 
@@ -56,12 +56,12 @@ typedef struct {
 
 enum { THREAD_EXIT = -8 }; // forte.cpp, 17 to 25
 
-// As if a signal had come in the call that returns to `to`, with this stack. The compilers note
-// where instructions end; after a call that is the last one of an inlined method, which the release
-// of its monitor is, comes code of its caller.
+// As if a POSIX signal had come in the call that returns to `to`, with this stack. The compilers
+// note where instructions end; after a call that is the last one of an inlined method, which the
+// release of its monitor is, comes code of its caller.
 static bool walk(below_job *job, uintptr_t to, const uintptr_t *sp, uintptr_t fp)
 {
-    // Who joins it is woken when it has no frames any more.
+    // A thread that joins it is woken when it has no frames any more.
     static const uint64_t thread_ends;
     const void *record;
     sonde_java_frame *frames = (sonde_java_frame *)job->to->scratch;
@@ -81,7 +81,7 @@ static bool walk(below_job *job, uintptr_t to, const uintptr_t *sp, uintptr_t fp
         job->depth = out[0] != 0;
         return true;
     }
-    sonde_known_refresh(job->to);
+    sonde_id_cache_refresh(job->to);
     for (jint i = 0; i < trace.count; i++)
         if (!(out[i] = sonde_java_word(job->to, &frames[i])))
             return true;
@@ -90,7 +90,7 @@ static bool walk(below_job *job, uintptr_t to, const uintptr_t *sp, uintptr_t fp
 }
 
 // Code of C1's calls a stub out of line, for which other methods may be noted than those it is a
-// part of, and then jumps back to right behind the instruction that it stands for.
+// part of, and then jumps back to right behind the instruction that it replaces.
 static uintptr_t after_jump(uintptr_t pc)
 {
     const uint8_t *code = (const uint8_t *)pc;
@@ -143,7 +143,7 @@ static void below_body(void *arg)
 uint32_t sonde_stack_below(sonde_thread *to, const void *frame, sonde_event *event)
 {
     below_job job = {to, frame, 0};
-    if (!sonde_guard_run_unasked(below_body, &job))
+    if (!sonde_guard_run_unchecked(below_body, &job))
         job.depth = 0;
     if (!job.depth)
         event->flags |= SONDE_UNDECODABLE;

@@ -2,7 +2,7 @@
 #ifndef SONDE_HOTSPOT_JVMTI_STACKS_H
 #define SONDE_HOTSPOT_JVMTI_STACKS_H
 
-#include "core/session/session.h"
+#include "core/session/records.h"
 
 #include <jvmti.h>
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "hotspot/walk/machine_frames.h"
 
+#include "core/base/hash.h"
 #include "core/base/hot.h"
 #include "core/signals/fault_guard.h"
 
@@ -9,7 +10,7 @@
 // Of the interpreter's frames, from the frame pointer (frame_x86.hpp, 17 to 25).
 enum { INTERPRETED_SENDER_SP = -1, INTERPRETED_METHOD = -3, INTERPRETED_BYTECODE = -8 };
 
-// A stack is not that large; what lies farther away is none of it.
+// A stack is not that large; what is farther away is not part of it.
 #define MAX_STEP (1u << 20)
 
 SONDE_HOT static sonde_frame_kind kind_at(uintptr_t pc, sonde_blob *blob)
@@ -57,7 +58,7 @@ SONDE_HOT SONDE_FOREIGN bool sonde_frame_caller(const sonde_machine_frame *of,
 
 static uint64_t mixed(uint64_t value, uint64_t with)
 {
-    return (value ^ with) * 0x9e3779b97f4a7c15u + (value >> 29);
+    return sonde_hash(value ^ with) + (value >> 29);
 }
 
 SONDE_HOT SONDE_FOREIGN uint64_t sonde_frame_check(const uintptr_t *slot)

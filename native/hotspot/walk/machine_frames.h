@@ -1,6 +1,6 @@
 // Frames as they lie on a Java thread's stack, one for all the methods that were compiled into one
 // another, from the innermost to its caller and so on. May be asked in a signal handler, under the
-// guard: what lies there is believed.
+// guard: what is there is believed.
 #ifndef SONDE_HOTSPOT_MACHINE_FRAMES_H
 #define SONDE_HOTSPOT_MACHINE_FRAMES_H
 
@@ -8,7 +8,7 @@
 #include "hotspot/walk/walk_start.h"
 
 typedef enum {
-    SONDE_OTHER_FRAME, // nothing that could be gone on from
+    SONDE_OTHER_FRAME, // the walk cannot continue from it
     SONDE_COMPILED_FRAME,
     SONDE_INTERPRETED_FRAME,
     SONDE_ENTRY_FRAME, // below it is the VM
@@ -29,7 +29,7 @@ void sonde_frame_at(const sonde_place *place, sonde_machine_frame *out);
 bool sonde_frame_caller(const sonde_machine_frame *of, sonde_machine_frame *out);
 
 // What a frame that has called is as long as it goes on where it did: the slot in which its callee
-// keeps that, and what it then finds there, which tells also how large it is, and with it the next
+// keeps that, and what it then finds there, which also determines its size, and with it the next
 // slot. As long as the checks of all slots up to the outermost are what they were, so are the
 // frames.
 uint64_t sonde_frame_check(const uintptr_t *slot);

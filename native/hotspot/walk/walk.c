@@ -60,7 +60,7 @@ static uint64_t own_work(sonde_thread *thread, jint reason, bool is_java)
 
 typedef struct {
     const ucontext_t *context;
-    const sonde_vm_anchor *left; // set: where Java was left; else the context tells
+    const sonde_vm_anchor *left; // set: where Java was left; else the context shows it
     bool in_java;
     sonde_places found;
 } places_job;
@@ -78,7 +78,7 @@ SONDE_HOT static void places_body(void *arg)
 // Words on a stack may look like addresses of code that are none.
 SONDE_HOT static void find_places(places_job *job)
 {
-    if (sonde_guard_run_unasked(places_body, job))
+    if (sonde_guard_run_unchecked(places_body, job))
         return;
     job->found.walkable = false;
     job->found.count = 0;
@@ -122,10 +122,10 @@ static bool is_believed(const sonde_thread *thread, const sonde_java_trace *trac
 }
 
 // While a method of compiled code makes its frame or leaves it, some instructions long, the walker
-// cannot tell where the caller's begins; nor where such code has pushed something, nor in routines
-// that the VM generates, nor in functions of its own that compiled code calls without ado. The
-// stack of a routine is told as its caller has it, and so is that of a method at its edge: it has
-// not lost control yet, or will get it back.
+// cannot find where the caller's begins; nor where such code has pushed something, nor in routines
+// that the VM generates, nor in functions of its own that compiled code calls directly. The stack
+// of a routine is written as its caller has it, and so is that of a method at its edge: the caller
+// has not lost control yet, or will get it back.
 static bool walk_from_places(const sonde_thread *thread, sonde_java_trace *trace,
                              const places_job *job)
 {
@@ -138,9 +138,9 @@ static bool walk_from_places(const sonde_thread *thread, sonde_java_trace *trace
     return false;
 }
 
-// A routine that calls the VM has put down where it is. The walker looks up the instruction after
-// the call of the routine in what the compilers tell of their code, where it may find nothing: they
-// tell of the call. For as long as it walks, the thread has left Java from there.
+// A routine that calls the VM has stored where it is. The walker looks up the instruction after the
+// call of the routine in the compilers' tables of their code, where it may find nothing: they
+// describe the call. For as long as it walks, the thread has left Java from there.
 static bool walk_below_routine(const sonde_thread *thread, const void *record,
                                sonde_java_trace *trace, const ucontext_t *context)
 {
@@ -157,7 +157,7 @@ static bool walk_below_routine(const sonde_thread *thread, const void *record,
         anchor->pc = place->pc;
         anchor->fp = place->fp;
         atomic_signal_fence(memory_order_seq_cst);
-        believed = sonde_guard_run_unasked(walk_body, &(walk_job){trace, MAX_FRAMES, context}) &&
+        believed = sonde_guard_run_unchecked(walk_body, &(walk_job){trace, MAX_FRAMES, context}) &&
                    is_believed(thread, trace);
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -182,7 +182,7 @@ SONDE_HOT static void walk_whole(sonde_thread *thread, const void *record, sonde
     bool unknown =
         reason == UNKNOWN_NOT_JAVA || reason == UNKNOWN_JAVA || reason == NOT_WALKABLE_JAVA;
     if (unknown && sonde_vm_make_walkable(record, sonde_context_sp(context))) {
-        if (!sonde_guard_run_unasked(walk_body, &(walk_job){trace, MAX_FRAMES, context}))
+        if (!sonde_guard_run_unchecked(walk_body, &(walk_job){trace, MAX_FRAMES, context}))
             trace->count = reason;
         // It stays walkable: taken back, up to 2 % of the samples had no stack (JDK 25).
         reason = trace->count;
@@ -198,18 +198,18 @@ SONDE_HOT static void walk_whole(sonde_thread *thread, const void *record, sonde
     }
 }
 
-// The words of the innermost frames that the walker told, up to that depth.
+// The words of the innermost frames that the walker found, up to that depth.
 SONDE_HOT static bool put_words(sonde_thread *thread, const sonde_java_trace *trace, uint32_t above,
                                 uint32_t depth)
 {
-    sonde_known_refresh(thread);
+    sonde_id_cache_refresh(thread);
     for (uint32_t i = above; i < depth; i++)
         if (!(sonde_stack(thread)[i] = sonde_java_word(thread, &trace->frames[i - above])))
-            return false; // no room to tell what it is
+            return false; // no room to describe it
     return true;
 }
 
-// With SONDE_WHAT_CHECKED: the whole walk is to tell the same, if it tells anything.
+// With SONDE_WHAT_CHECKED: the whole walk must find the same, if it finds anything.
 static void check(const sonde_retraced *by, const sonde_java_trace *trace)
 {
     if (trace->count <= 0)
@@ -220,7 +220,7 @@ static void check(const sonde_retraced *by, const sonde_java_trace *trace)
     for (jint i = 0; right && i < trace->count; i++) {
         uint32_t at = (uint32_t)i;
         uint64_t word = at < own ? sonde_stack(thread)[by->above + at]
-                                 : thread->told[by->same - 1 - (at - own)];
+                                 : thread->last_stack[by->same - 1 - (at - own)];
         right = sonde_java_word(thread, &trace->frames[i]) == word;
     }
     atomic_fetch_add(&sonde.header->walks_checked, 1);
@@ -233,7 +233,7 @@ static void check(const sonde_retraced *by, const sonde_java_trace *trace)
 SONDE_HOT static sonde_retrace_result retrace(sonde_retraced *by, const void *record,
                                               const places_job *job)
 {
-    // Where a thread has put down from where it leaves Java, its walker goes by that.
+    // Where a thread has stored from where it leaves Java, its walker uses that.
     const sonde_vm_anchor *anchor = sonde_vm_anchor_of(record);
     if (!job->in_java || !job->found.count || !anchor || anchor->sp)
         return SONDE_RETRACE_NOT;
@@ -248,7 +248,8 @@ static bool walk_from(const sonde_retraced *by, sonde_java_trace *trace, jint mo
                       const places_job *job)
 {
     ucontext_t as_if = as_if_at(&by->start, job->context);
-    if (!sonde_guard_run_unasked(walk_body, &(walk_job){trace, most, &as_if}) || trace->count <= 0)
+    if (!sonde_guard_run_unchecked(walk_body, &(walk_job){trace, most, &as_if}) ||
+        trace->count <= 0)
         return false;
     if (most < MAX_FRAMES)
         return true;
@@ -260,7 +261,7 @@ static bool walk_from(const sonde_retraced *by, sonde_java_trace *trace, jint mo
 }
 
 // Where the thread is in Java for sure, most of its stack is known already. The depth, or 0: the
-// walker has told it all, or why it cannot.
+// walker has found it all, or returned why it cannot.
 SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sonde_java_trace *trace,
                                     const ucontext_t *context)
 {
@@ -284,7 +285,7 @@ SONDE_HOT static uint32_t walk_java(sonde_retraced *by, const void *record, sond
     }
     if (known == SONDE_RETRACE_LEARN && by->unknowns > 1) {
         ucontext_t as_if = as_if_at(&by->unknown_at, context);
-        if (sonde_guard_run_unasked(walk_body, &(walk_job){trace, MAX_FRAMES, &as_if}))
+        if (sonde_guard_run_unchecked(walk_body, &(walk_job){trace, MAX_FRAMES, &as_if}))
             sonde_retrace_learn(by, trace);
     }
     if (known != SONDE_RETRACE_LEARN || !walk_from(by, trace, MAX_FRAMES, &job)) {
@@ -311,7 +312,7 @@ static void is_thread(sonde_thread *thread, const JNIEnv *env)
     thread->named = true;
 }
 
-void sonde_hotspot_is(sonde_thread *thread)
+void sonde_hotspot_identify(sonde_thread *thread)
 {
     const void *record;
     is_thread(thread, sonde_vm_thread(&record));

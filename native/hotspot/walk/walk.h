@@ -7,7 +7,7 @@
 
 sonde_walk_self sonde_hotspot_walk;
 
-// Tells which of the VM's threads this one is, where that is not known yet.
-void sonde_hotspot_is(sonde_thread *thread);
+// Finds out which of the VM's threads this one is, where that is not known yet.
+void sonde_hotspot_identify(sonde_thread *thread);
 
 #endif

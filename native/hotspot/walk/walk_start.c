@@ -11,7 +11,7 @@
 
 typedef struct {
     uintptr_t begins;
-    uintptr_t target; // 0: told by a register or by memory
+    uintptr_t target; // 0: in a register or in memory
 } call_t;
 
 #define MAX_CALL_LENGTH 13
@@ -62,7 +62,7 @@ SONDE_HOT SONDE_FOREIGN static bool returns_from_call(uintptr_t pc, call_t *out)
     return length;
 }
 
-// The interpreter's calls return to places that no call stands before, and what returns there needs
+// The interpreter's calls return to places without a call before them, and what returns there needs
 // the frame pointer that its callee has saved.
 SONDE_HOT SONDE_FOREIGN static bool returns(const uintptr_t *at, uintptr_t saved, call_t *out)
 {
@@ -158,7 +158,7 @@ SONDE_HOT SONDE_FOREIGN static void in_method(const sonde_place *here, const son
                 out->places[out->count++] = (sonde_place){here->pc, here->fp, here->sp + pushed};
 }
 
-// ---- in routines, and in functions that compiled code calls without ado
+// ---- in routines, and in functions that compiled code calls directly
 
 // They push registers, too, and make room for what they work on, in which anything may lie that was
 // left there, return addresses, too.

@@ -1,6 +1,6 @@
 // Where a thread in generated code was called from, by what lies on its stack and what its code is
-// about to do, where HotSpot's own walker cannot tell. May be asked in a signal handler, under the
-// guard.
+// about to do, where HotSpot's own walker cannot find it. May be asked in a signal handler, under
+// the guard.
 #ifndef SONDE_HOTSPOT_WALK_START_H
 #define SONDE_HOTSPOT_WALK_START_H
 

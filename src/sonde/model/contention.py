@@ -22,7 +22,7 @@ Flags = NDArray[np.bool_]
 NOBODY = -1
 """In place of a thread: it could not be known. In place of a context: there is none."""
 
-ENTERED, GAVE_UP, OPEN, CUT = 2, 3, 0, 1
+ACQUIRED, GAVE_UP, OPEN, CUT = 2, 3, 0, 1
 """How a wait ended: with the lock, without it, not before the recording's end; or its end was lost,
 and it counts up to the last moment it surely lasted."""
 
@@ -204,10 +204,10 @@ def blames_at(found: Contentions, contention: Ints, place: Ints) -> Blames:
         unsure = np.zeros(len(contention), dtype=bool)
     # Nobody gets what he holds himself: where releases say so, they are not to be trusted. One who
     # never gets it may have been found to hold it.
-    found_out = tail & (found.outcome[contention] != ENTERED)
+    found_out = tail & (found.outcome[contention] != ACQUIRED)
     unsure |= (owner == found.thread[contention]) & ~found_out
     owner = np.where(unsure, NOBODY, owner)
     context = np.where(owner == NOBODY, NOBODY, context)
 
-    handed = tail & (found.outcome[contention] == ENTERED) & ~found.whole[contention]
+    handed = tail & (found.outcome[contention] == ACQUIRED) & ~found.whole[contention]
     return Blames(contention, owner, context, since, until - since, handed)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.contention import (
+    ACQUIRED,
     CUT,
-    ENTERED,
     NOBODY,
     OPEN,
     Contentions,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ENTER, EXIT, HELD, FOUND = 1, 4, 5, 6
+WAIT_BEGIN, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 4, 5, 6
 LOOSE = 1 << 62
 """A number with this bit orders events, but says nothing of lost ones."""
 
@@ -165,7 +165,7 @@ class Replay:
     ) -> None:
         if not len(time):
             return
-        acting = (type_ != HELD) & (type_ != FOUND)
+        acting = (type_ != OWNER_OBSERVED) & (type_ != PREEXISTING)
         np.minimum.at(self._first_seen, thread[acting], time[acting])
         np.maximum.at(self._last_seen, thread[acting], time[acting])
         self._latest = max(self._latest, int(time.max()))
@@ -244,7 +244,7 @@ class Replay:
         for time, type_, thread, context, missing in zip(*columns, holes.tolist(), strict=True):
             if missing:
                 state.lost()
-            if type_ == EXIT:
+            if type_ == RELEASED:
                 before = untils[-1] if untils else 0
                 until = max(time, before)  # clocks of two cores may disagree
                 since = until
@@ -264,8 +264,8 @@ class Replay:
                     woken.pop(thread, None)
                 silent = next((waiter for waiter, wait in waits.items() if wait.found), None)
                 if silent is not None:
-                    self._ended(lock, state, silent, waits.pop(silent), ENTERED, until)
-            elif type_ == ENTER or type_ == FOUND:
+                    self._ended(lock, state, silent, waits.pop(silent), ACQUIRED, until)
+            elif type_ == WAIT_BEGIN or type_ == PREEXISTING:
                 again = waits.pop(thread, None)
                 if again is not None:
                     end = state.last if again.known is None else again.known
@@ -287,16 +287,16 @@ class Replay:
                         early = False
                 waits[thread] = _Wait(
                     start, context, first - early, clean, again_of,
-                    before=time <= 0, found=type_ == FOUND,
+                    before=time <= 0, found=type_ == PREEXISTING,
                 )  # fmt: skip
-            elif type_ == HELD:
+            elif type_ == OWNER_OBSERVED:
                 stale = state.told[0] == thread and time - state.told[1] < STALE_NS
                 if waits and not stale:
                     known, state.owner = state.owner, (thread, context)
                     if known is not None and known != state.owner and self._is_unseen(waits):
                         self._hold_ends(state, known, time)
             else:
-                if type_ == ENTERED:
+                if type_ == ACQUIRED:
                     told, state.released = state.released, False
                     if not told and self._may_be_unseen(made_of, state, thread):
                         self._let_go_unseen(state, thread, time)
@@ -306,7 +306,7 @@ class Replay:
                 if not waits:
                     state.owner = None
                     state.alone = time
-                elif type_ == ENTERED and wait is not None and made_of != SHARED:
+                elif type_ == ACQUIRED and wait is not None and made_of != SHARED:
                     state.owner = (thread, wait.context)
             state.last = max(state.last, time)
 
@@ -379,7 +379,7 @@ class Replay:
         if whole and self._awaits is not None and self._of_condition is not None:
             whole = not (self._awaits[wait.context] and self._of_condition[lock])
         owner = None
-        if outcome == ENTERED and held and not state.gap:
+        if outcome == ACQUIRED and held and not state.gap:
             # The time until the waiter runs again is the releaser's, too.
             owner = (state.thread[-1], state.context[-1])
         elif outcome != CUT and not whole:
@@ -387,7 +387,7 @@ class Replay:
         tail = (NOBODY, NOBODY) if owner is None else owner
         number = self._taken + len(self._done)
         began = number if wait.again_of is None else wait.again_of
-        if outcome == ENTERED and not whole and self._made_of[lock] in LIES_DOWN_AGAIN:
+        if outcome == ACQUIRED and not whole and self._made_of[lock] in LIES_DOWN_AGAIN:
             state.woken[thread] = (began, wait.context, end)
         self._done.append(
             (thread, wait.context, lock, wait.start, max(end, wait.start), outcome, wait.before,

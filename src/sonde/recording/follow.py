@@ -20,7 +20,7 @@ from sonde.recording.reader import check_file_head, open_file
 from sonde.recording.recovery import NO_BLOCKS, Blocks, find_blocks
 from sonde.recording.row_refs import NO_RANGES, Columns, Ranges, RowMap, runs
 from sonde.recording.schema import TABLES
-from sonde.recording.tables import ENTER, EXIT, FOUND, HELD, Recording
+from sonde.recording.tables import OWNER_OBSERVED, PREEXISTING, RELEASED, WAIT_BEGIN, Recording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -234,11 +234,11 @@ def _under_way(columns: Columns, early: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """
     thread, time, lock, kind = (columns[key] for key in ("thread", "time", "lock", "type"))
     kept = np.zeros(len(time), dtype=bool)
-    telling = np.flatnonzero((kind != EXIT) & (kind != HELD))
+    telling = np.flatnonzero((kind != RELEASED) & (kind != OWNER_OBSERVED))
     order = telling[np.lexsort((telling, time[telling], thread[telling]))]
     if not len(order):
         return kept
-    begins = ((kind == ENTER) | (kind == FOUND))[order]
+    begins = ((kind == WAIT_BEGIN) | (kind == PREEXISTING))[order]
     another = thread[order[1:]] != thread[order[:-1]]
     goes_on = np.append(another | ~early[order[1:]], True)
     begun = order[begins & goes_on & early[order]]
@@ -246,7 +246,7 @@ def _under_way(columns: Columns, early: NDArray[np.bool_]) -> NDArray[np.bool_]:
     since: dict[int, int] = {}
     for row, at in zip(lock[begun].tolist(), time[begun].tolist(), strict=True):
         since[row] = min(at, since.get(row, at))
-    for place in np.flatnonzero(early & (kind == HELD)).tolist():
+    for place in np.flatnonzero(early & (kind == OWNER_OBSERVED)).tolist():
         began = since.get(int(lock[place]))
         kept[place] = began is not None and int(time[place]) >= began
     return kept

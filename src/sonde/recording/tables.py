@@ -156,7 +156,7 @@ MONITOR, MONITOR_WAIT, PARK = "monitor", "monitor-wait", "park"
 parked elsewhere (PyMutex), a semaphore between processes; of Java an object's monitor, what waits
 for its notify, and what LockSupport.park was called for."""
 
-ENTER, ENTERED, GAVE_UP, EXIT, HELD, FOUND = 1, 2, 3, 4, 5, 6
+WAIT_BEGIN, ACQUIRED, GAVE_UP, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 2, 3, 4, 5, 6
 """What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
 somebody waited; a long waiter found this thread holding it; this thread waited already when the
 recording began, and will not tell when it is over."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.recording.tables import EXIT
+from sonde.recording.tables import RELEASED
 from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def quality(recording: Recording) -> Quality:
         counters["taken"] = len(samples)
     if counters["undecodable"] is None:
         counters["undecodable"] = int((samples.context < 0).sum())
-    let_go = recording.lock_events.type == EXIT
+    let_go = recording.lock_events.type == RELEASED
     if let_go.any():
         counters["owner_chains"] = int(let_go.sum())
         counters["owner_chains_missed"] = int((recording.lock_events.context[let_go] < 0).sum())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sonde.errors import UsageError
-from sonde.recording.tables import FOUND, Recording
+from sonde.recording.tables import PREEXISTING, Recording
 from sonde.views.locks import contentions as contended_module
 from sonde.views.locks.locks import ASPECTS, DEFAULT, Locks, LocksRow, aspects, locks
 from sonde.views.selecting.selection import Selection
@@ -336,6 +336,6 @@ def test_samples_are_read_only_where_a_wait_was_found(monkeypatch: pytest.Monkey
     locks(products().recording())
     assert not asked
     make = products()
-    make.event(FOUND, "products", "w1", 400 * MS, BY_NUMBER)
+    make.event(PREEXISTING, "products", "w1", 400 * MS, BY_NUMBER)
     locks(make.recording())
     assert asked == ["app.sonde"]

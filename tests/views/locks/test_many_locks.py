@@ -11,9 +11,9 @@ import pytest
 
 from sonde.model import contention, wait_chains
 from sonde.recording.tables import (
-    ENTER,
-    ENTERED,
-    EXIT,
+    ACQUIRED,
+    RELEASED,
+    WAIT_BEGIN,
     Contexts,
     Functions,
     LockEvents,
@@ -53,12 +53,12 @@ def walked(count: int) -> Recording:
         queue = [(lock + place) % THREADS for place in range(THREADS)]
         for thread in queue[1:]:
             now += 100
-            add(thread, lock, ENTER, WAITER)
+            add(thread, lock, WAIT_BEGIN, WAITER)
         for holder, waiter in pairwise(queue):
             now += 5_000
-            add(holder, lock, EXIT, HOLDER)
+            add(holder, lock, RELEASED, HOLDER)
             now += 500
-            add(waiter, lock, ENTERED, -1)
+            add(waiter, lock, ACQUIRED, -1)
     thread_, time, lock_, number, kind_, context = np.array(rows, dtype=np.int64).T
     return Recording(
         path="walked.sonde",

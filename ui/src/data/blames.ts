@@ -13,7 +13,7 @@ import {
 } from "./recording";
 
 const OUTCOME = 3;
-const ENTERED = 2;
+const ACQUIRED = 2;
 const CLEAN = 4;
 const WHOLE = 8;
 const SIGNALLING = 16;
@@ -135,9 +135,9 @@ function walk(found: Contentions, holds: Holds, part: Part): void {
     if (end > since || end === start) {
       let owner = found.tailThread[i]!;
       // One who never gets it may have been found to hold it.
-      if (owner === thread && (flags & OUTCOME) === ENTERED) owner = NOBODY;
+      if (owner === thread && (flags & OUTCOME) === ACQUIRED) owner = NOBODY;
       const context = owner < 0 ? NOBODY : found.tailContext[i]!;
-      const handed = (flags & OUTCOME) === ENTERED && !(flags & WHOLE);
+      const handed = (flags & OUTCOME) === ACQUIRED && !(flags & WHOLE);
       part(i, owner, context, since, end, handed);
     }
   }

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from .stacks import StackDecoder
 
 # Types as the recording numbers them, where they differ from the agent's.
-ENTER, HELD, FOUND = 1, 5, 6
+WAIT_BEGIN, OWNER_OBSERVED, PREEXISTING = 1, 5, 6
 
-_WITHOUT_STACK = (shm.LOCK_ENTERED, shm.LOCK_GAVE_UP)
+_WITHOUT_STACK = (shm.LOCK_ACQUIRED, shm.LOCK_GAVE_UP)
 
 
 class UnknownTypeError(KeyError):
@@ -49,7 +49,7 @@ class LockRecords:
             wait.open = WAIT_IS_KEPT
             event = LockEvent(
                 self._thread.tid, line.interpreter, wait.time, wait.lock, wait.kind,
-                tables.types.get(wait.type, ""), wait.sequence, ENTER, wait.context, wait.span,
+                tables.types.get(wait.type, ""), wait.sequence, WAIT_BEGIN, wait.context, wait.span,
             )  # fmt: skip
             tables.open_locks.waits(event)
 
@@ -64,7 +64,7 @@ class LockRecords:
         (_, _, _, _, now, lock, sequence, started, started_sequence, keep, count, interp, kind, _,
          holder, number, _) = shm.LOCK.unpack_from(tables.memory, at)  # fmt: skip
         tables.spans.check(number)
-        of_type = started if type_ == shm.LOCK_ENTER else 0
+        of_type = started if type_ == shm.LOCK_WAIT_BEGIN else 0
         if of_type not in tables.types:  # before the stack, which is taken once only
             raise UnknownTypeError(of_type)
         has_stack = type_ not in _WITHOUT_STACK
@@ -80,8 +80,9 @@ class LockRecords:
         span = tables.spans.row(number)
         whose = holder if holder & shm.VIRTUAL else self._thread.tid
         line.interpreter, line.thread = interp, -1
-        if type_ == shm.LOCK_HELD or type_ == shm.LOCK_FOUND:
-            if type_ == shm.LOCK_FOUND:  # since the recording's beginning, as far as it is its own
+        if type_ == shm.LOCK_OWNER_OBSERVED or type_ == shm.LOCK_PREEXISTING:
+            if type_ == shm.LOCK_PREEXISTING:
+                # since the recording's beginning, as far as it is its own
                 now = origin
             if holder & shm.VIRTUAL:
                 row = tables.threads.virtual_row(holder, now)
@@ -90,12 +91,12 @@ class LockRecords:
                 time_ = tables.threads.time_of(whose, now)
                 time_.is_thread(started, now)
                 row = time_.row(interp)
-            found = ENTER if started_sequence else FOUND
-            type_ = HELD if type_ == shm.LOCK_HELD else found
+            found = WAIT_BEGIN if started_sequence else PREEXISTING
+            type_ = OWNER_OBSERVED if type_ == shm.LOCK_OWNER_OBSERVED else found
             event = LockEvent(
                 whose, interp, now, lock, kind, class_, sequence, type_, context, number
             )
-            if type_ == HELD:
+            if type_ == OWNER_OBSERVED:
                 open_locks.holds(event)
             else:
                 open_locks.keep_wait(whose)
@@ -107,16 +108,16 @@ class LockRecords:
             else:
                 row = line.thread = self._thread.time.row(interp)
             if type_ == shm.LOCK_WAITED:
-                append(row, started - origin, lock_row, started_sequence, ENTER, context, span)
+                append(row, started - origin, lock_row, started_sequence, WAIT_BEGIN, context, span)
                 open_locks.waited(whose, kind, context, started, now)
-                type_, context = shm.LOCK_ENTERED, -1
-            elif type_ == shm.LOCK_ENTER:
+                type_, context = shm.LOCK_ACQUIRED, -1
+            elif type_ == shm.LOCK_WAIT_BEGIN:
                 open_locks.waits(
                     LockEvent(
                         whose, interp, now, lock, kind, class_, sequence, type_, context, number
                     )
                 )
-            elif type_ == shm.LOCK_EXIT:
+            elif type_ == shm.LOCK_RELEASED:
                 open_locks.let_go(lock, kind)
             else:
                 open_locks.ended(whose, lock, kind, now)
@@ -124,7 +125,7 @@ class LockRecords:
         append(row, now - origin, lock_row, sequence, type_, context, span)
         if has_stack and not flags & (shm.UNDECODABLE | shm.TRUNCATED):
             words = struct.unpack_from(f"<{count}Q", tables.memory, at + shm.LOCK.size)
-            rows = line.aside if flags & shm.ASIDE else line.rows[keep : keep + count]
+            rows = line.aside if flags & shm.DETACHED else line.rows[keep : keep + count]
             tables.lock_runs.learn_stack(line.rows[keep - 1] if keep else -1, words[::-1], rows)
         tables.lock_runs.learn_lock(
             lock, kind, lock_row, tables.locks.has_type(lock, kind), open_locks.is_held(lock, kind)

@@ -63,7 +63,7 @@ class StackDecoder:
             context = tables.standing_for(CUT_OFF)
         else:
             context = -1
-        is_aside = flags & shm.ASIDE
+        is_aside = flags & shm.DETACHED
         if is_aside:
             line.aside = rows = array("i", bytes(4 * count))
         for place, word in enumerate(reversed(words), 0 if is_aside else keep):
@@ -78,7 +78,7 @@ class StackDecoder:
 
     def caller(self, keep: int, count: int, flags: int) -> int:
         """The context that the last stack's innermost frame was called from."""
-        if count > 1 and flags & shm.ASIDE:
+        if count > 1 and flags & shm.DETACHED:
             return self.line.aside[count - 2]
         depth = keep + count
         return self.line.rows[depth - 2] if depth > 1 and not flags & shm.UNDECODABLE else -1
@@ -106,7 +106,7 @@ class StackDecoder:
         if self._online is not None:
             self._online.unchanged = min(self._online.unchanged, self.line.changed())
             rows = self.line.rows[: self.line.depth]
-            if flags & shm.ASIDE:
+            if flags & shm.DETACHED:
                 rows += self.line.aside
             self._online.sample(rows, flags, same, weight)
             self._online.unchanged = self.line.depth

@@ -175,7 +175,7 @@ class Admission:
             fds.clear()
             self._came.append(came)
             return False
-        if reason == shm.REASON_STEER:
+        if reason == shm.REASON_CONTROL:
             # A forked child has no such thread yet. Looking into /proc for it would make the kernel
             # walk what it remembers of that folder when the child is reaped.
             tid = ThreadIds(pid).ours(told_tid) if told_tid else 0

@@ -51,15 +51,15 @@ class Steering:
         if steered is None:
             return None
         try:
-            message = steered.connection.recv(shm.STEER.size)
-            magic, word, value, _ = shm.STEER.unpack(message)
+            message = steered.connection.recv(shm.MESSAGE.size)
+            magic, word, value, _ = shm.MESSAGE.unpack(message)
         except BlockingIOError:
             return None
         except Exception:  # it is gone, or no agent
             self.drop(pid)
             self.lost[pid] = time.monotonic_ns()
             return None
-        return int(value) if (magic, word) == (shm.MAGIC, shm.WORD_FAILED) else None
+        return int(value) if (magic, word) == (shm.MAGIC, shm.MSG_FAILED) else None
 
     def drop(self, pid: int) -> None:
         steered = self._all.pop(pid, None)
@@ -74,12 +74,12 @@ class Steering:
         steered = self._all.get(pid)
         if steered is not None and objects - steered.asked:
             steered.asked |= objects
-            _say(steered.connection, shm.WORD_NAMES)
+            _say(steered.connection, shm.MSG_NAMES)
 
     def end(self) -> None:
         """Tells every agent to leave, and waits until they have, but not for ever."""
         for steered in self._all.values():
-            _say(steered.connection, shm.WORD_END)
+            _say(steered.connection, shm.MSG_END)
         until = time.monotonic() + LEAVE_S
         while self._all and (left := until - time.monotonic()) > 0:
             by_number = {s.connection.fileno(): pid for pid, s in self._all.items()}
@@ -95,4 +95,4 @@ class Steering:
 
 def _say(connection: socket.socket, word: int) -> None:
     with contextlib.suppress(OSError):
-        connection.send(shm.STEER.pack(shm.MAGIC, word, 0, 0))
+        connection.send(shm.MESSAGE.pack(shm.MAGIC, word, 0, 0))

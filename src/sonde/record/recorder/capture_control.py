@@ -288,7 +288,7 @@ class Conduct:
     def end(self) -> None:
         """Agents that nobody steers leave by themselves, soon after this."""
         for target in self._roster:
-            target.agent.order(shm.WHAT_NO_MORE, self.period)
+            target.agent.order(shm.WHAT_END, self.period)
 
     def _all_anew(self) -> None:
         # Close, order, open: an agent reckons by the period, and no tick may come by the old one

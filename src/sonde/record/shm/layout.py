@@ -17,7 +17,7 @@ NOTES_TID = 0xFFFFFFFF
 
 SLOT_FREE, SLOT_USED = 0, 1
 
-WHAT_CPU, WHAT_WAITS, WHAT_LOCKS, WHAT_NO_MORE, WHAT_OBJECTS = 1, 2, 4, 8, 16
+WHAT_CPU, WHAT_WAITS, WHAT_LOCKS, WHAT_END, WHAT_OBJECTS = 1, 2, 4, 8, 16
 WHAT_CALLS = 32
 WHAT_CHAINED = 128
 WHAT_CHECKED = 256
@@ -36,7 +36,7 @@ NOTE_BEGIN, NOTE_END, NOTE_MARK = 1, 2, 3
 TABLE_LOCATIONS, TABLE_BYTECODES = 0, 1
 
 UNDECODABLE, TRUNCATED, CHAINED, ROOT = 1, 2, 4, 8
-ASIDE, ACTIVATIONS, UNBEGUN = 16, 32, 64
+DETACHED, ACTIVATIONS, UNBEGUN = 16, 32, 64
 
 INSTR_BITS = 26
 INSTR_MASK = (1 << INSTR_BITS) - 1
@@ -56,14 +56,14 @@ MEMORY_UNKNOWN, MEMORY_POOL, MEMORY_STACK = 0, 1, 2
 
 REASON_START, REASON_FORKED, REASON_API = 0, 1, 2
 REASON_EXEC, REASON_EXEC_FAILED, REASON_REMOTE = 3, 4, 5
-REASON_ATTACH, REASON_STEER = 6, 7
+REASON_ATTACH, REASON_CONTROL = 6, 7
 REASON_PAUSE, REASON_RESUME = 8, 9
 REASON_FORKED_ARMED, REASON_START_ARMED = 10, 11
 
 # by number
 RUNTIMES = ("cpython", "hotspot")
 
-WORD_NAMES, WORD_END, WORD_FAILED = 1, 2, 3
+MSG_NAMES, MSG_END, MSG_FAILED = 1, 2, 3
 
 # header: magic protocol nslots ring_size active reader_mode no_slot async unnamed faults
 #         reader_cpu_ns slots_used notes_lost
@@ -119,8 +119,8 @@ SAMPLE = struct.Struct("<IHBB QQ II II Q II")
 # size kind type flags | time lock sequence | started its_sequence | keep count | interpreter kind
 # | holder | span
 LOCK = struct.Struct("<IHBB QQQ QQ II IHH Q II")
-LOCK_ENTER, LOCK_ENTERED, LOCK_GAVE_UP, LOCK_EXIT, LOCK_WAITED, LOCK_HELD = 1, 2, 3, 4, 5, 6
-LOCK_FOUND = 7
+LOCK_WAIT_BEGIN, LOCK_ACQUIRED, LOCK_GAVE_UP, LOCK_RELEASED, LOCK_WAITED = 1, 2, 3, 4, 5
+LOCK_OWNER_OBSERVED, LOCK_PREEXISTING = 6, 7
 # what a lock is made of, by number
 MADE_OF = ("", "gil", "semaphore", "parked", "shared", "monitor", "monitor-wait", "park")
 KIND_MONITOR = 5
@@ -153,7 +153,7 @@ HELLO = struct.Struct("<II III I II")
 CONFIG = struct.Struct("<II QQ II II")
 READY = struct.Struct("<II")
 ARM = struct.Struct("<II II")
-STEER = struct.Struct("<II II")
+MESSAGE = struct.Struct("<II II")
 
 
 def size_of(slots: int, ring_size: int) -> int:

@@ -127,9 +127,9 @@ def _library() -> ctypes.CDLL:
         ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t,
         ctypes.POINTER(ctypes.c_size_t),
     ]  # fmt: skip
-    library.sonde_known_forget.argtypes = [known]
-    library.sonde_known_frame.argtypes = [known, ctypes.c_int32, word, ctypes.c_int32]
-    library.sonde_known_lock.argtypes = [known, word, word, ctypes.c_int32, ctypes.c_uint32]
+    library.sonde_tables_forget.argtypes = [known]
+    library.sonde_tables_add_frame.argtypes = [known, ctypes.c_int32, word, ctypes.c_int32]
+    library.sonde_tables_add_lock.argtypes = [known, word, word, ctypes.c_int32, ctypes.c_uint32]
     library.sonde_drain_locks.restype = word
     library.sonde_drain_locks.argtypes = [
         known, ctypes.POINTER(Line), ctypes.c_void_p, word, word, word,
@@ -191,7 +191,7 @@ class LockRuns:
 
     def forget(self) -> None:
         """Rows are others in a new part."""
-        self._library.sonde_known_forget(self._known)
+        self._library.sonde_tables_forget(self._known)
 
     def spans_change(self) -> None:
         """A span has another row, or none any more."""
@@ -213,12 +213,12 @@ class LockRuns:
     def learn_stack(self, caller: int, words: Sequence[int], rows: Sequence[int]) -> None:
         """The frames `words`, outermost first, lead from the context `caller` to `rows`."""
         for word, row in zip(words, rows, strict=True):
-            self._library.sonde_known_frame(self._known, caller, word, row)
+            self._library.sonde_tables_add_frame(self._known, caller, word, row)
             caller = row
 
     def learn_lock(self, lock: int, kind: int, row: int, typed: bool, held: bool) -> None:
         flags = (HAS_TYPE if typed else 0) | (HAS_HOLDER if held else 0)
-        self._library.sonde_known_lock(self._known, lock, kind, row, flags)
+        self._library.sonde_tables_add_lock(self._known, lock, kind, row, flags)
 
     def learn_span(self, line: Line, number: int, row: int) -> None:
         line.span, line.span_row, line.spans = number, row, self._known.spans

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .spans import Spans
     from .threads import Threads
 
-ENTER = 1
+WAIT_BEGIN = 1
 GIL = 1
 
 

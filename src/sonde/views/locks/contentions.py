@@ -17,7 +17,7 @@ from sonde.model.context_tree import ContextTree
 from sonde.model.holder_activity import HolderActivity
 from sonde.model.lock_kinds import BUILT_IN, LockKinds, is_library
 from sonde.recording.schema import VIRTUAL_TID
-from sonde.recording.tables import FOUND, RUNNING
+from sonde.recording.tables import PREEXISTING, RUNNING
 from sonde.views.locks.lock_identity import Lock, kinds_of, locks_of, locks_of_conditions
 from sonde.views.selecting.duration import duration_ns, pauses
 from sonde.views.selecting.selection import Selection, threads_of
@@ -232,7 +232,7 @@ def _contended(recording: Recording) -> Contended:
             events.context[part],
         )
     # Read from all samples, so only where it is needed.
-    awake = _awake(recording) if (events.type == FOUND).any() else None
+    awake = _awake(recording) if (events.type == PREEXISTING).any() else None
     found = replay.finish(_ends(recording), awake)
     span = spans_of_waits(recording, found)
     for start, end in pauses(recording):

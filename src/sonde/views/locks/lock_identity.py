@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, NOBODY, Contentions, Flags, Ints
+from sonde.model.contention import ACQUIRED, NOBODY, Contentions, Flags, Ints
 from sonde.model.context_tree import sums
 from sonde.model.java_locks import is_lock_of_condition, kind_of_class
 from sonde.model.lock_kinds import KINDS, LockKinds
@@ -113,7 +113,7 @@ def _notified_before(found: Contentions, gil: Flags, again: Flags, awaits: Flags
     counts = ~gil[order] & ~again[order]
     before = np.maximum.accumulate(np.where(counts, place, -1))
     thread = found.thread[order]
-    came = (awaits & (found.outcome == ENTERED))[order]
+    came = (awaits & (found.outcome == ACQUIRED))[order]
     result = np.zeros(len(order), dtype=bool)
     result[order] = (before >= 0) & (thread[before] == thread) & came[before]
     return result

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, NOBODY, OPEN
+from sonde.model.contention import ACQUIRED, NOBODY, OPEN
 from sonde.model.lock_kinds import KINDS
 from sonde.model.wait_graph import Edge, wait_graph
 from sonde.views.locks.contentions import contended
@@ -188,7 +188,7 @@ def _owner(everything: Contended, row: int, at_ns: int) -> tuple[int, int]:
         owner, context = int(holds.thread[hold]), int(holds.context[hold])
         return (NOBODY, NOBODY) if unsure else (owner, context)
     # After the last release it is being handed over: nobody has it.
-    return (NOBODY, NOBODY) if found.outcome[row] == ENTERED else (owner, context)
+    return (NOBODY, NOBODY) if found.outcome[row] == ACQUIRED else (owner, context)
 
 
 def _told(frames: Frames) -> list[dict[str, Any]]:

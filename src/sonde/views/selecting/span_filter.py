@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.context_tree import ContextTree
-from sonde.recording.tables import ENTER
+from sonde.recording.tables import WAIT_BEGIN
 from sonde.views.selecting.formatting import some
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def within(recording: Recording, name: str) -> Flags:
 def spans_of_waits(recording: Recording, found: Contentions) -> Ints:
     """The innermost span in which each wait for a lock began, -1: in none."""
     events = recording.lock_events
-    begun = np.flatnonzero((events.span >= 0) & (events.type == ENTER))
+    begun = np.flatnonzero((events.span >= 0) & (events.type == WAIT_BEGIN))
     keys = zip(
         events.thread[begun].tolist(),
         events.lock[begun].tolist(),
