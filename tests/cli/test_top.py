@@ -146,7 +146,8 @@ def test_nobody_else_pays_for_the_terminal_library() -> None:
     question = """
 import sys
 import sonde, sonde.cli.main, sonde.cli.report, sonde.cli.run, sonde.cli.attach, sonde.cli.top
-import sonde.record.recorder.main, sonde.record.attach, sonde.reports.summary, sonde.reports.live
+import sonde.record.recorder.main, sonde.record.attach
+import sonde.reports.summary, sonde.reports.live.process
 import sonde.top.watched, sonde.top.states
 sys.exit(any(name.partition(".")[0] == "textual" for name in sys.modules))
 """

@@ -27,8 +27,8 @@ def cpus(
       sonde cpus --every 0.5 --for 5 --json
     """
     from sonde.record.system import cpu_times as machine
-    from sonde.reports.cpus import render
-    from sonde.reports.page import console
+    from sonde.reports.layout.page import console
+    from sonde.reports.live.cpus import render
 
     waits = ticks(every, for_)
     out = console()

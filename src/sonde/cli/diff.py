@@ -68,9 +68,9 @@ def diff(
     if as_json:
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return
-    from sonde.reports import call_diff as of_calls
-    from sonde.reports import diff as of_time
-    from sonde.reports.page import console
+    from sonde.reports.calls import call_diff as of_calls
+    from sonde.reports.layout.page import console
+    from sonde.reports.stacks import diff as of_time
 
     for recording in recordings:
         for warning in recording.warnings:

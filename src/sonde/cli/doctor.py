@@ -33,7 +33,7 @@ def doctor(
         sys.stdout.write("\n")
     else:
         from sonde.reports.doctor import render
-        from sonde.reports.page import console
+        from sonde.reports.layout.page import console
 
         render(result, console())
     if not result.can_record:

@@ -203,11 +203,10 @@ def report(
 
 
 def _print(result: Any, asked: Asked, view: str, time: str, top: int | None) -> None:
-    import importlib
-
     from sonde.fleet.inventory import extent
-    from sonde.reports.fleet_extent import render as render_extent
-    from sonde.reports.page import console, line
+    from sonde.reports import report_of
+    from sonde.reports.fleet.extent import render as render_extent
+    from sonde.reports.layout.page import console, line
     from sonde.views.selecting.formatting import TIMES
 
     out = console()
@@ -218,7 +217,7 @@ def _print(result: Any, asked: Asked, view: str, time: str, top: int | None) -> 
     options: dict[str, Any] = {} if view == "tree" else {"top": top}
     if view == "diff":
         options["time"] = time
-    importlib.import_module(f"sonde.reports.{view}").render(result, out, **options)
+    report_of(view).render(result, out, **options)
 
 
 @app.command()

@@ -259,9 +259,8 @@ def _view(
 def _print(
     recording: Recording, view: str, selection: Selection, result: Any, top: int | None
 ) -> None:
-    import importlib
-
-    from sonde.reports.page import console, line
+    from sonde.reports import report_of
+    from sonde.reports.layout.page import console, line
 
     out = console()
     for warning in recording.warnings:
@@ -298,8 +297,7 @@ def _print(
         options["top"] = top
     if view == "lines":
         options["recorded"] = recording.target.get("started")
-    module = importlib.import_module(f"sonde.reports.{view.replace('-', '_')}")
-    module.render(result, out, **options)
+    report_of(view).render(result, out, **options)
 
 
 def _lacks_waits(recording: Recording) -> bool:

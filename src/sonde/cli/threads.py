@@ -32,8 +32,8 @@ def threads(
     """
     number = process_id(pid)
     from sonde.record.system.thread_usage import WatchedProcess
-    from sonde.reports.live_threads import render
-    from sonde.reports.page import console
+    from sonde.reports.layout.page import console
+    from sonde.reports.live.threads import render
 
     waits = ticks(every, for_)
     process = WatchedProcess(number)

@@ -109,8 +109,8 @@ def _print(watched: Watched, window_s: float, as_json: bool) -> None:
         return
     from sonde.record.system.procfs import words_of
     from sonde.record.targets.process import program_of
-    from sonde.reports.live import render
-    from sonde.reports.page import console
+    from sonde.reports.layout.page import console
+    from sonde.reports.live.process import render
 
     program = program_of(words_of(watched.pid))
     span = f"{seen.span_ns / SECOND:.1f} s"

@@ -76,7 +76,7 @@ def tprof(
     if as_json:
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return
-    from sonde.reports.page import console
-    from sonde.reports.tprof import render
+    from sonde.reports.layout.page import console
+    from sonde.reports.live.tprof import render
 
     render(result, console(), top=rows)

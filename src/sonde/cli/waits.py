@@ -58,8 +58,8 @@ def waits(
     if as_json:
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return
-    from sonde.reports.page import console
-    from sonde.reports.waits import render
+    from sonde.reports.layout.page import console
+    from sonde.reports.locks.waits import render
 
     render(result, console())
     sys.stdout.flush()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from sonde.reports.names import printable, shortened
-from sonde.reports.page import heading, line, paragraph
+from sonde.reports.layout.names import printable, shortened
+from sonde.reports.layout.page import heading, line, paragraph
 from sonde.views.selecting.formatting import count
 
 if TYPE_CHECKING:

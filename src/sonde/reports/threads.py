@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sonde.model.cpu_loss import THIEVES
-from sonde.reports.names import printable, shortened
-from sonde.reports.page import line
+from sonde.reports.layout.names import printable, shortened
+from sonde.reports.layout.page import line
 from sonde.views.selecting.formatting import brief, count, percent
 
 if TYPE_CHECKING:

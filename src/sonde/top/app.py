@@ -16,8 +16,8 @@ from textual.widgets import Input, Static
 from sonde.errors import SondeError
 from sonde.record.system.procfs import words_of
 from sonde.record.targets.process import program_of
-from sonde.reports import live as report
-from sonde.reports.names import clipped, printable, shortened
+from sonde.reports.layout.names import clipped, printable, shortened
+from sonde.reports.live import process as report
 from sonde.top.rows import Rows, as_text
 from sonde.top.screens import Keys, Processes
 from sonde.top.states import threads_now
@@ -25,7 +25,7 @@ from sonde.top.watched import Watched
 from sonde.views.selecting.sources import Sources
 
 if TYPE_CHECKING:
-    from sonde.reports.live import ThreadNow
+    from sonde.reports.live.process import ThreadNow
     from sonde.views.live import Live
 
 SECOND = 1_000_000_000

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from sonde.reports.live import Parts
+from sonde.reports.live.process import Parts
 
 
 class Rows(ScrollView, can_focus=True):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.reports.chains import on_one_line
-from sonde.reports.names import clipped, labelled, place, printable, shortened
-from sonde.reports.page import bar, heading, line
+from sonde.reports.layout.call_stack import on_one_line
+from sonde.reports.layout.names import clipped, labelled, place, printable, shortened
+from sonde.reports.layout.page import bar, heading, line
 from sonde.views.quality import MORE_SAMPLES, standard_error
 from sonde.views.selecting.formatting import brief, count, percent
 

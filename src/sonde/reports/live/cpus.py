@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.page import line
+from sonde.reports.layout.page import line
 
 if TYPE_CHECKING:
     from rich.console import Console

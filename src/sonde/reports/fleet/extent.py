@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.page import line, paragraph
+from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import count, percent
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.reports.names import labelled
-from sonde.reports.page import bar, line
+from sonde.reports.layout.names import labelled
+from sonde.reports.layout.page import bar, line
 from sonde.views.selecting.formatting import count, measured, percent
 from sonde.views.stacks.profile import BUILT_IN
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sonde.model.holder_activity import MIN_SAMPLES
-from sonde.reports.chains import on_one_line
-from sonde.reports.names import printable, shortened
-from sonde.reports.page import bar, heading, line, paragraph
+from sonde.reports.layout.call_stack import on_one_line
+from sonde.reports.layout.names import printable, shortened
+from sonde.reports.layout.page import bar, heading, line, paragraph
 from sonde.views.locks.held_in import RELEASED_FUNCTION
 from sonde.views.selecting.formatting import brief, count, duration, percent
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.names import labelled
-from sonde.reports.page import line, paragraph
+from sonde.reports.layout.names import labelled
+from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import TIMES, brief, count, duration, percent
 
 if TYPE_CHECKING:

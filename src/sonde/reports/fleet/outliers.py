@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sonde.fleet.outliers import MIN_COUNT, WILD
-from sonde.reports.names import labelled
-from sonde.reports.page import line, paragraph
+from sonde.reports.layout.names import labelled
+from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import percent
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.names import labelled
-from sonde.reports.page import line
+from sonde.reports.layout.names import labelled
+from sonde.reports.layout.page import line
 from sonde.views.selecting.formatting import count, measured, percent
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.names import clipped, place, printable
-from sonde.reports.page import line
+from sonde.reports.layout.names import clipped, place, printable
+from sonde.reports.layout.page import line
 from sonde.views.selecting import sources
 from sonde.views.selecting.formatting import count, measured, percent
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.chains import on_one_line
-from sonde.reports.names import labelled, printable
-from sonde.reports.page import heading, line, paragraph
+from sonde.reports.layout.call_stack import on_one_line
+from sonde.reports.layout.names import labelled, printable
+from sonde.reports.layout.page import heading, line, paragraph
 from sonde.views.selecting.formatting import count, percent
 
 if TYPE_CHECKING:

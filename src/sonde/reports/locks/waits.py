@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.chains import on_one_line, program, spot
-from sonde.reports.locks import NO_FRAMES
-from sonde.reports.names import printable, shortened
-from sonde.reports.page import heading, line, paragraph
+from sonde.reports.layout.call_stack import on_one_line, program, spot
+from sonde.reports.layout.names import printable, shortened
+from sonde.reports.layout.page import heading, line, paragraph
+from sonde.reports.locks.locks import NO_FRAMES
 from sonde.views.selecting.formatting import count, duration
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from sonde.reports.page import line, paragraph
+from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import duration
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.chains import on_one_line
-from sonde.reports.page import line, paragraph
+from sonde.reports.layout.call_stack import on_one_line
+from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from sonde.model.lock_kinds import WRAPPERS, is_library, is_machinery
-from sonde.reports.names import ELLIPSIS, NAMELESS, clipped, printable, shortened
+from sonde.reports.layout.names import ELLIPSIS, NAMELESS, clipped, printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
