@@ -49,8 +49,8 @@ def shares(weights: Tree) -> Tree:
 
 def stacks_of(path: Path) -> list[tuple[tuple[Frame, ...], float]]:
     """The running time of a recording, by stack."""
+    from sonde.views.selecting.profile import profile
     from sonde.views.stacks.chained_samples import open_recording
-    from sonde.views.stacks.profile import profile
 
     found = profile(open_recording(path))
     frames = [

@@ -19,9 +19,9 @@ from sonde.recording.tables import RUNNING
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.profile import Profile, profile
 from sonde.views.selecting.selection import chosen, threads_of
 from sonde.views.selecting.span_filter import within
-from sonde.views.stacks.profile import Profile, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

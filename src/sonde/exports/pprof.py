@@ -12,8 +12,8 @@ from sonde.exports.messages import message_class
 from sonde.model.context_tree import sums
 from sonde.recording.tables import RUNNING
 from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.profile import profile
 from sonde.views.selecting.selection import chosen
-from sonde.views.stacks.profile import profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sonde.model.order import stable_order
+from sonde.views.selecting.profile import Profile, profile
 from sonde.views.selecting.selection import chosen
-from sonde.views.stacks.profile import Profile, profile
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Ints

@@ -18,7 +18,7 @@ from sonde.views.calls.inlining_advice import advise
 if TYPE_CHECKING:
     from sonde.fleet.contexts import Contexts
     from sonde.fleet.query import Asked
-    from sonde.views.stacks.profile import Function
+    from sonde.views.selecting.profile import Function
 
 EDGE = ("caller", "line", "callee")
 DIGITS = 12

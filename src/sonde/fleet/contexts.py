@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.fleet.hashes import NONE
-from sonde.views.stacks.profile import UNDECODABLE, Function, in_order
+from sonde.views.selecting.profile import UNDECODABLE, Function, in_order
 
 if TYPE_CHECKING:
     from sonde.fleet.query import Asked

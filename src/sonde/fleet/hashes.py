@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.views.stacks.profile import Function
+from sonde.views.selecting.profile import Function
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

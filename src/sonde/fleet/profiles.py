@@ -9,10 +9,10 @@ import numpy as np
 from sonde.fleet.contexts import contexts_of, numbers
 from sonde.model.context_tree import sums
 from sonde.recording.tables import RUNNING
+from sonde.views.selecting.profile import UNDECODABLE, Profile, summed_up
 from sonde.views.stacks.diff import Diff, diff_of
 from sonde.views.stacks.flat import Flat, flat_of
 from sonde.views.stacks.lines import Lines, lines_of
-from sonde.views.stacks.profile import UNDECODABLE, Profile, summed_up
 from sonde.views.stacks.tree import Tree, tree_of
 
 if TYPE_CHECKING:

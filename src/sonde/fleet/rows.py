@@ -25,9 +25,9 @@ from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.locks import locks
 from sonde.views.locks.wait_totals import explained
 from sonde.views.selecting.duration import duration_ns, pauses
+from sonde.views.selecting.profile import identities
 from sonde.views.selecting.selection import Selection
 from sonde.views.selecting.stolen_time import by_step, is_counted
-from sonde.views.stacks.profile import identities
 from sonde.views.threads import lives
 
 if TYPE_CHECKING:

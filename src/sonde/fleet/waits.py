@@ -11,7 +11,7 @@ import ibis
 
 from sonde.fleet.contexts import Contexts, contexts_of
 from sonde.views.locks.locks import DEFAULT, Chain, Locks, LocksRow, in_order
-from sonde.views.stacks.profile import Function
+from sonde.views.selecting.profile import Function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,8 +15,8 @@ from sonde.errors import UsageError
 from sonde.model.contention import Ints
 from sonde.model.lock_kinds import is_library
 from sonde.views.locks.contentions import Chains, chains_of
+from sonde.views.selecting.profile import Function
 from sonde.views.selecting.selection import Selection, threads_of
-from sonde.views.stacks.profile import Function
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Objects as Table

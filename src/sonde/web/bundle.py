@@ -27,11 +27,11 @@ from sonde.views.locks.locks import ASPECTS
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.formatting import duration
+from sonde.views.selecting.profile import BUILT_IN, Function
 from sonde.views.selecting.selection import Selection
 from sonde.views.selecting.sources import Sources
 from sonde.views.selecting.stolen_time import by_step, corrected_cpu, is_counted, starts
 from sonde.views.spans import spans
-from sonde.views.stacks.profile import BUILT_IN, Function
 from sonde.views.summary import summary
 from sonde.views.threads import lives
 from sonde.web.coarse import MAX_SAMPLES, CoarseSamples, merged

@@ -22,7 +22,7 @@ from sonde.fleet.labels import Exactly, is_name
 from sonde.fleet.parts import looked_at
 from sonde.fleet.profiles import profile
 from sonde.fleet.query import Asked, Question
-from sonde.views.stacks.profile import UNDECODABLE
+from sonde.views.selecting.profile import UNDECODABLE
 from sonde.web.bundle import module_of
 from sonde.web.columns import changes, deflated, part, signed, unsigned
 from sonde.web.shown import Reply
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sonde.fleet.location import Location
     from sonde.fleet.parts import Store
     from sonde.model.choice import Time
-    from sonde.views.stacks.profile import Profile
+    from sonde.views.selecting.profile import Profile
 
 TIMES: tuple[Time, ...] = ("running", "waiting", "wall")
 LATEST = (1 << 63) // MS

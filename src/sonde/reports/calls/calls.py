@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.calls.call_edge import CallEdge
     from sonde.views.calls.calls import Calls
     from sonde.views.calls.inlining_advice import Advice
-    from sonde.views.stacks.profile import Function
+    from sonde.views.selecting.profile import Function
 
 TOP = 20
 """Edges shown unless told."""

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sonde.views.live import Live
+    from sonde.views.selecting.profile import Function
     from sonde.views.selecting.sources import Sources
     from sonde.views.stacks.history import History
-    from sonde.views.stacks.profile import Function
 
 Parts = list[str | tuple[str, str]]
 """One line: texts, each with a style or without."""

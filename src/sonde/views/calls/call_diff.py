@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sonde.recording.tables import Recording
+    from sonde.views.selecting.profile import Function
     from sonde.views.selecting.selection import Selection
-    from sonde.views.stacks.profile import Function
 
 _PARTS = 10**12
 """Shares are counted in so many parts of all calls."""

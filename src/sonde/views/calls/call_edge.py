@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.views.stacks.profile import Function
+from sonde.views.selecting.profile import Function
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from sonde.model.call_windows import Floats, effective_windows, interval, standa
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.inlining_advice import Advice, advise
 from sonde.views.locks.contentions import Chains, chains_of
+from sonde.views.selecting.profile import BUILT_IN, UNDECODABLE, Function, identities
 from sonde.views.selecting.selection import Selection, threads_of
-from sonde.views.stacks.profile import BUILT_IN, UNDECODABLE, Function, identities
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Ints

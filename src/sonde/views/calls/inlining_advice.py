@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from sonde.model.inlining import DOMINATES, size_threshold
 from sonde.views.calls.loops import Loops
 from sonde.views.selecting.formatting import count, percent
+from sonde.views.selecting.profile import BUILT_IN, Function
 from sonde.views.selecting.sources import Sources
-from sonde.views.stacks.profile import BUILT_IN, Function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

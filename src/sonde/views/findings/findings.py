@@ -16,14 +16,14 @@ from sonde.views.findings.lock_findings import contended_locks, deadlocks, gil
 from sonde.views.findings.steal_findings import taken_by_others
 from sonde.views.quality import quality, standard_error
 from sonde.views.selecting.formatting import percent
+from sonde.views.selecting.profile import BUILT_IN
 from sonde.views.selecting.selection import Selection
-from sonde.views.stacks.profile import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sonde.recording.tables import Recording
-    from sonde.views.stacks.profile import Profile
+    from sonde.views.selecting.profile import Profile
 
 HOT = 0.25
 IMPORTING = 0.20

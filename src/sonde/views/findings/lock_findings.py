@@ -17,7 +17,7 @@ from sonde.views.locks.locks import Chain, Locks, LocksRow, locks
 from sonde.views.locks.wait_graph import Wait, waits
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.formatting import count, duration, percent
-from sonde.views.stacks.profile import Function
+from sonde.views.selecting.profile import Function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

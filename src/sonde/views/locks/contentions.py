@@ -20,9 +20,9 @@ from sonde.recording.schema import VIRTUAL_TID
 from sonde.recording.tables import FOUND, RUNNING
 from sonde.views.locks.lock_identity import Lock, kinds_of, locks_of, locks_of_conditions
 from sonde.views.selecting.duration import duration_ns, pauses
+from sonde.views.selecting.profile import Function, identities
 from sonde.views.selecting.selection import Selection, threads_of
 from sonde.views.selecting.span_filter import spans_of_waits, within
-from sonde.views.stacks.profile import Function, identities
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

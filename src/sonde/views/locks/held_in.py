@@ -17,7 +17,7 @@ from sonde.model.contention import NOBODY
 from sonde.model.context_tree import sums
 from sonde.model.holder_activity import MIN_SAMPLES
 from sonde.model.lock_kinds import KINDS
-from sonde.views.stacks.profile import Function
+from sonde.views.selecting.profile import Function
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sonde.recording.tables import Recording
-    from sonde.views.stacks.profile import Function
+    from sonde.views.selecting.profile import Function
 
 ASPECTS = (
     "kind", "lock", "lock_class", "waiter_thread", "waiter_function", "waiter_chain",

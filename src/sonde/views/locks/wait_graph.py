@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sonde.recording.tables import Recording
     from sonde.views.locks.contentions import Contended
-    from sonde.views.stacks.profile import Function
+    from sonde.views.selecting.profile import Function
 
     Frames = list[tuple[Function, int]]
 

@@ -18,7 +18,7 @@ from sonde.views.locks.held_in import (
     block_size,
 )
 from sonde.views.selecting.formatting import some
-from sonde.views.stacks.profile import Function, Profile, identities, summed_up
+from sonde.views.selecting.profile import Function, Profile, identities, summed_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ import numpy as np
 
 from sonde.model.context_tree import ContextTree, sums
 from sonde.model.overlap import Likeness
+from sonde.views.selecting.profile import Function, Profile, profile
 from sonde.views.stacks.function_match import same_functions
-from sonde.views.stacks.profile import Function, Profile, profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sonde.model.context_tree import Ints
-    from sonde.views.stacks.profile import Function
+    from sonde.views.selecting.profile import Function
 
 
 class Same(NamedTuple):
