@@ -17,6 +17,7 @@ KNOWN_UPWARD: dict[tuple[str, str], str] = {}
 
 ROOMS = {
     "record": ("system", "targets", "shm", "tables", "decode", "recorder"),
+    "recording": ("format", "write", "tables", "segments", "read"),
     "reports": ("layout", "stacks", "locks", "calls", "fleet", "live"),
     "views": ("selecting", "quality", "locks", "stacks", "calls", "findings"),
 }

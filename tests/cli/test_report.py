@@ -217,7 +217,7 @@ def test_samples_on_cpu_and_waits_are_told_apart(run: Any, file: str) -> None:
 
 
 def test_chained_stacks_have_no_addresses(run: Any, tmp_path: Path) -> None:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     path = tmp_path / "chained.sonde"
     writer = Writer(path, {"pid": 1})

@@ -20,7 +20,7 @@ from environments import servers
 from launching import SONDE, TARGETS, TIMEOUT_S, Interpreter, sonde
 from serving import Server
 from sonde.errors import SondeError
-from sonde.recording.format import MAGIC
+from sonde.recording.format.framing import MAGIC
 from sonde.recording.reader import read, read_bytes
 from sonde.recording.tables import Recording
 from truth.stacks import Stacks

@@ -18,11 +18,11 @@ from sonde.record.shm.agent_memory import AgentMemory
 from sonde.record.shm.lock_drain import LockRows, LockRuns
 from sonde.record.tables.contexts import Contexts
 from sonde.record.tables.open_lock_waits import LockWait
-from sonde.recording.encode import encode_column
+from sonde.recording.format.encode import encode_column
+from sonde.recording.format.schema import TABLES
 from sonde.recording.reader import read
-from sonde.recording.schema import TABLES
 from sonde.recording.tables import Recording
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 CODES = 4
 LOCKS = [(0x7F0000001000 + 64 * i, kind) for i, kind in enumerate((1, 2, 2, 3, 2))]

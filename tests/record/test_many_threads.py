@@ -18,7 +18,7 @@ from sonde.record.shm.agent_memory import AgentMemory
 from sonde.record.shm.lock_drain import LockRows
 from sonde.record.tables.contexts import Contexts
 from sonde.recording.reader import read
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 PROGRAM = TARGETS / "many_waiters.py"
 

@@ -20,7 +20,7 @@ from sonde.record.tables import threads
 from sonde.record.tables.contexts import Contexts
 from sonde.recording.reader import read
 from sonde.recording.tables import HELD, Recording
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 LOCK = 0x7F0000001000
 TICK = 10_000_000

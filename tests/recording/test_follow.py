@@ -12,10 +12,10 @@ import pytest
 from recording.made import MS, blocks_of, program, written
 from sonde.recording import follow
 from sonde.recording.follow import Follower
-from sonde.recording.format import BLOCK_HEAD_SIZE, RecordingError
+from sonde.recording.format.framing import BLOCK_HEAD_SIZE, RecordingError
 from sonde.recording.reader import read, read_bytes
 from sonde.recording.tables import ENTER, ENTERED, EXIT, HELD, Recording
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 SECOND = 1000 * MS
 

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.recording.assemble import BlockReader, apply_updates, put_together
-from sonde.recording.facts import Facts
-from sonde.recording.format import FILE_HEAD_SIZE, MAX_RAW, ROWS
+from sonde.recording.format.framing import FILE_HEAD_SIZE, MAX_RAW, ROWS
+from sonde.recording.format.schema import TABLES
+from sonde.recording.read.assemble import BlockReader, apply_updates, put_together
+from sonde.recording.read.facts import Facts
+from sonde.recording.read.recovery import NO_BLOCKS, Blocks, find_blocks
+from sonde.recording.read.row_refs import NO_RANGES, Columns, Ranges, RowMap, runs
 from sonde.recording.reader import check_file_head, open_file
-from sonde.recording.recovery import NO_BLOCKS, Blocks, find_blocks
-from sonde.recording.row_refs import NO_RANGES, Columns, Ranges, RowMap, runs
-from sonde.recording.schema import TABLES
 from sonde.recording.tables import ENTER, EXIT, FOUND, HELD, Recording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sonde.recording.declared import Declared
+    from sonde.recording.read.declared import Declared
 
 SECOND = 1_000_000_000
 KEEP_NS = 120 * SECOND

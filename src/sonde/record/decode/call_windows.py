@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
 
 class Window:

@@ -17,7 +17,7 @@ from .ring_reader import Slot
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     from ..shm.lock_drain import LockRows
     from ..system.procfs import About

@@ -19,7 +19,7 @@ from .kernel_events import KernelEvent
 from .samplers import Arming
 
 if TYPE_CHECKING:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     from ..decode.target import TargetProcess
     from .agent_connections import Steering

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sonde.errors import SondeError
-from sonde.recording.sink import FileSink, MemorySink, Sink
+from sonde.recording.write.sink import FileSink, MemorySink, Sink
 
 SUFFIX = ".sonde"
 _NUMBERED = re.compile(r"\.(\d{4,})\.sonde\Z")

@@ -13,8 +13,8 @@ from itertools import chain
 from typing import Any
 
 from sonde.errors import SondeError
-from sonde.recording.sink import MemorySink, WriteError
-from sonde.recording.writer import Writer
+from sonde.recording.write.sink import MemorySink, WriteError
+from sonde.recording.write.writer import Writer
 
 from .segment_storage import Flight, Series, numbered, numbered_path, prune, store_of, write_whole
 

@@ -17,7 +17,7 @@ from ..shm import layout as shm
 from ..system import exit_status
 
 if TYPE_CHECKING:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     from ..system.procfs import About
     from .target_set import Roster

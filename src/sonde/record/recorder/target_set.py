@@ -12,7 +12,7 @@ from ..targets import session_registry
 from .quality_counts import Tally
 
 if TYPE_CHECKING:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     from ..decode.target import TargetProcess
     from ..system.procfs import About

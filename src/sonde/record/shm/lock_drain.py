@@ -11,14 +11,14 @@ import functools
 from array import array
 from typing import TYPE_CHECKING
 
-from sonde.recording.schema import TIME_LIMIT
+from sonde.recording.format.schema import TIME_LIMIT
 
 from ..system import native_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
 HAS_TYPE, HAS_HOLDER = 2, 4
 NO_WAIT, WAITS_HERE, WAIT_IS_KEPT = 0, 1, 2

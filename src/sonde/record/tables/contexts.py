@@ -10,7 +10,7 @@ from . import cpython_lines, java_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
 BUILT_IN = "<built-in>"
 

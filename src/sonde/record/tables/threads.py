@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from sonde.recording.schema import VIRTUAL_TID
+from sonde.recording.format.schema import VIRTUAL_TID
 
 from ..system.procfs import birth_of, born_ticks, cpu_of, has_thread, name_of, threads_of
 from ..system.thread_states import AGENT

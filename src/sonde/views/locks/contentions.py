@@ -16,7 +16,7 @@ from sonde.model.contention_replay import Replay
 from sonde.model.context_tree import ContextTree
 from sonde.model.holder_activity import HolderActivity
 from sonde.model.lock_kinds import BUILT_IN, LockKinds, is_library
-from sonde.recording.schema import VIRTUAL_TID
+from sonde.recording.format.schema import VIRTUAL_TID
 from sonde.recording.tables import FOUND, RUNNING
 from sonde.views.locks.lock_identity import Lock, kinds_of, locks_of, locks_of_conditions
 from sonde.views.selecting.duration import duration_ns, pauses

@@ -11,7 +11,7 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.model.choice import Choice, Chosen, Time, choose
 from sonde.model.cpu_loss import THIEVES, Thief
-from sonde.recording.schema import TIME_LIMIT
+from sonde.recording.format.schema import TIME_LIMIT
 from sonde.views.selecting.formatting import some
 from sonde.views.selecting.span_filter import within
 

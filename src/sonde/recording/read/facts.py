@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sonde.recording.decode import Damaged
+from sonde.recording.read.decode import Damaged
 
 # Others calculate with these, so a value of another type (None: not known) counts as absent;
 # anything else is shown as it stands.

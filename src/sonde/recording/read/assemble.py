@@ -13,18 +13,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.recording.declared import Declared, read_declaration
-from sonde.recording.decode import (
+from sonde.recording.format.framing import (
+    FACTS,
+    MAX_RAW,
+    MAX_ROWS,
+    ROWS,
+    SCHEMA,
+    UPDATES,
+    RecordingError,
+)
+from sonde.recording.format.schema import FLOAT, INTEGERS, TABLES, TEXT, TEXTS, Column, Table
+from sonde.recording.read.declared import Declared, read_declaration
+from sonde.recording.read.decode import (
     Damaged,
     Decompressor,
     TableDecoder,
     decode_json,
 )
-from sonde.recording.decode_numbers import NumberBlocks
-from sonde.recording.facts import Facts, check_facts, read_totals
-from sonde.recording.format import FACTS, MAX_RAW, MAX_ROWS, ROWS, SCHEMA, UPDATES, RecordingError
-from sonde.recording.recovery import Blocks
-from sonde.recording.row_refs import (
+from sonde.recording.read.decode_numbers import NumberBlocks
+from sonde.recording.read.facts import Facts, check_facts, read_totals
+from sonde.recording.read.recovery import Blocks
+from sonde.recording.read.row_refs import (
     NO_RANGES,
     Columns,
     Ranges,
@@ -33,7 +42,6 @@ from sonde.recording.row_refs import (
     keep_whole_contexts,
     translate,
 )
-from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TEXT, TEXTS, Column, Table
 from sonde.recording.tables import TABLE_CLASSES, Process, Recording
 
 # What a file may expand to. A block's rows are limited, so an honest table of up to 17

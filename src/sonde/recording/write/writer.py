@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sonde.errors import SondeError
-from sonde.recording import zstd
-from sonde.recording.encode import encode_column, shorten
-from sonde.recording.format import (
+from sonde.recording.format import zstd
+from sonde.recording.format.encode import encode_column, shorten
+from sonde.recording.format.framing import (
     END,
     FACTS,
     MAX_RAW,
@@ -29,8 +29,8 @@ from sonde.recording.format import (
     pack_file_head,
     pack_json,
 )
-from sonde.recording.schema import TABLES, Column, Table, declare
-from sonde.recording.sink import FileSink, Sink
+from sonde.recording.format.schema import TABLES, Column, Table, declare
+from sonde.recording.write.sink import FileSink, Sink
 
 # On blocks of a hundred samples levels 1 to 19 give the same size within 1 %; 19 takes longer.
 _LEVEL = 3

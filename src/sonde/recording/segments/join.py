@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from sonde.recording.format import RecordingError
-from sonde.recording.joined_tables import JoinedTables
-from sonde.recording.quality_join import joined_quality
-from sonde.recording.standalone_segment import alone
+from sonde.recording.format.framing import RecordingError
+from sonde.recording.segments.joined_tables import JoinedTables
+from sonde.recording.segments.quality_join import joined_quality
+from sonde.recording.segments.standalone_segment import alone
 from sonde.recording.tables import Recording
 
 

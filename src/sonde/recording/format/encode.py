@@ -14,8 +14,8 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-from sonde.recording.format import MAX_TEXT, pack_json, printable
-from sonde.recording.schema import FLOAT, INTEGERS, TEXT, Column
+from sonde.recording.format.framing import MAX_TEXT, pack_json, printable
+from sonde.recording.format.schema import FLOAT, INTEGERS, TEXT, Column
 
 VALUES = 0
 DIFFERENCES = 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sonde.recording.decode import Damaged, decode_json
-from sonde.recording.format import pack_json
-from sonde.recording.schema import FLOAT, INTEGERS, TABLES, TYPES, Column, Table, declare
+from sonde.recording.format.framing import pack_json
+from sonde.recording.format.schema import FLOAT, INTEGERS, TABLES, TYPES, Column, Table, declare
+from sonde.recording.read.decode import Damaged, decode_json
 
 # What a writer of the same version declares: nearly every file.
 _OWN = pack_json({"tables": declare(TABLES)})

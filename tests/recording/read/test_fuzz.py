@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from recording.made import idle, program, unfinished, written
-from recording.mutations import Mutator
+from recording.read.mutations import Mutator
 from sonde.recording.reader import RecordingError, read_bytes
 from sonde.recording.tables import Recording
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 INPUTS = int(os.environ.get("SONDE_FUZZ_INPUTS", "100000"))
 SEED = int(os.environ.get("SONDE_FUZZ_SEED", "1"))

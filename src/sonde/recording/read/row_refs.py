@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.recording.schema import INTEGERS, TEXT, TEXTS, Table
+from sonde.recording.format.schema import INTEGERS, TEXT, TEXTS, Table
 
 LOST = "(lost)"
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from recording.made import MS
-from sonde.recording.format import RecordingError
+from sonde.recording.format.framing import RecordingError
 from sonde.recording.reader import read, read_bytes, read_parts
-from sonde.recording.sink import FileSink, MemorySink, WriteError
 from sonde.recording.tables import Recording
-from sonde.recording.writer import Writer
+from sonde.recording.write.sink import FileSink, MemorySink, WriteError
+from sonde.recording.write.writer import Writer
 from sonde.views.locks.contentions import contended
 
 ENTER, ENTERED, EXIT = 1, 2, 4

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.recording import zstd
-from sonde.recording.encode import DIFFERENCES
-from sonde.recording.format import MAX_RAW, RAW, ZSTD, printable
-from sonde.recording.recovery import Blocks
-from sonde.recording.schema import FLOAT, INTEGERS, TEXT, Column
+from sonde.recording.format import zstd
+from sonde.recording.format.encode import DIFFERENCES
+from sonde.recording.format.framing import MAX_RAW, RAW, ZSTD, printable
+from sonde.recording.format.schema import FLOAT, INTEGERS, TEXT, Column
+from sonde.recording.read.recovery import Blocks
 
 _MASK = 2**64 - 1
 _VARINT_BITS = 70

@@ -14,7 +14,7 @@ import pytest
 
 from recording.made import written
 from sonde.errors import SondeError
-from sonde.recording.format import FILE_HEAD_SIZE, VERSION, RecordingError
+from sonde.recording.format.framing import FILE_HEAD_SIZE, VERSION, RecordingError
 from sonde.recording.reader import read, read_bytes
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sonde.recording import assemble
-from sonde.recording import schema as schema_module
-from sonde.recording.decode import Damaged, TableDecoder
-from sonde.recording.decode_numbers import NumberBlocks
-from sonde.recording.encode import encode_integers
+from sonde.recording.format import schema as schema_module
+from sonde.recording.format.encode import encode_integers
+from sonde.recording.format.schema import Column
+from sonde.recording.read import assemble
+from sonde.recording.read.decode import Damaged, TableDecoder
+from sonde.recording.read.decode_numbers import NumberBlocks
 from sonde.recording.reader import read_bytes
-from sonde.recording.schema import Column
 from sonde.recording.tables import Recording
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 COLUMNS = [Column("a", "i64"), Column("b", "u64", ascending=True), Column("c", "u8")]
 

@@ -9,8 +9,8 @@ import pytest
 import zstandard
 
 from recording.made import blocks_of, program, rebuilt, rows_block, stacks, written
-from sonde.recording.encode import encode_column, encode_integers, varint
-from sonde.recording.format import (
+from sonde.recording.format.encode import encode_column, encode_integers, varint
+from sonde.recording.format.framing import (
     FACTS,
     MAX_RAW,
     MAX_ROWS,
@@ -22,8 +22,8 @@ from sonde.recording.format import (
     BlockHead,
     RecordingError,
 )
+from sonde.recording.format.schema import TABLES, Table, declare
 from sonde.recording.reader import read_bytes
-from sonde.recording.schema import TABLES, Table, declare
 
 WHOLE = written(program)
 TRUTH = stacks(read_bytes(WHOLE))

@@ -9,7 +9,7 @@ from random import Random
 import zstandard
 
 from recording.made import blocks_of, rebuilt
-from sonde.recording.format import RAW, ROWS, ZSTD, BlockHead
+from sonde.recording.format.framing import RAW, ROWS, ZSTD, BlockHead
 
 EDGES = [0, 1, 2, 3, 7, 15, 16, 127, 128, 255, 256, 511, 512, 513, 65535, 2**20, 2**20 + 1]
 EDGES += [2**31 - 1, 2**31, 2**32 - 1, 2**47, 2**48, 2**62, 2**63 - 1, 2**63, 2**64 - 1]

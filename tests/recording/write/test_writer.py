@@ -16,11 +16,11 @@ import pytest
 from recording.made import MS, program, written
 from sonde.errors import SondeError
 from sonde.recording.reader import read, read_bytes
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 
 def test_importing_it_stays_light():
-    code = "import sys, json, sonde.recording.writer; print(json.dumps(list(sys.modules)))"
+    code = "import sys, json, sonde.recording.write.writer; print(json.dumps(list(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     loaded = set(json.loads(shown.stdout))
     assert "zstandard" in loaded
@@ -192,7 +192,7 @@ def test_later_facts_win_and_none_means_the_default():
 
 WRITES_FOR_EVER = """
 import os, sys
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 writer = Writer(sys.argv[1], {"program": "x"})
 writer.append("processes", 1, 0, "cpython", "3.12", "", [], 0)
 writer.append("threads", 0, 1)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.recording import span_join
-from sonde.recording.segment_boundary import rows_of
+from sonde.recording.segments import span_join
+from sonde.recording.segments.segment_boundary import rows_of
 from sonde.recording.tables import RUNNING, LockEvents, Pauses, Recording
 
 

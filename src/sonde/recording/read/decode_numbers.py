@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.recording.encode import DIFFERENCES
+from sonde.recording.format.encode import DIFFERENCES
 
 Integers = NDArray[np.uint64]
 Places = NDArray[np.int64]

@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.recording.format import (
+from sonde.recording.format.framing import (
     BLOCK_HEAD_SIZE,
     END,
     FILE_HEAD_SIZE,

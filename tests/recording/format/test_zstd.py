@@ -11,7 +11,7 @@ import zstandard
 from environments import Environment
 from launching import clean_environment
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
+SOURCE = Path(__file__).resolve().parents[3] / "src"
 ASKED = """
 import json, sys
 from sonde.recording import zstd

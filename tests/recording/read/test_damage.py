@@ -14,7 +14,7 @@ from recording.made import (
     unfinished,
     written,
 )
-from sonde.recording.format import (
+from sonde.recording.format.framing import (
     BLOCK_HEAD_SIZE,
     END,
     FILE_HEAD_SIZE,
@@ -22,8 +22,8 @@ from sonde.recording.format import (
     SCHEMA,
     RecordingError,
 )
+from sonde.recording.format.schema import TABLES
 from sonde.recording.reader import read_bytes
-from sonde.recording.schema import TABLES
 from sonde.recording.tables import Recording
 
 WHOLE = written(program)
