@@ -18,6 +18,7 @@ KNOWN_UPWARD: dict[tuple[str, str], str] = {}
 ROOMS = {
     "record": ("system", "targets", "shm", "tables", "decode", "recorder"),
     "recording": ("format", "write", "tables", "segments", "read"),
+    "model": ("trees", "locks", "calls"),
     "reports": ("layout", "stacks", "locks", "calls", "fleet", "live"),
     "views": ("selecting", "quality", "locks", "stacks", "calls", "findings"),
 }

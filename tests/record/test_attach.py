@@ -12,7 +12,7 @@ import numpy as np
 
 from attaching import Target, attach, attached, begun, has_agent, recorder_of, until
 from launching import TARGETS, TIMEOUT_S, Interpreter, run_command
-from sonde.model.overlap import overlap
+from sonde.model.trees.overlap import overlap
 from sonde.recording.reader import read
 from sonde.recording.tables import RUNNING, Recording
 from sonde.views.locks.locks import locks

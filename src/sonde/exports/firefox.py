@@ -24,7 +24,7 @@ from sonde.views.selecting.selection import chosen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
     from sonde.views.selecting.selection import Selection
 

@@ -15,7 +15,7 @@ import numpy as np
 from sonde._version import version
 from sonde.exports.messages import message_class
 from sonde.exports.pprof import Strings
-from sonde.model.context_tree import sums
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import RUNNING
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.profile import profile

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sonde.exports.messages import message_class
-from sonde.model.context_tree import sums
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import RUNNING
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.profile import profile

@@ -10,7 +10,7 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.fleet.contexts import contexts_of
 from sonde.fleet.hashes import NONE
-from sonde.model.call_windows import interval
+from sonde.model.calls.call_windows import interval
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.calls import BY, Calls
 from sonde.views.calls.inlining_advice import advise

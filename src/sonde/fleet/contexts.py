@@ -12,7 +12,7 @@ from sonde.views.selecting.profile import UNDECODABLE, Function, in_order
 
 if TYPE_CHECKING:
     from sonde.fleet.query import Asked
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
 
 
 @dataclass(frozen=True)

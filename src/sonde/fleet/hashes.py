@@ -13,7 +13,7 @@ from sonde.views.selecting.profile import Function
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Contexts
 
 NONE = 0

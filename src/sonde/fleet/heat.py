@@ -18,7 +18,7 @@ from sonde.fleet.query import Asked
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
 
 COLUMNS = 120
 """At most; a step of time is chosen so that there are as many as fit."""

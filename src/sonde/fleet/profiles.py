@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.fleet.contexts import contexts_of, numbers
-from sonde.model.context_tree import sums
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import RUNNING
 from sonde.views.selecting.profile import UNDECODABLE, Profile, summed_up
 from sonde.views.stacks.diff import Diff, diff_of

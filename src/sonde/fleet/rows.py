@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from sonde.fleet.hashes import NONE, hashed, numbered, of_contexts, of_function
 from sonde.fleet.schema import ALL, METRICS, TABLES
-from sonde.model.contention import blames
-from sonde.model.context_tree import ContextTree
-from sonde.model.lock_kinds import KINDS
+from sonde.model.locks.contention import blames
+from sonde.model.locks.lock_kinds import KINDS
+from sonde.model.trees.context_tree import ContextTree
 from sonde.recording.tables import RUNNING
 from sonde.views.calls.calls import picked, sizes_of
 from sonde.views.locks.contentions import Contended, contended
@@ -32,8 +32,8 @@ from sonde.views.threads import lives
 
 if TYPE_CHECKING:
     from sonde.fleet.labels import Labels
-    from sonde.model.contention import Contentions
-    from sonde.model.context_tree import Ints
+    from sonde.model.locks.contention import Contentions
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
 
 

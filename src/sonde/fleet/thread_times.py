@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 
 from sonde.fleet.schema import ALL, METRICS, THIEVES
-from sonde.model.lock_kinds import KINDS
+from sonde.model.locks.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
 from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.threads import ThreadRow, Threads, used

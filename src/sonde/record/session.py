@@ -15,7 +15,7 @@ from typing import Any
 
 from sonde import _inside
 from sonde.errors import SondeError, UsageError
-from sonde.model.partial_tree import DEFAULT_MEMORY
+from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
 from .launch import program_name
 from .recorder.modes import parse_mode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from sonde.model.lock_kinds import SIGNALS
+from sonde.model.locks.lock_kinds import SIGNALS
 from sonde.reports import quality
 from sonde.reports.layout.names import printable
 from sonde.reports.layout.page import command, heading, paragraph

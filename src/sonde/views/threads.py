@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sonde.model.context_tree import Ints, sums
+from sonde.model.trees.context_tree import Ints, sums
 from sonde.recording.tables import Recording
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.wait_totals import waiting

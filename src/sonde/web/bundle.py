@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde._version import version
-from sonde.model.contention import NOBODY, Ints
-from sonde.model.context_tree import ContextTree, Merged
 from sonde.model.cpu_loss import THIEVES
-from sonde.model.lock_kinds import KINDS
+from sonde.model.locks.contention import NOBODY, Ints
+from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.order import stable_order
+from sonde.model.trees.context_tree import ContextTree, Merged
 from sonde.views.calls.calls import calls, picked
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.locks import ASPECTS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sonde.errors import UsageError
-from sonde.model.lock_kinds import LockKinds
+from sonde.model.locks.lock_kinds import LockKinds
 
 from ..shm import layout as shm
 from ..tables.open_lock_waits import GIL

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sonde.errors import UsageError
-from sonde.model.partial_tree import DEFAULT_MEMORY
+from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
 from . import kernel_events
 from .modes import Mode

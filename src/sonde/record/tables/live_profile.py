@@ -8,8 +8,8 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from sonde.errors import UsageError
-from sonde.model.function_table import Function
-from sonde.model.partial_tree import MIN_MEMORY, Frame, PartialTree, ThreadStack
+from sonde.model.trees.function_table import Function
+from sonde.model.trees.partial_tree import MIN_MEMORY, Frame, PartialTree, ThreadStack
 
 from ..shm import layout as shm
 from .profile_result import BY, MAX_FUNCTIONS

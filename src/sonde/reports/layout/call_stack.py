@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from sonde.model.lock_kinds import WRAPPERS, is_library, is_machinery
+from sonde.model.locks.lock_kinds import WRAPPERS, is_library, is_machinery
 from sonde.reports.layout.names import ELLIPSIS, NAMELESS, clipped, printable, shortened
 
 if TYPE_CHECKING:

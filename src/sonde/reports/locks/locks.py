@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.model.holder_activity import MIN_SAMPLES
+from sonde.model.locks.holder_activity import MIN_SAMPLES
 from sonde.reports.layout.call_stack import on_one_line
 from sonde.reports.layout.names import printable, shortened
 from sonde.reports.layout.page import bar, heading, line, paragraph

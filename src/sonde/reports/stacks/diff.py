@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sonde.model.choice import Time
-    from sonde.model.overlap import Likeness
+    from sonde.model.trees.overlap import Likeness
     from sonde.views.stacks.diff import Diff, DiffRow
 
 TOP = 20

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sonde.model.overlap import Likeness
+from sonde.model.trees.overlap import Likeness
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.calls import calls
 from sonde.views.stacks.function_match import same_functions

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sonde.model.inlining import DOMINATES, size_threshold
+from sonde.model.calls.inlining import DOMINATES, size_threshold
 from sonde.views.calls.loops import Loops
 from sonde.views.selecting.formatting import count, percent
 from sonde.views.selecting.profile import BUILT_IN, Function

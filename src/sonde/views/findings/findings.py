@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.model.context_tree import Flags, sums
+from sonde.model.trees.context_tree import Flags, sums
 from sonde.views.findings.evidence import Evidence, Finding, place
 from sonde.views.findings.lock_findings import contended_locks, deadlocks, gil
 from sonde.views.findings.steal_findings import taken_by_others

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.model.holder_activity import MIN_SAMPLES
-from sonde.model.lock_kinds import KINDS
+from sonde.model.locks.holder_activity import MIN_SAMPLES
+from sonde.model.locks.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
 from sonde.views.findings.evidence import Evidence, Finding, place
 from sonde.views.locks.contentions import contended

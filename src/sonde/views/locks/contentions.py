@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import NOBODY, Contentions, Flags, Ints
-from sonde.model.contention_replay import Replay
-from sonde.model.context_tree import ContextTree
-from sonde.model.holder_activity import HolderActivity
-from sonde.model.lock_kinds import BUILT_IN, LockKinds, is_library
+from sonde.model.locks.contention import NOBODY, Contentions, Flags, Ints
+from sonde.model.locks.contention_replay import Replay
+from sonde.model.locks.holder_activity import HolderActivity
+from sonde.model.locks.lock_kinds import BUILT_IN, LockKinds, is_library
+from sonde.model.trees.context_tree import ContextTree
 from sonde.recording.format.schema import VIRTUAL_TID
 from sonde.recording.tables import FOUND, RUNNING
 from sonde.views.locks.lock_identity import Lock, kinds_of, locks_of, locks_of_conditions

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import NOBODY
-from sonde.model.context_tree import sums
-from sonde.model.holder_activity import MIN_SAMPLES
-from sonde.model.lock_kinds import KINDS
+from sonde.model.locks.contention import NOBODY
+from sonde.model.locks.holder_activity import MIN_SAMPLES
+from sonde.model.locks.lock_kinds import KINDS
+from sonde.model.trees.context_tree import sums
 from sonde.views.selecting.profile import Function
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sonde.model.contention import Blames, Contentions, Flags, Ints
+    from sonde.model.locks.contention import Blames, Contentions, Flags, Ints
     from sonde.views.locks.contentions import Contended
 
 HELD_IN = "held_in"

@@ -10,7 +10,7 @@ import ast
 import warnings
 from typing import TYPE_CHECKING
 
-from sonde.model.lock_kinds import is_library
+from sonde.model.locks.lock_kinds import is_library
 from sonde.views.locks.lock_names import Place, named, taken
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, NOBODY, Contentions, Flags, Ints
-from sonde.model.context_tree import sums
-from sonde.model.java_locks import is_lock_of_condition, kind_of_class
-from sonde.model.lock_kinds import KINDS, LockKinds
+from sonde.model.locks.contention import ENTERED, NOBODY, Contentions, Flags, Ints
+from sonde.model.locks.java_locks import is_lock_of_condition, kind_of_class
+from sonde.model.locks.lock_kinds import KINDS, LockKinds
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import GIL, MONITOR, Recording
 from sonde.views.locks.lock_classes import LockClasses
 from sonde.views.locks.lock_names import Place, named

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import NOBODY, Contentions, Ints
-from sonde.model.context_tree import sums
-from sonde.model.pressure import Pressure
+from sonde.model.locks.contention import NOBODY, Contentions, Ints
+from sonde.model.locks.pressure import Pressure
+from sonde.model.trees.context_tree import sums
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.locks import LocksRow, locks
 from sonde.views.selecting.duration import duration_ns

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.contention import BLOCK, NOBODY, Blames, Contentions, Flags, Ints, blames
-from sonde.model.context_tree import sums
-from sonde.model.lock_kinds import KINDS
-from sonde.model.wait_chains import wait_chains
+from sonde.model.locks.contention import BLOCK, NOBODY, Blames, Contentions, Flags, Ints, blames
+from sonde.model.locks.lock_kinds import KINDS
+from sonde.model.locks.wait_chains import wait_chains
+from sonde.model.trees.context_tree import sums
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.held_in import (
     HELD_IN,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, NOBODY, OPEN
-from sonde.model.lock_kinds import KINDS
-from sonde.model.wait_graph import Edge, wait_graph
+from sonde.model.locks.contention import ENTERED, NOBODY, OPEN
+from sonde.model.locks.lock_kinds import KINDS
+from sonde.model.locks.wait_graph import Edge, wait_graph
 from sonde.views.locks.contentions import contended
 from sonde.views.selecting.selection import Selection
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.model.context_tree import sums
-from sonde.model.lock_kinds import KINDS
-from sonde.model.pressure import Pressure
+from sonde.model.locks.lock_kinds import KINDS
+from sonde.model.locks.pressure import Pressure
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import PREEMPTED, WAITING
 from sonde.views.locks.contentions import contended
 from sonde.views.selecting.selection import chosen
 
 if TYPE_CHECKING:
-    from sonde.model.contention import Contentions, Ints
+    from sonde.model.locks.contention import Contentions, Ints
     from sonde.recording.tables import Recording
     from sonde.views.selecting.selection import Selection
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.contention import NOBODY, blames
+from sonde.model.locks.contention import NOBODY, blames
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.held_in import (
     OFF_CPU,
@@ -23,7 +23,7 @@ from sonde.views.selecting.profile import Function, Profile, identities, summed_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sonde.model.contention import Contentions, Flags, Ints
+    from sonde.model.locks.contention import Contentions, Flags, Ints
     from sonde.recording.tables import Recording
     from sonde.views.locks.held_in import HeldPieces
     from sonde.views.selecting.selection import Selection

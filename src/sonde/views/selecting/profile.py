@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sonde.model.context_tree import ContextTree, Flags, Ints, sums
+from sonde.model.trees.context_tree import ContextTree, Flags, Ints, sums
 from sonde.recording.tables import RUNNING, Recording
 from sonde.views.selecting.selection import Selection, chosen
 from sonde.views.selecting.weighting import counting

@@ -16,7 +16,7 @@ from sonde.views.selecting.formatting import some
 from sonde.views.selecting.span_filter import within
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Flags
+    from sonde.model.trees.context_tree import Flags
     from sonde.recording.tables import Recording
 
 

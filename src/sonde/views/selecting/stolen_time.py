@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.context_tree import sums
 from sonde.model.cpu_loss import (
     THIEVES,
     Intervals,
@@ -19,6 +18,7 @@ from sonde.model.cpu_loss import (
     spread,
     taken,
 )
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:

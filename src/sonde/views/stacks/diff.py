@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.context_tree import ContextTree, sums
-from sonde.model.overlap import Likeness
+from sonde.model.trees.context_tree import ContextTree, sums
+from sonde.model.trees.overlap import Likeness
 from sonde.views.selecting.profile import Function, Profile, profile
 from sonde.views.stacks.function_match import same_functions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.model.context_tree import ContextTree, sums
+from sonde.model.trees.context_tree import ContextTree, sums
 
 #        0       5
 #       / \      |

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.model.lock_kinds import LockKinds, Site, is_library, is_machinery
+from sonde.model.locks.lock_kinds import LockKinds, Site, is_library, is_machinery
 
 SHORT = {
     "park": "jdk.internal.misc.Unsafe.park",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
-from sonde.model.contention_replay import Replay
+from sonde.model.locks.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
+from sonde.model.locks.contention_replay import Replay
 
 ENTER, EXIT, HELD, FOUND = 1, 4, 5, 6
 T, A, B, C = 0, 1, 2, 3

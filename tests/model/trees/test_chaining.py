@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.model.chaining import ROOT, Link, Rebuilt, Way, split
+from sonde.model.trees.chaining import ROOT, Link, Rebuilt, Way, split
 
 A, B, C, D, E, F = range(6)
 

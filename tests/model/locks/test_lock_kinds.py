@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.model.lock_kinds import LockKinds, Site, is_library, role
+from sonde.model.locks.lock_kinds import LockKinds, Site, is_library, role
 
 LIBRARY = "/usr/lib/python3.12"
 FILES = {

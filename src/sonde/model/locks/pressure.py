@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sonde.model.contention import Ints
+from sonde.model.locks.contention import Ints
 
 
 class Pressure:

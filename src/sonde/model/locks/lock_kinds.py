@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sonde.model import java_locks
+from sonde.model.locks import java_locks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import (
+from sonde.model.locks.contention import (
     CUT,
     ENTERED,
     NOBODY,

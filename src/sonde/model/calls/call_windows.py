@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Flags, Ints
+    from sonde.model.trees.context_tree import Flags, Ints
 
 Floats = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.story import NEVER, A, B, C, Story, T, parts
-from sonde.model.contention import CUT, ENTERED, GAVE_UP, NOBODY, OPEN, Contentions
-from sonde.model.contention_replay import AGAIN_NS
-from sonde.model.context_tree import sums
+from model.locks.story import NEVER, A, B, C, Story, T, parts
+from sonde.model.locks.contention import CUT, ENTERED, GAVE_UP, NOBODY, OPEN, Contentions
+from sonde.model.locks.contention_replay import AGAIN_NS
+from sonde.model.trees.context_tree import sums
 
 
 def test_one_owner() -> None:

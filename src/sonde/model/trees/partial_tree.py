@@ -30,9 +30,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from sonde.model.function_table import Function, FunctionTable
-from sonde.model.ranked import LENGTH, Ranked
-from sonde.model.top_k_filter import Warmest
+from sonde.model.trees.function_table import Function, FunctionTable
+from sonde.model.trees.ranked import LENGTH, Ranked
+from sonde.model.trees.top_k_filter import Warmest
 
 DEFAULT_MEMORY = 256 << 10
 MIN_MEMORY = 16 << 10

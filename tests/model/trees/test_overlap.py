@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.model.overlap import correlation, coverage, hot_edges, overlap
+from sonde.model.trees.overlap import correlation, coverage, hot_edges, overlap
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sonde.model.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
+from sonde.model.calls.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
 
 Row = tuple[int, int, bool]
 """Caller, callee, and whether that is a C function."""

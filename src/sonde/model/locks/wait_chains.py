@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.model.contention import Contentions, Flags, Ints, blames_at
-from sonde.model.context_tree import sums
-from sonde.model.pressure import Pressure, ranges
+from sonde.model.locks.contention import Contentions, Flags, Ints, blames_at
+from sonde.model.locks.pressure import Pressure, ranges
+from sonde.model.trees.context_tree import sums
 
 MAX_DEPTH = 6
 BLOCK = 1 << 15

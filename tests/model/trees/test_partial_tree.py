@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from sonde.model.partial_tree import LEFT_OUT, MAX_WALK, PartialTree, ThreadStack
-from sonde.model.ranked import Ranked
+from sonde.model.trees.partial_tree import LEFT_OUT, MAX_WALK, PartialTree, ThreadStack
+from sonde.model.trees.ranked import Ranked
 
 SAMPLES = 2000
 

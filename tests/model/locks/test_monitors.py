@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.story import NOBODY, A, B, Story, T, parts
+from model.locks.story import NOBODY, A, B, Story, T, parts
 
 
 def test_who_got_it_from_somebody_who_did_not_tell() -> None:

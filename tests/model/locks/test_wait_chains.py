@@ -8,9 +8,9 @@ from collections import Counter, deque
 import numpy as np
 import pytest
 
-from model.story import ENTER, EXIT, Story
-from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
-from sonde.model.wait_chains import MAX_DEPTH, wait_chains
+from model.locks.story import ENTER, EXIT, Story
+from sonde.model.locks.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
+from sonde.model.locks.wait_chains import MAX_DEPTH, wait_chains
 
 THREADS, LOCKS, CONTEXTS = 7, 4, 6
 Path = tuple[tuple[int, int], ...]

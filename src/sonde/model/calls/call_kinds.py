@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.model.call_windows import BEYOND, Floats, call_weights
+from sonde.model.calls.call_windows import BEYOND, Floats, call_weights
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Flags, Ints
+    from sonde.model.trees.context_tree import Flags, Ints
 
 FEW = 4.0
 """So many calls of a Python function say as much of a caller as all callers together do."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.story import A, B, C, Story, T
-from sonde.model.contention import NOBODY
-from sonde.model.pressure import Pressure
-from sonde.model.wait_chains import wait_chains
-from sonde.model.wait_graph import Edge, wait_graph
+from model.locks.story import A, B, C, Story, T
+from sonde.model.locks.contention import NOBODY
+from sonde.model.locks.pressure import Pressure
+from sonde.model.locks.wait_chains import wait_chains
+from sonde.model.locks.wait_graph import Edge, wait_graph
 
 FIRST, SECOND, THIRD = 0, 1, 2
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import Contentions, Flags, Ints
-from sonde.model.pressure import ranges
+from sonde.model.locks.contention import Contentions, Flags, Ints
+from sonde.model.locks.pressure import ranges
 
 MIN_SAMPLES = 10
 """Fewer CPU samples than this say nothing about a group of holds."""

@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sonde.model.context_tree import Flags, Ints
+    from sonde.model.trees.context_tree import Flags, Ints
 
 HOT = 0.1
 """An edge is hot if it weighs at least a tenth of the hottest one (Hofer's choice)."""

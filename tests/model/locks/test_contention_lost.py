@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.story import ENTER, EXIT, NEVER, A, B, C, Story, T, parts
-from sonde.model.contention import CUT, ENTERED, NOBODY, blames
-from sonde.model.contention_replay import LOOSE, Replay
+from model.locks.story import ENTER, EXIT, NEVER, A, B, C, Story, T, parts
+from sonde.model.locks.contention import CUT, ENTERED, NOBODY, blames
+from sonde.model.locks.contention_replay import LOOSE, Replay
 
 
 def test_begun_before_the_recording() -> None:
