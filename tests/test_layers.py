@@ -19,6 +19,7 @@ ROOMS = {
     "record": ("system", "targets", "shm", "tables", "decode", "recorder"),
     "recording": ("format", "write", "tables", "segments", "read"),
     "model": ("trees", "locks", "calls"),
+    "fleet": ("store", "queries", "sending"),
     "reports": ("layout", "stacks", "locks", "calls", "fleet", "live"),
     "views": ("selecting", "quality", "locks", "stacks", "calls", "findings"),
 }

@@ -9,13 +9,13 @@ import pytest
 
 from fleet.conftest import Fleet
 from fleet.recorded import added
-from sonde.fleet.engines import Engine, engine
-from sonde.fleet.heat import COLUMNS, MS, STEPS_MS, Heat, heat, step_for
-from sonde.fleet.labels import Exactly
-from sonde.fleet.location import located
-from sonde.fleet.parts import looked_at
-from sonde.fleet.query import Asked, Question
-from sonde.fleet.report import answer
+from sonde.fleet.queries.engines import Engine, engine
+from sonde.fleet.queries.heat import COLUMNS, MS, STEPS_MS, Heat, heat, step_for
+from sonde.fleet.queries.query import Asked, Question
+from sonde.fleet.queries.views import answer
+from sonde.fleet.store.labels import Exactly
+from sonde.fleet.store.location import located
+from sonde.fleet.store.parts import looked_at
 from sonde.model.choice import Time
 from synthetic import Maker
 

@@ -22,11 +22,11 @@ from fleet.conftest import Fleet
 from fleet.recorded import added, answered, asked
 from launching import clean_environment
 from sonde.errors import SondeError
-from sonde.fleet.compaction import compact, prune
-from sonde.fleet.location import located
-from sonde.fleet.parts import looked_at
-from sonde.fleet.push import destination, push
-from sonde.fleet.schema import TABLES, VERSION
+from sonde.fleet.sending.push import destination, push
+from sonde.fleet.store.compaction import compact, prune
+from sonde.fleet.store.location import located
+from sonde.fleet.store.parts import looked_at
+from sonde.fleet.store.schema import TABLES, VERSION
 from synthetic import MS, Maker
 
 ROOT = Path(__file__).parents[2]

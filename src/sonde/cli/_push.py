@@ -46,7 +46,7 @@ def check(to: str | None, labels: Sequence[str] | None, mode: str) -> None:
     if mode != "continuous":
         raise UsageError("--push needs a continuous recording; add --mode continuous --rotate 60s")
     from sonde import optional_packages
-    from sonde.fleet.labels import given
+    from sonde.fleet.store.labels import given
 
     given(labels or [])
     if "+http" not in to:

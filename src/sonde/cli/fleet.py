@@ -22,8 +22,8 @@ from sonde.cli._select import (
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
-    from sonde.fleet.location import Location
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.store.location import Location
 
 app = typer.Typer(
     add_completion=False,
@@ -69,8 +69,8 @@ def add(
       sonde fleet add s3://profiles/prod app.sonde --label region=eu
     """
     location = _located(store)
-    from sonde.fleet.add import add as add_all
-    from sonde.fleet.labels import given
+    from sonde.fleet.store.add import add as add_all
+    from sonde.fleet.store.labels import given
     from sonde.views.selecting.formatting import amount, count
 
     for added in add_all(location, files, given(label or [])):
@@ -157,10 +157,10 @@ def report(
     pid = whole("--process", process, "a PID")
     time = time_of(running, waiting, wall)
     location = _located(store)
-    from sonde.fleet import report as views
-    from sonde.fleet.engines import engine as started
-    from sonde.fleet.labels import conditions
-    from sonde.fleet.query import Question, moment
+    from sonde.fleet.queries import views as views
+    from sonde.fleet.queries.engines import engine as started
+    from sonde.fleet.queries.query import Question, moment
+    from sonde.fleet.store.labels import conditions
 
     if view not in views.VIEWS:
         raise UsageError(f"invalid view {view!r}; valid views: {', '.join(views.VIEWS)}")
@@ -203,7 +203,7 @@ def report(
 
 
 def _print(result: Any, asked: Asked, view: str, time: str, top: int | None) -> None:
-    from sonde.fleet.inventory import extent
+    from sonde.fleet.queries.inventory import extent
     from sonde.reports import report_of
     from sonde.reports.fleet.extent import render as render_extent
     from sonde.reports.layout.page import console, line
@@ -251,12 +251,12 @@ def push(
       sonde fleet push pyroscope+http://pyroscope:4040 app.sonde
     """
     from sonde import optional_packages
-    from sonde.fleet import push as pushing
+    from sonde.fleet.sending import push as pushing
     from sonde.views.selecting.formatting import count
 
     if "+http" not in to:
         optional_packages.check("pyarrow")
-    from sonde.fleet.labels import given
+    from sonde.fleet.store.labels import given
 
     told = given(label or [])
     destination = pushing.destination(to)
@@ -291,7 +291,7 @@ def compact(store: StoreName) -> None:
       sonde fleet compact profiles/
     """
     location = _located(store)
-    from sonde.fleet.compaction import compact as run
+    from sonde.fleet.store.compaction import compact as run
     from sonde.views.selecting.formatting import count
 
     with working(f"compacting {store}"):
@@ -320,8 +320,8 @@ def prune(
       sonde fleet prune profiles/ --older 30d
     """
     location = _located(store)
-    from sonde.fleet.compaction import prune as run
-    from sonde.fleet.query import period
+    from sonde.fleet.queries.query import period
+    from sonde.fleet.store.compaction import prune as run
     from sonde.views.selecting.formatting import count
 
     age = period(older)
@@ -334,6 +334,6 @@ def _located(store: str) -> Location:
     from sonde import optional_packages
 
     optional_packages.check("pyarrow", "ibis", "duckdb")
-    from sonde.fleet.location import located
+    from sonde.fleet.store.location import located
 
     return located(store)

@@ -122,7 +122,7 @@ def _opened(store: str) -> Shown:
     from sonde import optional_packages
 
     optional_packages.check("pyarrow", "ibis", "duckdb")
-    from sonde.fleet.location import located
+    from sonde.fleet.store.location import located
     from sonde.web.store import StoreParts
 
     with working("opening the store"):

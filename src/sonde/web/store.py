@@ -15,22 +15,22 @@ import numpy as np
 
 from sonde._version import version
 from sonde.errors import SondeError, UsageError
-from sonde.fleet.engines import DUCKDB, engine
-from sonde.fleet.heat import MS, heat
-from sonde.fleet.inventory import extent, values
-from sonde.fleet.labels import Exactly, is_name
-from sonde.fleet.parts import looked_at
-from sonde.fleet.profiles import profile
-from sonde.fleet.query import Asked, Question
+from sonde.fleet.queries.engines import DUCKDB, engine
+from sonde.fleet.queries.heat import MS, heat
+from sonde.fleet.queries.inventory import extent, values
+from sonde.fleet.queries.profiles import profile
+from sonde.fleet.queries.query import Asked, Question
+from sonde.fleet.store.labels import Exactly, is_name
+from sonde.fleet.store.parts import looked_at
 from sonde.views.selecting.profile import UNDECODABLE
 from sonde.web.bundle import module_of
 from sonde.web.columns import changes, deflated, part, signed, unsigned
 from sonde.web.shown import Reply
 
 if TYPE_CHECKING:
-    from sonde.fleet.engines import Engine
-    from sonde.fleet.location import Location
-    from sonde.fleet.parts import Store
+    from sonde.fleet.queries.engines import Engine
+    from sonde.fleet.store.location import Location
+    from sonde.fleet.store.parts import Store
     from sonde.model.choice import Time
     from sonde.views.selecting.profile import Profile
 

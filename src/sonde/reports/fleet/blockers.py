@@ -11,7 +11,7 @@ from sonde.views.selecting.formatting import brief, count, percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.fleet.waits import Blockers
+    from sonde.fleet.queries.waits import Blockers
 
 TOP = 20
 _NUMBERS = 10 + 8 + 9 + 11 + 7 + 2

@@ -10,7 +10,7 @@ from sonde.views.selecting.formatting import count, percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.fleet.inventory import Extent
+    from sonde.fleet.queries.inventory import Extent
 
 
 def render(extent: Extent, out: Console) -> None:

@@ -11,7 +11,7 @@ from sonde.views.selecting.formatting import duration
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.fleet.heat import Heat
+    from sonde.fleet.queries.heat import Heat
 
 TOP = 30
 _NAME = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.fleet.outliers import MIN_COUNT, WILD
+from sonde.fleet.queries.outliers import MIN_COUNT, WILD
 from sonde.reports.layout.names import labelled
 from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import percent
@@ -12,7 +12,7 @@ from sonde.views.selecting.formatting import percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.fleet.outliers import Outliers
+    from sonde.fleet.queries.outliers import Outliers
 
 TOP = 20
 _NUMBERS = 7 + 9 + 9 + 9 + 2 + 22

@@ -11,7 +11,7 @@ from sonde.views.selecting.formatting import brief, count
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.fleet.inventory import Held
+    from sonde.fleet.queries.inventory import Held
 
 TOP = 20
 

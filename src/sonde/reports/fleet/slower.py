@@ -11,7 +11,7 @@ from sonde.views.selecting.formatting import count, percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.fleet.slower import Slower
+    from sonde.fleet.queries.slower import Slower
 
 TOP = 20
 _NUMBERS = 9 + 9 + 9 + 10 + 2

@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 
 from sonde._version import version
 from sonde.errors import SondeError
-from sonde.fleet.location import Location, said
-from sonde.fleet.schema import TABLES, VERSION, packing
+from sonde.fleet.store.location import Location, said
+from sonde.fleet.store.schema import TABLES, VERSION, packing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sonde.errors import SondeError, UsageError
-from sonde.fleet.parts import looked_at
-from sonde.fleet.query import Asked, Question
+from sonde.fleet.queries.query import Asked, Question
+from sonde.fleet.store.parts import looked_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sonde.fleet.engines import Engine
-    from sonde.fleet.labels import Condition
-    from sonde.fleet.location import Location
+    from sonde.fleet.queries.engines import Engine
+    from sonde.fleet.store.labels import Condition
+    from sonde.fleet.store.location import Location
 
 VIEWS = (
     "flat", "tree", "lines", "locks", "threads", "calls", "diff", "slower", "blockers", "outliers",
@@ -43,8 +43,8 @@ def answer(
         question = replace(question, time="wall")
     asked = _asked(Asked(store, engine, question))
     if view in OF_TWO:
-        from sonde.fleet.profiles import diff
-        from sonde.fleet.slower import slower
+        from sonde.fleet.queries.profiles import diff
+        from sonde.fleet.queries.slower import slower
 
         before = _asked(Asked(store, engine, question.and_(base)))
         after = _asked(Asked(store, engine, question.and_(new)))
@@ -53,7 +53,7 @@ def answer(
 
 
 def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | None) -> Any:
-    from sonde.fleet import profiles, waits
+    from sonde.fleet.queries import profiles, waits
 
     if view == "flat":
         return profiles.flat(asked, top=top)
@@ -68,23 +68,23 @@ def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | 
     if view == "blockers":
         return waits.blockers(asked, top=top)
     if view == "threads":
-        from sonde.fleet.thread_times import threads
+        from sonde.fleet.queries.thread_times import threads
 
         return threads(asked, top=top)
     if view == "calls":
-        from sonde.fleet.call_edges import calls
+        from sonde.fleet.queries.call_edges import calls
 
         return calls(asked, by=by or "edge", top=top)
     if view == "outliers":
-        from sonde.fleet.outliers import outliers
+        from sonde.fleet.queries.outliers import outliers
 
         return outliers(asked, by=by or "host", top=top)
     if view == "heat":
-        from sonde.fleet.heat import heat
+        from sonde.fleet.queries.heat import heat
 
         return heat(asked, by or "host", top=top)
     if view == "recordings":
-        from sonde.fleet.inventory import recordings
+        from sonde.fleet.queries.inventory import recordings
 
         return recordings(asked, top=top)
     raise UsageError(f"invalid view {view!r}; valid views: {', '.join(VIEWS)}")

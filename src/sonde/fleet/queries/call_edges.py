@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.fleet.contexts import contexts_of
-from sonde.fleet.hashes import NONE
+from sonde.fleet.queries.contexts import contexts_of
+from sonde.fleet.store.hashes import NONE
 from sonde.model.calls.call_windows import interval
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.calls import BY, Calls
 from sonde.views.calls.inlining_advice import advise
 
 if TYPE_CHECKING:
-    from sonde.fleet.contexts import Contexts
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.contexts import Contexts
+    from sonde.fleet.queries.query import Asked
     from sonde.views.selecting.profile import Function
 
 EDGE = ("caller", "line", "callee")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sonde.fleet.labels import Labels
+    from sonde.fleet.store.labels import Labels
     from sonde.recording.tables import Recording
 
 

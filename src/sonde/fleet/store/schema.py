@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sonde.fleet.labels import LABELS
+from sonde.fleet.store.labels import LABELS
 
 VERSION = 2
 """Stands in the name of every part and in the metadata of every file."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.fleet.contexts import contexts_of, numbers
+from sonde.fleet.queries.contexts import contexts_of, numbers
 from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import RUNNING
 from sonde.views.selecting.profile import UNDECODABLE, Profile, summed_up
@@ -16,7 +16,7 @@ from sonde.views.stacks.lines import Lines, lines_of
 from sonde.views.stacks.tree import Tree, tree_of
 
 if TYPE_CHECKING:
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.query import Asked
 
 
 def profile(asked: Asked, *, merge_lines: bool = False) -> Profile:

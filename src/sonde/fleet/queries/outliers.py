@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.fleet.contexts import functions_of, numbers
-from sonde.fleet.shares import shares
+from sonde.fleet.queries.contexts import functions_of, numbers
+from sonde.fleet.queries.shares import shares
 
 if TYPE_CHECKING:
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.query import Asked
 
 MIN_COUNT = 3
 """Of fewer hosts none is unlike the others."""

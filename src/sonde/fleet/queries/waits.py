@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
-from sonde.fleet.contexts import Contexts, contexts_of
+from sonde.fleet.queries.contexts import Contexts, contexts_of
 from sonde.views.locks.locks import DEFAULT, Chain, Locks, LocksRow, in_order
 from sonde.views.selecting.profile import Function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.query import Asked
 
 MAX_LENGTH = 62
 """Buckets of the histogram: powers of two nanoseconds."""

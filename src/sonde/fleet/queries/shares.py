@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sonde.fleet.labels import label_in
+from sonde.fleet.store.labels import label_in
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.query import Asked
 
 
 def own_times(asked: Asked, unit: str) -> Any:

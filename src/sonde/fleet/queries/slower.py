@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.fleet.contexts import functions_of
-from sonde.fleet.shares import shares
+from sonde.fleet.queries.contexts import functions_of
+from sonde.fleet.queries.shares import shares
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.query import Asked
 
 LEVEL = 0.05
 """Of what is called significant, so many in a hundred may be chance."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from sonde.fleet.hashes import NONE, hashed, numbered, of_contexts, of_function
-from sonde.fleet.schema import ALL, METRICS, TABLES
+from sonde.fleet.store.hashes import NONE, hashed, numbered, of_contexts, of_function
+from sonde.fleet.store.schema import ALL, METRICS, TABLES
 from sonde.model.locks.contention import blames
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.trees.context_tree import ContextTree
@@ -31,7 +31,7 @@ from sonde.views.selecting.stolen_time import by_step, is_counted
 from sonde.views.threads import lives
 
 if TYPE_CHECKING:
-    from sonde.fleet.labels import Labels
+    from sonde.fleet.store.labels import Labels
     from sonde.model.locks.contention import Contentions
     from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import ibis
 
 from sonde.errors import UsageError
-from sonde.fleet.parts import SECOND
+from sonde.fleet.store.parts import SECOND
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sonde.fleet.engines import Engine
-    from sonde.fleet.labels import Condition, Exactly
-    from sonde.fleet.parts import Part, Store
+    from sonde.fleet.queries.engines import Engine
+    from sonde.fleet.store.labels import Condition, Exactly
+    from sonde.fleet.store.parts import Part, Store
     from sonde.model.choice import Time
 
 _AGO = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|w)")

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sonde.errors import SondeError
-from sonde.fleet import parts
-from sonde.fleet.labels import labels_of
-from sonde.fleet.rows import rows_of
+from sonde.fleet.store import parts
+from sonde.fleet.store.labels import labels_of
+from sonde.fleet.store.rows import rows_of
 from sonde.views.stacks.chained_samples import open_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sonde.fleet.location import Location
+    from sonde.fleet.store.location import Location
     from sonde.recording.tables import Recording
 
 

@@ -16,13 +16,13 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from sonde.errors import SondeError
-from sonde.fleet.destination import NotNow
+from sonde.fleet.sending.destination import NotNow
 from sonde.views.selecting.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sonde.fleet.labels import Labels
+    from sonde.fleet.store.labels import Labels
     from sonde.recording.tables import Recording
 
 TIMEOUT_S = 10.0
@@ -37,14 +37,14 @@ _SAMPLE_TYPES = {
 
 class InStore:
     def __init__(self, address: str) -> None:
-        from sonde.fleet.location import located
+        from sonde.fleet.store.location import located
 
         self._location = located(address)
         # Not as it was given: that may hold a secret.
         self.address = self._location.address
 
     def send(self, recording: Recording, labels: Labels, told: Mapping[str, str]) -> None:  # noqa: ARG002
-        from sonde.fleet.add import add_one
+        from sonde.fleet.store.add import add_one
 
         try:
             add_one(self._location, recording, told)

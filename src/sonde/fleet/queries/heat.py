@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import numpy as np
 
-from sonde.fleet.contexts import numbers
-from sonde.fleet.labels import label_in
-from sonde.fleet.query import Asked
+from sonde.fleet.queries.contexts import numbers
+from sonde.fleet.queries.query import Asked
+from sonde.fleet.store.labels import label_in
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:

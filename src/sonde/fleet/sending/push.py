@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonde.errors import SondeError
-from sonde.fleet.destination import Destination, NotNow
-from sonde.fleet.labels import labels_of
+from sonde.fleet.sending.destination import Destination, NotNow
+from sonde.fleet.store.labels import labels_of
 from sonde.views.stacks.chained_samples import open_recording
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ def destination(address: str) -> Destination:
     """Where an address leads: a receiver of profiles, or else a store."""
     kind, plus, rest = address.partition("+")
     if plus and rest.startswith(("http://", "https://")):
-        from sonde.fleet import receivers
+        from sonde.fleet.sending import receivers
 
         if kind == "otlp":
             return receivers.Otlp(rest)
         if kind == "pyroscope":
             return receivers.Pyroscope(rest)
         raise SondeError(f"invalid receiver {kind}; give otlp+{rest} or pyroscope+{rest}")
-    from sonde.fleet.receivers import InStore
+    from sonde.fleet.sending.receivers import InStore
 
     return InStore(address)
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
-from sonde.fleet.schema import ALL, METRICS, THIEVES
+from sonde.fleet.store.schema import ALL, METRICS, THIEVES
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
 from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.threads import ThreadRow, Threads, used
 
 if TYPE_CHECKING:
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.query import Asked
 
 _PERSON = ("service", "host", "container", "pid", "tid", "name", "interpreter")
 """What makes rows of several recordings those of one thread: a long one comes in parts."""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.fleet.hashes import NONE
+from sonde.fleet.store.hashes import NONE
 from sonde.views.selecting.profile import UNDECODABLE, Function, in_order
 
 if TYPE_CHECKING:
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.query import Asked
     from sonde.model.trees.context_tree import Ints
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.fleet.labels import LABELS, label_in
+from sonde.fleet.store.labels import LABELS, label_in
 
 if TYPE_CHECKING:
-    from sonde.fleet.query import Asked
+    from sonde.fleet.queries.query import Asked
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sonde.errors import SondeError
-from sonde.fleet import parts
-from sonde.fleet.location import said
-from sonde.fleet.schema import KEYS, ORDER, TABLES
+from sonde.fleet.store import parts
+from sonde.fleet.store.location import said
+from sonde.fleet.store.schema import KEYS, ORDER, TABLES
 
 if TYPE_CHECKING:
-    from sonde.fleet.location import Location
+    from sonde.fleet.store.location import Location
 
 GRACE_S = 3600.0
 """So long remains stay: readers may be reading them, and writers may not have finished them."""

@@ -11,8 +11,8 @@ from sonde.errors import SondeError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sonde.fleet.location import Location
-    from sonde.fleet.parts import Part
+    from sonde.fleet.store.location import Location
+    from sonde.fleet.store.parts import Part
 
 DUCKDB = "duckdb"
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -44,7 +44,7 @@ class Duckdb:
         # By PyArrow, which knows the way there: DuckDB would have to fetch an extension first.
         import pyarrow.dataset as ds
 
-        from sonde.fleet.schema import TABLES
+        from sonde.fleet.store.schema import TABLES
 
         found = ds.dataset(paths, schema=TABLES[name], format="parquet", filesystem=location.system)
         self._connection.con.register(view, found)
@@ -86,7 +86,7 @@ class Spark:
         if view is None:
             from pyspark.sql.pandas.types import from_arrow_schema
 
-            from sonde.fleet.schema import TABLES
+            from sonde.fleet.store.schema import TABLES
 
             view = self._views[name, *paths] = f"{name}_{len(self._views)}"
             # What the columns are is known: to look for it is a job for the cluster each time.
