@@ -20,6 +20,7 @@ ROOMS = {
     "recording": ("format", "write", "tables", "segments", "read"),
     "model": ("trees", "locks", "calls"),
     "fleet": ("store", "queries", "sending"),
+    "cli": ("shared", "commands"),
     "reports": ("layout", "stacks", "locks", "calls", "fleet", "live"),
     "views": ("selecting", "quality", "locks", "stacks", "calls", "findings"),
 }

@@ -171,7 +171,7 @@ def test_importing_sonde_imports_next_to_nothing() -> None:
 def test_a_reader_that_leaves_early_is_no_error(show: str) -> None:
     """As in `sonde report ... | head -1`."""
     script = (
-        "import sys\nfrom sonde.cli import main as m\nimport sonde.cli.report as r\n"
+        "import sys\nfrom sonde.cli import main as m\nimport sonde.cli.commands.report as r\n"
         "from sonde.reports.layout.page import console\n"
         "def report(file: str) -> None:\n"
         f"    for _ in range(10_000):\n        {show}('x' * 80)\n"

@@ -14,7 +14,7 @@ from launching import clean_environment
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 ASKED = """
 import json, sys
-from sonde.recording import zstd
+from sonde.recording.format import zstd
 compress, decompress = zstd.compressor(3), zstd.decompressor()
 theirs = bytes.fromhex(sys.argv[1])
 whole = [compress(bytes(3000)), compress(b"second"), compress(b"")]

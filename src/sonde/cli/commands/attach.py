@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sonde.cli._last_words import last_words
-from sonde.cli._push import Push, PushLabel, pushing
-from sonde.cli._push import check as check_push
-from sonde.cli._recording import (
+from sonde.cli.shared.closing_message import last_words
+from sonde.cli.shared.recording_options import (
     Budget,
     DumpEvery,
     DumpWhen,
@@ -29,9 +27,11 @@ from sonde.cli._recording import (
     Ticks,
     What,
 )
-from sonde.cli._sampler import check_sampler, check_stacks
-from sonde.cli._select import process_id, whole
-from sonde.cli._select import seconds as number
+from sonde.cli.shared.sampler_options import check_sampler, check_stacks
+from sonde.cli.shared.segment_push import Push, PushLabel, pushing
+from sonde.cli.shared.segment_push import check as check_push
+from sonde.cli.shared.selection_options import process_id, whole
+from sonde.cli.shared.selection_options import seconds as number
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:

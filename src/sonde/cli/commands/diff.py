@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli._progress import working
-from sonde.cli._select import (
+from sonde.cli.shared.progress import working
+from sonde.cli.shared.selection_options import (
     End,
     Running,
     Start,

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli._live import Every, For, ticks
-from sonde.cli._select import process_id
+from sonde.cli.shared.live_options import Every, For, ticks
+from sonde.cli.shared.selection_options import process_id
 
 
 def threads(

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sonde.cli._output import STDOUT, not_over, opened, opened_folder
-from sonde.cli._progress import working
-from sonde.cli._select import (
+from sonde.cli.shared.output_files import STDOUT, not_over, opened, opened_folder
+from sonde.cli.shared.progress import working
+from sonde.cli.shared.selection_options import (
     File,
     Process,
     Running,

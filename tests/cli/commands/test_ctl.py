@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.cli.ctl import ALIASES, VERBS, order_of
+from sonde.cli.commands.ctl import ALIASES, VERBS, order_of
 from sonde.errors import UsageError
 from sonde.record.recorder import control_server as control
 

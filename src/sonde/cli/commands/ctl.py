@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sonde.cli._last_words import all_of
+from sonde.cli.shared.closing_message import all_of
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sonde.cli._recording import What
-from sonde.cli._select import process_id
+from sonde.cli.shared.recording_options import What
+from sonde.cli.shared.selection_options import process_id
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli._live import Every, For, ticks
+from sonde.cli.shared.live_options import Every, For, ticks
 
 
 def cpus(

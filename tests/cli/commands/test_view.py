@@ -20,7 +20,7 @@ from sonde.web import page as paging
 from web.made import everything
 
 PAGE = "<html><!--recordings--><!--parts--></html>"
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

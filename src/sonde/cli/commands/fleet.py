@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sonde.cli._progress import working
-from sonde.cli._select import (
+from sonde.cli.shared.progress import working
+from sonde.cli.shared.selection_options import (
     MergeLines,
     Process,
     Running,
@@ -157,7 +157,7 @@ def report(
     pid = whole("--process", process, "a PID")
     time = time_of(running, waiting, wall)
     location = _located(store)
-    from sonde.fleet.queries import views as views
+    from sonde.fleet.queries import views
     from sonde.fleet.queries.engines import engine as started
     from sonde.fleet.queries.query import Question, moment
     from sonde.fleet.store.labels import conditions

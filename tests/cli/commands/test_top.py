@@ -145,7 +145,8 @@ def test_in_a_terminal(any_python: Interpreter, end: str, tmp_path: Path) -> Non
 def test_nobody_else_pays_for_the_terminal_library() -> None:
     question = """
 import sys
-import sonde, sonde.cli.main, sonde.cli.report, sonde.cli.run, sonde.cli.attach, sonde.cli.top
+import sonde, sonde.cli.main, sonde.cli.commands.report, sonde.cli.commands.run
+import sonde.cli.commands.attach, sonde.cli.commands.top
 import sonde.record.recorder.main, sonde.record.attach
 import sonde.reports.summary, sonde.reports.live.process
 import sonde.top.watched, sonde.top.states

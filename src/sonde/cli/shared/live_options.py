@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli._select import seconds
+from sonde.cli.shared.selection_options import seconds
 from sonde.errors import UsageError
 
 Every = Annotated[str, typer.Option("--every", metavar="S", help="Print a table every S seconds")]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sonde.cli._progress import working
-from sonde.cli._select import (
+from sonde.cli.shared.progress import working
+from sonde.cli.shared.selection_options import (
     End,
     Event,
     MergeLines,

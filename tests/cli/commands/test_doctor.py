@@ -21,7 +21,7 @@ from sonde.cli.main import main
 from sonde.record.system import native_libraries, permissions
 from sonde.recording.reader import read
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "src"
 DENIED = ROOT / "tests" / "denied.py"
 SONDE = "import sys; from sonde.cli.main import main; sys.exit(main())"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sonde.cli._select import process_id
+from sonde.cli.shared.selection_options import process_id
 from sonde.errors import SondeError
 
 if TYPE_CHECKING:

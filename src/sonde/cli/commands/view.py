@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sonde.cli._output import STDOUT, not_over, opened
-from sonde.cli._progress import working
+from sonde.cli.shared.output_files import STDOUT, not_over, opened
+from sonde.cli.shared.progress import working
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli._progress import working
+from sonde.cli.shared.progress import working
 
 
 def doctor(

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli._last_words import last_words
-from sonde.cli._recording import (
+from sonde.cli.shared.closing_message import last_words
+from sonde.cli.shared.recording_options import (
     Budget,
     DumpEvery,
     DumpWhen,
@@ -27,8 +27,8 @@ from sonde.cli._recording import (
     Ticks,
     What,
 )
-from sonde.cli._sampler import check_sampler, check_stacks
-from sonde.cli._select import seconds, whole
+from sonde.cli.shared.sampler_options import check_sampler, check_stacks
+from sonde.cli.shared.selection_options import seconds, whole
 from sonde.errors import UsageError
 
 SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": True}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli._select import seconds, whole
+from sonde.cli.shared.selection_options import seconds, whole
 from sonde.errors import SondeError, UsageError
 
 MAX_RATE = 10_000
@@ -60,7 +60,7 @@ def tprof(
     if pid is not None and not os.path.exists(f"/proc/{pid}"):
         raise SondeError(f"no process {pid}")
     if inside:
-        from sonde.cli._inside import profile_inside
+        from sonde.cli.shared.agents_inside import profile_inside
 
         found = profile_inside(length, ticks_a_second, pid)
     else:
