@@ -23,7 +23,7 @@ from launching import (
     run_denied,
     sonde,
 )
-from record.test_hotspot import names, running, without
+from record.hotspot.test_hotspot import names, running, without
 from sonde.recording.reader import read
 
 Keep = Callable[[str], Path]

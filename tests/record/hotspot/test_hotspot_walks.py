@@ -13,7 +13,7 @@ from launching import must_run
 Keep = Callable[[str], Path]
 
 RATE = "10000"
-TRUTH = Path(__file__).parents[1] / "truth" / "hotspot"
+TRUTH = Path(__file__).parents[2] / "truth" / "hotspot"
 # Some frames stay the interpreter's, between those of compiled methods.
 INTERPRETED = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Activations.slow*")
 

@@ -12,7 +12,7 @@ import pytest
 
 from environments import Environment
 from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment, must_run, sonde
-from record.test_session import SOURCE
+from record.launch.test_session import SOURCE
 from sonde.recording.reader import read
 
 Keep = Callable[[str], Path]
