@@ -136,12 +136,12 @@ def _compare(path: Path, full: dict[Path_, int], memory: int) -> tuple[float, fl
 
 
 def _partial(samples: _Samples, memory: int) -> dict[Path_, int]:
-    from sonde.model.trees.partial_tree import PartialTree, ThreadStack
+    from sonde.model.trees.partial_tree import PartialTree, TreePosition
 
     tree = PartialTree(memory)
-    threads: dict[int, tuple[ThreadStack, list[int]]] = {}
+    threads: dict[int, tuple[TreePosition, list[int]]] = {}
     for thread, context, weight in samples.rows:
-        place, last = threads.get(thread) or (ThreadStack(), [])
+        place, last = threads.get(thread) or (TreePosition(), [])
         stack = samples.stack(context)
         unchanged = 0
         for now, before in zip(stack, last, strict=False):

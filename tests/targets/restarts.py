@@ -49,7 +49,7 @@ def record(listener, orders, answers, pid):
         connection.recv(shm.READY.size)
         waits = bool(what & shm.WHAT_WAITS)
         arming = armings.setdefault((waits, sampler), Arming(PERIOD_NS, sampler))
-        arming.captures(["cpu", "waits"] if waits else ["cpu"])
+        arming.set_capture(["cpu", "waits"] if waits else ["cpu"])
         armed = arming.arm(pid)
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), 0))
         connection.close()

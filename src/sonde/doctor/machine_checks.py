@@ -36,7 +36,7 @@ _SAFEPOINT = Check("safepoint", True, "needs no permissions; used only with --sa
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineChecks:
     facts: dict[str, str | int | None]
     checks: list[Check]
     sampler: str
@@ -45,7 +45,7 @@ class Machine:
     """None where a JVM gets no sampler of CPU time."""
 
 
-def examine() -> Machine:
+def examine() -> MachineChecks:
     checks = [_system(), _kernel()]
     with _standing_still() as pid:
         checks += [*_perf_signals(pid), _paranoid(), _hardware(pid)]
@@ -56,7 +56,7 @@ def examine() -> Machine:
     checks += [timers, _affinity(), _SAFEPOINT, remote]
     checks += [_memory(), _pidfd(), _ptrace(), _seccomp(), _steal()]
     has_timers = timers.ok or java != "cpu-timer"
-    return Machine(_facts(), checks, sampler, why, java if has_timers else None)
+    return MachineChecks(_facts(), checks, sampler, why, java if has_timers else None)
 
 
 def _facts() -> dict[str, str | int | None]:

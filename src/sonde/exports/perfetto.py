@@ -13,7 +13,7 @@ import numpy as np
 
 from sonde.exports import wire
 from sonde.exports.messages import field_number, message_class
-from sonde.model.locks.contention import NOBODY, blames
+from sonde.model.locks.contention import UNKNOWN, blames
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
 from sonde.views.locks.contentions import contended
@@ -255,13 +255,13 @@ class _Trace:
 
         def told(row: int) -> dict[str, Any]:
             lock = everything.locks[int(everything.lock[row])]
-            owners = blamed.get(row) or {NOBODY: 0}
+            owners = blamed.get(row) or {UNKNOWN: 0}
             owner = max(owners, key=lambda one: owners[one])
             return {
                 "name": lock.short,
                 "category": KINDS[int(everything.kind[row])],
                 "lock": lock.name,
-                "owner": "unknown" if owner == NOBODY else names[int(named[owner])],
+                "owner": "unknown" if owner == UNKNOWN else names[int(named[owner])],
             }
 
         self._slices(

@@ -15,14 +15,14 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from .recorder.options import Options, outliving
+from .recorder.options import Options, with_shared_memory
 from .recorder_process import RecorderHandle, RecorderKilledError
 from .system.procfs import is_alive
 from .targets import ptrace_inject
 from .targets.discovery import Discovery
 from .targets.entry import Entry
 from .targets.hotspot import Jvm
-from .targets.process import RunningProcess, has_agent, look_at
+from .targets.process import RunningProcess, has_agent, inspect_process
 
 REMOTE_S = 10.0
 # How long the agents of a recorder that was killed have to leave.
@@ -58,7 +58,7 @@ class Attach:
     ) -> None:
         chosen = [first] if isinstance(first, RunningProcess) else first
         self._root = None if discovery is not None else chosen[0].pid
-        self._options = options = outliving(options)
+        self._options = options = with_shared_memory(options)
         self._restarts = 0
         self._say: Callable[[str], None] = lambda _: None
         if discovery is None and options.sampler != "remote":
@@ -87,20 +87,20 @@ class Attach:
         if discovery is not None:
             discovery.leave(self._recorder.pid)
         try:
-            self._recorder.say({"root": self._root or 0})
+            self._recorder.send({"root": self._root or 0})
             self._begin_with(chosen)
         except BaseException:
             self._give_up()
             raise
 
     def wait(
-        self, seconds: float | None, say: Callable[[str], None] = lambda _: None
+        self, seconds: float | None, send: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
         """Until the time is over, somebody ends it, or nobody is left: what was recorded.
 
-        `say` is told what goes wrong, or right again, meanwhile.
+        `send` is told what goes wrong, or right again, meanwhile.
         """
-        self._say = say
+        self._say = send
         end = None if seconds is None else time.monotonic() + seconds
         killed: RecorderKilledError | None = None
         try:
@@ -151,7 +151,7 @@ class Attach:
         self._waiting.clear()
         self._left_at = None
         self._refused_told = {}
-        self._recorder.say({"root": self._root or 0})
+        self._recorder.send({"root": self._root or 0})
         self._enter_again(inside)
 
     def _anybody_to_record(self, inside: set[int]) -> bool:
@@ -174,7 +174,7 @@ class Attach:
         if self._root is None:
             return  # there is no one without whom it makes no sense
         try:
-            self._begin_with([look_at(self._root)])
+            self._begin_with([inspect_process(self._root)])
         except RecorderKilledError:
             raise
         except SondeError:
@@ -219,7 +219,7 @@ class Attach:
     def _begin_with(self, chosen: list[RunningProcess]) -> None:
         if self._options.sampler == "remote" and not isinstance(chosen[0].runtime, Jvm):
             self._read_from_outside(chosen[0].pid, "--sampler remote was given")
-            self._recorder.say({"entered": {"by": "nothing"}})
+            self._recorder.send({"entered": {"by": "nothing"}})
             return
         self._waiting = list(chosen)
         self._enter_waiting()
@@ -246,7 +246,7 @@ class Attach:
 
     def _read_from_outside(self, pid: int, why: str) -> None:
         self.entered_by = "nothing"
-        self._recorder.say({"running": pid, "why": why})
+        self._recorder.send({"running": pid, "why": why})
         end = time.monotonic() + REMOTE_S
         detail = "it has no supported interpreter"
         while pid not in self._inside and time.monotonic() < end and not self._ending:
@@ -280,7 +280,7 @@ class Attach:
             self._woken.recv(4096)
         if self._rotates:
             self._rotates = False
-            self._recorder.say({"rotate": True})
+            self._recorder.send({"rotate": True})
         if said in ready:
             self._heard()
         self._close_entries()
@@ -318,7 +318,7 @@ class Attach:
             if not self._inside and self._root is not None:
                 self._left_at = time.monotonic()
         if pid in self._entries:
-            self._entries[pid].tell(words)
+            self._entries[pid].hear_recorder(words)
         return words
 
     def _look(self, discovery: Discovery) -> None:
@@ -362,7 +362,7 @@ class Attach:
         key = _key(place)
         if key not in self._paths:
             self._paths[key] = None
-            self._recorder.say({"listen": place})
+            self._recorder.send({"listen": place})
         return self._paths[key]
 
     def _close_entries(self) -> None:
@@ -372,7 +372,7 @@ class Attach:
             del self._entries[pid]
             if not self.entered_by or pid == self._root:
                 self.entered_by, self.injection = entry.by, entry.injection
-                self._recorder.say({"entered": entry.facts()})
+                self._recorder.send({"entered": entry.facts()})
             if entry.why_not is None or pid in self._inside:
                 self.refused.pop(pid, None)
             elif not entry.already or pid == self._root:
@@ -395,7 +395,7 @@ class Attach:
         if refused == self._refused_told or not self._inside:
             return  # without anybody inside, the session fails for that reason
         self._refused_told = dict(refused)
-        self._recorder.say({"not_entered": {str(pid): why for pid, why in refused.items()}})
+        self._recorder.send({"not_entered": {str(pid): why for pid, why in refused.items()}})
 
     # ---- ending
 
@@ -412,7 +412,7 @@ class Attach:
 
     def _stop(self, note: str) -> dict[str, Any]:
         self._end_entries()
-        self._recorder.say({"stop": True, "note": note})
+        self._recorder.send({"stop": True, "note": note})
         return self._recorder.finished()
 
     def _end_entries(self) -> None:
@@ -424,7 +424,7 @@ class Attach:
     def _give_up(self) -> None:
         self._end_entries()
         with contextlib.suppress(SondeError, OSError):
-            self._recorder.say({"stop": True})
+            self._recorder.send({"stop": True})
             self._recorder.finished()
         self._restore_signals()
 

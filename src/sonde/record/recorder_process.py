@@ -104,7 +104,7 @@ class RecorderHandle:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def say(self, words: dict[str, Any]) -> None:
+    def send(self, words: dict[str, Any]) -> None:
         """One that has been told by others to end hears no more, and has said all there is."""
         try:
             self._socket.send(json.dumps(words).encode())
@@ -118,7 +118,7 @@ class RecorderHandle:
 
         A recorder that has been told by others to end answers with its last word.
         """
-        self.say(words)
+        self.send(words)
         while self._done is None:
             heard = self._hear(FINISH_S)
             if answer in heard:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sonde.doctor.diagnosis import Diagnosis, JvmVerdict, Verdict
-    from sonde.doctor.machine_checks import Machine
+    from sonde.doctor.machine_checks import MachineChecks
 
 _LABEL = 17
 _VERSION = 10
@@ -71,7 +71,7 @@ def _facts(result: Diagnosis) -> list[str]:
     ]
 
 
-def _sampler(machine: Machine) -> str:
+def _sampler(machine: MachineChecks) -> str:
     said = f"{machine.sampler}: {_BY[machine.sampler]}"
     if machine.why_not_better:
         said += f"; no better one because {machine.why_not_better}"

@@ -69,9 +69,9 @@ class Watched:
     def _enter(self) -> str:
         from sonde.record.attach import Attach
         from sonde.record.recorder.options import Options
-        from sonde.record.targets.process import look_at
+        from sonde.record.targets.process import inspect_process
 
-        process = look_at(self.pid)
+        process = inspect_process(self.pid)
         self._folder = self._folder or tempfile.mkdtemp(prefix="sonde-top-")
         self._entered += 1
         path = os.path.join(self._folder, f"top-{self._entered}.sonde")

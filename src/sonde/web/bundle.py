@@ -17,7 +17,7 @@ import numpy as np
 
 from sonde._version import version
 from sonde.model.cpu_loss import THIEVES
-from sonde.model.locks.contention import NOBODY, Ints
+from sonde.model.locks.contention import UNKNOWN, Ints
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.order import stable_order
 from sonde.model.trees.context_tree import ContextTree, Merged
@@ -213,7 +213,7 @@ class Bundle:
             order, time, weight = coarse.row, coarse.time, coarse.weight
         thread = samples.thread[order].astype(np.int64)
         before = np.roll(time, 1)
-        before[np.flatnonzero(np.diff(thread, prepend=NOBODY))] = 0
+        before[np.flatnonzero(np.diff(thread, prepend=UNKNOWN))] = 0
         return part(
             changes(thread),
             # What a thread did between two samples is mostly the later one's weight.
@@ -284,7 +284,7 @@ class Bundle:
         """Which path each of these lies in, if there is any."""
         if not len(self.recording.spans):
             return unsigned([])
-        return unsigned(np.append(self._nested.node, NOBODY)[span] + 1)
+        return unsigned(np.append(self._nested.node, UNKNOWN)[span] + 1)
 
     @cached_property
     def spans(self) -> bytes:
@@ -312,7 +312,7 @@ class Bundle:
         found = everything.found
         holds = found.holds
         order = np.argsort(found.wait, kind="stable")
-        begins = np.diff(found.wait[order], prepend=NOBODY) != 0
+        begins = np.diff(found.wait[order], prepend=UNKNOWN) != 0
         flags = found.outcome[order].astype(np.int64)
         for bit, column in enumerate((found.clean, found.whole, everything.signalling), start=2):
             flags |= column[order].astype(np.int64) << bit

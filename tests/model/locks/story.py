@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sonde.model.locks.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
+from sonde.model.locks.contention import ENTERED, GAVE_UP, UNKNOWN, Contentions, blames
 from sonde.model.locks.contention_replay import Replay
 
 ENTER, EXIT, HELD, FOUND = 1, 4, 5, 6
@@ -39,7 +39,7 @@ class Story:
         """When each thread was first seen to run."""
 
     def tell(
-        self, type_: int, thread: int, time: int, context: int = NOBODY, lock: int = 0
+        self, type_: int, thread: int, time: int, context: int = UNKNOWN, lock: int = 0
     ) -> None:
         while lock >= len(self.made_of):
             self.made_of.append(self.made_of[0])
@@ -51,7 +51,7 @@ class Story:
         self.tell(ENTER, thread, time, context, lock)
 
     def entered(self, thread: int, time: int, lock: int = 0) -> None:
-        self.tell(ENTERED, thread, time, NOBODY, lock)
+        self.tell(ENTERED, thread, time, UNKNOWN, lock)
 
     def gave_up(self, thread: int, time: int) -> None:
         self.tell(GAVE_UP, thread, time)

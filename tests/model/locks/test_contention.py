@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.locks.story import NEVER, A, B, C, Story, T, parts
-from sonde.model.locks.contention import CUT, ENTERED, GAVE_UP, NOBODY, OPEN, Contentions
+from sonde.model.locks.contention import CUT, ENTERED, GAVE_UP, OPEN, UNKNOWN, Contentions
 from sonde.model.locks.contention_replay import AGAIN_NS
 from sonde.model.trees.context_tree import sums
 
@@ -66,7 +66,7 @@ def test_giving_up_names_no_owner() -> None:
     story.gave_up(T, 130)
     found = story.found()
     assert found.outcome[0] == GAVE_UP
-    assert parts(found) == [(NOBODY, NOBODY, 30)]
+    assert parts(found) == [(UNKNOWN, UNKNOWN, 30)]
 
 
 def test_giving_up_after_a_release() -> None:
@@ -75,7 +75,7 @@ def test_giving_up_after_a_release() -> None:
     story.enter(T, 100)
     story.exit(A, 110, 20)
     story.gave_up(T, 130)
-    assert parts(story.found()) == [(A, 20, 10), (NOBODY, NOBODY, 20)]
+    assert parts(story.found()) == [(A, 20, 10), (UNKNOWN, UNKNOWN, 20)]
 
 
 def test_giving_up_while_another_waiter_has_it() -> None:
@@ -96,7 +96,7 @@ def test_open_at_the_end() -> None:
     found = story.found()
     assert found.open[0]
     assert found.outcome[0] == OPEN
-    assert parts(found) == [(NOBODY, NOBODY, NEVER - 100)]
+    assert parts(found) == [(UNKNOWN, UNKNOWN, NEVER - 100)]
 
 
 def test_open_at_the_end_with_a_holder_seen() -> None:
@@ -175,7 +175,7 @@ def test_a_holder_that_let_go_while_it_was_looked_for() -> None:
     story.enter(T, 100)
     story.exit(B, 600, 31)
     story.held(B, 601, 30)
-    assert parts(story.found())[-1] == (NOBODY, NOBODY, NEVER - 600)
+    assert parts(story.found())[-1] == (UNKNOWN, UNKNOWN, NEVER - 600)
 
 
 def test_a_thread_that_waits_for_what_it_holds_itself() -> None:
@@ -243,8 +243,8 @@ def test_who_is_woken_unseen_by_a_signal_has_it_from_nobody_known() -> None:
     story.entered(B, 150)
     story.entered(T, 190)
     found = story.found()
-    assert parts(found, 0) == [(NOBODY, NOBODY, 50)]
-    assert parts(found, 1) == [(NOBODY, NOBODY, 90)]
+    assert parts(found, 0) == [(UNKNOWN, UNKNOWN, 50)]
+    assert parts(found, 1) == [(UNKNOWN, UNKNOWN, 90)]
 
 
 def test_who_tells_is_believed_more_than_who_was_found() -> None:
@@ -262,7 +262,7 @@ def test_nobody_owns_what_he_waits_for() -> None:
     story.exit(T, 120, 20)
     story.exit(A, 150, 21)
     story.entered(T, 151)
-    assert parts(story.found()) == [(NOBODY, NOBODY, 20), (A, 21, 30), (A, 21, 1)]
+    assert parts(story.found()) == [(UNKNOWN, UNKNOWN, 20), (A, 21, 30), (A, 21, 1)]
 
 
 def test_a_release_that_comes_before_the_waiter_could_say_so() -> None:
@@ -279,7 +279,7 @@ def test_a_release_before_the_wait_is_not_to_blame() -> None:
     story.exit(A, 99, 20)
     story.enter(T, 100)
     story.entered(T, 123)
-    assert parts(story.found()) == [(NOBODY, NOBODY, 23)]
+    assert parts(story.found()) == [(UNKNOWN, UNKNOWN, 23)]
 
 
 def test_who_gives_the_signal_is_to_blame_for_all_of_the_wait() -> None:
@@ -304,8 +304,8 @@ def test_a_signal_that_never_came_has_no_giver() -> None:
     story.enter(B, 200, 10)
     story.held(C, 500)
     found = story.found()
-    assert parts(found, 0) == [(NOBODY, NOBODY, 92)]
-    assert parts(found, 1) == [(NOBODY, NOBODY, NEVER - 200)]
+    assert parts(found, 0) == [(UNKNOWN, UNKNOWN, 92)]
+    assert parts(found, 1) == [(UNKNOWN, UNKNOWN, NEVER - 200)]
 
 
 def test_the_gil_is_held_whatever_the_chain_says() -> None:

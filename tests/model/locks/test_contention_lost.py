@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model.locks.story import ENTER, EXIT, NEVER, A, B, C, Story, T, parts
-from sonde.model.locks.contention import CUT, ENTERED, NOBODY, blames
+from sonde.model.locks.contention import CUT, ENTERED, UNKNOWN, blames
 from sonde.model.locks.contention_replay import LOOSE, Replay
 
 
@@ -16,7 +16,7 @@ def test_begun_before_the_recording() -> None:
     story.entered(T, 60)
     found = story.found()
     assert found.before[0]
-    assert (found.start[0], found.end[0], found.context[0]) == (0, 60, NOBODY)
+    assert (found.start[0], found.end[0], found.context[0]) == (0, 60, UNKNOWN)
     assert parts(found) == [(A, 20, 50), (A, 20, 10)]
 
 
@@ -50,7 +50,7 @@ def test_a_gap_leaves_the_part_it_falls_into_without_an_owner() -> None:
     story.entered(T, 171)
     assert parts(story.found()) == [
         (A, 20, 10),
-        (NOBODY, NOBODY, 40),
+        (UNKNOWN, UNKNOWN, 40),
         (C, 22, 20),
         (C, 22, 1),
     ]
@@ -62,7 +62,7 @@ def test_a_gap_after_the_last_release() -> None:
     story.exit(A, 110, 20)
     story.lost()
     story.entered(T, 171)
-    assert parts(story.found()) == [(A, 20, 10), (NOBODY, NOBODY, 61)]
+    assert parts(story.found()) == [(A, 20, 10), (UNKNOWN, UNKNOWN, 61)]
 
 
 def test_a_gap_before_the_wait_does_no_harm() -> None:
@@ -76,7 +76,7 @@ def test_a_gap_before_the_wait_does_no_harm() -> None:
     story.entered(B, 121)
     found = story.found()
     assert parts(found, 0) == [(A, 20, 10), (A, 20, 1)]
-    assert parts(found, 1) == [(NOBODY, NOBODY, 20), (T, 21, 10), (T, 21, 1)]
+    assert parts(found, 1) == [(UNKNOWN, UNKNOWN, 20), (T, 21, 10), (T, 21, 1)]
 
 
 def test_a_lost_end_counts_as_far_as_it_is_sure() -> None:
@@ -201,7 +201,7 @@ def test_a_lock_between_processes_has_numbers_in_each_of_them() -> None:
     ]
     found = story.found()
     assert parts(found, 0) == [(A, 20, 50), (A, 20, 2)]
-    assert parts(found, 1) == [(NOBODY, NOBODY, 50), (A, 20, 2)]
+    assert parts(found, 1) == [(UNKNOWN, UNKNOWN, 50), (A, 20, 2)]
 
 
 def test_clocks_that_disagree_make_no_negative_time() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.locks.story import NOBODY, A, B, Story, T, parts
+from model.locks.story import UNKNOWN, A, B, Story, T, parts
 
 
 def test_who_got_it_from_somebody_who_did_not_tell() -> None:
@@ -14,8 +14,8 @@ def test_who_got_it_from_somebody_who_did_not_tell() -> None:
     story.entered(T, 300)
     found = story.found()
     of_b, of_t = (found.thread.tolist().index(who) for who in (B, T))
-    assert parts(found, of_b) == [(NOBODY, NOBODY, 90)]
-    assert parts(found, of_t) == [(NOBODY, NOBODY, 100), (B, 11, 100)]
+    assert parts(found, of_b) == [(UNKNOWN, UNKNOWN, 90)]
+    assert parts(found, of_t) == [(UNKNOWN, UNKNOWN, 100), (B, 11, 100)]
 
 
 def test_a_release_that_was_told_is_believed() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from model.locks.story import ENTER, EXIT, Story
-from sonde.model.locks.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
+from sonde.model.locks.contention import ENTERED, GAVE_UP, UNKNOWN, Contentions, blames
 from sonde.model.locks.wait_chains import MAX_DEPTH, wait_chains
 
 THREADS, LOCKS, CONTEXTS = 7, 4, 6
@@ -27,7 +27,7 @@ def by_chance(seed: int, *, lost: float = 0.0, steps: int = 400) -> Story:
     now = 0
 
     def tell(type_: int, thread: int, time: int, lock: int) -> None:
-        context = NOBODY if type_ in (ENTERED, GAVE_UP) else draw.randrange(CONTEXTS)
+        context = UNKNOWN if type_ in (ENTERED, GAVE_UP) else draw.randrange(CONTEXTS)
         story.tell(type_, thread, time, context, lock)
 
     for _ in range(steps):
@@ -125,7 +125,7 @@ def retold(found: Contentions, label: list[int], begin: list[bool]) -> Chains:
 @pytest.mark.parametrize("part", [(None, None), (None, 2000), (1500, 3500), (3000, None)])
 @pytest.mark.parametrize("lost", [0.0, 0.05])
 def test_by_chance(lost: float, part: tuple[int | None, int | None]) -> None:
-    label = [0, 1, 2, 0, 1, 3] + [NOBODY] * 95
+    label = [0, 1, 2, 0, 1, 3] + [UNKNOWN] * 95
     met = 0
     for seed in range(12):
         found = by_chance(seed, lost=lost).found().within(*part)

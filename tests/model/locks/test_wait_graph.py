@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model.locks.story import A, B, C, Story, T
-from sonde.model.locks.contention import NOBODY
+from sonde.model.locks.contention import UNKNOWN
 from sonde.model.locks.pressure import Pressure
 from sonde.model.locks.wait_chains import wait_chains
 from sonde.model.locks.wait_graph import Edge, wait_graph
@@ -57,7 +57,7 @@ def test_nobody_waits() -> None:
 def chains(story: Story, only: int = FIRST) -> list[tuple[list[tuple[int, int]], int]]:
     found = story.found()
     label = np.arange(101)
-    label[-1] = NOBODY
+    label[-1] = UNKNOWN
     begin = found.lock == only
     return [(chain.links, chain.ns) for chain in wait_chains(found, found.lock, label, begin)]
 
@@ -107,10 +107,10 @@ def test_a_root_that_is_not_known() -> None:
     story = Story()
     story.enter(T, 100, lock=FIRST)
     story.enter(A, 120, 11, lock=SECOND)
-    story.rows.append((A, 180, SECOND, 2, 3, NOBODY))  # gave up
+    story.rows.append((A, 180, SECOND, 2, 3, UNKNOWN))  # gave up
     story.exit(A, 200, 20, lock=FIRST)
     story.entered(T, 200, lock=FIRST)
-    assert chains(story) == [([(FIRST, 20), (SECOND, NOBODY)], 60)]
+    assert chains(story) == [([(FIRST, 20), (SECOND, UNKNOWN)], 60)]
 
 
 def test_an_owner_that_waited_for_nobody_makes_no_chain() -> None:

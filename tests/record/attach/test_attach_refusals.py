@@ -92,7 +92,7 @@ def test_a_free_threaded_build(monkeypatch: pytest.MonkeyPatch, any_python: Inte
         changed = replace(found, free_threaded=True)
         monkeypatch.setattr(cpython, "find", lambda _: changed)
         with pytest.raises(SondeError, match="free-threaded"):
-            process.look_at(t.pid)
+            process.inspect_process(t.pid)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -103,7 +103,7 @@ def test_another_user(any_python: Interpreter, tmp_path: Path) -> None:
             "import os, sys; sys.path[:0] = sys.argv[2:];"
             "from sonde.record.targets import process; from sonde.errors import SondeError\n"
             f"os.setgid({NOBODY}); os.setuid({NOBODY})\n"
-            "try: process.look_at(int(sys.argv[1]))\n"
+            "try: process.inspect_process(int(sys.argv[1]))\n"
             "except SondeError as error: print(error)"
         )
         done = subprocess.run(

@@ -173,7 +173,7 @@ def recorded(path: Path, tids: list[int], seed: int, notable: int | None = None)
         if step == 4000:  # a new part: all rows are others
             process.drain()
             writer.flush()
-            process.renew(now, contexts.renew())
+            process.start_segment(now, contexts.start_segment())
     process.drain()
     process.settle()
     writer.close({})

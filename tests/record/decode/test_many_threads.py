@@ -11,7 +11,7 @@ import pytest
 from attaching import Target, attached
 from launching import TARGETS, Interpreter, must_run
 from rings import ORIGIN, RING, Ring
-from sonde.record.decode.ring_reader import Slot
+from sonde.record.decode.ring_reader import RingReader
 from sonde.record.decode.target import TargetProcess
 from sonde.record.shm import layout as shm
 from sonde.record.shm.agent_memory import AgentMemory
@@ -59,13 +59,13 @@ def test_a_drain_looks_only_at_threads_that_wrote(
     rings = [Ring(process, index, 1_000_000 + index) for index in range(slots)]
     process.drain()
     drained: list[int] = []
-    drain = Slot.drain
+    drain = RingReader.drain
 
-    def counted(self: Slot) -> bool:
+    def counted(self: RingReader) -> bool:
         drained.append(self.thread.tid)
         return drain(self)
 
-    monkeypatch.setattr(Slot, "drain", counted)
+    monkeypatch.setattr(RingReader, "drain", counted)
     assert process.drain() == 0
     assert drained == []
     for index in (3, 500, 999):

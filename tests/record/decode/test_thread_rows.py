@@ -116,7 +116,7 @@ class Program:
         self.process.end_part(now)
         self._writer.end_part({"duration_ns": now - self.process.segment.origin})
         self._writer.begin(self._writer.sink, self._facts(2, now))
-        self.process.renew(now, self._contexts.renew())
+        self.process.start_segment(now, self._contexts.start_segment())
 
     def recording(self) -> Recording:
         self.kernel.now += 1000

@@ -40,7 +40,7 @@ def test_events_come_in_bursts() -> None:
     assert pace.sleep == MIN_PAUSE_S
     pace.set_rate(100)
     assert pace.sleep == MIN_PAUSE_S
-    pace.captures(["cpu"], 100)
+    pace.set_capture(["cpu"], 100)
     assert pace.sleep == MAX_PAUSE_IF_RARE_S
     pace.set_rate(1000)
     assert pace.sleep == MAX_PAUSE_S

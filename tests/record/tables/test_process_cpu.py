@@ -54,9 +54,9 @@ def test_what_is_little_is_not(clock: Clock) -> None:
 def test_what_was_not_captured_does_not_count(clock: Clock) -> None:
     cpu = ProcessCpu(1)
     clock.used += 12 * MS
-    cpu.turn(counted=True)
+    cpu.account_until(counted=True)
     clock.used += 500 * MS
-    cpu.turn(counted=False)
+    cpu.account_until(counted=False)
     assert compared(cpu) == 10 * MS
 
 
@@ -64,7 +64,7 @@ def test_a_new_part_begins_anew(clock: Clock) -> None:
     cpu = ProcessCpu(1)
     clock.used += 12 * MS
     assert compared(cpu, reader_ns=4 * MS) == 6 * MS
-    cpu.renew(4 * MS)
+    cpu.start_segment(4 * MS)
     assert cpu.unsampled == 0
     clock.used += 9 * MS
     assert compared(cpu, reader_ns=5 * MS) == 6 * MS

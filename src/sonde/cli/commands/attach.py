@@ -162,17 +162,17 @@ def _chosen(
 ) -> tuple[list[RunningProcess], Discovery | None]:
     """The processes to begin with, at least one, and what looks for others."""
     from sonde.record.targets.discovery import Discovery, matcher
-    from sonde.record.targets.process import RECORDED, look_at
+    from sonde.record.targets.process import RECORDED, inspect_process
 
     if pid is not None:
-        return [look_at(process_id(pid))], None
+        return [inspect_process(process_id(pid))], None
     if tree is not None:
         root = process_id(tree)
         discovery = Discovery([root], descendants=True)
         found = discovery.look(())
         if not found:
             _refuse(discovery)
-            look_at(root)  # says what it is
+            inspect_process(root)  # says what it is
             raise SondeError(f"process {root} exited")
         return found, discovery
     assert name is not None

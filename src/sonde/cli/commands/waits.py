@@ -69,10 +69,10 @@ def _look_at(pid: int) -> Recording:
     """A recording of a moment."""
     from sonde.record.attach import Attach
     from sonde.record.recorder.options import Options
-    from sonde.record.targets.process import look_at
+    from sonde.record.targets.process import inspect_process
     from sonde.recording.reader import read
 
-    process = look_at(pid)
+    process = inspect_process(pid)
     with tempfile.TemporaryDirectory(prefix="sonde-waits-") as folder:
         options = Options(
             path=os.path.join(folder, "moment.sonde"),

@@ -27,13 +27,13 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
     from sonde.record.recorder.options import Options
     from sonde.record.system.tprof import LOOK_S, profile
     from sonde.record.targets.discovery import Discovery
-    from sonde.record.targets.process import look_at
+    from sonde.record.targets.process import inspect_process
     from sonde.views.stacks.chained_samples import open_recording
     from sonde.views.stacks.function_timeline import named
 
     discovery: Discovery | None = None
     if pid is not None:
-        found = [look_at(pid)]
+        found = [inspect_process(pid)]
     else:
         discovery = Discovery([], matches=lambda _: True, children=True, descendants=True)
         found = [process for process in discovery.look(()) if process.pid != os.getpid()]

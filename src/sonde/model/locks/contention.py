@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-NOBODY = -1
+UNKNOWN = -1
 """In place of a thread: it could not be known. In place of a context: there is none."""
 
 ENTERED, GAVE_UP, OPEN, CUT = 2, 3, 0, 1
@@ -128,7 +128,7 @@ class Blames:
 
     contention: Ints
     thread: Ints
-    """The owner, or NOBODY."""
+    """The owner, or UNKNOWN."""
     context: Ints
     start: Ints
     ns: Ints
@@ -206,8 +206,8 @@ def blames_at(found: Contentions, contention: Ints, place: Ints) -> Blames:
     # never gets it may have been found to hold it.
     found_out = tail & (found.outcome[contention] != ENTERED)
     unsure |= (owner == found.thread[contention]) & ~found_out
-    owner = np.where(unsure, NOBODY, owner)
-    context = np.where(owner == NOBODY, NOBODY, context)
+    owner = np.where(unsure, UNKNOWN, owner)
+    context = np.where(owner == UNKNOWN, UNKNOWN, context)
 
     handed = tail & (found.outcome[contention] == ENTERED) & ~found.whole[contention]
     return Blames(contention, owner, context, since, until - since, handed)

@@ -18,8 +18,8 @@ import numpy as np
 from sonde.model.locks.contention import (
     CUT,
     ENTERED,
-    NOBODY,
     OPEN,
+    UNKNOWN,
     Contentions,
     Flags,
     Holds,
@@ -89,7 +89,7 @@ class _Lock:
     """... or at any time."""
     released: bool = False
     """Somebody let go since the last one got it."""
-    told: tuple[int, int] = (NOBODY, 0)
+    told: tuple[int, int] = (UNKNOWN, 0)
     """Who let go last and said so, and when."""
     owner: tuple[int, int] | None = None
     """Who surely has it, as somebody waits who would have seen it let go."""
@@ -329,7 +329,7 @@ class Replay:
         """Who gets it gets it from another, which was the last known owner if nobody has told."""
         owner, state.owner = state.owner, None
         if owner is None or owner[0] == thread:
-            owner, state.gap = (thread, NOBODY), True
+            owner, state.gap = (thread, UNKNOWN), True
         self._hold_ends(state, owner, time)
 
     @staticmethod
@@ -368,7 +368,7 @@ class Replay:
         if state.torn or state.from_birth or int(self._first_seen[thread]) < time:
             self.undecided += 1
             return None
-        return _Wait(0, NOBODY, state.base, before=True)
+        return _Wait(0, UNKNOWN, state.base, before=True)
 
     def _ended(
         self, lock: int, state: _Lock, thread: int, wait: _Wait, outcome: int, end: int
@@ -384,7 +384,7 @@ class Replay:
             owner = (state.thread[-1], state.context[-1])
         elif outcome != CUT and not whole:
             owner = state.owner
-        tail = (NOBODY, NOBODY) if owner is None else owner
+        tail = (UNKNOWN, UNKNOWN) if owner is None else owner
         number = self._taken + len(self._done)
         began = number if wait.again_of is None else wait.again_of
         if outcome == ENTERED and not whole and self._made_of[lock] in LIES_DOWN_AGAIN:

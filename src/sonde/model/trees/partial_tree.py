@@ -91,7 +91,7 @@ class HotEdge(NamedTuple):
     chain: tuple[Frame, ...]
 
 
-class ThreadStack:
+class TreePosition:
     """Where the frames of a thread's last sample stand in the tree."""
 
     __slots__ = ("generation", "nodes")
@@ -149,7 +149,7 @@ class PartialTree:
 
     # ---- samples
 
-    def known(self, stack: ThreadStack, unchanged: int) -> int:
+    def known(self, stack: TreePosition, unchanged: int) -> int:
         """How many of the outermost frames have their nodes, of those that have not changed."""
         if stack.generation != self.generation:
             del stack.nodes[:]
@@ -172,7 +172,7 @@ class PartialTree:
 
     def sample(
         self,
-        stack: ThreadStack,
+        stack: TreePosition,
         known: int,
         frames: Sequence[tuple[int, int]],
         new: range,
@@ -216,14 +216,14 @@ class PartialTree:
             self.total_ns += ns
             self._by_time.grew(node)
 
-    def unknown(self, stack: ThreadStack, ns: int) -> None:
+    def unknown(self, stack: TreePosition, ns: int) -> None:
         """A sample whose stack nobody could read."""
         del stack.nodes[:]
         self.total_ns += ns
         self.unknown_ns += ns
         self.samples += 1
 
-    def function_at(self, stack: ThreadStack, depth: int) -> int:
+    def function_at(self, stack: TreePosition, depth: int) -> int:
         """The number of the function of a frame in a thread's last sample; -1 if it has none."""
         if stack.generation != self.generation or depth >= len(stack.nodes):
             return -1

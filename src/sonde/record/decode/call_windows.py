@@ -24,11 +24,9 @@ class Window:
             self._calls.clear()
         self._calls.append((context, site, offset, step))
 
-    def renew(self, carried: Callable[[int], int]) -> None:
+    def start_segment(self, remap: Callable[[int], int]) -> None:
         """Its contexts have other places in a new part."""
-        self._calls = [
-            (carried(context), site, at, step) for context, site, at, step in self._calls
-        ]
+        self._calls = [(remap(context), site, at, step) for context, site, at, step in self._calls]
 
     def write(
         self,

@@ -88,7 +88,7 @@ class LockRecords:
             else:
                 whose = tables.tids.ours(holder)
                 time_ = tables.threads.time_of(whose, now)
-                time_.is_thread(started, now)
+                time_.set_thread_object(started, now)
                 row = time_.row(interp)
             found = ENTER if started_sequence else FOUND
             type_ = HELD if type_ == shm.LOCK_HELD else found

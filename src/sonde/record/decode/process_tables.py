@@ -58,5 +58,5 @@ class ProcessTables:
         """No ring gets another record."""
         self.garbled = self.undescribed = self.undecodable_waits = 0
 
-    def standing_for(self, what: str) -> int:
-        return self.contexts.standing_for(what, self.segment.runtime)
+    def pseudo_context(self, what: str) -> int:
+        return self.contexts.pseudo_context(what, self.segment.runtime)

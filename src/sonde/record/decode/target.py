@@ -12,7 +12,7 @@ from ..tables.contexts import SHORT_THREADS
 from ..tables.segment import ProcessSegment
 from ..tables.thread_row import NO_THREAD_OBJECT
 from .process_tables import ProcessTables
-from .ring_reader import Slot
+from .ring_reader import RingReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -68,7 +68,7 @@ class TargetProcess:
         self.about = about or procfs.about(pid)
         self.agent = agent
         self.memory = tables.memory
-        self._slots: dict[int, Slot] = {}
+        self._slots: dict[int, RingReader] = {}
         segment.row = self._process_row()
 
     # ---- what is captured
@@ -94,12 +94,12 @@ class TargetProcess:
         if self.armed is not None:
             self.armed.close()
         self.agent.order_nothing()
-        self.captures(None)
+        self.set_capture(None)
 
-    def captures(self, what: Container[str] | None) -> None:
+    def set_capture(self, what: Container[str] | None) -> None:
         """This is captured from now on; None: nothing, and the time counts for no thread."""
-        self.threads.turn(self._counted)
-        self.cpu.turn(counted=self._counts_cpu())
+        self.threads.account_until(self._counted)
+        self.cpu.account_until(counted=self._counts_cpu())
         self._step_metrics()  # else the next step would lie on both sides
         self._counted = what
 
@@ -139,7 +139,7 @@ class TargetProcess:
             "threads", self.segment.row, 0, SHORT_THREADS, 0, since - origin, now - origin,
             unsampled,
         )  # fmt: skip
-        context = self._tables.standing_for(SHORT_THREADS)
+        context = self._tables.pseudo_context(SHORT_THREADS)
         self.writer.append("samples", row, now - origin, context, unsampled, 0)
 
     def unnamed(self) -> set[int]:
@@ -173,12 +173,14 @@ class TargetProcess:
             slot.drain()
         return fullest / self.agent.ring_size
 
-    def _slot(self, index: int, tid: int, claimed: int) -> Slot:
+    def _slot(self, index: int, tid: int, claimed: int) -> RingReader:
         slot = self._slots.get(index)
         if slot is None or slot.thread.claimed != claimed:
             if slot is not None:
                 self._drop(index)
-            slot = self._slots[index] = Slot(self._tables, index, self.tids.ours(tid), claimed)
+            slot = self._slots[index] = RingReader(
+                self._tables, index, self.tids.ours(tid), claimed
+            )
             self.open_locks.add_ring(slot.thread.tid, slot.locks)
             self.agent.knows(index, claimed)
         return slot
@@ -224,26 +226,26 @@ class TargetProcess:
 
     def end_part(self, now: int) -> None:
         """Writes what the rows of this part are to say; the process goes on in the next."""
-        self.captures(self._counted)
+        self.set_capture(self._counted)
         self.threads.end_part(now)
         self._write_unsampled(now)
 
-    def renew(self, now: int, carried: Callable[[int], int]) -> None:
+    def start_segment(self, now: int, remap: Callable[[int], int]) -> None:
         """All rows are new ones, of a part that begins now."""
         self._keep_waits()
         tables = self._tables
         tables.lock_runs.forget()
         self.segment.origin = self.segment.boundary = now
-        self.cpu.renew(self.agent.reader_ns())
-        tables.codes.renew()
-        tables.locks.renew()
+        self.cpu.start_segment(self.agent.reader_ns())
+        tables.codes.start_segment()
+        tables.locks.start_segment()
         self._forget_names(now)
         self.segment.row = self._process_row()
         for slot in self._slots.values():
-            slot.renew(carried)
-        self.threads.renew(carried)
-        tables.spans.renew()
-        self.open_locks.repeat(carried)
+            slot.start_segment(remap)
+        self.threads.start_segment(remap)
+        tables.spans.start_segment()
+        self.open_locks.repeat(remap)
 
     def _forget_names(self, now: int) -> None:
         known = {slot.thread.thread_object() for slot in self._slots.values()}
@@ -259,7 +261,7 @@ class TargetProcess:
             self.armed.close()
         self.drain()
         self.settle()
-        self.captures(self._counted)
+        self.set_capture(self._counted)
         if self.metrics is not None:
             self.metrics.close()
         now = time.monotonic_ns()

@@ -53,7 +53,7 @@ class Admission:
         selector: selectors.BaseSelector,
         listener: socket.socket,
         path: str,
-        tell: Callable[[dict[str, Any]], None],
+        send_progress: Callable[[dict[str, Any]], None],
     ) -> None:
         self._config = config
         self._parts = parts
@@ -61,7 +61,7 @@ class Admission:
         self._roster = roster
         self._selector = selector
         self._path = path
-        self._tell = tell
+        self._send_progress = send_progress
         self._contexts = Contexts(parts.writer)
         self._lock_rows = LockRows(parts.writer)
         self._contexts.tells_sizes = "calls" in config["what"]
@@ -131,15 +131,15 @@ class Admission:
         self._steering.end()
         self.conduct.end()
 
-    def renew(self, now: int) -> None:
+    def start_segment(self, now: int) -> None:
         """Everybody goes on in a part that begins now."""
         self.origin = now
-        self.conduct.renew()
-        carried = self._contexts.renew()
+        self.conduct.start_segment()
+        remap = self._contexts.start_segment()
         if self.online is not None:
             self.online.forget_rows()
         for target in self._roster:
-            target.renew(now, carried)
+            target.start_segment(now, remap)
 
     # ---- agents
 
@@ -181,7 +181,7 @@ class Admission:
             tid = ThreadIds(pid).ours(told_tid) if told_tid else 0
             self._steering.add(pid, tid, connection)
             self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
-            self._tell({"steered": pid})
+            self._send_progress({"steered": pid})
             return True
         if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
             self._around_exec(pid, reason)
@@ -244,7 +244,7 @@ class Admission:
                 f"{', '.join(names[:-1])} or {names[-1]}"
             )
             self._roster.drop(target, self.trouble)
-            self._tell({"refused": self.trouble, "pid": pid})
+            self._send_progress({"refused": self.trouble, "pid": pid})
             return
         target.cpu.begin()
         self._roster.watch(pid)
@@ -257,7 +257,7 @@ class Admission:
             self._roster.tally.why_no_calls = why
         exact = int(armed.sampler in ("perf-user", "cpu-timer"))
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
-        self._tell({"admitted": pid})
+        self._send_progress({"admitted": pid})
 
     def _make_room(self, pid: int, runtime: str, replaced: bool, began: int | None = None) -> None:
         """For a process that is new to us, whatever had its number before."""
@@ -336,7 +336,7 @@ class Admission:
             self._roster.watch(came.pid)
         if not self._roster.watches(came.pid):
             self._roster.drop(target, came.ended()[1])
-        self._tell({"admitted": came.pid})
+        self._send_progress({"admitted": came.pid})
 
     def step_metrics(self) -> None:
         for target in self._roster:
@@ -377,7 +377,7 @@ class Admission:
         if self._remote is not None:
             if self._remote.refusal and self._remote.refusal != self.trouble:
                 self.trouble = self._remote.refusal
-                self._tell({"refused": self.trouble, "pid": root})
+                self._send_progress({"refused": self.trouble, "pid": root})
             return
         wanted = self._config["sampler"] == "remote"
         if not wanted and not self.why_remote and age < TIMEOUT_NS:
@@ -390,7 +390,7 @@ class Admission:
             self._remote = remote
         elif remote.refusal and remote.refusal != self.trouble:
             self.trouble = remote.refusal
-            self._tell({"refused": remote.refusal, "pid": root})
+            self._send_progress({"refused": remote.refusal, "pid": root})
 
     # ---- processes that were attached to
 
@@ -403,7 +403,7 @@ class Admission:
                 self._left(pid, "replaced by exec")
         if failed is not None:
             self.trouble = f"the agent could not start: {_words(failed)}"
-            self._tell({"refused": self.trouble, "pid": pid})
+            self._send_progress({"refused": self.trouble, "pid": pid})
 
     def ask_names(self) -> None:
         for target in self._roster:
@@ -424,7 +424,7 @@ class Admission:
         self.exited(pid)
         for target in self._roster.of(pid):
             self._roster.drop(target, exit_)
-        self._tell({"left": pid})
+        self._send_progress({"left": pid})
 
 
 def _is_closed(connection: socket.socket) -> bool:

@@ -72,7 +72,7 @@ class Conduct:
         """By what was asked for: the number of the event, which is its row too."""
         self._periods: dict[int, int] = {}
         self._endless: set[int] = set()
-        self._arming.captures(self.what, self._wanted_events(self.what))
+        self._arming.set_capture(self.what, self._wanted_events(self.what))
         self.longest_period = self.period
 
     @property
@@ -103,7 +103,7 @@ class Conduct:
         bits = 0 if self.paused else bits_of(self.what) | self._stacks
         target.agent.order(bits, self.period)
         target.set_event_periods(self._periods)
-        target.captures(None if self.paused else self.what)
+        target.set_capture(None if self.paused else self.what)
 
     def arm(self, target: TargetProcess) -> Armed:
         """Samples a process that has just come, unless this is a pause."""
@@ -147,7 +147,7 @@ class Conduct:
         except OSError:  # it is gone, as we are about to hear
             return
         target.set_event_periods(self._periods)
-        target.captures(self.what)
+        target.set_capture(self.what)
 
     # ---- orders
 
@@ -184,7 +184,7 @@ class Conduct:
             self._paused_ns += now - self._pause
             self._pause = now
 
-    def renew(self) -> None:
+    def start_segment(self) -> None:
         """A part begins, in which only the present rate has been."""
         self.longest_period = self.period
         self._arming.counted.clear()
@@ -237,7 +237,7 @@ class Conduct:
         if "locks" in wanted and samplers == {"remote"}:
             raise SondeError("locks cannot be recorded: the target has no agent")
         self.what = wanted
-        self._arming.captures(wanted, self._wanted_events(wanted))
+        self._arming.set_capture(wanted, self._wanted_events(wanted))
         self._all_anew()
 
     # ---- kernel events
@@ -263,7 +263,7 @@ class Conduct:
                 target.armed.close_event(number)
             if number not in self._endless:
                 self._endless.add(number)
-                self._arming.captures(self.what, self._wanted_events(self.what))
+                self._arming.set_capture(self.what, self._wanted_events(self.what))
 
     def event_facts(self, facts: dict[str, Any]) -> None:
         """Makes what targets counted of kernel events a list of them, where there are any."""

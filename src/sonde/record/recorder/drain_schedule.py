@@ -40,9 +40,9 @@ class Pace:
         self._burst = MAX_BURST_S
         self._frugal = frugal
         self._calls = config["calls"]
-        self.captures(config["what"], config["rate"])
+        self.set_capture(config["what"], config["rate"])
 
-    def captures(self, what: Iterable[str], rate: int) -> None:
+    def set_capture(self, what: Iterable[str], rate: int) -> None:
         """This is captured from now on, and so often."""
         self._what = set(what)
         self.set_rate(rate)

@@ -78,7 +78,7 @@ class Recorder:
         self._roster = Roster(self._selector, self._home, self._writer, config)
         self._admission = Admission(
             config, self._parts, self._roster, self._selector, listening.listener, self.path,
-            self._starter.tell,
+            self._starter.send_progress,
         )  # fmt: skip
         self._conduct = self._admission.conduct
         self._steered = Control(self._home, self._selector, self)
@@ -90,7 +90,7 @@ class Recorder:
     # ---- the loop
 
     def run(self) -> None:
-        self._starter.say(
+        self._starter.send(
             {"ready": self.path, "path": self._parts.path, "session": self._parts.session["id"]}
         )
         next_flush = time.monotonic_ns() + self._pace.flush_ns
@@ -185,15 +185,15 @@ class Recorder:
             return
         self._next_dump = now + self._config["mode"]["dump_every_ns"]
         try:
-            self._starter.mention({"dumped": self.dump(None, why), "why": why})
+            self._starter.send_nowait({"dumped": self.dump(None, why), "why": why})
         except SondeError as error:
-            self._starter.mention({"trouble": str(error)})
+            self._starter.send_nowait({"trouble": str(error)})
 
     def _exited(self, pid: int) -> None:
         self._roster.exited(pid)
         self._admission.exited(pid)
         if self._starter.attached:
-            self._starter.tell({"exited": pid})
+            self._starter.send_progress({"exited": pid})
         elif pid == self._root:
             self.stop("target exited")
 
@@ -240,8 +240,8 @@ class Recorder:
 
     def set_what(self, what: list[str]) -> None:
         self._conduct.set_what(what)
-        self._roster.captures(what)
-        self._pace.captures(what, self._conduct.rate)
+        self._roster.set_capture(what)
+        self._pace.set_capture(what, self._conduct.rate)
 
     def flush(self) -> int:
         return self._book.bring_up_to_date()
@@ -279,7 +279,9 @@ class Recorder:
             self._root = order["root"]
             self._roster.watch(order["root"])
         if "listen" in order:
-            self._starter.tell({"listens": self._listen(order["listen"]), "place": order["listen"]})
+            self._starter.send_progress(
+                {"listens": self._listen(order["listen"]), "place": order["listen"]}
+            )
         if "not_entered" in order:
             self._roster.tally.not_entered = order["not_entered"]
         if "running" in order:
@@ -299,10 +301,10 @@ class Recorder:
         if "disarm" in order:
             for target in self._roster.of(order["disarm"]):
                 target.stand_still()
-            self._starter.say({"disarmed": True})
+            self._starter.send({"disarmed": True})
         if "pause" in order:
             self.pause() if order["pause"] else self.resume()
-            self._starter.say({"paused": order["pause"]})
+            self._starter.send({"paused": order["pause"]})
         if "rotate" in order:
             self._parts.wanted = True
         if "dump" in order:
@@ -324,17 +326,17 @@ class Recorder:
 
     def _answer_dump(self, path: str | None) -> None:
         try:
-            self._starter.say({"dump": self.dump(path)})
+            self._starter.send({"dump": self.dump(path)})
         except SondeError as error:
-            self._starter.say({"dump": None, "why_not": str(error)})
+            self._starter.send({"dump": None, "why_not": str(error)})
 
     def _answer_online(self, asked: dict[str, Any]) -> None:
         try:
-            self._starter.say({"online": self.hot(**asked)})
+            self._starter.send({"online": self.hot(**asked)})
         except UsageError as error:
-            self._starter.say({"online": None, "wrong": str(error)})
+            self._starter.send({"online": None, "wrong": str(error)})
         except SondeError as error:
-            self._starter.say({"online": None, "why_not": str(error)})
+            self._starter.send({"online": None, "why_not": str(error)})
 
     def _note_exit(self, pid: int, text: str) -> None:
         self._config["exit"] = {"pid": pid, "text": text}
@@ -377,7 +379,7 @@ class Recorder:
                 "mode": self._config["mode"]["name"],
             }
         )
-        self._starter.say(
+        self._starter.send(
             {
                 "done": facts,
                 "duration_ns": self._ended - (self._parts.first_origin or self._began),

@@ -61,7 +61,7 @@ class Options:
     """The session that this recorder goes on with, and the number of its first part."""
 
 
-def outliving(options: Options) -> Options:
+def with_shared_memory(options: Options) -> Options:
     """The same, with memory of ours for what would be lost with its recorder."""
     if options.mode.name != "wrap":
         return options

@@ -53,17 +53,17 @@ class Starter:
             return None
         return json.loads(message) if message else None
 
-    def say(self, words: dict[str, Any]) -> None:
+    def send(self, words: dict[str, Any]) -> None:
         if self._connection is not None:
             with contextlib.suppress(OSError):
                 self._connection.send(json.dumps(words).encode())
 
-    def tell(self, words: dict[str, Any]) -> None:
+    def send_progress(self, words: dict[str, Any]) -> None:
         """Whoever attaches wants to know how far it is; others do not listen."""
         if self.attached:
-            self.say(words)
+            self.send(words)
 
-    def mention(self, words: dict[str, Any]) -> None:
+    def send_nowait(self, words: dict[str, Any]) -> None:
         """Says what nobody asked for, and maybe nobody reads: that must not keep us waiting."""
         if self._connection is not None:
             with contextlib.suppress(OSError):

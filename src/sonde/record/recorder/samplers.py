@@ -89,7 +89,9 @@ class Arming:
         # Round 1 is that of processes which arm themselves (native/core/protocol/self_arm.c).
         self._number, self._round = 0, 1
 
-    def captures(self, what: Container[str], events: dict[int, KernelEvent] | None = None) -> None:
+    def set_capture(
+        self, what: Container[str], events: dict[int, KernelEvent] | None = None
+    ) -> None:
         """What is opened from now on is for."""
         self._cpu, self._waits = "cpu" in what, "waits" in what
         self._events = events or {}

@@ -55,9 +55,9 @@ class Bookkeeping:
         """That nothing can be written, or that it can again."""
         refused = self._parts.refused
         if refused is not None and not self._refused:
-            self._starter.mention({"trouble": f"{refused}; recording continues without it"})
+            self._starter.send_nowait({"trouble": f"{refused}; recording continues without it"})
         elif refused is None and self._refused:
-            self._starter.mention({"trouble": f"writing to {self._parts.path} again"})
+            self._starter.send_nowait({"trouble": f"writing to {self._parts.path} again"})
         self._refused = refused is not None
 
     def bring_up_to_date(self) -> int:
@@ -84,7 +84,7 @@ class Bookkeeping:
         self.flush()
         self._parts.begin(now)
         self._roster.tally.begin_part(self._writer.unwritten.get("samples", 0))
-        self._admission.renew(now)
+        self._admission.start_segment(now)
         self._roster.announce()
         # Cut off before its next count, it would take its rows for all that was counted.
         self.write_quality()

@@ -65,7 +65,7 @@ class Roster:
         self.tally.add(target)
         target.close()
 
-    def captures(self, what: list[str]) -> None:
+    def set_capture(self, what: list[str]) -> None:
         """Something else than at the beginning."""
         self._what = sorted(what)
         self.announce()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.errors import UsageError
 from sonde.model.trees.function_table import Function
-from sonde.model.trees.partial_tree import MIN_MEMORY, Frame, PartialTree, ThreadStack
+from sonde.model.trees.partial_tree import MIN_MEMORY, Frame, PartialTree, TreePosition
 
 from ..shm import layout as shm
 from .profile_result import BY, MAX_FUNCTIONS
@@ -167,7 +167,7 @@ class OnlineThread:
     def __init__(self, online: Online, sampling: Sampling) -> None:
         self._online = online
         self._sampling = sampling
-        self._stack = ThreadStack()
+        self._stack = TreePosition()
         self.unchanged = 0
         """Outermost frames that have looked the same in every record since the last sample."""
 

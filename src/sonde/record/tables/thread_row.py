@@ -32,7 +32,7 @@ class ThreadRow:
         self.last_time = born
         self._unnamed: tuple[int, int] | None = None
 
-    def is_thread(self, thread_object: int, at: int) -> None:
+    def set_thread_object(self, thread_object: int, at: int) -> None:
         """Tells which threading.Thread this was at that time, known or not by now."""
         if self.thread_object or not thread_object:
             return

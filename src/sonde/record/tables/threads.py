@@ -11,7 +11,7 @@ from sonde.recording.format.schema import VIRTUAL_TID
 
 from ..system.procfs import birth_of, born_ticks, cpu_of, has_thread, name_of, threads_of
 from ..system.thread_states import AGENT
-from .thread_time import WAITING, Place, ThreadTime
+from .thread_time import WAITING, SampleContext, ThreadTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -40,7 +40,7 @@ class OpenWait(NamedTuple):
 
     time: int
     cpu: int
-    place: Place
+    place: SampleContext
     thread_object: int
 
 
@@ -171,7 +171,7 @@ class Threads:
         if tid not in self._times and name_of(self._segment.pid, tid).startswith(AGENT):
             return  # the agent's own, which wanted the GIL just then
         time_ = self.time_of(tid, wait.time)
-        time_.is_thread(wait.thread_object, wait.time)
+        time_.set_thread_object(wait.thread_object, wait.time)
         if self._sampling.polls_waits:
             time_.waited(wait.time, wait.cpu, wait.place, WAITING, goes_on=True)
         else:
@@ -183,11 +183,11 @@ class Threads:
 
     # ---- CPU time
 
-    def turn(self, counted: Container[str] | None) -> None:
+    def account_until(self, counted: Container[str] | None) -> None:
         """Something else is captured from now on; `counted` was until now, None: a pause."""
         for tid, time_ in self._times.items():
             if cpu := cpu_of(self._segment.pid, tid):
-                time_.turn(time.monotonic_ns(), cpu, counted)
+                time_.account_until(time.monotonic_ns(), cpu, counted)
 
     def cpu_since_heard(self) -> int:
         """What those that live have used since each told of itself."""
@@ -227,18 +227,18 @@ class Threads:
             else:
                 time_.write_end(time_.last_time)
 
-    def renew(self, carried: Callable[[int], int]) -> None:
+    def start_segment(self, remap: Callable[[int], int]) -> None:
         """All rows are new ones."""
         self._virtual_rows.clear()
         for tid, wait in self._open_waits.items():
-            place = wait.place._replace(context=carried(wait.place.context))
+            place = wait.place._replace(context=remap(wait.place.context))
             self._open_waits[tid] = wait._replace(place=place)
         # A ring that is read in this part may mention a thread that ended in the last one.
         self._ended = {tid: time_ for tid, time_ in self._ended.items() if time_.rows}
         for time_ in self._ended.values():
             time_.rows = {}
         for time_ in self._times.values():
-            time_.renew(carried)
+            time_.start_segment(remap)
 
     def finish(self, now: int, *, ended: bool) -> None:
         """The recording is over; `ended`: because the process is."""

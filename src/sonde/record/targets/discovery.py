@@ -20,7 +20,7 @@ from sonde.errors import SondeError, UsageError
 from ..system.procfs import is_alive, words_of
 from . import lineage
 from .hotspot import Jvm, is_up
-from .process import NotRecordable, RunningProcess, look_at
+from .process import NotRecordable, RunningProcess, inspect_process
 from .session_registry import RECORDER
 
 # Python takes longer than this to come up, so little of a child is missed.
@@ -70,7 +70,7 @@ def callers() -> set[int]:
 
 
 @dataclass
-class Candidate:
+class PendingProcess:
     """A process that belongs to the session and is not recorded yet."""
 
     since: float
@@ -100,7 +100,7 @@ class Discovery:
         self._seen: set[int] = set()
         self._last_pid = -1
         self._next_match = 0.0
-        self._candidates: dict[int, Candidate] = {}
+        self._candidates: dict[int, PendingProcess] = {}
         self._entered: dict[int, float] = {}
         self.members: set[int] = set(roots)
         self.wait = MIN_INTERVAL_S
@@ -115,7 +115,7 @@ class Discovery:
         """Its program was replaced, or it was not recorded so far: it is to be entered."""
         self.members.add(pid)
         self._entered.pop(pid, None)
-        self._candidates[pid] = Candidate(time.monotonic())
+        self._candidates[pid] = PendingProcess(time.monotonic())
 
     def leave(self, *pids: int) -> None:
         """Processes of ours that are never to be recorded."""
@@ -215,7 +215,7 @@ class Discovery:
 
     # ---- is it one to enter?
 
-    def _ready(self, pid: int, candidate: Candidate, now: float) -> RunningProcess | None:
+    def _ready(self, pid: int, candidate: PendingProcess, now: float) -> RunningProcess | None:
         image = lineage.image_of(pid)
         if image != candidate.image:
             candidate.image, candidate.since, candidate.next_look = image, now, now
@@ -232,7 +232,7 @@ class Discovery:
             if lineage.borrows_memory(pid, parent):
                 return None
         try:
-            process = look_at(pid)
+            process = inspect_process(pid)
         except NotRecordable:
             return None
         except SondeError as error:

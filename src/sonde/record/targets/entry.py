@@ -37,10 +37,10 @@ class Gone(SondeError):
 
 
 class Entry:
-    """One process being entered, in a thread of its own: others need not wait for it.
+    """Attaching to one process, in a thread of its own: others need not wait for it.
 
-    What the recorder hears of the process is passed on by `tell`. When `over` is true either the
-    agent is at work or `why_not` says why it is not.
+    `hear_recorder` takes what the recorder reports of the process. When `over` is true either
+    the agent is at work or `why_not` says why it is not.
     """
 
     def __init__(self, process: RunningProcess, socket_path: str, wake: Callable[[], None]) -> None:
@@ -59,7 +59,7 @@ class Entry:
         self._thread = threading.Thread(target=self._run, name=f"enter-{process.pid}")
         self._thread.start()
 
-    def tell(self, words: dict[str, Any]) -> None:
+    def hear_recorder(self, words: dict[str, Any]) -> None:
         self._words.put(words)
 
     def end(self) -> None:

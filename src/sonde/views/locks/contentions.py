@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.locks.contention import NOBODY, Contentions, Flags, Ints
+from sonde.model.locks.contention import UNKNOWN, Contentions, Flags, Ints
 from sonde.model.locks.contention_replay import Replay
 from sonde.model.locks.holder_activity import HolderActivity
 from sonde.model.locks.lock_kinds import BUILT_IN, LockKinds, is_library
@@ -99,7 +99,7 @@ class Contended:
 
     def _functions(self, which: str) -> Ints:
         _, identity = identities(self.recording)
-        found = np.full(len(self.recording.contexts) + 1, NOBODY, dtype=np.int64)
+        found = np.full(len(self.recording.contexts) + 1, UNKNOWN, dtype=np.int64)
         holds = self.found.holds
         used = np.concatenate([self.found.context, holds.context, self.found.tail_context])
         for context in np.unique(used[used >= 0]).tolist():
@@ -138,25 +138,25 @@ class Contended:
         files = self.recording.functions.file
         found = self._innermost(np.array([file == BUILT_IN for file in files], dtype=bool))
         bare = self._innermost(np.zeros(len(files), dtype=bool))
-        return np.where(found != NOBODY, found, bare)
+        return np.where(found != UNKNOWN, found, bare)
 
     @cached_property
     def held_own_function(self) -> Ints:
         """The same, but the nearest one that is of no library."""
         files = self.recording.functions.file
         own = self._innermost(np.array([is_library(file) for file in files], dtype=bool))
-        return np.where(own != NOBODY, own, self.held_function)
+        return np.where(own != UNKNOWN, own, self.held_function)
 
     def _innermost(self, skipped: Flags) -> Ints:
         """Of each context the innermost function that is not skipped; `skipped` is by function."""
         contexts = self.recording.contexts
         _, identity = identities(self.recording)
         frame = ContextTree(contexts.parent).nearest(~skipped[contexts.function])
-        return np.append(np.where(frame >= 0, identity[contexts.function[frame]], NOBODY), NOBODY)
+        return np.append(np.where(frame >= 0, identity[contexts.function[frame]], UNKNOWN), UNKNOWN)
 
     @cached_property
     def thread_names(self) -> tuple[list[str], Ints]:
-        """Names no two threads share, and for each thread row (and NOBODY) which one it bears."""
+        """Names no two threads share, and for each thread row (and UNKNOWN) which one it bears."""
         threads = self.recording.threads
         owner = list(zip(threads.process.tolist(), threads.tid.tolist(), strict=True))
         bearers: dict[str, set[tuple[int, int]]] = {}
@@ -167,7 +167,7 @@ class Contended:
         for (_, tid), text in zip(owner, threads.name, strict=True):
             unique = text if text and len(bearers[text]) == 1 else f"{text} ({tid})".lstrip()
             code.append(numbers.setdefault(unique, len(numbers)))
-        code.append(NOBODY)
+        code.append(UNKNOWN)
         return list(numbers), np.array(code, dtype=np.int64)
 
     def rows(self, selection: Selection) -> tuple[Contentions, Ints]:
@@ -191,7 +191,7 @@ def chains_of(recording: Recording) -> Chains:
     line = np.maximum(contexts.line, 0).astype(np.int64)
     span = int(line.max()) + 1 if len(line) else 1
     merged = ContextTree(contexts.parent).merged(identity[contexts.function] * span + line)
-    node = np.append(merged.node, NOBODY)
+    node = np.append(merged.node, UNKNOWN)
     return Chains(merged.tree, functions, merged.key // span, merged.key % span, node)
 
 

@@ -28,7 +28,7 @@ MAX_SOURCE_LENGTH = 400
 
 
 @dataclass(frozen=True)
-class Place:
+class LockSite:
     """Where a program takes or lets go of a lock."""
 
     function: str
@@ -75,7 +75,7 @@ def taken(source: str) -> Taken:
     return Taken(text, text)
 
 
-def named(place: Place, sources: Sources, others: int = 0) -> tuple[str, str]:
+def named(place: LockSite, sources: Sources, others: int = 0) -> tuple[str, str]:
     """How the lock taken at `place`, and at that many others, is called: in full, and in short."""
     if place.short == place.function:
         full = short = place.function or "unknown place"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.locks.contention import NOBODY, Contentions, Ints
+from sonde.model.locks.contention import UNKNOWN, Contentions, Ints
 from sonde.model.locks.pressure import Pressure
 from sonde.model.trees.context_tree import sums
 from sonde.views.locks.contentions import Contended, contended
@@ -209,7 +209,7 @@ def _holds(
     that, and by how many threads."""
     size = len(everything.locks)
     holds = found.holds
-    of_hold = np.full(len(holds), NOBODY, dtype=np.int64)
+    of_hold = np.full(len(holds), UNKNOWN, dtype=np.int64)
     served = rows[(found.held[rows] > 0) & (found.outcome[rows] != 0)]
     # A hold is of the lock that was waited for then: memory may have held several, one by one.
     of_hold[found.first[served] + found.held[served] - 1] = everything.lock[served]
@@ -230,11 +230,11 @@ def _holds(
 def _filled(value: Ints, group: Ints) -> Ints:
     """The same with what is missing taken from the next one of the group, or else the last."""
     place = np.arange(len(value))
-    known = value != NOBODY
+    known = value != UNKNOWN
     after = np.minimum.accumulate(np.where(known, place, len(value))[::-1])[::-1]
     before = np.maximum.accumulate(np.where(known, place, -1))
     for near in (np.minimum(after, len(value) - 1), np.maximum(before, 0)):
-        fits = (value == NOBODY) & (group[near] == group)
+        fits = (value == UNKNOWN) & (group[near] == group)
         value = np.where(fits, value[near], value)
     return value
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.locks.contention import BLOCK, NOBODY, Blames, Contentions, Flags, Ints, blames
+from sonde.model.locks.contention import BLOCK, UNKNOWN, Blames, Contentions, Flags, Ints, blames
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.locks.wait_chains import wait_chains
 from sonde.model.trees.context_tree import sums
@@ -171,7 +171,7 @@ def locks(
             aggregates.measure(block)
     for block in blames(found, rows, block=aggregates.block):
         aggregates.add(block)
-        unknown += int(block.ns[block.thread == NOBODY].sum())
+        unknown += int(block.ns[block.thread == UNKNOWN].sum())
     length = found.length[rows]
     return Locks(
         by=tuple(by),
@@ -227,7 +227,7 @@ class _Aggregates:
 
     def add(self, block: Blames) -> None:
         # Rows come by wait, so counting the changes numbers the waits of the block.
-        changes = np.diff(self.found.wait[block.contention], prepend=NOBODY) != 0
+        changes = np.diff(self.found.wait[block.contention], prepend=UNKNOWN) != 0
         wait = np.cumsum(changes) - 1
         self.count += int(changes.sum())
         self.total += int(block.ns.sum())

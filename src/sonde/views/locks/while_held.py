@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.locks.contention import NOBODY, blames
+from sonde.model.locks.contention import UNKNOWN, blames
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.held_in import (
     OFF_CPU,
@@ -72,9 +72,9 @@ def profile_while_held(
                 by_state[2 + off_cpu][context] += max(estimates.samples[0][number], 1)
     functions, identity = identities(recording)
     return summed_up(
-        [*functions[:NOBODY], NOT_SAMPLED],
+        [*functions[:UNKNOWN], NOT_SAMPLED],
         recording.contexts.parent,
-        identity[np.append(recording.contexts.function, NOBODY)],
+        identity[np.append(recording.contexts.function, UNKNOWN)],
         recording.contexts.line,
         by_state,
         merge_lines=merge_lines,
