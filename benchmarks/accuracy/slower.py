@@ -75,7 +75,7 @@ def recorded(
 ) -> tuple[dict[float, list[Run]], int]:
     """Runs by slowdown (1: none), in the order they were made in, and the slowed function's id."""
     from sonde.fleet.queries.engines import engine
-    from sonde.fleet.queries.query import Asked, Question
+    from sonde.fleet.queries.query import Question, StoreQuery
     from sonde.fleet.queries.slower import measured
     from sonde.fleet.store.labels import conditions
     from sonde.fleet.store.location import located
@@ -107,9 +107,9 @@ def recorded(
         shelf = looked_at(located(str(store)))
         for number, slowdown in enumerate(wanted):
             where = tuple(conditions([f"run={number}"]))
-            one = measured(Asked(shelf, duckdb, Question(where)))
+            one = measured(StoreQuery(shelf, duckdb, Question(where)))
             found.setdefault(slowdown, []).append(Run(one))
-        functions = Asked(shelf, duckdb, Question()).functions
+        functions = StoreQuery(shelf, duckdb, Question()).functions
         key = functions.filter(functions.name == EXTRA).function.to_pyarrow().to_pylist()[0]
     return found, key
 

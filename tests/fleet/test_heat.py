@@ -11,7 +11,7 @@ from fleet.conftest import Fleet
 from fleet.recorded import added
 from sonde.fleet.queries.engines import Engine, engine
 from sonde.fleet.queries.heat import COLUMNS, MS, STEPS_MS, Heat, heat, step_for
-from sonde.fleet.queries.query import Asked, Question
+from sonde.fleet.queries.query import Question, StoreQuery
 from sonde.fleet.queries.views import answer
 from sonde.fleet.store.labels import Exactly
 from sonde.fleet.store.location import located
@@ -25,7 +25,7 @@ BASE = int(START) * 1_000_000_000
 
 def asked(store: Path, question: Question, by: str) -> Heat:
     with engine("duckdb") as duckdb:
-        return heat(Asked(looked_at(located(str(store))), duckdb, question), by)
+        return heat(StoreQuery(looked_at(located(str(store))), duckdb, question), by)
 
 
 def spent(store: Path, duckdb: Engine, question: Question) -> int:
@@ -36,7 +36,7 @@ def spent(store: Path, duckdb: Engine, question: Question) -> int:
 def test_a_cell_is_what_the_views_say(fleet: Fleet, time: Time) -> None:
     with engine("duckdb") as duckdb:
         store = looked_at(located(str(fleet.store)))
-        found = heat(Asked(store, duckdb, Question(time=time)), "host")
+        found = heat(StoreQuery(store, duckdb, Question(time=time)), "host")
         assert [row.value for row in found.rows] == sorted(
             (row.value for row in found.rows),
             key=lambda value: -sum(next(r.cells for r in found.rows if r.value == value)),

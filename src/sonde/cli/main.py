@@ -26,7 +26,7 @@ ORDER = ("run", "attach", "top", "waits", "report", "view", "export", "diff", "f
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class Verbs(TyperGroup):
+class Commands(TyperGroup):
     """The modules of `sonde.cli.commands`, each imported only when its command is run."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
@@ -80,7 +80,7 @@ def _watched(verb: Any) -> Any:
 
 
 app = typer.Typer(
-    cls=Verbs,
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sonde.record.recorder.samplers import Arming
+from sonde.record.recorder.samplers import SamplerSet
 from sonde.record.system import cpu_times, perf_events, permissions
 
 # Longer than any process lives: events opened to see whether they may be never fire.
@@ -230,7 +230,7 @@ def _hardware(pid: int) -> Check:
 
 def _sampler(pid: int) -> tuple[str, str | None]:
     """The sampler a target would get, by the very code that gives it one."""
-    armed = Arming(_NEVER_NS).arm(pid)
+    armed = SamplerSet(_NEVER_NS).arm(pid)
     armed.close()
     if armed.sampler == "reader" and not _may_move():
         reasons = [armed.why_not_better, "threads may not select their core"]
@@ -239,7 +239,7 @@ def _sampler(pid: int) -> tuple[str, str | None]:
 
 
 def _java_sampler(pid: int) -> str:
-    armed = Arming(_NEVER_NS).arm(pid, runtime="hotspot")
+    armed = SamplerSet(_NEVER_NS).arm(pid, runtime="hotspot")
     armed.close()
     return armed.sampler
 

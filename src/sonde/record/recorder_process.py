@@ -17,7 +17,7 @@ from typing import Any
 from sonde._version import version
 from sonde.errors import SondeError
 
-from .recorder.agent_socket import Listening
+from .recorder.agent_socket import AgentSocket
 from .recorder.options import RING_SIZE, SLOTS, Options, online_memory
 from .recorder.segment_storage import rescue
 from .targets.session_registry import RECORDER
@@ -43,7 +43,7 @@ class RecorderHandle:
         options: Options,
         *,
         patience: float | None = None,
-        listening: Listening | None = None,
+        listening: AgentSocket | None = None,
     ) -> None:
         """Waits until it is ready; a SondeError says why it cannot be.
 

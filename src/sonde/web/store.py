@@ -19,7 +19,7 @@ from sonde.fleet.queries.engines import DUCKDB, engine
 from sonde.fleet.queries.heat import MS, heat
 from sonde.fleet.queries.inventory import extent, values
 from sonde.fleet.queries.profiles import profile
-from sonde.fleet.queries.query import Asked, Question
+from sonde.fleet.queries.query import Question, StoreQuery
 from sonde.fleet.store.labels import Exactly, is_name
 from sonde.fleet.store.parts import looked_at
 from sonde.views.selecting.profile import UNDECODABLE
@@ -53,7 +53,7 @@ class StoreParts:
         asks = {"meta": self._meta, "heat": self._heat, "tree": self._tree}
         match path:
             case ["s", name] if name in asks:
-                told = _Told(query.get("ask", ["{}"])[0])
+                told = _Request(query.get("ask", ["{}"])[0])
                 try:
                     # One each: what an engine has read about parts would pile up.
                     with engine(DUCKDB) as asked_of:
@@ -65,10 +65,10 @@ class StoreParts:
                     ) from error
         return None
 
-    def _meta(self, asked_of: Engine, _: _Told) -> bytes:
+    def _meta(self, asked_of: Engine, _: _Request) -> bytes:
         """Looks at the store anew: until the next time everything is told of these parts."""
         self.store = looked_at(self.location)
-        asked = Asked(self.store, asked_of, Question())
+        asked = StoreQuery(self.store, asked_of, Question())
         told = {
             "address": self.location.address,
             "version": version(),
@@ -77,12 +77,12 @@ class StoreParts:
         }
         return _json(told)
 
-    def _heat(self, asked_of: Engine, told: _Told) -> bytes:
-        return _json(heat(Asked(self.store, asked_of, told.question()), told.by()).to_json())
+    def _heat(self, asked_of: Engine, told: _Request) -> bytes:
+        return _json(heat(StoreQuery(self.store, asked_of, told.question()), told.by()).to_json())
 
-    def _tree(self, asked_of: Engine, told: _Told) -> bytes:
+    def _tree(self, asked_of: Engine, told: _Request) -> bytes:
         """Both times: the page chooses."""
-        asked = Asked(self.store, asked_of, told.question(time="wall"))
+        asked = StoreQuery(self.store, asked_of, told.question(time="wall"))
         if not asked.parts:
             return _packed(None, 0)
         return _packed(profile(asked), extent(asked).recordings)
@@ -124,7 +124,7 @@ def _packed(found: Profile | None, recordings: int) -> bytes:
     )  # fmt: skip
 
 
-class _Told:
+class _Request:
     """What a request asks, which may have been written by anybody."""
 
     def __init__(self, text: str) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from sonde.model.trees.partial_tree import LEFT_OUT, MAX_WALK, PartialTree, ThreadStack
+from sonde.model.trees.partial_tree import LEFT_OUT, MAX_WALK, PartialTree, TreePosition
 from sonde.model.trees.ranked import Ranked
 
 SAMPLES = 2000
@@ -22,7 +22,7 @@ class Fed:
 
     def __init__(self, memory: int = 256 << 10) -> None:
         self.tree = PartialTree(memory)
-        self.thread = ThreadStack()
+        self.thread = TreePosition()
         self.last: Stack = []
 
     def sample(self, stack: Stack, same: int, ns: int = 1) -> None:

@@ -22,7 +22,7 @@ from attaching import attach, begun, has_agent, until
 from environments import Environment, environment_of
 from launching import SONDE, TARGETS, TESTS, TIMEOUT_S, Interpreter, clean_environment, sonde
 from sonde.errors import SondeError, UsageError
-from sonde.record.control_client import Orders, socket_of
+from sonde.record.control_client import ControlClient, socket_of
 from sonde.record.targets import session_registry
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
@@ -36,7 +36,7 @@ WHAT = "cpu,locks"
 ENDING_MS = 60
 
 
-class Steered:
+class AgentConnection:
     """tests/targets/steered.py, recorded one way or another, and its session's socket."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Steered:
             attach(self.pid, path, "--what", what, *options) if way == "attach" else None
         )
         until(lambda: session_registry.find(self.pid), "a session", by=self.attached)
-        self.orders = Orders(socket_of(str(self.pid)))
+        self.orders = ControlClient(socket_of(str(self.pid)))
         # A session can be found as soon as the agent is there, and captures when it was entered.
         until(lambda: way != "attach" or self._entered(), "it is entered", by=self.attached)
 
@@ -75,7 +75,7 @@ class Steered:
         self.give("flush")
         return "entered" in read(self.give("status")["path"]).target
 
-    def __enter__(self) -> Steered:
+    def __enter__(self) -> AgentConnection:
         return self
 
     def __exit__(
@@ -124,14 +124,14 @@ class Steered:
         return recording
 
 
-Make = Callable[..., Steered]
+Make = Callable[..., AgentConnection]
 
 
 def _making(environment: Environment, folder: Path) -> Iterator[Make]:
-    made: list[Steered] = []
+    made: list[AgentConnection] = []
 
-    def make(way: str, what: str = WHAT, *options: str) -> Steered:
-        made.append(Steered(environment, folder / f"{way}.sonde", way, what, *options))
+    def make(way: str, what: str = WHAT, *options: str) -> AgentConnection:
+        made.append(AgentConnection(environment, folder / f"{way}.sonde", way, what, *options))
         return made[-1]
 
     yield make
@@ -487,7 +487,7 @@ def test_the_command_line(steered_once: Make, tmp_path: Path) -> None:
     it.end()
 
 
-def read_marks(it: Steered) -> list[str]:
+def read_marks(it: AgentConnection) -> list[str]:
     it.give("flush")
     return read(it.path).marks.text
 

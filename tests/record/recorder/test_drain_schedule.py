@@ -14,7 +14,7 @@ from sonde.record.recorder.drain_schedule import (
     MAX_PAUSE_S,
     MAX_REST_S,
     MIN_PAUSE_S,
-    Pace,
+    DrainSchedule,
 )
 from sonde.record.system.procfs import runnable
 
@@ -24,19 +24,21 @@ def config(*what: str, rate: int = 1000) -> dict[str, Any]:
 
 
 def test_as_long_as_it_may_be() -> None:
-    assert Pace(config("cpu"), frugal=False).sleep == MAX_PAUSE_S
-    assert Pace(config("cpu", "threads", rate=100), frugal=False).sleep == MAX_PAUSE_IF_RARE_S
-    assert Pace(config("cpu", "locks", rate=100), frugal=False).sleep == MAX_PAUSE_S
-    assert Pace(config("cpu", rate=100), frugal=True).sleep == FRUGAL
-    assert Pace(config("cpu", rate=4000), frugal=True).sleep == 0.025
-    assert Pace(config("cpu", "calls", rate=100), frugal=False).sleep == 0.03
-    assert Pace(config("cpu", rate=1_000_000), frugal=False).sleep == MIN_PAUSE_S
-    assert Pace(config("cpu"), frugal=False).flush_ns == MAX_PAUSE_S * 1e9
-    assert Pace(config("cpu"), frugal=True).flush_ns == FRUGAL * 1e9
+    assert DrainSchedule(config("cpu"), frugal=False).sleep == MAX_PAUSE_S
+    assert (
+        DrainSchedule(config("cpu", "threads", rate=100), frugal=False).sleep == MAX_PAUSE_IF_RARE_S
+    )
+    assert DrainSchedule(config("cpu", "locks", rate=100), frugal=False).sleep == MAX_PAUSE_S
+    assert DrainSchedule(config("cpu", rate=100), frugal=True).sleep == FRUGAL
+    assert DrainSchedule(config("cpu", rate=4000), frugal=True).sleep == 0.025
+    assert DrainSchedule(config("cpu", "calls", rate=100), frugal=False).sleep == 0.03
+    assert DrainSchedule(config("cpu", rate=1_000_000), frugal=False).sleep == MIN_PAUSE_S
+    assert DrainSchedule(config("cpu"), frugal=False).flush_ns == MAX_PAUSE_S * 1e9
+    assert DrainSchedule(config("cpu"), frugal=True).flush_ns == FRUGAL * 1e9
 
 
 def test_events_come_in_bursts() -> None:
-    pace = Pace(config("cpu", "event:page-faults"), frugal=False)
+    pace = DrainSchedule(config("cpu", "event:page-faults"), frugal=False)
     assert pace.sleep == MIN_PAUSE_S
     pace.set_rate(100)
     assert pace.sleep == MIN_PAUSE_S
@@ -47,7 +49,7 @@ def test_events_come_in_bursts() -> None:
 
 
 def test_full_rings_shorten_it_and_empty_ones_bring_it_back() -> None:
-    pace = Pace(config("cpu"), frugal=False)
+    pace = DrainSchedule(config("cpu"), frugal=False)
     pace.drained(0.5)
     assert pace.sleep == MAX_PAUSE_S / 2
     pace.drained(0.1)
@@ -62,7 +64,7 @@ def test_full_rings_shorten_it_and_empty_ones_bring_it_back() -> None:
 
 def test_with_few_processors_it_rests_as_long_as_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace_module, "runnable", lambda: 3)
-    pace = Pace(config("cpu"), frugal=False, cpus=2)
+    pace = DrainSchedule(config("cpu"), frugal=False, cpus=2)
     for _ in range(100):
         pace.drained(1.0, 0.04)
     assert pace.sleep == pace.rest == 0.04
@@ -74,7 +76,7 @@ def test_with_few_processors_it_rests_as_long_as_it_works(monkeypatch: pytest.Mo
 
 def test_a_burst_is_drained_without_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace_module, "runnable", lambda: 3)
-    pace = Pace(config("cpu"), frugal=False, cpus=2)
+    pace = DrainSchedule(config("cpu"), frugal=False, cpus=2)
     worked = 0.0
     while pace.rest == 0.0:
         pace.drained(1.0, 0.04)
@@ -91,7 +93,7 @@ def test_a_burst_is_drained_without_a_rest(monkeypatch: pytest.MonkeyPatch) -> N
 def test_while_a_processor_is_idle_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Itself and the one thread of its target."""
     monkeypatch.setattr(pace_module, "runnable", lambda: 2)
-    pace = Pace(config("cpu"), frugal=False, cpus=2)
+    pace = DrainSchedule(config("cpu"), frugal=False, cpus=2)
     for _ in range(100):
         pace.drained(1.0, 0.04)
     assert (pace.sleep, pace.rest) == (MIN_PAUSE_S, 0.0)
@@ -105,7 +107,7 @@ def test_the_kernel_says_how_many_are_runnable() -> None:
 
 
 def test_with_many_it_does_not() -> None:
-    pace = Pace(config("cpu"), frugal=False, cpus=8)
+    pace = DrainSchedule(config("cpu"), frugal=False, cpus=8)
     for _ in range(10):
         pace.drained(1.0, 0.04)
     assert pace.sleep == MIN_PAUSE_S

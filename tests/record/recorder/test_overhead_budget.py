@@ -12,7 +12,7 @@ import pytest
 from attaching import Target, attached
 from launching import TARGETS, Interpreter, sonde
 from matrix import OLDEST_AND_NEWEST
-from sonde.record.recorder.overhead_budget import WINDOW_NS, Budget, Cost
+from sonde.record.recorder.overhead_budget import WINDOW_NS, Cost, OverheadBudget
 from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.flat import flat
 
@@ -24,7 +24,7 @@ class World:
     """Costs as they follow from a rate: so much a sample, and so much in any case."""
 
     def __init__(self, share: float, rate: int, interrupt_ns: int = 0) -> None:
-        self.budget = Budget(share, rate, 0, interrupt_ns)
+        self.budget = OverheadBudget(share, rate, 0, interrupt_ns)
         self.now = self.agent = self.recorder = self.samples = 0
         self.rates = [rate]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sonde.record.system import native_symbols
-from sonde.record.system.native_symbols import Files, Kernel, MadeCode
+from sonde.record.system.native_symbols import Files, JitCode, Kernel
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_a_perf_map_that_grows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     path = Path(f"/tmp/perf-{os.getpid()}.map")
     try:
         path.write_text("1000 10 py::first\nbroken\n2000 10 half")
-        made = MadeCode(os.getpid())
+        made = JitCode(os.getpid())
         made.read()
         assert made.symbols.find(0x1008, 1) == "py::first"
         assert made.symbols.find(0x2008, 1) is None  # its line is not whole yet
@@ -110,7 +110,7 @@ def test_a_jitdump(tmp_path: Path) -> None:
     path = tmp_path / "jit-1.dump"
     whole = head + loaded(10, 0x1000, 1, b"one") + moved + loaded(40, 0x1000, 2, b"two")
     path.write_bytes(whole[:-3])
-    made = MadeCode(os.getpid())
+    made = JitCode(os.getpid())
     made.maps_dump(str(path))
     made.read()
     assert made.symbols.find(0x1000, 20) == "one"

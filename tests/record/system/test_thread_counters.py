@@ -11,7 +11,7 @@ import pytest
 
 from sonde.record.system import cpu_times, perf_events
 from sonde.record.system import steal as taken
-from sonde.record.system.thread_counters import Countable, Counters, Used
+from sonde.record.system.thread_counters import Countable, Counters, CounterTotals
 
 PAGES = 500
 SLEEPS = 40
@@ -133,7 +133,9 @@ def test_the_first_counter_is_the_clock() -> None:
 
 
 def test_figures_never_go_back() -> None:
-    step = Used(cpu_ns=5, run_delay_ns=9, voluntary=3).since(Used(cpu_ns=7, run_delay_ns=4))
+    step = CounterTotals(cpu_ns=5, run_delay_ns=9, voluntary=3).since(
+        CounterTotals(cpu_ns=7, run_delay_ns=4)
+    )
     assert (step.cpu_ns, step.run_delay_ns, step.voluntary) == (0, 5, -1)
 
 
@@ -169,7 +171,7 @@ def test_throttling_in_both_kinds_of_groups(text: str, ns: int) -> None:
 
 def test_steps_agree_with_the_machine() -> None:
     before = cpu_times.together()
-    process = taken.Taken(os.getpid())
+    process = taken.StolenTime(os.getpid())
     burn(0.3)
     (busy, idle, steal, _), _ = process.step()
     now = cpu_times.together().since(before)
@@ -189,7 +191,7 @@ def times_of(*rows: tuple[int, int, int]) -> dict[str, cpu_times.CpuTime]:
 
 
 def test_a_processor_is_told_when_time_was_stolen_and_else_now_and_then() -> None:
-    processors = taken.Processors(times_of((0, 0, 0), (0, 0, 0)))
+    processors = taken.ProcessorSteal(times_of((0, 0, 0), (0, 0, 0)))
     assert processors.step(times_of((5, 0, 0), (0, 0, 5)), told=True) == []
     # Since it was told last, not since the last step.
     assert processors.step(times_of((8, 2, 0), (0, 0, 10)), told=True) == [(0, 10, 2)]

@@ -8,11 +8,11 @@ import os
 from pathlib import Path
 
 from sonde.record.shm import layout as shm
-from sonde.record.tables.memory_maps import FILE, LARGE, Maps
+from sonde.record.tables.memory_maps import FILE, LARGE, MemoryMaps
 
 
 def test_kinds_of_memory(tmp_path: Path) -> None:
-    maps = Maps(os.getpid())
+    maps = MemoryMaps(os.getpid())
     path = tmp_path / "file"
     path.write_bytes(bytes(mmap.PAGESIZE))
     with path.open("r+b") as f:
@@ -30,4 +30,4 @@ def test_kinds_of_memory(tmp_path: Path) -> None:
 
 
 def test_a_process_that_is_gone_has_none() -> None:
-    assert Maps(2**22 + 1).kind(0x1000) == shm.MEMORY_UNKNOWN
+    assert MemoryMaps(2**22 + 1).kind(0x1000) == shm.MEMORY_UNKNOWN

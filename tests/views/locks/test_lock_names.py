@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sonde.views.locks.lock_names import MAX_LENGTH, LockSite, named, taken
+from sonde.views.locks.lock_names import MAX_LENGTH, LockSite, named, parse_acquire
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.sources import Sources
 from synthetic import MS, Maker
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_what_takes_the_lock(source: str, expression: str | None, thing: str | None) -> None:
-    found = taken(source)
+    found = parse_acquire(source)
     if expression is not None:
         assert found.expression == expression
     if thing is not None:
@@ -48,7 +48,7 @@ def test_what_takes_the_lock(source: str, expression: str | None, thing: str | N
 
 def test_whatever_a_line_holds_is_cut_and_does_no_harm() -> None:
     for source in ("x" * 10_000, "(" * 5_000, "with " + "a" * 500 + ":", "\0", "with \udc80:"):
-        assert len(taken(source).expression) <= MAX_LENGTH
+        assert len(parse_acquire(source).expression) <= MAX_LENGTH
 
 
 def test_a_name_is_the_expression_and_its_place(tmp_path: Path) -> None:

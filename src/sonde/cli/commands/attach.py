@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sonde.cli.shared.closing_message import last_words
+from sonde.cli.shared.closing_message import closing_message
 from sonde.cli.shared.recording_options import (
     Budget,
     DumpEvery,
@@ -154,7 +154,7 @@ def attach(
             which = f"process {pid}" if pid else "matching processes"
             print(f"sonde: recording {which}; press Ctrl-C to stop", file=sys.stderr)
         done = session.wait(seconds, lambda words: print(f"sonde: {words}", file=sys.stderr))
-        _tell_end(done, pid)
+        _report_end(done, pid)
 
 
 def _chosen(
@@ -197,7 +197,7 @@ def _refuse(discovery: Discovery) -> None:
         raise SondeError(why)
 
 
-def _tell_end(done: dict[str, Any], pid: str | None) -> None:
+def _report_end(done: dict[str, Any], pid: str | None) -> None:
     if done.get("note") == "the target replaced its program":
         print(f"sonde: process {pid} now runs another program", file=sys.stderr)
     if left := done.get("left_behind"):
@@ -215,4 +215,4 @@ def _tell_end(done: dict[str, Any], pid: str | None) -> None:
     if pid:
         quiet = "the process used hardly any CPU time"
     unseen = "the recording ended before sonde could attach to a process"
-    print(f"sonde: {last_words(done, of, quiet, unseen)}", file=sys.stderr)
+    print(f"sonde: {closing_message(done, of, quiet, unseen)}", file=sys.stderr)

@@ -13,7 +13,7 @@ from sonde.cli.shared.closing_message import all_of
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:
-    from sonde.record.control_client import Orders
+    from sonde.record.control_client import ControlClient
 
 VERBS = {
     "status": "show what is recorded, the file, and the quality",
@@ -66,11 +66,11 @@ def ctl(
       sonde ctl 4711 rate 100
       sonde ctl 4711
     """
-    from sonde.record.control_client import Orders, socket_of
+    from sonde.record.control_client import ControlClient, socket_of
 
     order = order_of(command) if command else None
     path = socket_of(session)
-    with Orders(path) as orders:
+    with ControlClient(path) as orders:
         if order is not None:
             _tell(order, orders.give(order), as_json)
             return
@@ -182,7 +182,7 @@ def _where(answer: dict[str, Any]) -> tuple[str, str]:
 # ---- the prompt
 
 
-def _converse(orders: Orders, as_json: bool) -> None:
+def _converse(orders: ControlClient, as_json: bool) -> None:
     _complete()
     asks = sys.stdin.isatty()
     if asks:

@@ -22,7 +22,7 @@ from sonde.cli.shared.selection_options import (
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
     from sonde.fleet.store.location import Location
 
 app = typer.Typer(
@@ -202,7 +202,7 @@ def report(
         _print(result, asked, view, question.time, rows)
 
 
-def _print(result: Any, asked: Asked, view: str, time: str, top: int | None) -> None:
+def _print(result: Any, asked: StoreQuery, view: str, time: str, top: int | None) -> None:
     from sonde.fleet.queries.inventory import extent
     from sonde.reports import report_of
     from sonde.reports.fleet.extent import render as render_extent

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli.shared.closing_message import last_words
+from sonde.cli.shared.closing_message import closing_message
 from sonde.cli.shared.recording_options import (
     Budget,
     DumpEvery,
@@ -118,5 +118,5 @@ def run(
     if trouble is not None:
         print(f"sonde: {trouble}", file=sys.stderr)
     elif done is not None:
-        print(f"sonde: {last_words(done)}", file=sys.stderr)
+        print(f"sonde: {closing_message(done)}", file=sys.stderr)
     end_like(status)

@@ -31,12 +31,12 @@ def threads(
       sonde threads 4711 --every 0.5 --for 10 --json
     """
     number = process_id(pid)
-    from sonde.record.system.thread_usage import WatchedProcess
+    from sonde.record.system.thread_usage import ThreadUsage
     from sonde.reports.layout.page import console
     from sonde.reports.live.threads import render
 
     waits = ticks(every, for_)
-    process = WatchedProcess(number)
+    process = ThreadUsage(number)
     out = console()
     with contextlib.suppress(KeyboardInterrupt):
         for passed in waits:

@@ -52,7 +52,7 @@ def waits(
     from sonde.views.locks.wait_graph import waits as waits_at
     from sonde.views.selecting.selection import Selection
 
-    recording = _look_at(number) if session is None else read(session.path)
+    recording = _inspect(number) if session is None else read(session.path)
     now = int(recording.target.get("duration_ns", 0))
     result = waits_at(recording, Selection(process=number), at_ns=now)
     if as_json:
@@ -65,7 +65,7 @@ def waits(
     sys.stdout.flush()
 
 
-def _look_at(pid: int) -> Recording:
+def _inspect(pid: int) -> Recording:
     """A recording of a moment."""
     from sonde.record.attach import Attach
     from sonde.record.recorder.options import Options

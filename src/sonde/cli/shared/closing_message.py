@@ -14,7 +14,9 @@ UNSEEN = (
 )
 
 
-def last_words(done: dict[str, Any], of: str = "", nothing: str = "", unseen: str = UNSEEN) -> str:
+def closing_message(
+    done: dict[str, Any], of: str = "", nothing: str = "", unseen: str = UNSEEN
+) -> str:
     """Of a finished recorder's answer; `nothing` is why there may be no sample in it, `unseen` why
     there may be no file."""
     quality = done["done"]

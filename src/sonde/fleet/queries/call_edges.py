@@ -17,14 +17,14 @@ from sonde.views.calls.inlining_advice import advise
 
 if TYPE_CHECKING:
     from sonde.fleet.queries.contexts import Contexts
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
     from sonde.views.selecting.profile import Function
 
 EDGE = ("caller", "line", "callee")
 DIGITS = 12
 
 
-def calls(asked: Asked, *, by: str = "edge", top: int | None = None) -> Calls:
+def calls(asked: StoreQuery, *, by: str = "edge", top: int | None = None) -> Calls:
     """The same as the view of one recording; weights may differ in their last digits."""
     if by not in BY:
         raise UsageError(f"invalid --by {by!r}; valid values for calls: {', '.join(BY)}")
@@ -48,7 +48,7 @@ def calls(asked: Asked, *, by: str = "edge", top: int | None = None) -> Calls:
 
 
 class _Graph:
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: StoreQuery) -> None:
         self.contexts = contexts_of(asked)
         calls = asked.calls
         contexts = asked.contexts
@@ -114,7 +114,7 @@ class _Graph:
         return functions.all[int(functions.numbers(np.array([hash_]))[0])]
 
 
-def _sizes(asked: Asked, contexts: Contexts) -> dict[Function, int]:
+def _sizes(asked: StoreQuery, contexts: Contexts) -> dict[Function, int]:
     """How many instructions functions have, where that is known."""
     table = asked.functions
     known = table.filter(table.instructions.notnull()).select("function", "instructions")

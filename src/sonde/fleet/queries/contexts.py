@@ -11,7 +11,7 @@ from sonde.fleet.store.hashes import NONE
 from sonde.views.selecting.profile import UNDECODABLE, Function, in_order
 
 if TYPE_CHECKING:
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
     from sonde.model.trees.context_tree import Ints
 
 
@@ -63,7 +63,7 @@ class Contexts:
         return frames[::-1] or None
 
 
-def functions_of(asked: Asked) -> Functions:
+def functions_of(asked: StoreQuery) -> Functions:
     table = asked.functions.to_pyarrow()
     rows = [
         Function(*row)
@@ -79,7 +79,7 @@ def functions_of(asked: Asked) -> Functions:
     return Functions(functions, hashes[order], number[order])
 
 
-def contexts_of(asked: Asked) -> Contexts:
+def contexts_of(asked: StoreQuery) -> Contexts:
     functions = functions_of(asked)
     table = asked.contexts.to_pyarrow()
     hashes, depth = numbers(table, "context"), numbers(table, "depth")

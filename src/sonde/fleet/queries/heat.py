@@ -13,7 +13,7 @@ import ibis
 import numpy as np
 
 from sonde.fleet.queries.contexts import numbers
-from sonde.fleet.queries.query import Asked
+from sonde.fleet.queries.query import StoreQuery
 from sonde.fleet.store.labels import label_in
 from sonde.recording.tables import RUNNING
 
@@ -77,7 +77,7 @@ class Heat:
         }
 
 
-def heat(of: Asked, by: str, *, top: int | None = None) -> Heat:
+def heat(of: StoreQuery, by: str, *, top: int | None = None) -> Heat:
     """The recordings asked about by a label and by time: of the question's range, or of all that
     was recorded."""
     question = of.question
@@ -92,7 +92,7 @@ def heat(of: Asked, by: str, *, top: int | None = None) -> Heat:
     last = first + columns * step
     start_ns = first if question.start_ns is None else max(first, question.start_ns)
     end_ns = last if question.end_ns is None else min(last, question.end_ns)
-    asked = Asked(of.store, of.engine, replace(question, start_ns=start_ns, end_ns=end_ns))
+    asked = StoreQuery(of.store, of.engine, replace(question, start_ns=start_ns, end_ns=end_ns))
     grid = _Grid(asked, by, first, step, columns)
     rows = [HeatRow(value, cells.tolist()) for value, cells in grid.filled().items()]
     rows.sort(key=lambda row: (-row.total, row.value is None, row.value or ""))
@@ -110,7 +110,7 @@ def step_for(length_ns: int) -> int:
     return -(-length_ns // ((COLUMNS - 1) * longest)) * longest
 
 
-def _extent(asked: Asked) -> tuple[int, int] | None:
+def _extent(asked: StoreQuery) -> tuple[int, int] | None:
     """From when to when there is something, in the range asked about."""
     if not asked.parts:
         return None
@@ -132,7 +132,7 @@ def _extent(asked: Asked) -> tuple[int, int] | None:
 class _Grid:
     """Sums by value and column. The engine sums up by thread, which is little to join."""
 
-    def __init__(self, asked: Asked, by: str, begin: int, step: int, columns: int) -> None:
+    def __init__(self, asked: StoreQuery, by: str, begin: int, step: int, columns: int) -> None:
         self.asked, self.by = asked, by
         self.begin, self.step, self.columns = begin, step, columns
         self.cells: dict[str | None, Ints] = {}

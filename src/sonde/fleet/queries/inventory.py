@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from sonde.fleet.store.labels import LABELS, label_in
 
 if TYPE_CHECKING:
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
 
 
 @dataclass(frozen=True)
-class Held:
+class Inventory:
     rows: list[dict[str, Any]]
 
     def to_json(self) -> dict[str, Any]:
@@ -30,7 +30,7 @@ class Extent:
     undecodable: int
 
 
-def recordings(asked: Asked, *, top: int | None = None) -> Held:
+def recordings(asked: StoreQuery, *, top: int | None = None) -> Inventory:
     """The newest first."""
     rows = []
     table = asked.recordings
@@ -49,7 +49,7 @@ def recordings(asked: Asked, *, top: int | None = None) -> Held:
             }
         )
     rows.sort(key=lambda row: (-row["start_ns"], row["recording"]))
-    return Held(rows[:top])
+    return Inventory(rows[:top])
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ MAX_VALUES = 5000
 MAX_LABELS = 20
 
 
-def values(asked: Asked) -> list[Values]:
+def values(asked: StoreQuery) -> list[Values]:
     """Of every label that any recording has; of your own ones by name."""
     table = asked.recordings
     own = table.select(name=table.labels.keys().unnest()).distinct().to_pyarrow()
@@ -86,7 +86,7 @@ def values(asked: Asked) -> list[Values]:
     return found
 
 
-def extent(asked: Asked) -> Extent:
+def extent(asked: StoreQuery) -> Extent:
     table = asked.recordings
     row = (
         table.aggregate(

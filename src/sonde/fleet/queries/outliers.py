@@ -16,7 +16,7 @@ from sonde.fleet.queries.contexts import functions_of, numbers
 from sonde.fleet.queries.shares import shares
 
 if TYPE_CHECKING:
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
 
 MIN_COUNT = 3
 """Of fewer hosts none is unlike the others."""
@@ -63,7 +63,7 @@ class Outliers:
         return {"by": self.by, "rows": [row.to_json(self.by) for row in self.rows]}
 
 
-def outliers(asked: Asked, *, by: str = "host", top: int | None = None) -> Outliers:
+def outliers(asked: StoreQuery, *, by: str = "host", top: int | None = None) -> Outliers:
     table = shares(asked, by).to_pyarrow()
     units, unit = np.unique(np.array(table["unit"].to_pylist(), dtype=object), return_inverse=True)
     functions = functions_of(asked)

@@ -16,10 +16,10 @@ from sonde.views.stacks.lines import Lines, lines_of
 from sonde.views.stacks.tree import Tree, tree_of
 
 if TYPE_CHECKING:
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
 
 
-def profile(asked: Asked, *, merge_lines: bool = False) -> Profile:
+def profile(asked: StoreQuery, *, merge_lines: bool = False) -> Profile:
     """The samples meant, summed by calling context.
 
     The engine sums: a row for every context comes back, however many samples there are.
@@ -52,17 +52,17 @@ def profile(asked: Asked, *, merge_lines: bool = False) -> Profile:
     )
 
 
-def flat(asked: Asked, *, top: int | None = None) -> Flat:
+def flat(asked: StoreQuery, *, top: int | None = None) -> Flat:
     return flat_of(profile(asked, merge_lines=True), top)
 
 
-def tree(asked: Asked, *, merge_lines: bool = False, top: int | None = None) -> Tree:
+def tree(asked: StoreQuery, *, merge_lines: bool = False, top: int | None = None) -> Tree:
     return tree_of(profile(asked, merge_lines=merge_lines), top)
 
 
-def lines(asked: Asked, *, top: int | None = None) -> Lines:
+def lines(asked: StoreQuery, *, top: int | None = None) -> Lines:
     return lines_of(profile(asked), top)
 
 
-def diff(base: Asked, new: Asked, *, top: int | None = None) -> Diff:
+def diff(base: StoreQuery, new: StoreQuery, *, top: int | None = None) -> Diff:
     return diff_of(profile(base, merge_lines=True), profile(new, merge_lines=True), top)

@@ -76,7 +76,7 @@ def moment(option: str, text: str | None) -> int | None:
     return (since // timedelta(microseconds=1)) * 1000
 
 
-class Asked:
+class StoreQuery:
     """The tables of a store as far as a question reaches."""
 
     def __init__(self, store: Store, engine: Engine, question: Question) -> None:

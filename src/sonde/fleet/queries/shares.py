@@ -11,10 +11,10 @@ from sonde.fleet.store.labels import label_in
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
 
 
-def own_times(asked: Asked, unit: str) -> Any:
+def own_times(asked: StoreQuery, unit: str) -> Any:
     """Own running time by `unit` (process, or a label) and function, as an expression."""
     samples = asked.samples
     samples = samples.filter(samples.state == RUNNING)
@@ -32,7 +32,7 @@ def own_times(asked: Asked, unit: str) -> Any:
     return placed.group_by("unit", "function").aggregate(ns=placed.ns.sum())
 
 
-def shares(asked: Asked, unit: str) -> Any:
+def shares(asked: StoreQuery, unit: str) -> Any:
     """The same with the unit's whole time and the function's share of it."""
     own = own_times(asked, unit)
     whole = own.group_by("unit").aggregate(whole=own.ns.sum())

@@ -19,7 +19,7 @@ from sonde.fleet.queries.shares import shares
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
 
 LEVEL = 0.05
 """Of what is called significant, so many in a hundred may be chance."""
@@ -115,7 +115,7 @@ class Verdict:
     adjusted: float | None
 
 
-def slower(base: Asked, new: Asked, *, top: int | None = None) -> Slower:
+def slower(base: StoreQuery, new: StoreQuery, *, top: int | None = None) -> Slower:
     before, after = measured(base), measured(new)
     functions = {one[0]: one[1] for asked in (base, new) for one in _named(asked)}
     rows = [
@@ -126,7 +126,7 @@ def slower(base: Asked, new: Asked, *, top: int | None = None) -> Slower:
     return Slower(before.processes, after.processes, rows[:top])
 
 
-def _named(asked: Asked) -> list[tuple[int, dict[str, Any]]]:
+def _named(asked: StoreQuery) -> list[tuple[int, dict[str, Any]]]:
     functions = functions_of(asked)
     return [
         (hash_, functions.all[number].to_json())
@@ -134,7 +134,7 @@ def _named(asked: Asked) -> list[tuple[int, dict[str, Any]]]:
     ]
 
 
-def measured(asked: Asked) -> Measured:
+def measured(asked: StoreQuery) -> Measured:
     found = shares(asked, "process")
     rows = (
         found.group_by("function")

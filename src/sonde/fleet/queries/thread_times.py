@@ -15,13 +15,13 @@ from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.threads import ThreadRow, Threads, used
 
 if TYPE_CHECKING:
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
 
 _PERSON = ("service", "host", "container", "pid", "tid", "name", "interpreter")
 """What makes rows of several recordings those of one thread: a long one comes in parts."""
 
 
-def threads(asked: Asked, *, top: int | None = None) -> Threads:
+def threads(asked: StoreQuery, *, top: int | None = None) -> Threads:
     rows = _rows(asked)
     ran, otherwise = _sampled(asked)
     locked = _locked(asked)
@@ -55,7 +55,7 @@ def threads(asked: Asked, *, top: int | None = None) -> Threads:
     return Threads([made for _, made in found[:top]])
 
 
-def _rows(asked: Asked) -> list[dict[str, Any]]:
+def _rows(asked: StoreQuery) -> list[dict[str, Any]]:
     recordings = asked.recordings.select(
         "recording", "service", "host", "container", "base_ns", "pauses", "counted", "stepped",
         "steal_in_cpu",
@@ -66,7 +66,7 @@ def _rows(asked: Asked) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["base_ns"], row["recording"], row["number"]))
 
 
-def _sampled(asked: Asked) -> tuple[dict[int, int], dict[int, dict[str, int]]]:
+def _sampled(asked: StoreQuery) -> tuple[dict[int, int], dict[int, dict[str, int]]]:
     """By thread: its running time, and its waiting that no lock event tells of."""
     samples = asked.samples
     # A wait that goes over the edge of the range has its share of what is explained.
@@ -89,7 +89,7 @@ def _sampled(asked: Asked) -> tuple[dict[int, int], dict[int, dict[str, int]]]:
     return ran, otherwise
 
 
-def _locked(asked: Asked) -> dict[int, dict[str, int]]:
+def _locked(asked: StoreQuery) -> dict[int, dict[str, int]]:
     blames = asked.blames
     rows = blames.group_by("thread", "kind").aggregate(ns=blames.ns.sum()).to_pyarrow()
     found: dict[int, dict[str, int]] = defaultdict(dict)
@@ -99,7 +99,7 @@ def _locked(asked: Asked) -> dict[int, dict[str, int]]:
     return found
 
 
-def _used(asked: Asked) -> dict[int, dict[str, Any]]:
+def _used(asked: StoreQuery) -> dict[int, dict[str, Any]]:
     steps = asked.steps
     figures = {name: steps[name].sum() for name in (*METRICS, *THIEVES)}
     rows = steps.group_by("thread").aggregate(**figures).to_pyarrow()

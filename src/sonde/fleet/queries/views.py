@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sonde.errors import SondeError, UsageError
-from sonde.fleet.queries.query import Asked, Question
+from sonde.fleet.queries.query import Question, StoreQuery
 from sonde.fleet.store.parts import looked_at
 
 if TYPE_CHECKING:
@@ -36,23 +36,23 @@ def answer(
     by: str | None = None,
     merge_lines: bool = False,
     top: int | None = None,
-) -> tuple[Any, Asked]:
+) -> tuple[Any, StoreQuery]:
     """A view, and what it was asked of."""
     store = looked_at(location)
     if view == "threads":
         question = replace(question, time="wall")
-    asked = _asked(Asked(store, engine, question))
+    asked = _asked(StoreQuery(store, engine, question))
     if view in OF_TWO:
         from sonde.fleet.queries.profiles import diff
         from sonde.fleet.queries.slower import slower
 
-        before = _asked(Asked(store, engine, question.and_(base)))
-        after = _asked(Asked(store, engine, question.and_(new)))
+        before = _asked(StoreQuery(store, engine, question.and_(base)))
+        after = _asked(StoreQuery(store, engine, question.and_(new)))
         return (diff if view == "diff" else slower)(before, after, top=top), asked
     return _one(asked, view, by, merge_lines, top), asked
 
 
-def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | None) -> Any:
+def _one(asked: StoreQuery, view: str, by: str | None, merge_lines: bool, top: int | None) -> Any:
     from sonde.fleet.queries import profiles, waits
 
     if view == "flat":
@@ -90,7 +90,7 @@ def _one(asked: Asked, view: str, by: str | None, merge_lines: bool, top: int | 
     raise UsageError(f"invalid view {view!r}; valid views: {', '.join(VIEWS)}")
 
 
-def _asked(asked: Asked) -> Asked:
+def _asked(asked: StoreQuery) -> StoreQuery:
     """The same, if it reaches anything at all."""
     if not asked.parts or not asked.recordings.count().to_pyarrow().as_py():
         words = [str(one) for one in asked.question.where]

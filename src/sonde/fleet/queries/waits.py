@@ -16,7 +16,7 @@ from sonde.views.selecting.profile import Function
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sonde.fleet.queries.query import Asked
+    from sonde.fleet.queries.query import StoreQuery
 
 MAX_LENGTH = 62
 """Buckets of the histogram: powers of two nanoseconds."""
@@ -25,7 +25,7 @@ _SHARED = {"lock": "lock_shared", "waiter_thread": "waiter_name", "owner_thread"
 """Columns to use where several recordings are asked about, in which names are not unique."""
 
 
-def locks(asked: Asked, *, by: Sequence[str] = DEFAULT, top: int | None = None) -> Locks:
+def locks(asked: StoreQuery, *, by: Sequence[str] = DEFAULT, top: int | None = None) -> Locks:
     """The same as the view of one recording; chains are of whole recordings only."""
     return _Locks(asked, tuple(by)).result(top)
 
@@ -50,7 +50,7 @@ class _Sums:
 
 
 class _Locks:
-    def __init__(self, asked: Asked, by: tuple[str, ...]) -> None:
+    def __init__(self, asked: StoreQuery, by: tuple[str, ...]) -> None:
         self.asked = asked
         self.by = by
         shared = _SHARED if asked.several else {}
@@ -196,7 +196,7 @@ class Blockers:
         return {"total_ns": self.total_ns, "rows": [row.to_json() for row in self.rows]}
 
 
-def blockers(asked: Asked, *, top: int | None = None) -> Blockers:
+def blockers(asked: StoreQuery, *, top: int | None = None) -> Blockers:
     """Which functions keep the fleet waiting, through which locks, in how many places."""
     blames = asked.blames
     blames = blames.filter(~blames.signalling)

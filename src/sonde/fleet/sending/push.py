@@ -33,7 +33,7 @@ LOOK_S = 1.0
 
 
 @dataclass
-class Sent:
+class PushResult:
     """What became of everything that was to be sent."""
 
     sent: int = 0
@@ -87,14 +87,14 @@ def push(
 
 def follow(
     to: Destination, pattern: str, told: Mapping[str, str], ended: Callable[[], bool]
-) -> Sent:
+) -> PushResult:
     """Sends the parts of a series as they are finished, until `ended`, and then the last ones.
 
     A part is finished when there is a later one, or when its recorder has ended.
     """
     done: set[str] = set()
     seen: set[str] = set()
-    result = Sent()
+    result = PushResult()
     over = False
     while not over:
         over = ended()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Added:
+class AddResult:
     """What became of one file."""
 
     file: str
@@ -30,7 +30,7 @@ class Added:
     """It was in the store before, and nothing was written."""
 
 
-def add(location: Location, files: Sequence[str], told: Mapping[str, str]) -> Iterator[Added]:
+def add(location: Location, files: Sequence[str], told: Mapping[str, str]) -> Iterator[AddResult]:
     """Adds recordings one by one; each is in the store, and whole, when it is given back."""
     store = parts.looked_at(location, must_exist=False)
     for number, file in enumerate(files):
@@ -52,11 +52,11 @@ def add_one(
     told: Mapping[str, str],
     *,
     store: parts.Store | None = None,
-) -> Added:
+) -> AddResult:
     labels = labels_of(recording, told)
     rows = rows_of(recording, labels)
     size, already = 0, store is not None and store.has(rows.recording)
     if not already:
         part = parts.part_of(labels.service, rows.begin_ns, rows.end_ns, rows.recording)
         size = parts.write(location, part, rows.tables)
-    return Added(recording.path, len(recording.samples), size, recording.warnings, already)
+    return AddResult(recording.path, len(recording.samples), size, recording.warnings, already)

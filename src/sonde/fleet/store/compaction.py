@@ -31,7 +31,7 @@ MAX_SIZE = 1 << 26
 
 
 @dataclass(frozen=True)
-class Kept:
+class CompactionResult:
     """What a run did."""
 
     merged: int
@@ -40,7 +40,9 @@ class Kept:
     removed_files: int
 
 
-def compact(location: Location, *, grace_s: float = GRACE_S, largest: int = MAX_SIZE) -> Kept:
+def compact(
+    location: Location, *, grace_s: float = GRACE_S, largest: int = MAX_SIZE
+) -> CompactionResult:
     """Makes one part of those of a service's day, up to a size."""
     begun = time.time()
     store = parts.looked_at(location)
@@ -69,7 +71,7 @@ def compact(location: Location, *, grace_s: float = GRACE_S, largest: int = MAX_
         with said(location, "write"):
             parts.write(location, part, tables, replaces=held)
         merged, made = merged + len(group), made + 1
-    return Kept(merged, made, removed_parts, removed_files)
+    return CompactionResult(merged, made, removed_parts, removed_files)
 
 
 def _groups(store: parts.Store, largest: int) -> list[list[parts.Part]]:
@@ -131,7 +133,7 @@ def _once(table: pa.Table, key: str) -> pa.Table:
     return table.take(first["row_min"].combine_chunks().sort())
 
 
-def prune(location: Location, older: timedelta, *, grace_s: float = GRACE_S) -> Kept:
+def prune(location: Location, older: timedelta, *, grace_s: float = GRACE_S) -> CompactionResult:
     """Takes away the parts that ended before so long ago."""
     store = parts.looked_at(location)
     limit = datetime.now(UTC).timestamp() - older.total_seconds()
@@ -142,7 +144,7 @@ def prune(location: Location, older: timedelta, *, grace_s: float = GRACE_S) -> 
             location.remove(part.name)
     files = parts.take_away(location, (file for part in old for file in part.files))
     _, remains = _remains(parts.looked_at(location, must_exist=False), grace_s)
-    return Kept(0, 0, len(old), files + remains)
+    return CompactionResult(0, 0, len(old), files + remains)
 
 
 def _remains(store: parts.Store, grace_s: float) -> tuple[int, int]:

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 from sonde.model.trees.function_table import Function, FunctionTable
 from sonde.model.trees.ranked import LENGTH, Ranked
-from sonde.model.trees.top_k_filter import Warmest
+from sonde.model.trees.top_k_filter import TopKFilter
 
 DEFAULT_MEMORY = 256 << 10
 MIN_MEMORY = 16 << 10
@@ -287,7 +287,7 @@ class PartialTree:
             scratch[node] = own[node] + lost[node]
         for node in range(count - 1, 0, -1):  # a parent's number is less than its children's
             scratch[parents[node]] += scratch[node]
-        warmth = Warmest(islice(scratch, 1, None), (count - 1) * 2 // 3)
+        warmth = TopKFilter(islice(scratch, 1, None), (count - 1) * 2 // 3)
         kept = 1
         # From here on its number among those that are kept, and whether it is one of them.
         scratch[ROOT] = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-class Warmest:
+class TopKFilter:
     """Lets the `most` largest pass, asked for each in the order they were given in.
 
     They are counted by their size, in steps of an eighth; of the step that is not kept as a whole

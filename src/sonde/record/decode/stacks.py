@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..shm import layout as shm
 from ..shm.lock_drain import ThreadStack
 from ..tables.contexts import CUT_OFF, NO_FRAMES
-from ..tables.live_profile import OnlineThread
+from ..tables.live_profile import LiveThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ class StackDecoder:
         self._tables = tables
         self.line = ThreadStack()
         online = tables.online
-        self._online = None if online is None else OnlineThread(online, tables.sampling)
+        self._online = None if online is None else LiveThread(online, tables.sampling)
 
     def start_segment(self, remap: Callable[[int], int]) -> None:
         """Contexts have other rows in a new segment."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..system.procfs import About
     from ..tables.active_sampler import ActiveSampler
     from ..tables.contexts import Contexts
-    from ..tables.live_profile import Online
+    from ..tables.live_profile import LiveProfile
     from ..tables.metrics import Metrics
 
 
@@ -44,7 +44,7 @@ class TargetProcess:
         origin: int,
         agent: AgentMemory,
         about: About | None = None,
-        online: Online | None = None,
+        online: LiveProfile | None = None,
     ) -> None:
         self.pid = pid
         self.runtime = runtime

@@ -16,18 +16,18 @@ LEAVE_S = 2.0
 
 
 @dataclass
-class Steered:
+class AgentConnection:
     connection: socket.socket
     tid: int
     """Of the agent's own thread."""
     asked: set[int] = field(default_factory=set)
 
 
-class Steering:
+class AgentConnections:
     """By process id."""
 
     def __init__(self) -> None:
-        self._all: dict[int, Steered] = {}
+        self._all: dict[int, AgentConnection] = {}
         self.lost: dict[int, int] = {}
         """When the connection of a process ended without our doing."""
         self.left_behind = 0
@@ -38,7 +38,7 @@ class Steering:
 
     def add(self, pid: int, tid: int, connection: socket.socket) -> None:
         connection.setblocking(False)
-        self._all[pid] = Steered(connection, tid)
+        self._all[pid] = AgentConnection(connection, tid)
         self.lost.pop(pid, None)
 
     def threads_of(self, pid: int) -> set[int]:

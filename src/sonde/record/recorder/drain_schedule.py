@@ -34,7 +34,7 @@ MAX_REST_S = 1.0
 MAX_BURST_S = 1.0
 
 
-class Pace:
+class DrainSchedule:
     def __init__(self, config: dict[str, Any], *, frugal: bool, cpus: int | None = None) -> None:
         self._cpus = len(os.sched_getaffinity(0)) if cpus is None else cpus
         self._burst = MAX_BURST_S

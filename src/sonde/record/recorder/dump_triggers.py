@@ -37,7 +37,7 @@ def parse_threshold(text: str) -> tuple[str, int]:
     return subject, parse_time(f"--dump-when '{subject} >'", found[2])
 
 
-class Thresholds:
+class DumpTriggers:
     """What was exceeded since somebody last asked."""
 
     def __init__(self, conditions: Sequence[tuple[str, int]], contexts: Contexts) -> None:

@@ -13,7 +13,7 @@ ANSWER_S = 1.0
 _MAX_VALUE = 1 << 20
 
 
-class Starter:
+class ParentChannel:
     def __init__(
         self, connection: socket.socket, selector: selectors.BaseSelector, *, attached: bool
     ) -> None:

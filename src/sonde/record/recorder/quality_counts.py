@@ -21,7 +21,7 @@ MAX_RATES = 100
 """Changes of the rate that are told, the last ones."""
 
 
-class Tally:
+class QualityCounts:
     def __init__(self, rate: int) -> None:
         self._rate = rate
         self._rates: list[tuple[int, int]] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..system import exit_status
 from ..targets import session_registry
-from .quality_counts import Tally
+from .quality_counts import QualityCounts
 
 if TYPE_CHECKING:
     from sonde.recording.write.writer import Writer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..system.procfs import About
 
 
-class Roster:
+class TargetSet:
     def __init__(
         self, selector: selectors.BaseSelector, folder: str, writer: Writer, config: dict[str, Any]
     ) -> None:
@@ -28,7 +28,7 @@ class Roster:
         self._what: list[str] = sorted(config["what"])
         self._targets: list[TargetProcess] = []
         self._pidfds: dict[int, int] = {}
-        self.tally = Tally(config["rate"])
+        self.tally = QualityCounts(config["rate"])
         self._pids: dict[int, About] = {}
         self._changed = False
 

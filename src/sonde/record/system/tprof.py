@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .native_symbols import JIT, UNKNOWN, Files, Kernel, MadeCode
+from .native_symbols import JIT, UNKNOWN, Files, JitCode, Kernel
 from .perf_ring import MachineSampler, Mapped, Renamed, Tick
 from .procfs import name_of
 
@@ -54,13 +54,13 @@ class _Map(NamedTuple):
 @dataclass
 class _Process:
     pid: int
-    made: MadeCode
+    made: JitCode
     maps: list[_Map] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def seen(cls, pid: int) -> _Process:
-        found = cls(pid, MadeCode(pid))
+        found = cls(pid, JitCode(pid))
         try:
             with open(f"/proc/{pid}/maps") as f:
                 lines = f.read().splitlines()

@@ -31,7 +31,7 @@ def check_memory(option: str, memory: int) -> int:
     return memory
 
 
-class Online:
+class LiveProfile:
     """One for all processes of a session: what is the same code is the same node."""
 
     def __init__(self, contexts: Contexts, memory: int) -> None:
@@ -159,12 +159,12 @@ class Online:
         }
 
 
-class OnlineThread:
+class LiveThread:
     """One thread's last sample in the tree."""
 
     __slots__ = ("_online", "_sampling", "_stack", "unchanged")
 
-    def __init__(self, online: Online, sampling: Sampling) -> None:
+    def __init__(self, online: LiveProfile, sampling: Sampling) -> None:
         self._online = online
         self._sampling = sampling
         self._stack = TreePosition()

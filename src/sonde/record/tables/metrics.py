@@ -8,7 +8,7 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from ..system.procfs import name_of, threads_of
-from ..system.steal import Taken, cpu_includes_steal
+from ..system.steal import StolenTime, cpu_includes_steal
 from ..system.thread_counters import Countable, Counters
 from ..system.thread_states import AGENT
 
@@ -27,7 +27,7 @@ class Metrics:
         self._counters: dict[int, Counters] = {}
         self._fresh: set[int] = set()
         """Seen, and not told of yet."""
-        self._taken = Taken(segment.pid)
+        self._taken = StolenTime(segment.pid)
         self._kernel_includes_steal = cpu_includes_steal()
         self._but: Container[int] = ()
         self._look()

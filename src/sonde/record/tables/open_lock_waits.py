@@ -55,7 +55,7 @@ class RingWaits(Protocol):
         """Somebody else keeps its wait in mind, or none any more."""
 
 
-class OpenLocks:
+class OpenLockWaits:
     """Of one process."""
 
     def __init__(

@@ -32,7 +32,7 @@ LOOK_ANEW_MS = 250
 GIL_S = 5.0
 
 
-class Gone(SondeError):
+class ProcessExitedError(SondeError):
     """The process exited meanwhile."""
 
 
@@ -86,7 +86,7 @@ class Entry:
             else:
                 self.why_not = self._into_cpython()
         except SondeError as error:
-            self.why_not, self.gone = str(error), isinstance(error, Gone)
+            self.why_not, self.gone = str(error), isinstance(error, ProcessExitedError)
         except OSError as error:  # of /proc, which a process that exits takes away
             self.gone = not os.path.exists(f"/proc/{self.process.pid}/exe")
             self.why_not = f"it cannot be read: {(error.strerror or str(error)).lower()}"
@@ -163,7 +163,9 @@ class Entry:
             return "its JVM has not started yet"
         self.injection = done = self._inject()
         if done.outcome == ptrace_inject.GONE:
-            raise Gone(f"process {process.pid} exited before sonde could attach to it")
+            raise ProcessExitedError(
+                f"process {process.pid} exited before sonde could attach to it"
+            )
         if done.why_not is not None:
             return done.why_not
         if done.returned == errno.EALREADY:
@@ -213,5 +215,7 @@ class Entry:
             if any(word in answer for word in words):
                 return answer
             if "exited" in answer:
-                raise Gone(f"process {self.process.pid} exited before it could be recorded")
+                raise ProcessExitedError(
+                    f"process {self.process.pid} exited before it could be recorded"
+                )
         return {}

@@ -11,12 +11,12 @@ from sonde.views.selecting.formatting import brief, count
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sonde.fleet.queries.inventory import Held
+    from sonde.fleet.queries.inventory import Inventory
 
 TOP = 20
 
 
-def render(result: Held, out: Console, *, top: int | None = None) -> None:
+def render(result: Inventory, out: Console, *, top: int | None = None) -> None:
     line(out, (f"{'began (UTC)':<20}{'length':>9}{'samples':>12}  labels", "bold"))
     shown = result.rows[: top or TOP]
     for row in shown:

@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from sonde.model.locks.lock_kinds import is_library
-from sonde.views.locks.lock_names import LockSite, named, taken
+from sonde.views.locks.lock_names import LockSite, named, parse_acquire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ class LockClasses:
 
     def _name(self, place: LockSite) -> str:
         site, _ = named(place, self._sources)
-        thing = _parsed(taken(self._sources.line(place.file, place.line)).thing)
+        thing = _parsed(parse_acquire(self._sources.line(place.file, place.line)).thing)
         method_of = place.function.partition(".<locals>")[0].rpartition(".")[0]
         if isinstance(thing, ast.Name) and thing.id == "self" and method_of:
             return method_of

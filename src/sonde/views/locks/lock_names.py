@@ -52,7 +52,7 @@ def _file_name(file: str) -> str:
     return path.name
 
 
-class Taken(NamedTuple):
+class AcquireExpression(NamedTuple):
     """What of a source line takes a lock, and the lock itself as the program calls it."""
 
     expression: str
@@ -60,19 +60,19 @@ class Taken(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def taken(source: str) -> Taken:
+def parse_acquire(source: str) -> AcquireExpression:
     """`with self._lock` and self._lock; `queue.get(timeout=1)` and queue."""
     statements = _parsed(source)
     first = statements[0] if statements else None
     if isinstance(first, ast.With | ast.AsyncWith):
         things = ", ".join(ast.unparse(item.context_expr) for item in first.items)
-        return Taken(_cut(f"with {things}"), _cut(things))
+        return AcquireExpression(_cut(f"with {things}"), _cut(things))
     for node in (node for statement in statements for node in ast.walk(statement)):
         called = node.func if isinstance(node, ast.Call) else None
         if isinstance(called, ast.Attribute) and called.attr in TAKING:
-            return Taken(_cut(ast.unparse(node)), _cut(ast.unparse(called.value)))
+            return AcquireExpression(_cut(ast.unparse(node)), _cut(ast.unparse(called.value)))
     text = _cut(ast.unparse(first.iter) if isinstance(first, ast.For) else source.strip())
-    return Taken(text, text)
+    return AcquireExpression(text, text)
 
 
 def named(place: LockSite, sources: Sources, others: int = 0) -> tuple[str, str]:
@@ -80,7 +80,7 @@ def named(place: LockSite, sources: Sources, others: int = 0) -> tuple[str, str]
     if place.short == place.function:
         full = short = place.function or "unknown place"
     else:
-        source = taken(sources.line(place.file, place.line))
+        source = parse_acquire(sources.line(place.file, place.line))
         full = f"`{source.expression}`" if source.expression else place.function
         full = f"{full} in {place.short}"
         thing = source.thing

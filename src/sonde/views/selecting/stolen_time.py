@@ -10,8 +10,8 @@ from sonde.errors import UsageError
 from sonde.model.cpu_loss import (
     THIEVES,
     Intervals,
-    Processors,
-    Ran,
+    ProcessorSteps,
+    RunningSamples,
     Steps,
     Thief,
     placed,
@@ -46,7 +46,7 @@ def by_step(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
             machine.throttled_ns,
         ),
         _ran(recording),
-        Processors(
+        ProcessorSteps(
             processors.process.astype(np.int64),
             processors.time,
             processors.processor.astype(np.int64),
@@ -80,10 +80,10 @@ def _steps(recording: Recording) -> Steps:
     )
 
 
-def _ran(recording: Recording) -> Ran:
+def _ran(recording: Recording) -> RunningSamples:
     samples = recording.samples
     rows = np.flatnonzero((samples.state == RUNNING) & (samples.processor >= 0))
-    return Ran(
+    return RunningSamples(
         samples.thread[rows].astype(np.int64),
         samples.time[rows],
         samples.processor[rows].astype(np.int64),
