@@ -1,6 +1,6 @@
 """speedscope's own JSON: a sampled profile per thread, weighed in nanoseconds.
 
-A frame is a function, at its first line: speedscope sums up by frame, so frames told apart
+A frame is a function, at its first line: speedscope sums up by frame, so frames distinguished
 by the line executed would scatter a function over its table.
 """
 

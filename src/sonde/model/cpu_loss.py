@@ -1,6 +1,6 @@
 """What others took from threads that could have run: who, how much, and from which calls.
 
-Three thieves: the *queue* (other threads had the processor), the *quota* of the control group, and
+Three causes: the *queue* (other threads had the processor), the *quota* of the control group, and
 the *hypervisor* (steal). Steal time of a processor is divided among the threads that ran on it, in
 proportion to the CPU time each used there. A thread whose processor is not known has its share of
 the whole machine's (Hofer 5.2). A thread's share of the time its group was throttled is in
@@ -76,7 +76,7 @@ def taken(
     ran: RunningSamples | None = None,
     by: ProcessorSteps | None = None,
 ) -> dict[Thief, Ints]:
-    """Nanoseconds each thief took in each step."""
+    """Nanoseconds each cause took in each step."""
     count = len(intervals.time)
     if not count or not len(steps.time):
         nothing = np.zeros(len(steps.time), np.int64)
@@ -122,7 +122,7 @@ class StepsByProcessor:
 
 
 def placed(steps: Steps, ran: RunningSamples) -> StepsByProcessor:
-    """Where each step's CPU time was used, as far as samples of the same thread tell.
+    """Where each step's CPU time was used, as far as samples of the same thread show.
 
     A step without a sample was used where the thread had its sample before, or else the next.
     """

@@ -98,7 +98,7 @@ class Attach:
     ) -> dict[str, Any]:
         """Until the time is over, somebody ends it, or nobody is left: what was recorded.
 
-        `send` is told what goes wrong, or right again, meanwhile.
+        `send` gets what goes wrong, or right again, meanwhile.
         """
         self._say = send
         end = None if seconds is None else time.monotonic() + seconds
@@ -346,7 +346,7 @@ class Attach:
         for process in list(self._waiting):
             if len(self._entries) >= AT_ONCE:
                 return
-            # One that is gone seems to live elsewhere.
+            # One that has exited seems to live elsewhere.
             path = self._path_for(process) if is_alive(process.pid) else ""
             if path is None:
                 continue  # the recorder has not said yet where it listens for it

@@ -28,7 +28,7 @@ FINISH_S = 30.0
 
 
 class RecorderKilledError(SondeError):
-    """Somebody killed it, or the kernel did for want of memory: not its own doing."""
+    """Somebody killed it, or the kernel did for lack of memory: not its own doing."""
 
 
 class RecorderHandle:
@@ -105,7 +105,7 @@ class RecorderHandle:
         return self._socket.fileno()
 
     def send(self, words: dict[str, Any]) -> None:
-        """One that has been told by others to end hears no more, and has said all there is."""
+        """One that was ordered by others to end hears no more, and has said all there is."""
         try:
             self._socket.send(json.dumps(words).encode())
         except OSError:
@@ -116,7 +116,7 @@ class RecorderHandle:
     def ask(self, words: dict[str, Any], answer: str) -> dict[str, Any]:
         """Says something and waits for the answer; what else it says meanwhile is passed over.
 
-        A recorder that has been told by others to end answers with its last word.
+        A recorder that was ordered by others to end answers with its last word.
         """
         self.send(words)
         while self._done is None:
@@ -169,7 +169,7 @@ class RecorderHandle:
         return answer
 
     def _heard_end(self) -> bool:
-        """Its last word may lie unread in the socket; a SondeError if that tells why it went."""
+        """Its last word may lie unread in the socket; a SondeError if that states why it ended."""
         with contextlib.suppress(ValueError):
             while self._done is None and select.select([self._socket], [], [], 0)[0]:
                 self._hear(FINISH_S)

@@ -172,7 +172,7 @@ class Session:
         self._running().send({"rotate": True})
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Writes the last seconds of a session in mode wrap into a file, and tells which."""
+        """Writes the last seconds of a session in mode wrap into a file, and returns which."""
         asked = None if path is None else os.path.abspath(path)
         answer = self._ask({"dump": asked}, "dump")
         if answer.get("dump") is None:

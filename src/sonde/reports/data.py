@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.data import Data
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 _WIDTHS = {"memory": 8, "type": 26, "offset": 8, "function": 30}
 _NUMBERS = 12 + 8 + 2
 

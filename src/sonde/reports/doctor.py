@@ -96,7 +96,7 @@ def _answer(out: Console, ok: bool, label: str, found: str, advice: str | None) 
 
 
 def _alike(out: Console, verdicts: list[Verdict], problem: str, advice: str | None) -> None:
-    """Interpreters with the same problem, of which the versions tell enough if they are many."""
+    """Interpreters with the same problem, of which the versions show enough if they are many."""
     if len(verdicts) <= 2:
         for verdict in verdicts:
             _interpreter(out, verdict)

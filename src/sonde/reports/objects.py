@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.objects import Objects, ObjectsRow
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 
 _NUMBERS = 10 + 8 + 12 + 9 + 2
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sonde.views.spans import SpanRow, Spans
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 
 _COLUMNS = ("wall", "mean", "p50", "p99", "max", "cpu", "waiting", "locks")
 _WIDTH = 9

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.threads import ThreadRow, Threads
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 MOSTLY = 0.95
 """Below this share of the CPU time whose processor is known, the split of steal is explained."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sonde.record.attach import Attach
 
 MAX_SIZE = 64 << 20
-"""A temporary recording that has grown to this begins anew, so that hours of watching do not fill
+"""A temporary recording that has grown to this begins again, so that hours of watching do not fill
 a disk."""
 # All rings have told of what happened before this much of the recorder's last words: the last drain
 # and those words are not the same moment, and a handler takes a while.
@@ -187,7 +187,7 @@ class Watched:
         try:
             if self._attach is not None:
                 self._attach.stop()
-        except SondeError as error:  # the recorder is gone, and the agent leaves by itself
+        except SondeError as error:  # the recorder has exited, and the agent leaves by itself
             self.ended = self.ended or str(error)
         finally:
             if follower := getattr(self, "_follower", None):

@@ -32,7 +32,7 @@ class Gil:
     waits: int
     waiting_now: int
     held_ns: dict[str | None, int]
-    """By thread, most first: the part of the waiting that is blamed on it."""
+    """By thread, most first: the part of the waiting that is attributed to it."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -45,7 +45,7 @@ class Gil:
 
 @dataclass(frozen=True)
 class TopBlocker:
-    """The call chain that most of the waiting for a lock is blamed on, outermost first."""
+    """The call stack that most of the waiting for a lock is attributed to, outermost first."""
 
     chain: list[dict[str, Any]] | None
     wait_ns: int

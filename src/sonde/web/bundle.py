@@ -1,7 +1,7 @@
 """A recording as the parts its page reads; every view of the page is made from these.
 
 The parts hold the tables behind the views, not their results, so that the page can filter and
-regroup by itself, and one file holds everything. Functions and call chains that read the same to a
+regroup by itself, and one file holds everything. Functions and call stacks that read the same to a
 person are one here already, as in the views. What the columns are is told in
 `ui/src/data/recording.ts`; how they are written is known here and in `ui/src/data/decode.ts` only.
 """
@@ -307,7 +307,7 @@ class Bundle:
 
     @cached_property
     def waits(self) -> bytes:
-        """Waits and holds; who is to blame for which part of a wait follows from the two."""
+        """Waits and holds; which owner a part of a wait is attributed to follows from the two."""
         everything = contended(self.recording)
         found = everything.found
         holds = found.holds

@@ -66,7 +66,7 @@ class StoreParts:
         return None
 
     def _meta(self, asked_of: Engine, _: _Request) -> bytes:
-        """Looks at the store anew: until the next time everything is told of these parts."""
+        """Looks at the store again: until the next time everything is told of these parts."""
         self.store = looked_at(self.location)
         asked = StoreQuery(self.store, asked_of, Question())
         told = {

@@ -73,7 +73,7 @@ class Spark:
         }.items():
             builder = builder.config(name, value)
         self._session = builder.getOrCreate()
-        # Sums of a store are small; the hundreds of tasks that Spark has for them, unless told,
+        # Sums of a store are small; the hundreds of tasks that Spark has for them by default,
         # are not.
         if self._session.conf.get(PARTITIONS) == "200":
             self._session.conf.set(PARTITIONS, "8")

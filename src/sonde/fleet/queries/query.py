@@ -28,7 +28,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 @dataclass(frozen=True)
 class Question:
-    """Everything, unless told."""
+    """Everything by default."""
 
     where: tuple[Condition | Exactly, ...] = ()
     start_ns: int | None = None

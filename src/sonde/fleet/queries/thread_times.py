@@ -67,7 +67,7 @@ def _rows(asked: StoreQuery) -> list[dict[str, Any]]:
 
 
 def _sampled(asked: StoreQuery) -> tuple[dict[int, int], dict[int, dict[str, int]]]:
-    """By thread: its running time, and its waiting that no lock event tells of."""
+    """By thread: its running time, and its waiting that no lock event shows."""
     samples = asked.samples
     # A wait that goes over the edge of the range has its share of what is explained.
     whole = samples.ns == samples.weight
@@ -141,7 +141,7 @@ def _in_order(waited: dict[str, int]) -> dict[str, int]:
 def _joined(
     family: list[tuple[dict[str, Any], ThreadRow]],
 ) -> tuple[tuple[int, ...], ThreadRow]:
-    """One row of a thread that several recordings tell of, and its place among its equals."""
+    """One row of a thread that several recordings have, and its place among its equals."""
     first, made = family[0]
     place = (first["base_ns"], first["recording"], first["number"])
     for _, other in family[1:]:

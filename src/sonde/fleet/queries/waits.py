@@ -1,4 +1,4 @@
-"""Who waited for what over many recordings, and who is to blame."""
+"""Who waited for what over many recordings, and the owners it is attributed to."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class Blockers:
     """The greatest first."""
 
     total_ns: int
-    """All waiting for locks, that for signals left out: nobody is to blame for an empty queue."""
+    """All waiting for locks, that for signals left out: an empty queue has no owner."""
     rows: list[Blocker]
 
     def to_json(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class PushResult:
     sent: int = 0
     failed: int = 0
     missed: int = 0
-    """Gone from the disk before their turn came."""
+    """Removed from the disk before their turn came."""
     reasons: list[str] = field(default_factory=list)
 
 
@@ -118,6 +118,6 @@ def follow(
 
 
 def until_stdin_closes() -> bool:
-    """Waits a moment, and says whether who started this has let go of its standard input."""
+    """Waits a moment, and says whether who started this has released its standard input."""
     ready, _, _ = select.select([sys.stdin], [], [], LOOK_S)
     return bool(ready) and not os.read(sys.stdin.fileno(), 4096)

@@ -51,7 +51,7 @@ def given(texts: Sequence[str]) -> dict[str, str]:
 
 
 def labels_of(recording: Recording, told: Mapping[str, str]) -> Labels:
-    """What was told, and what the recording itself says: its program is a service, unless told."""
+    """What was given, and what the recording itself says: its program is a service by default."""
     target = recording.target
     known: dict[str, str | None] = dict.fromkeys(LABELS)
     known["service"] = _service(target)

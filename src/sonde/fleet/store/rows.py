@@ -1,7 +1,7 @@
 """A recording as the rows of a store.
 
-What has to be worked out from the order of events is worked out here, once: who is to blame for
-which wait, what others took. The store holds what can be summed up in any order.
+What has to be worked out from the order of events is worked out here, once: the owners of
+each wait, the CPU time lost to others. The store holds what can be summed up in any order.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _samples(recording: Recording, number: int, base: int, context: Ints) -> dic
         samples.time[waited],
         samples.weight[waited],
     )
-    # Most waits are told of as a whole or not at all, and one number takes no room.
+    # Most waits are explained as a whole or not at all, and one number takes no room.
     known[(known > 0) & (known == samples.weight)] = ALL
     order = np.lexsort((samples.time, samples.thread))
     return {
@@ -204,7 +204,7 @@ def _samples(recording: Recording, number: int, base: int, context: Ints) -> dic
 def _blames(
     recording: Recording, number: int, base: int, context: Ints, hashes: Ints
 ) -> dict[str, Any]:
-    """Every wait, cut into the parts that each owner is to blame for."""
+    """Every wait, cut into the parts that are attributed to each owner."""
     everything = contended(recording)
     wait = _as_they_lie(everything.found)
     blocks = [

@@ -21,7 +21,7 @@ _METRICS = (
     "cycles", "instructions", "cache_misses", "branch_misses",
 )  # fmt: skip
 ALL = -1
-"""In `explained`, of a wait that samples saw: lock events tell of all of it."""
+"""In `explained`, of a wait that samples saw: lock events show all of it."""
 THIEVES = ("queue", "quota", "hypervisor")
 
 TABLES: dict[str, Any] = {

@@ -5,7 +5,7 @@ Where all are seen, also those of C functions, it changes more, and the time suc
 what is left of much greater ones: where calls come close together it says little. Weighed by it,
 one window of forty may have most of the weight of all.
 
-So the first tell how often Python functions are called, and the others only how many calls of C
+So the first show how often Python functions are called, and the others only how many calls of C
 functions a function makes for each call of a Python function that it makes or is begun by. That
 ratio hardly depends on how windows are weighed, and is taken for each caller on its own:
 

@@ -62,8 +62,8 @@ def call_weights(
     """The weight of each counted call. `offset` is when in its window, -1 if that is not known.
 
     A window that ends with its last call ended because calls came early: n of them in the time t
-    tell a rate of (n - 1) / t. One that was cut by something else, or that counts for a fixed time
-    only, tells n / t. Where `step` tells how many calls each counted one is from the one before it
+    show a rate of (n - 1) / t. One that was cut by something else, or that counts for a fixed time
+    only, shows n / t. Where `step` shows how many calls each counted one is from the one before it
     (0: not known), n is the number of all calls, also those that were passed over.
     """
     counted = np.bincount(window, minlength=len(duration))
@@ -78,7 +78,7 @@ def call_weights(
     made, stepped = _made(len(duration), window, step)
     of_each = np.maximum(made - 1, 1) / np.maximum(counted, 1)
     by_window = np.where(stepped & ~cut, of_each / lasted, by_window)
-    # Where calls are so rare that most windows end by the clock, these tell how long they are.
+    # Where calls are so rare that most windows end by the clock, these show how long they are.
     rare = 2 * counted[full].sum() < counted[known].sum()
     typical = lasted[known & (counted > 0) if rare else full]
     reach = _reach(typical) if len(typical) else float(lasted.max(initial=1))

@@ -1,4 +1,4 @@
-"""Contentions: one thread's wait for one lock each, and who is to blame for every part of it.
+"""Contentions: one thread's wait for one lock each, and the owner that each part is attributed to.
 
 What a wait is made of is kept once per lock, not once per waiter: a lock's releases cut time into
 holds, and a wait covers a run of them. A hundred threads that queue for one lock would else make a
@@ -69,7 +69,7 @@ class Contentions:
     clean: Flags
     """The gap of the first hold lies before this wait began."""
     whole: Flags
-    """The owner of the tail is to blame for all of it: who gave the signal waited for."""
+    """The whole wait is attributed to the owner of the tail: who gave the signal waited for."""
     tail_thread: Ints
     tail_context: Ints
 
@@ -133,7 +133,7 @@ class Blames:
     start: Ints
     ns: Ints
     handed: Flags
-    """After the last release: the owner has let go, but the waiter has not run yet."""
+    """After the last release: the owner has released it, but the waiter has not run yet."""
 
     def __len__(self) -> int:
         return len(self.contention)
@@ -150,7 +150,7 @@ class Blames:
 
 
 def blames(found: Contentions, rows: Ints | None = None, *, block: int = BLOCK) -> Iterator[Blames]:
-    """Who is to blame for the given contentions, a block at a time; no wait is in two blocks.
+    """The owners that contentions are attributed to, a block at a time; no wait is in two blocks.
 
     Rows come by wait, so that the parts of one are together.
     """

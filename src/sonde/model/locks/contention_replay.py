@@ -1,6 +1,6 @@
 """From lock events to contentions: every lock's events replayed in the order they happened.
 
-Events arrive in the order they were written, thread by thread; their numbers tell the true one.
+Events arrive in the order they were written, thread by thread; their numbers show the true one.
 What is kept is what is open: waits that have not ended, the releases since the oldest of them, and
 events whose predecessor has not come yet.
 
@@ -48,12 +48,12 @@ TIMEOUT_NS = 2_000_000_000
 MAX_PENDING = 1 << 20
 """Events kept for one lock in the hope of the one missing before them."""
 STALE_NS = 10_000_000
-"""Who lets go while a waiter looks who holds the lock is not the holder any more."""
+"""Who releases the lock while a waiter looks for its holder is not the holder any more."""
 AGAIN_NS = 20_000
 """A thread that waits again this soon after it was woken found the lock taken by another: so soon
 nobody takes and leaves it (3.14 and 3.15: 0.3 to 15 µs; who had it, not before 20)."""
 AGAIN_UNSEEN_NS = 100_000
-"""The same of threads that tell nobody when they let go (virtual ones of Java 25: 15 to 60 µs)."""
+"""The same of threads that do not report a release (virtual ones of Java 25: 15 to 60 µs)."""
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class _Wait:
     """The contention that began this wait, if it is not this one."""
     before: bool = False
     found: bool = False
-    """Its thread will not tell when it is over."""
+    """Its thread will not report its end."""
     known: int | None = None
     """When it was last seen waiting, should its end be among what was lost since."""
 
@@ -88,13 +88,13 @@ class _Lock:
     torn: bool = False
     """... or at any time."""
     released: bool = False
-    """Somebody let go since the last one got it."""
+    """It was released since the last one got it."""
     told: tuple[int, int] = (UNKNOWN, 0)
-    """Who let go last and said so, and when."""
+    """Who last reported a release, and when."""
     owner: tuple[int, int] | None = None
-    """Who surely has it, as somebody waits who would have seen it let go."""
+    """Who certainly holds it, as somebody waits who would have seen the release."""
     woken: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    """Threads woken up that have not let go since: their contention, its context, and when."""
+    """Threads woken up that have not released it since: their contention, its context, and when."""
     alone: int = 0
     """When nobody waited for the last time."""
     base: int = 0
@@ -120,7 +120,7 @@ class Replay:
 
     `whole` says for each context (and, last, for none) whether a wait there is for somebody's
     signal: then who gives it is to blame for all of it, and nobody if it never came.
-    `woken_unseen` says the same of threads that are woken by others who do not tell.
+    `woken_unseen` says the same of threads whose wake-up is not reported.
     `awaits` says of contexts whether a condition is waited for there; who was notified then waits
     for the condition's lock in the same context. `of_condition` says of locks if they are such.
     """
@@ -150,7 +150,7 @@ class Replay:
         self._done: list[tuple[int, ...]] = []
         self._taken = 0
         self.undecided = 0
-        """Waits that are left out because nothing tells how long they were."""
+        """Waits that are left out because nothing shows how long they were."""
 
     # ---- events in
 
@@ -277,7 +277,7 @@ class Replay:
                 early = bool(untils) and untils[-1] > time
                 start, clean = time, state.gap and not early
                 again_of = None
-                if woken and (before_it := self._lies_down_again(state, thread, context, time)):
+                if woken and (before_it := self._waits_again(state, thread, context, time)):
                     again_of, woken_at = before_it
                     if made_of == PARK:
                         # Until it has run it does not know that it was overtaken.
@@ -299,7 +299,7 @@ class Replay:
                 if type_ == ENTERED:
                     told, state.released = state.released, False
                     if not told and self._may_be_unseen(made_of, state, thread):
-                        self._let_go_unseen(state, thread, time)
+                        self._released_unseen(state, thread, time)
                 wait = waits.pop(thread, None) or self._from_before(state, thread, time)
                 if wait is not None:
                     self._ended(lock, state, thread, wait, type_, time)
@@ -311,8 +311,8 @@ class Replay:
             state.last = max(state.last, time)
 
     def _may_be_unseen(self, made_of: str, state: _Lock, thread: int) -> bool:
-        """Whether this one may have been let in by somebody who did not tell: of monitors one tells
-        only if it has to wake a thread of the kernel's."""
+        """Whether this one may follow a release that was not reported: that of a monitor is only
+        reported if it has to wake a platform thread."""
         if made_of == MONITOR:
             return True
         wait = state.open.get(thread)
@@ -321,12 +321,12 @@ class Replay:
         return self._whole is None or not self._whole[wait.context]
 
     def _is_unseen(self, threads: Iterable[int]) -> bool:
-        """Whether one of them is woken by others who do not tell."""
+        """Whether one of them is woken by others who do not report it."""
         unseen = self._woken_unseen
         return unseen is not None and any(unseen[thread] for thread in threads)
 
-    def _let_go_unseen(self, state: _Lock, thread: int, time: int) -> None:
-        """Who gets it gets it from another, which was the last known owner if nobody has told."""
+    def _released_unseen(self, state: _Lock, thread: int, time: int) -> None:
+        """It was another's before: the last known owner's if no release was reported."""
         owner, state.owner = state.owner, None
         if owner is None or owner[0] == thread:
             owner, state.gap = (thread, UNKNOWN), True
@@ -344,7 +344,7 @@ class Replay:
         state.gaps.append(state.gap)
         state.gap = False
 
-    def _lies_down_again(
+    def _waits_again(
         self, state: _Lock, thread: int, context: int, time: int
     ) -> tuple[int, int] | None:
         """The contention this one goes on with, and when that ended, if the thread did not have the
@@ -450,7 +450,7 @@ class Replay:
     def finish(self, ends: Sequence[int], awake: Sequence[int] | None = None) -> Contentions:
         """The rest: waits that nobody saw the end of last until `ends` of their thread.
 
-        `awake`: when a thread was first seen to run, which ends a wait that does not tell.
+        `awake`: when a thread was first seen to run, which ends a wait without a record of its end.
         """
         for lock, state in self._locks.items():
             self._settle(lock, state, final=True)

@@ -1,4 +1,4 @@
-"""What a Java thread waits for, told by the call chain of the wait.
+"""What a Java thread waits for, shown by the call stack of the wait.
 
 Between the program and the place where its thread sleeps lies the machinery of java.util.concurrent
 and java.lang (JDK 17 to 25): its outermost class has the name people know.
@@ -13,7 +13,7 @@ class JavaRole(NamedTuple):
     """What a method of the machinery stands for."""
 
     kind: str
-    """Empty: it leads to something else, and tells nothing of its own."""
+    """Empty: it leads to something else, and has no meaning of its own."""
     waits: bool = False
     """Who calls it waits for another thread to do something, not for what one has."""
 
@@ -84,7 +84,7 @@ def is_taken_back(inner: str, outer: str) -> bool:
 
 
 def is_library(file: str) -> bool:
-    """Whether a file is of the platform; a class file tells its package, but no folder."""
+    """Whether a file is of the platform; a class file states its package, but no folder."""
     return file.endswith(".java") and file.startswith(_LIBRARY)
 
 

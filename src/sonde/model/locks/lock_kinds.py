@@ -1,4 +1,4 @@
-"""What people call the thing waited for, told by the call chain of the wait.
+"""What people call the thing waited for, shown by the call stack of the wait.
 
 To the interpreter nearly everything is one lock. That it was the lock of a queue, or the one on
 which a Condition lets its waiters sleep, shows in the frames between the program and the lock: the
@@ -51,7 +51,7 @@ _THREADING = {
     "_RLock": "rlock",
 }
 WRAPPERS = frozenset({"acquire", "release", "__enter__", "__exit__"})
-"""Methods of a program's own that do nothing but take or let go of a lock: their caller counts."""
+"""Methods of a program's own that do nothing but take or release a lock: their caller counts."""
 REACQUIRE = "._acquire_restore"
 """How the methods end by which a Condition acquires its lock again."""
 _JOINING = ("Thread.join", "Thread._wait_for_tstate_lock", "_shutdown")
@@ -65,7 +65,7 @@ class Role(NamedTuple):
     waits: bool = False
     """It is where a thread sleeps until it gets a signal."""
     through: bool = False
-    """It leads to the lock of something else, and tells nothing of its own."""
+    """It leads to the lock of something else, and has no meaning of its own."""
 
 
 class Site(NamedTuple):
@@ -80,7 +80,7 @@ class Site(NamedTuple):
     signalling: bool
     """A wait for another thread's signal, not for a lock that another thread has."""
     whole: bool
-    """Who let the waiter go is to blame for all of the wait."""
+    """All of the wait is attributed to who released the waiter."""
     awaits: bool = False
     """It sleeps until a condition is notified."""
     reacquires: bool = False
@@ -88,7 +88,7 @@ class Site(NamedTuple):
 
 
 class LockKinds:
-    """Tells sites from contexts, each context once."""
+    """Finds sites by contexts, each context once."""
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ def is_library(file: str) -> bool:
 
 
 def is_machinery(name: str, file: str) -> bool:
-    """Whether a function lies between a program and what it waits for or lets go."""
+    """Whether a function lies between a program and what it waits for or releases."""
     if file == BUILT_IN:
         return True
     found = java_locks.role(name) if java_locks.is_library(file) else role(name, file)

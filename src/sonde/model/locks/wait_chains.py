@@ -1,7 +1,7 @@
 """What the owners waited for themselves while others waited for them.
 
-A lock's owner that waits for another lock passes the blame on: to whoever holds that one, and so on
-to the root, who really was busy.
+A lock's owner that waits for another lock passes the attribution on: to whoever holds
+that one, and so on to the root, who really was busy.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class _Nested:
         self, spans: _Spans, pressure: Pressure
     ) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Flags]:
         """For each overlap: the span, the contention, its owner and context, when, and whether the
-        chain goes on there: with an owner that is known and has not let go already.
+        chain goes on there: with an owner that is known and has not released it already.
 
         Only overlaps in which somebody waits for the span's lock: from one release of a lock to the
         next its owner may have waited for a thousand other locks while nobody waited for this one.

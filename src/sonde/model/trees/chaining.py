@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MAX_CONTEXTS = 64
-"""So many ways to one function are told apart; the least likely of more are left out."""
+"""So many ways to one function are distinguished; the least likely of more are left out."""
 ROOT = -1
 
 
@@ -70,7 +70,7 @@ class Rebuilt:
         contexts: Sequence[tuple[int, int, int]] = (),
         below: Sequence[int] = (),
     ) -> None:
-        """`function` is by node; `seen` tells how often each link was.
+        """`function` is by node; `seen` shows how often each link was.
 
         `contexts` are the parent, function and line of the contexts of whole stacks, and `below`
         how many of those stacks go through each.
@@ -118,7 +118,7 @@ class Rebuilt:
                 continue
             under_way.add(at)
             callers = self._callers.get(at, {})
-            # A generator may call itself at one depth: such a circle is gone through once.
+            # A generator may call itself at one depth: such a circle is followed once.
             missing = [
                 caller
                 for caller, _ in callers
@@ -143,7 +143,7 @@ class Rebuilt:
                 found[self._context(parent, function, line)] += times * share
         if not found:
             return [(ROOT, 1.0)]
-        # All pairs together weigh as much as one whole stack: they tell how often the function was
+        # All pairs together weigh as much as one whole stack: they show how often the function was
         # on top of the stack, not how often it was somewhere in it.
         pairs = sum(found.values())
         for context, weight in found.items():

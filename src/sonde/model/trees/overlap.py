@@ -1,10 +1,10 @@
 """How alike two calling context trees are, as Hofer defines it (thesis, 3.4.2, figures 3.16, 3.17),
 and as Whaley does (Java Grande 2000, section 4).
 
-Trees have a node for each function and path of callers. Edges are told by the node they lead to, a
-root's coming from outside, and weigh what the callee itself spent. Weights come as columns over the
-union of both trees, 0 where a tree has no such edge: that adds nothing to an overlap, and is hot
-for no threshold.
+Trees have a node for each function and path of callers. Edges are identified by the node they lead
+to, a root's coming from outside, and weigh what the callee itself spent. Weights come as columns
+over the union of both trees, 0 where a tree has no such edge: that adds nothing to an overlap, and
+is hot for no threshold.
 """
 
 from __future__ import annotations

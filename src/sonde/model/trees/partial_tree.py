@@ -2,7 +2,7 @@
 
 J. Whaley, "A portable sampling-based profiler for Java virtual machines". A node stands for a
 function called from a place in its parent's. It has the CPU time that samples found in it, and the
-number of times that one of them found it newly called; the first tells what takes long, the second
+number of times that one of them found it newly called; the first shows what takes long, the second
 what is called often, and the two together which is which: a function that is found running a
 thousand times in one activation is no reason to inline it.
 
@@ -52,7 +52,7 @@ _MIXED = (1 << 32) - 1
 
 
 class Frame(NamedTuple):
-    """A function as part of a chain of calls."""
+    """A function as part of a call stack."""
 
     function: Function
     line: int
@@ -108,7 +108,7 @@ class PartialTree:
         self.bound = memory
         self.longest_walk = min(MAX_WALK, memory >> 10)
         self.generation = 0
-        """Grows when nodes and functions are numbered anew."""
+        """Grows when nodes and functions are numbered again."""
         self.dropped = self.purges = 0
         self._function, self._site, self._parent = array("I"), array("I"), array("I")
         self._samples, self._activations = array("I"), array("I")

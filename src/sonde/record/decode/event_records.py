@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EventRows:
-    """An event is kept until the next record tells what lay at its address, or does not."""
+    """An event is kept until the next record shows what lay at its address, or does not."""
 
     def __init__(self, tables: ProcessTables, thread: RingThread, stacks: StackDecoder) -> None:
         self._tables = tables

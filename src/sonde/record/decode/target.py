@@ -143,7 +143,7 @@ class TargetProcess:
         self.writer.append("samples", row, now - origin, context, unsampled, 0)
 
     def unnamed(self) -> set[int]:
-        """The threading.Thread objects seen of which nobody has told the name yet."""
+        """The threading.Thread objects seen of which the name is not known yet."""
         found = {slot.thread.thread_object() for slot in self._slots.values()}
         return {
             address for address in found if address > NO_THREAD_OBJECT and address not in self.names
@@ -152,7 +152,7 @@ class TargetProcess:
     # ---- waits for locks
 
     def look_at_waits(self, now: int) -> None:
-        """Tells of those that have lasted for long."""
+        """Reports those that have lasted for long."""
         self._keep_waits()
         self.open_locks.look(now)
 
@@ -195,7 +195,7 @@ class TargetProcess:
             slot.end()
 
     def sweep(self) -> None:
-        """Frees the slots of threads that are gone, so that any number of threads finds one."""
+        """Frees the slots of threads that have ended, so that any number of threads finds one."""
         alive = procfs.threads_of(self.pid)
         newest: dict[int, int] = {}
         for slot in self._slots.values():
@@ -255,7 +255,7 @@ class TargetProcess:
     # ---- the end
 
     def finish(self, ended: bool, exit_: str | None) -> None:
-        """The last drain; `ended` tells whether the process is gone or the recording is over."""
+        """The last drain; `ended` shows whether the process has exited or the recording is over."""
         self._tables.ended = True
         if self.armed is not None:
             self.armed.close()

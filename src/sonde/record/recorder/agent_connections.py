@@ -55,7 +55,7 @@ class AgentConnections:
             magic, word, value, _ = shm.STEER.unpack(message)
         except BlockingIOError:
             return None
-        except Exception:  # it is gone, or no agent
+        except Exception:  # it has exited, or is no agent
             self.drop(pid)
             self.lost[pid] = time.monotonic_ns()
             return None
@@ -77,7 +77,7 @@ class AgentConnections:
             _say(steered.connection, shm.WORD_NAMES)
 
     def end(self) -> None:
-        """Tells every agent to leave, and waits until they have, but not for ever."""
+        """Orders every agent to detach, and waits until they have, but not for ever."""
         for steered in self._all.values():
             _say(steered.connection, shm.WORD_END)
         until = time.monotonic() + LEAVE_S

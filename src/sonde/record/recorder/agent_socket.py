@@ -21,7 +21,7 @@ class AgentSocket:
 
     folder: str
     path: str
-    """That agents are told."""
+    """That agents get."""
     listener: socket.socket
 
     def fileno(self) -> int:

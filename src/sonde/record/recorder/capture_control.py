@@ -1,6 +1,6 @@
 """How a session is conducted while it runs: paused or not, how often, and what is captured.
 
-Orders go to the agents through the memory they share with us, and to the kernel by arming anew.
+Orders go to the agents through the memory they share with us, and to the kernel by arming again.
 Whatever changes, a sample weighs the CPU time since the last one, so shares and totals stay right;
 what was not captured for a while counts for no thread.
 """
@@ -40,7 +40,7 @@ _NO_END = "its POSIX signals trigger the event again, so sonde stopped recording
 
 
 def bits_of(what: Iterable[str]) -> int:
-    """Kernel events have none: the agent tells what its threads are signalled."""
+    """Kernel events have none: the agent states what its threads are signalled."""
     return sum(_BITS.get(kind, 0) for kind in what)
 
 
@@ -103,7 +103,7 @@ class CaptureControl:
         return bits_of(self.what | self._began_with) | self._stacks
 
     def order(self, target: TargetProcess) -> None:
-        """Tells one agent what is captured now."""
+        """Sends one agent what is captured now."""
         bits = 0 if self.paused else bits_of(self.what) | self._stacks
         target.agent.order(bits, self.period)
         target.set_event_periods(self._periods)
@@ -148,7 +148,7 @@ class CaptureControl:
                 target.armed = self._samplers.read_remotely(target.pid, why)
             else:
                 target.armed = self._arm(target)
-        except OSError:  # it is gone, as we are about to hear
+        except OSError:  # it has exited, as we are about to hear
             return
         target.set_event_periods(self._periods)
         target.set_capture(self.what)

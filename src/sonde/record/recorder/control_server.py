@@ -2,7 +2,7 @@
 
 One JSON object a line in, one out: `{"do": "rate", "hz": 500}` is answered by `{"ok": true, …}` or
 by `{"error": "a sentence", "code": 2}`. The socket lies in a folder that only the session's owner
-can enter; the kernel, not the message, tells who speaks.
+can enter; the kernel, not the message, identifies the peer.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ControlServer:
         self._session = session
         self._partial: dict[socket.socket, bytes] = {}
         self._leaving: list[socket.socket] = []
-        """Who asked for the end, to be told when it has come."""
+        """Who asked for the end, who gets an answer then."""
         self.path = os.path.join(folder, CONTROL)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self.path)
@@ -214,7 +214,7 @@ VERBS = (*_VERBS, "stop", "detach")
 
 
 def _say(connection: socket.socket, words: dict[str, Any]) -> bool:
-    """False if it does not read what it is told: nobody else may wait for that."""
+    """False if it does not read what is sent: nobody else may wait for that."""
     data = json.dumps(words, default=str).encode() + b"\n"
     with contextlib.suppress(OSError):
         return connection.send(data) == len(data)

@@ -275,7 +275,7 @@ class Recorder:
 
     def _obey(self) -> None:
         order = self._parent.hear()
-        if order is None:  # it is gone; the targets decide when we end
+        if order is None:  # it has exited; the targets decide when we end
             if self._root is None or self._parent.attached:
                 self.stop("the process that started the recording exited")
             return
@@ -300,7 +300,8 @@ class Recorder:
             self.mark(order["mark"], order["time"])
         if "exit" in order:
             self._note_exit(order["pid"], order["exit"])
-            if not self._target_set.watches(order["pid"]):  # it could not be: only this word tells
+            # If it could not be watched, only this message says so.
+            if not self._target_set.watches(order["pid"]):
                 self._exited(order["pid"])
         if "disarm" in order:
             for target in self._target_set.of(order["disarm"]):
@@ -319,7 +320,7 @@ class Recorder:
             self.stop(order.get("note", "stopped"))
 
     def _listen(self, place: dict[str, Any]) -> str:
-        """One more place for agents to find us; empty if the process that it is for is gone."""
+        """One more place for agents to find us; empty if its process has exited."""
         try:
             listening = listen(place)
         except OSError:

@@ -47,7 +47,7 @@ class Options:
     children: bool = True
     calls: CallOptions = CallOptions()
     attached: bool = False
-    """The target runs already: the recorder tells how far it is, and ends with who started it."""
+    """The target runs already: the recorder reports its progress, and ends with who started it."""
     place: dict[str, Any] | None = None
     """Where the target reaches the session's socket, if not where we do."""
     mode: Mode = field(default_factory=Mode)

@@ -1,4 +1,4 @@
-"""The recorder's line to whoever started it, one JSON object a message, until that one is gone."""
+"""The recorder's line to whoever started it, one JSON object a message, until that one exits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ParentChannel:
         selector.register(connection, selectors.EVENT_READ, "control")
 
     def hear(self) -> dict[str, Any] | None:
-        """What it orders; None: it is gone."""
+        """What it orders; None: it has exited."""
         assert self._connection is not None
         try:
             message = self._connection.recv(_MAX_VALUE)

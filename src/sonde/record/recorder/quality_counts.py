@@ -40,7 +40,7 @@ class QualityCounts:
         self.why_no_calls = ""
         self.without_objects = False
         """Objects were asked for of a runtime whose agent does not see them."""
-        # All counts are of the session; a part tells what came since the one before it was written.
+        # All counts are of the session; a part shows what came since the one before it was written.
         self._counted: dict[str, int] = {}
         self._written: dict[str, int] = {}
         self._before: dict[str, int] = {}

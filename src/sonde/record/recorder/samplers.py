@@ -76,7 +76,7 @@ class ArmedSampler:
 
 
 class SamplerSet:
-    """Arms processes; numbers events so that a thread armed twice can tell them apart."""
+    """Arms processes; numbers events so that a thread armed twice can be distinguished."""
 
     def __init__(self, period_ns: int, wanted: str = "auto") -> None:
         self.period = period_ns

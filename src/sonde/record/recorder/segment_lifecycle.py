@@ -104,7 +104,7 @@ class SegmentLifecycle:
         return self._parts.dump(path, why)
 
     def rotate(self) -> str:
-        """Begins the next part of a continuous recording now, and tells where."""
+        """Begins the next part of a continuous recording now, and returns where."""
         self._parts.check_rotation()
         if self._admission.origin is None:
             raise SondeError("nothing is recorded yet, so no segment can follow; try again later")

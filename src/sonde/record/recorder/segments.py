@@ -113,7 +113,7 @@ class Segments:
     def begin(self, now: int) -> None:
         """Ends a part at this moment and begins the next.
 
-        Whether that can be written or not, rows are numbered anew afterwards.
+        Whether that can be written or not, rows are numbered again afterwards.
         """
         assert self._origin is not None
         self.wanted = False

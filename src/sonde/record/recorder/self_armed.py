@@ -42,7 +42,7 @@ class SelfArmed:
     events: list[int]
     since: int = field(default_factory=time.monotonic_ns)
     _pidfd: int = field(init=False)
-    """Opened at once: after its parent has looked at it only this tells how it ended."""
+    """Opened at once: after its parent has looked at it only this shows how it ended."""
 
     def __post_init__(self) -> None:
         try:
@@ -51,7 +51,7 @@ class SelfArmed:
             self._pidfd = -1
 
     def ended(self) -> tuple[bool, str | None]:
-        """Whether the process is over, and how it ended, if the kernel tells."""
+        """Whether the process is over, and how it ended, if the kernel reports it."""
         if self._pidfd < 0:
             return True, None
         ready = select.poll()  # select() takes no descriptor above 1,023

@@ -71,7 +71,7 @@ class TargetSet:
         self.announce()
 
     def watch(self, pid: int) -> None:
-        """Its end is to be told by the selector, as its number."""
+        """The selector is to report its end, as its number."""
         if pid in self._pidfds:
             return
         try:

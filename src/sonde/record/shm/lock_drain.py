@@ -1,7 +1,7 @@
 """Runs of lock events, which native/drain takes out of the rings: its mirror.
 
 It takes what is common and all known; the rest comes to lock_records.py, record by record, which
-tells what it has learned.
+reports what it has learned.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def throttles(text: str) -> bool:
 
 
 def cpu_includes_steal() -> bool | None:
-    """Whether this kernel counts stolen time as CPU time of who ran; None if it does not tell.
+    """Whether this kernel counts stolen time as CPU time of who ran; None if it does not report it.
 
     Linux takes it out if built with PARAVIRT_TIME_ACCOUNTING, as distributions mostly do.
     """

@@ -35,7 +35,7 @@ class Metrics:
     def step(self, but: Container[int] | None = None, *, told: bool = True) -> None:
         """What each thread used since the last step, and what others took.
 
-        `but` are ours, the same as before unless told. In a pause it is counted and not told, so
+        `but` are ours, by default the same as before. In a pause it is counted and not reported, so
         that it is no part of the step after it.
         """
         segment = self._segment

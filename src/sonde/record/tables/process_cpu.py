@@ -47,7 +47,7 @@ class ProcessCpu:
         """What was used with what samples stand for.
 
         `untold` is what need not have been sampled yet. `known`, asked for only if that is not
-        enough, tells what known threads have used since they were last heard of: one that exits
+        enough, shows what known threads have used since they were last heard of: one that exits
         gets no more ticks but gives back much memory yet.
         """
         if used <= 0:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .thread_names import ThreadNames
 
 RUNNING, WAITING = 0, 1
-# The time of a row that tells what of the next row's wait lies before the part.
+# The time of a row that shows what of the next row's wait lies before the part.
 BEFORE = -1
 NO_PROCESSOR = -1
 
@@ -36,7 +36,7 @@ class SampleContext(NamedTuple):
 
 
 class ThreadTime(ThreadRow):
-    """A thread, and how far its clocks have been told."""
+    """A thread, and how far its clocks have been reported."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class ThreadTime(ThreadRow):
     def chained(
         self, now: int, cpu: int, interpreter: int, link: int, line: int, processor: int
     ) -> None:
-        """The same of a sample that tells only a function and its caller."""
+        """The same of a sample that shows only a function and its caller."""
         segment, weight = self._segment, self._used(now, cpu)
         row = self.row(interpreter)
         at = now - segment.origin

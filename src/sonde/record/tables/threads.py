@@ -30,7 +30,7 @@ LOOK_NS = 100_000_000
 # are remembered.
 MAX_ENDED = 4096
 
-# Threads that were gone before anybody could ask when they were born.
+# Threads that had ended before anybody could ask when they were born.
 _UNKNOWN = 1 << 63
 _unknown = itertools.count(int.from_bytes(os.urandom(4), "little") << 24)
 
@@ -133,7 +133,7 @@ class Threads:
         return next(iter(time_.rows.values())) if time_.rows else time_.row(0)
 
     def _number_of(self, tid: int) -> int:
-        """Tells a thread from all others that ever had its id, in every part of a session."""
+        """Distinguishes a thread from all others that ever had its id, in every segment."""
         return born_ticks(self._segment.pid, tid) or _UNKNOWN | next(_unknown)
 
     def thread_objects(self) -> set[int]:
@@ -178,7 +178,7 @@ class Threads:
             self._open_waits[tid] = wait
 
     def waits_no_more(self, tid: int) -> None:
-        """It has told itself how long it waited."""
+        """It has reported itself how long it waited."""
         self._open_waits.pop(tid, None)
 
     # ---- CPU time
@@ -190,21 +190,21 @@ class Threads:
                 time_.account_until(time.monotonic_ns(), cpu, counted)
 
     def cpu_since_heard(self) -> int:
-        """What those that live have used since each told of itself."""
+        """What those that live have used since each last reported."""
         pid = self._segment.pid
         return sum(max(cpu_of(pid, tid) - time_.last_cpu, 0) for tid, time_ in self._times.items())
 
     # ---- their ends
 
     def ended_unseen(self, tid: int, now: int, cpu: int) -> None:
-        """A thread is over; one that never told anything itself ended about now."""
+        """A thread is over; one that never reported anything itself ended about now."""
         time_ = self._times.get(tid)
         if time_ is not None and time_.last_time == time_.born:
             time_.last_time = now
             time_.last_cpu += cpu
 
     def ended(self, tid: int, whose: ThreadTime | None = None) -> None:
-        """A thread is over, and all it told has been heard; `whose` if its id may be another's."""
+        """A thread is over, and all its records were read; `whose` if its id may be another's."""
         time_ = self._times.get(tid)
         if time_ is None or (whose is not None and whose is not time_):
             return

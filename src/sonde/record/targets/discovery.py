@@ -1,6 +1,6 @@
 """Which processes belong to a session: those it was told of, what they start, those of a name.
 
-New ones are noticed by looking. How the kernel's last process id has changed tells for a few
+New ones are noticed by looking. How the kernel's last process id has changed shows for a few
 microseconds whether there is anything to look at; being told (netlink, fanotify) would need
 privileges, and a library put into the environment of what a target executes would be seen there.
 """
@@ -35,7 +35,7 @@ SELDOM_S = 1.0
 # A fork of a process that has an agent introduces itself, before it runs a line. On a busy machine
 # that takes a while, and nobody may stop it meanwhile.
 INTRODUCES_S = 2.0
-# A process tells when it was born to 10 ms.
+# The time a process was born at is exact to 10 ms.
 BIRTH_S = 0.02
 
 Matches = Callable[[str], bool]
@@ -207,7 +207,7 @@ class Discovery:
             except OSError:
                 continue
             line = " ".join(words_of(pid))
-            # Recorders are told in their command line what they record.
+            # Recorders have in their command line what they record.
             if self._matches(line) and RECORDER not in line and pid not in self._callers:
                 self.again(pid)
         if self._descendants and self._children and others & self.members:

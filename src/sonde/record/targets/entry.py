@@ -26,7 +26,7 @@ SCRIPT_S = 0.1
 _UNTOUCHED = (ptrace_inject.NO_SAFE_MOMENT, ptrace_inject.NOT_PERMITTED)
 # From the agent's first step in the target to its first word.
 STEER_S = 2.0
-# A process is looked at anew after this long without a safe moment in it.
+# A process is looked at again after this long without a safe moment in it.
 LOOK_ANEW_MS = 250
 # How long it may wait for the GIL.
 GIL_S = 5.0

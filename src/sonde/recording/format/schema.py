@@ -63,7 +63,7 @@ def _time(name: str, default: int | None = None, ascending: bool = False) -> Col
     )
 
 
-# Tells which rows of a session's parts are the same process or thread, together with its id.
+# States which rows of a session's parts are the same process or thread, together with its id.
 _NUMBER = Column("number", "u64", default=0)
 
 # The order is the order of blocks within one flush: a table comes after those
@@ -241,7 +241,7 @@ TABLES: tuple[Table, ...] = (
             Column("step", "u8", default=0),
         ),
     ),
-    # Kinds of events of the kernel and the processor; each `period`-th is told.
+    # Kinds of events of the kernel and the processor; each `period`-th is recorded.
     Table(
         "events",
         (

@@ -3,7 +3,7 @@
 Three things happen to recordings. The end is torn, because recorder or machine
 died or the disk was full: the rest is cut off. A block in the middle is damaged:
 it is skipped, because a day's recording should not end at one flipped bit; row
-numbers in the block heads tell what is missing. The file is hostile: every step
+numbers in the block heads show what is missing. The file is hostile: every step
 here moves forward and costs a constant or the bytes it moves over.
 """
 

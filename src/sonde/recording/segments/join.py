@@ -1,14 +1,15 @@
-"""Parts of one session, put together as if they had never been apart.
+"""Segments of one session, put together as if they had never been apart.
 
-Each part opens alone: what it refers to stands in it, and its times count from its own beginning.
-Some things at a seam make the difference between a part alone and one that follows another:
+Each segment opens alone: what it refers to stands in it, and its times count from its own
+beginning. A segment alone and one that follows another differ at the segment boundary:
 
-- a wait that began before the part is two rows, the first (at time -1) with the share of it that
+- a wait that began before the segment is two rows, the first (at time -1) with the share of it that
   lies before: alone that share is left out, joined both are one wait again;
 - lock events of waits that had not ended and spans that had not been left are repeated with their
   old, negative times: alone they say that somebody waits or is inside since the beginning, joined
   they are there already; a pause under way is two, joined one again;
-- anything else that comes late over a seam has a negative time, too, and alone counts from 0.
+- anything else that comes late over a segment boundary has a negative time, too, and alone counts
+  from 0.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sonde.recording.tables import Recording
 
 
 def join(parts: Sequence[Recording], path: str) -> Recording:
-    """Parts of one session in any order; RecordingError if they are of several."""
+    """Segments of one session in any order; RecordingError if they are of several."""
     parts = _in_order(parts, path)
     if len(parts) == 1:
         return alone(parts[0])
@@ -61,7 +62,7 @@ def join(parts: Sequence[Recording], path: str) -> Recording:
 
 
 def _in_order(parts: Sequence[Recording], path: str) -> list[Recording]:
-    """By their time; each part once, although two files may hold it."""
+    """By their time; each segment once, although two files may hold it."""
     sessions: dict[str, list[Recording]] = {}
     for part in parts:
         session = part.target.get("session")
@@ -102,15 +103,15 @@ def _number(part: Recording) -> int:
 
 
 def _recorder(part: Recording) -> int:
-    """A recorder that took the place of one that was killed numbers its parts far behind."""
+    """A recorder that took the place of one that was killed numbers its segments far behind."""
     return _number(part) >> 32
 
 
 def _between(parts: Sequence[Recording]) -> int:
-    """Time that no part covers: a full disk, a recorder that was killed, a part that is missing."""
+    """Time that no segment covers: a full disk, a killed recorder, a missing segment."""
     gap = 0
     for before, part in pairwise(parts):
         silence = _clock(part) - _clock(before) - int(before.target.get("duration_ns", 0))
-        # The last count of a part that was cut off may be older than its last row.
+        # The last count of a segment that was cut off may be older than its last row.
         gap += max(silence, 0)
     return gap

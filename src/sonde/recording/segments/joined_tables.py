@@ -1,6 +1,6 @@
-"""The tables of several parts as one recording's: they grow part by part.
+"""The tables of several segments as one recording's: they grow segment by segment.
 
-Rows that stand in several parts become one, and what points at them points there.
+Rows that stand in several segments become one, and what points at them points there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 
 
 class _Rows:
-    """Rows of a table that are the same in several parts, once."""
+    """Rows of a table that are the same in several segments, once."""
 
     def __init__(self) -> None:
         self.number: dict[tuple[Any, ...], int] = {}
@@ -56,11 +56,11 @@ class JoinedTables:
         self._names: list[str] = []
         self._pauses: list[tuple[int, int]] = []
         self._appended: dict[str, list[Any]] = {}
-        """Tables whose rows are never the same in two parts: one piece for each part."""
+        """Tables whose rows are never the same in two segments: one piece for each segment."""
         self._spans = SpanJoin()
 
     def add(self, part: Recording, start: int, before: Recording | None) -> None:
-        """The next part; `before` is the one that it follows without a gap."""
+        """The next segment; `before` is the one that it follows without a gap."""
         spans, length = part.spans, int(part.target.get("duration_ns", 0))
         if before is None:
             part = alone(part)
@@ -68,7 +68,7 @@ class JoinedTables:
         thread = self._add_threads(part, start, process)
         context = self._add_contexts(part)
         lock = self._add_locks(part, process)
-        # Whatever is missing between two parts, a span that goes on is the same.
+        # Whatever is missing between two segments, a span that goes on is the same.
         span = self._spans.add(spans, start, length, thread)
         self._add_pauses(part.pauses, start)
         type_ = self._add_objects(part, start, thread, context)
@@ -88,7 +88,7 @@ class JoinedTables:
         self._append("processors", part.processors, start, process=process)
 
     def _append(self, name: str, table: Any, start: int | None, **places: Ints) -> None:
-        """The rows of a part; `places` tells for columns that point at rows where those are now."""
+        """The rows of a segment; `places`: for columns that point at rows, where those are now."""
         columns = {
             column: now[vars(table)[column]].astype(vars(table)[column].dtype)
             for column, now in places.items()
@@ -133,7 +133,7 @@ class JoinedTables:
                 )
                 continue
             known = self._threads[place]
-            # At 0 it had ended in an earlier part, and was mentioned again.
+            # At 0 it had ended in an earlier segment, and was mentioned again.
             known["end_ns"] = end if ended else known["end_ns"]
             known["cpu_ns"] = known["cpu_ns"] + cpu if min(known["cpu_ns"], cpu) >= 0 else -1
             self._names[place] = name or self._names[place]
@@ -148,7 +148,7 @@ class JoinedTables:
         for place, type_ in zip(places.tolist(), types, strict=True):
             if place == len(self._lock_types):
                 self._lock_types.append(type_)
-            # A part that has seen only how it was let go does not know what it is.
+            # A segment that has seen only its release does not know what it is.
             self._lock_types[place] = self._lock_types[place] or type_
         return places
 

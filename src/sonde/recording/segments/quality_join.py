@@ -1,4 +1,4 @@
-"""What several parts say about themselves, said of all of them."""
+"""What several segments say about themselves, said of all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NO_COUNTS = frozenset({"rate_asked", "rate_achieved", "without_objects"})
 
 
 def joined_quality(parts: Sequence[dict[str, Any]], starts: Sequence[int]) -> dict[str, Any]:
-    """`starts`: when each part began, after the first."""
+    """`starts`: when each segment began, after the first."""
     joined: dict[str, Any] = {}
     for quality in parts:
         for key, value in quality.items():
@@ -32,7 +32,7 @@ def joined_quality(parts: Sequence[dict[str, Any]], starts: Sequence[int]) -> di
 
 
 def _events(told: list[Any]) -> list[Any]:
-    """How many of each kind of event were told and counted in all parts."""
+    """How many of each kind of event were recorded and counted in all segments."""
     joined: dict[tuple[Any, Any], dict[str, Any]] = {}
     for entry in told:
         if not isinstance(entry, dict):
@@ -53,7 +53,7 @@ def _is_count(key: str, value: Any) -> bool:
 
 
 def _means(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """By the CPU time of each part."""
+    """By the CPU time of each segment."""
     ran = [_positive(quality.get("running_samples")) for quality in parts]
     rates = [_positive(quality.get("rate_achieved")) for quality in parts]
     asked = [_positive(quality.get("rate_asked")) for quality in parts]

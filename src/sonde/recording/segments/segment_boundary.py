@@ -1,4 +1,4 @@
-"""Which rows at the seam of two parts tell of what lies before it; join.py says what they are."""
+"""Which rows at a segment boundary are of what lies before it; join.py says what they are."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from sonde.recording.tables import RUNNING, Recording, Samples
 
 BEFORE = -1
-"""The time of a row that holds the share of the next one that lies before the part."""
+"""The time of a row that holds the share of the next one that lies before the segment."""
 
 Ints = NDArray[np.int64]
 
 
 def shares_before(samples: Samples) -> Ints:
-    """Rows that hold what of the next row's wait lies before the part."""
+    """Rows that hold what of the next row's wait lies before the segment."""
     rows = np.flatnonzero((samples.time[:-1] == BEFORE) & (samples.state[:-1] != RUNNING))
     same = (
         (samples.thread[rows] == samples.thread[rows + 1])
@@ -29,7 +29,7 @@ def shares_before(samples: Samples) -> Ints:
 
 
 def repeated(part: Recording, before: Recording) -> NDArray[np.bool_]:
-    """Which lock events of a part stand in the one before it already."""
+    """Which lock events of a segment stand in the one before it already."""
 
     def keys(of: Recording, rows: Ints) -> list[tuple[Any, ...]]:
         events, locks, processes = of.lock_events, of.locks, of.processes

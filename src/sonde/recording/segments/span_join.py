@@ -1,8 +1,8 @@
-"""Spans of several parts as one table: one that goes on over a seam is one again.
+"""Spans of several segments as one table: one that goes on over a segment boundary is one again.
 
-A part repeats the spans that were open when it began, and others that something in it lies in, each
-with its old beginning. So thread, beginning and name tell which it is, also where a part between
-is missing.
+A segment repeats the spans that were open when it began, and others that something in it lies in,
+each with its old beginning. So thread, beginning and name identify it, also where a segment
+between is missing.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Ints = NDArray[np.int64]
 
 
 def alone(spans: Spans) -> Spans:
-    """As they lie in a part that stands for itself."""
+    """As they lie in a segment that stands for itself."""
     left = np.where(spans.end_ns == NOT_LEFT, NOT_LEFT, np.maximum(spans.end_ns, 0))
     return Spans(spans.thread, np.maximum(spans.start_ns, 0), left, spans.name, spans.parent)
 
 
 @dataclass
 class _Known:
-    """One that a later part may repeat."""
+    """One that a later segment may repeat."""
 
     place: int
     end: int
@@ -48,13 +48,13 @@ class SpanJoin:
         self._left_later: dict[int, int] = {}
 
     def add(self, spans: Spans, start: int, length: int, thread: Ints) -> Ints:
-        """Those of the next part, from `start` on; `thread` tells where its threads are by now.
+        """Those of the next segment, from `start` on; `thread` shows where its threads are by now.
 
         The answer is their places by row, and last for none.
         """
         whose, begun = thread[spans.thread], spans.start_ns + start
         is_open = spans.end_ns == NOT_LEFT
-        # What nobody has told before begins with the part, as far as anybody knows.
+        # What no segment has had before begins with the segment, as far as anybody knows.
         seen = np.maximum(begun, start)
         end = np.where(is_open, NOT_LEFT, np.maximum(spans.end_ns + start, seen))
         places = np.full(len(spans) + 1, -1, dtype=np.int64)

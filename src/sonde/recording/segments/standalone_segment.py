@@ -1,4 +1,4 @@
-"""A part of a session that is opened without the others."""
+"""A segment of a session that is opened without the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sonde.recording.tables import RUNNING, LockEvents, Pauses, Recording
 
 
 def alone(part: Recording) -> Recording:
-    """A part as it stands for itself: what lies before it is left out."""
+    """A segment as it stands for itself: what lies before it is left out."""
     if not isinstance(part.target.get("session"), dict):
         return part
     samples, events, threads = part.samples, part.lock_events, part.threads
@@ -45,9 +45,9 @@ def _from_the_start(table: Any) -> Any:
 
 
 def _renumbered(events: LockEvents) -> NDArray[np.uint64]:
-    """Sequence numbers of a part alone: events repeated in it come just before its own.
+    """Sequence numbers of a segment alone: events repeated in it come just before its own.
 
-    They were numbered long before, and a gap in the numbers would tell of lost ones.
+    They were numbered long before, and a gap in the numbers would mean lost ones.
     """
     sequence = events.sequence.copy()
     repeated = events.time < 0

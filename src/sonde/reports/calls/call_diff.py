@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.calls.call_diff import CallDiff
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 
 _NUMBERS = 10 + 9 + 10 + 10 + 2
 

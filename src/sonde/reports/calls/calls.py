@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sonde.views.selecting.profile import Function
 
 TOP = 20
-"""Edges shown unless told."""
+"""Edges shown by default."""
 SITES = 5
 """Pieces of advice of each kind."""
 

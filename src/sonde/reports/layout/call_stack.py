@@ -1,4 +1,4 @@
-"""A call chain on one line: where it is, and as many of its callers as there is room for."""
+"""A call stack on one line: where it is, and as many of its callers as there is room for."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def program(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def on_one_line(frames: Sequence[dict[str, Any]], width: int) -> str:
     """`query (shop.py:41) < serve < main`, within `width` columns.
 
-    If the chain ends in a library the program's own frame comes first, as that is what tells one
-    chain from another: `report (shop.py:16), in Handler.handle`.
+    If the stack ends in a library the program's own frame comes first, as that distinguishes one
+    stack from another: `report (shop.py:16), in Handler.handle`.
     """
     inner, *callers = program(frames)
     if is_library(inner["file"]):

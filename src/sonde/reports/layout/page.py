@@ -50,7 +50,7 @@ def paragraph(out: Console, text: str, *, indent: int = 0) -> None:
 
 
 def bar(share: float, width: int, *, waiting: bool = False) -> str:
-    """A bar in eighths of a column; waiting time is told by texture, not by colour."""
+    """A bar in eighths of a column; waiting time is shown by texture, not by colour."""
     share = min(max(share, 0.0), 1.0)
     if waiting:
         return ("░" * max(round(share * width), 1 if share else 0)).ljust(width)

@@ -200,7 +200,7 @@ _STYLE = {"running": "bold", "ended": "dim", "sleep": "dim", "I/O": "dim"}
 def locks(
     live: Live, width: int, *, sort: str = "waited", search: str = ""
 ) -> tuple[Parts, list[Parts]]:
-    """Two lines a lock: its figures, and the call chain most of its waiting is blamed on."""
+    """Two lines a lock: its figures, and the call stack most of its waiting is attributed to."""
     rows = [row for row in live.locks.rows if _fits(search, row.lock, row.kind)]
     if sort == "waits":
         rows.sort(key=lambda row: -row.waits)

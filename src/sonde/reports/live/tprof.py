@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LABELS = {"process": "PID", "thread": "TID", "module": "MOD", "symbol": "SYM"}
 TOP = 20
-"""Rows of a level shown unless told."""
+"""Rows of a level shown by default."""
 SMALL = 0.001
 """Below this share of all ticks a row is left out."""
 _NUMBERS = 1 + 3 + 9 + 8 + 2

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CLASSES = 5
 """Classes of locks shown by default."""
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 
 
 def render(result: LockTable, out: Console, *, top: int | None = None) -> None:

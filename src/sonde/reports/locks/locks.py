@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sonde.views.locks.locks import Chain, Locks, LocksRow
 
 TOP = 5
-"""Rows shown of each level, unless told."""
+"""Rows shown of each level by default."""
 SMALL = 0.01
 """Rows with a smaller share of the waiting are folded."""
 BAR = 6

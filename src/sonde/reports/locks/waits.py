@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sonde.views.locks.wait_graph import Frames, Wait, Waits
 
 TOP = 20
-"""Waiting threads shown unless told."""
+"""Waiting threads shown by default."""
 MAX_DEPTH = 12
 """Frames shown of a stack."""
 IN_DEADLOCK = (", in the deadlock", "dim")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sonde.views.stacks.diff import Diff, DiffRow
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 
 _NUMBERS = 10 + 10 + 10 + 2
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sonde.views.stacks.flat import Flat, FlatRow
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 
 _NUMBERS = 9 + 8 + 10 + 8 + 2
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sonde.views.stacks.live_profile import HotContexts
 
 TOP = 10
-"""Rows shown unless told."""
+"""Rows shown by default."""
 _NUMBERS = 9 + 8 + 10 + 10 + 2
 _CALLS = 9 + 2
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.stacks.lines import Lines
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 
 _NUMBERS = 9 + 8 + 10 + 2
 

@@ -84,7 +84,7 @@ def call_diff(
         _keyed(before.edges, of_base, same.of_base.tolist()),
         _keyed(after.edges, of_new, same.of_new.tolist()),
     )
-    # An edge that the new recording has is told by its lines there.
+    # An edge that the new recording has is shown by its lines there.
     union = [*sides[1], *(key for key in sides[0] if key not in sides[1])]
     rows = [_row(sides[0].get(key), sides[1].get(key)) for key in union]
     weights = [

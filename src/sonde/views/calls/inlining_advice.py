@@ -69,7 +69,7 @@ class CallSite:
     caller: Function
     line: int
     instruction: int
-    """Tells the calls of one line apart; 0: not known."""
+    """Distinguishes the calls of one line; 0: not known."""
     weight: float
     count: int
     targets: list[Target]

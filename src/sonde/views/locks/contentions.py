@@ -1,4 +1,4 @@
-"""The lock events of a recording made into waits: what for, by whom, and who is to blame.
+"""Lock events made into waits: what for, by whom, and the owners they are attributed to.
 
 What all views of waiting share. A recording is replayed once, whichever of them ask for it.
 """
@@ -33,7 +33,7 @@ BLOCK = 1 << 17
 
 @dataclass(frozen=True)
 class Chains:
-    """Call chains that read the same to a person are one, whatever process they ran in."""
+    """Call stacks that read the same to a person are one, whatever process they ran in."""
 
     tree: ContextTree
     functions: list[Function]
@@ -185,7 +185,7 @@ class Contended:
 
 
 def chains_of(recording: Recording) -> Chains:
-    """The call chains of a recording."""
+    """The call stacks of a recording."""
     contexts = recording.contexts
     functions, identity = identities(recording)
     line = np.maximum(contexts.line, 0).astype(np.int64)
@@ -258,7 +258,7 @@ def _awake(recording: Recording) -> list[int]:
 def _ends(recording: Recording) -> list[int]:
     """Until when each thread may have waited for what it never got.
 
-    A thread's end is told by its last sample; of one that waits, that lies before the wait.
+    A thread's end is shown by its last sample; of one that waits, that lies before the wait.
     """
     whole = duration_ns(recording)
     ends = [whole if p.end_ns is None else p.end_ns for p in recording.processes]

@@ -199,7 +199,7 @@ class DistinctSamples:
     def add(self, row: Ints, sample: Ints) -> None:
         from_sample = sample != UNKNOWN
         self._new.append(np.unique(row[from_sample] * self._span + sample[from_sample]))
-        # Sorted anew only when they have doubled, so that all of it takes n log n.
+        # Sorted again only when they have doubled, so that all of it takes n log n.
         if sum(map(len, self._new)) > len(self._known):
             self._codes()
 

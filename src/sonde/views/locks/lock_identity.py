@@ -87,7 +87,7 @@ def kinds_of(
     kind = _reacquired(recording, found, kind, again)
     signalling = signals[found.context] & ~gil & ~monitor & ~again
 
-    # Up to 3.13 `with lock` shows no C function; which lock it was shows where it was let go.
+    # Up to 3.13 `with lock` shows no C function; which lock it was shows where it was released.
     released = np.full(len(recording.contexts) + 1, UNKNOWN_KIND, dtype=np.int64)
     for context in np.unique(found.tail_context[kind == UNKNOWN_KIND]).tolist():
         if kinds.site(context).kind in ("lock", "rlock"):
@@ -238,7 +238,7 @@ def _gil(recording: Recording, found: Contentions, key: _Key) -> str:
 
 
 def _told_apart(recording: Recording, locks: list[Lock]) -> list[Lock]:
-    """Names that several locks would share get what tells these apart."""
+    """Names that several locks would share get what distinguishes them."""
     tells: tuple[Callable[[Lock], str], ...] = (
         lambda lock: f"pid {recording.processes[lock.process].pid}",
         lambda lock: f"0x{lock.address:x}" if lock.address is not None else "",

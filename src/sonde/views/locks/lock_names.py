@@ -29,7 +29,7 @@ MAX_SOURCE_LENGTH = 400
 
 @dataclass(frozen=True)
 class LockSite:
-    """Where a program takes or lets go of a lock."""
+    """Where a program takes or releases a lock."""
 
     function: str
     file: str

@@ -47,7 +47,7 @@ class LockRow:
     owners: int
     """Different threads."""
     owner_function: dict[str, Any] | None
-    """The function of the program (not of a library) that most of the waiting is blamed on."""
+    """The function of the program (not of a library) that most of the waiting is attributed to."""
     owner_ns: int
     unknown_ns: int
     """Waiting that no owner could be named for."""
@@ -188,7 +188,7 @@ def _classes(
 
 
 def _is_held(lock: Lock, row: LocksRow) -> bool:
-    """Whether it is one lasting thing that somebody has, not made anew for each sleep."""
+    """Whether it is one lasting thing that somebody has, not made again for each sleep."""
     return lock.address is not None and not row.signalling
 
 
@@ -205,7 +205,7 @@ def _distinct(lock: Ints, thread: Ints, size: int) -> Ints:
 def _holds(
     everything: Contended, found: Contentions, rows: Ints, selection: Selection
 ) -> tuple[Ints, Ints, Ints]:
-    """Of each lock: how often it was let go with somebody waiting, how long it was held before
+    """Of each lock: how often it was released with somebody waiting, how long it was held before
     that, and by how many threads."""
     size = len(everything.locks)
     holds = found.holds

@@ -1,4 +1,4 @@
-"""Who waited for what, and who is to blame? By any aspects, in any order."""
+"""Who waited for what, and which owners is it attributed to? By any aspects, in any order."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MAX_LENGTH = 64
 class LocksRow:
     """The waiting that shares a value of one aspect, below one row of the aspects before it.
 
-    A wait blamed on several owners counts in the row of each, with its time there.
+    A wait attributed to several owners counts in the row of each, with its time there.
     """
 
     aspect: str
@@ -214,7 +214,7 @@ class _Aggregates:
         self.found = found
         self.by = by
         self.exact = next((i for i, a in enumerate(by) if a.startswith(HELD_IN)), len(by))
-        """Levels before that of the first aspect that samples tell."""
+        """Levels before that of the first aspect that samples show."""
         self.estimates = HeldInEstimates(everything, found) if self.exact < len(by) else None
         self.count = self.total = 0
         self.numbers: list[dict[tuple[int, int], int]] = [{} for _ in by]

@@ -1,6 +1,6 @@
 """Who waits for whom at one moment, and will it ever end?
 
-What the picture is made from are plain waits (`Wait`), so that a live look at a process can draw it
+What the graph is made from are plain waits (`Wait`), so that a live look at a process can draw it
 from what it sees as well as a recording can from its events.
 """
 
@@ -173,7 +173,7 @@ def _wait(everything: Contended, row: int, at_ns: int) -> Wait:
 
 
 def _owner(everything: Contended, row: int, at_ns: int) -> tuple[int, int]:
-    """Who has what is waited for at the moment, and the chain that let it go later."""
+    """Who has what is waited for at the moment, and the chain that released it later."""
     found = everything.found
     holds = found.holds
     first, held = int(found.first[row]), int(found.held[row])

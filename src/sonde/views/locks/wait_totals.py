@@ -1,7 +1,7 @@
-"""What did threads wait for? Lock events tell it for locks, samples for the rest.
+"""What did threads wait for? Lock events show it for locks, samples for the rest.
 
 Both may have seen the same wait: a thread that waits for a lock is off the processor. What the lock
-events tell is exact and says more, so it is taken out of the samples' time.
+events show is exact and says more, so it is taken out of the samples' time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def waiting_in_spans(recording: Recording, selection: Selection) -> dict[str, In
 
 
 def explained(found: Contentions, rows: Ints, thread: Ints, end: Ints, weight: Ints) -> Ints:
-    """What lock events tell of the waits that samples saw: of each its `weight` up to its `end`."""
+    """What lock events show of the waits that samples saw: of each its `weight` up to its `end`."""
     if not len(rows):
         return np.zeros_like(weight)
     known = Pressure(found.thread[rows], found.start[rows], found.end[rows])

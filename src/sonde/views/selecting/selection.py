@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """Everything of the running time, unless told."""
+    """Everything of the running time by default."""
 
     time: Time = "running"
     thread: str | int | None = None

@@ -34,7 +34,7 @@ def is_counted(recording: Recording) -> bool:
 def by_step(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
     """Per row of the metrics."""
     machine, processors = recording.machine, recording.processors
-    # As old recordings do not tell: they were mostly made with perf, whose clock goes on.
+    # As old recordings do not state: they were mostly made with perf, whose clock goes on.
     with_steal = recording.target.get("metrics_include_steal", True)
     return taken(
         _steps(recording),
@@ -136,7 +136,7 @@ def within(recording: Recording, start_ns: int | None, end_ns: int | None) -> ND
 
 
 def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int64]:
-    """Per sample, what was taken from the calls it stands for; of all thieves unless told."""
+    """Per sample, what was taken from the calls it stands for; of all causes by default."""
     if not is_counted(recording):
         raise UsageError(
             f"{recording.path} has no run-queue latency, throttling and steal time; "
@@ -148,7 +148,7 @@ def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int6
 
 
 def by_sample(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
-    """Per sample, what each thief took from the calls it stands for."""
+    """Per sample, what each cause took from the calls it stands for."""
     return {thief: _by_sample(recording, lost) for thief, lost in by_step(recording).items()}
 
 

@@ -1,4 +1,4 @@
-"""Recordings whose samples tell only a function and its caller, with the tree put together."""
+"""Recordings whose samples show only a function and its caller, with the tree put together."""
 
 from __future__ import annotations
 
