@@ -79,7 +79,7 @@ def recorded(
     from sonde.fleet.queries.slower import measured
     from sonde.fleet.store.labels import conditions
     from sonde.fleet.store.location import located
-    from sonde.fleet.store.parts import looked_at
+    from sonde.fleet.store.parts import open_store
 
     wanted = [1.0] * plan.base + [one for one in plan.slowdowns for _ in range(plan.slowed)]
     # Mixed: a machine that changes in the meantime changes for all.
@@ -104,7 +104,7 @@ def recorded(
         file.unlink()
     found: dict[float, list[Run]] = {}
     with engine("duckdb") as duckdb:
-        shelf = looked_at(located(str(store)))
+        shelf = open_store(located(str(store)))
         for number, slowdown in enumerate(wanted):
             where = tuple(conditions([f"run={number}"]))
             one = measured(StoreQuery(shelf, duckdb, Question(where)))

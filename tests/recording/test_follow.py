@@ -60,7 +60,7 @@ def test_a_poll_tells_whether_rows_came(tmp_path: Path) -> None:
     writer.target({"duration_ns": 5 * SECOND})
     writer.flush()
     assert not follower.poll()
-    assert follower.told_ns == 5 * SECOND
+    assert follower.written_ns == 5 * SECOND
     assert not follower.ended
     writer.close({})
     follower.poll()

@@ -108,7 +108,7 @@ class Attach:
                 try:
                     if killed is not None:
                         self._go_on(killed)
-                    return self._told_in_all(self._until(end))
+                    return self._add_session_facts(self._until(end))
                 except RecorderKilledError as error:
                     killed = error
         finally:
@@ -118,12 +118,12 @@ class Attach:
         while self._done is None:
             if self._ending or (end is not None and time.monotonic() >= end):
                 return self._stop("stopped")
-            if note := self._nobody_left():
+            if note := self._why_over():
                 return self._stop(note)
-            self._turn(end)
+            self._handle_next(end)
         return self._done
 
-    def _told_in_all(self, done: dict[str, Any]) -> dict[str, Any]:
+    def _add_session_facts(self, done: dict[str, Any]) -> dict[str, Any]:
         """With what only we know if there was more than one recorder."""
         done["done"]["recorder_restarts"] = self._restarts
         if self._restarts:
@@ -136,7 +136,7 @@ class Attach:
         """Another one takes its place; the session goes on in another part."""
         self._end_entries()
         inside = {pid for pid in self._inside if is_alive(pid)}
-        if self._restarts >= MAX_RESTARTS or self._ending or not self._anybody_to_record(inside):
+        if self._restarts >= MAX_RESTARTS or self._ending or not self._has_targets(inside):
             raise SondeError(str(error))
         self._restarts += 1
         self._say(f"{error}; another recorder continues")
@@ -154,7 +154,7 @@ class Attach:
         self._recorder.send({"root": self._root or 0})
         self._enter_again(inside)
 
-    def _anybody_to_record(self, inside: set[int]) -> bool:
+    def _has_targets(self, inside: set[int]) -> bool:
         if self._root is not None:
             return is_alive(self._root)
         return bool(inside) or (self._discovery is not None and not self._discovery.is_over)
@@ -195,8 +195,8 @@ class Attach:
         if self._closed:
             return None
         try:
-            self._turn(time.monotonic())
-            if self._done is None and (note := self._nobody_left()):
+            self._handle_next(time.monotonic())
+            if self._done is None and (note := self._why_over()):
                 self._done = self._stop(note)
         except BaseException:
             self._close()
@@ -224,7 +224,7 @@ class Attach:
         self._waiting = list(chosen)
         self._enter_waiting()
         while (self._entries or self._waiting) and not self._inside and not self._ending:
-            self._turn(None, look=False)
+            self._handle_next(None, look=False)
             if self._done is not None:
                 raise SondeError(f"process {chosen[0].pid} exited before it could be recorded")
         if self._root is not None:
@@ -235,7 +235,7 @@ class Attach:
     def _is_entered(self, process: RunningProcess) -> None:
         """The one process of a session: read from outside if no agent could enter it."""
         while process.pid in self._entries and not self._ending and self._done is None:
-            self._turn(None, look=False)
+            self._handle_next(None, look=False)
         why_not = self.refused.pop(process.pid, None)
         if why_not is None and not self._inside and not self._ending:
             raise SondeError(f"process {process.pid} exited before sonde could attach to it")
@@ -253,7 +253,7 @@ class Attach:
             either = [self._recorder.fileno(), self._woken.fileno()]
             if not select.select(either, [], [], REMOTE_S)[0]:
                 break
-            words = self._heard()
+            words = self._read_message()
             if "refused" in words:
                 detail = words["refused"]
                 break
@@ -265,7 +265,7 @@ class Attach:
 
     # ---- the loop
 
-    def _turn(self, end: float | None, look: bool = True) -> None:
+    def _handle_next(self, end: float | None, look: bool = True) -> None:
         """Waits for whatever comes first, and does what is to be done about it."""
         now = time.monotonic()
         until = [end] if end is not None else []
@@ -282,13 +282,13 @@ class Attach:
             self._rotates = False
             self._recorder.send({"rotate": True})
         if said in ready:
-            self._heard()
+            self._read_message()
         self._close_entries()
         if look and self._discovery is not None and time.monotonic() >= self._next_look:
             self._look(self._discovery)
         self._enter_waiting()
 
-    def _heard(self) -> dict[str, Any]:
+    def _read_message(self) -> dict[str, Any]:
         """One thing the recorder said."""
         if not select.select([self._recorder.fileno()], [], [], 0)[0]:
             return {}
@@ -325,9 +325,9 @@ class Attach:
         busy = self._inside | self._entries.keys() | {p.pid for p in self._waiting}
         self._waiting += discovery.look(busy)
         self._next_look = time.monotonic() + discovery.wait
-        self._tell_refused(self.refused | discovery.refused())
+        self._report_refused(self.refused | discovery.refused())
 
-    def _nobody_left(self) -> str | None:
+    def _why_over(self) -> str | None:
         """Whether nobody is left to be recorded, and what to call that."""
         if self._root_exited:
             return "target exited"
@@ -389,9 +389,9 @@ class Attach:
         self.refused[pid] = str(entry.why_not)
         if self._discovery is not None:
             self._discovery.give_up(pid)
-        self._tell_refused(self.refused)
+        self._report_refused(self.refused)
 
-    def _tell_refused(self, refused: dict[int, str]) -> None:
+    def _report_refused(self, refused: dict[int, str]) -> None:
         if refused == self._refused_told or not self._inside:
             return  # without anybody inside, the session fails for that reason
         self._refused_told = dict(refused)

@@ -76,7 +76,7 @@ class Follower:
         self._cut_at = 0
 
     @property
-    def told_ns(self) -> int:
+    def written_ns(self) -> int:
         """How long the recording has lasted, in the recorder's last words."""
         return int(self._facts.target.get("duration_ns", 0))
 
@@ -122,7 +122,7 @@ class Follower:
         for told in reader.facts:
             self._facts.merge(told)
         if reader.facts:
-            self._counted.append((self.told_ns, dict(self._facts.quality)))
+            self._counted.append((self.written_ns, dict(self._facts.quality)))
         if reader.updates:
             self._update(reader.updates)
         self._cut()
@@ -162,7 +162,7 @@ class Follower:
     # ---- forgetting
 
     def _cut(self) -> None:
-        cut = self.told_ns - self._keep_ns
+        cut = self.written_ns - self._keep_ns
         for name, most in MAX_ROWS.items():
             time = self._tables[name]["time"]
             if len(time) > most:

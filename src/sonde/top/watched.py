@@ -165,8 +165,8 @@ class Watched:
     def end_ns(self) -> int:
         """Until when everything is known."""
         if self._follower.ended:
-            return self._follower.told_ns
-        return max(0, (self._follower.told_ns - SETTLED_NS) // WHOLE_NS * WHOLE_NS)
+            return self._follower.written_ns
+        return max(0, (self._follower.written_ns - SETTLED_NS) // WHOLE_NS * WHOLE_NS)
 
     def look(self, window_ns: int, *, process: int | None = None, by_line: bool = False) -> Live:
         """The last part of the recording."""

@@ -21,7 +21,7 @@ from sonde.fleet.queries.inventory import extent, values
 from sonde.fleet.queries.profiles import profile
 from sonde.fleet.queries.query import Question, StoreQuery
 from sonde.fleet.store.labels import Exactly, is_name
-from sonde.fleet.store.parts import looked_at
+from sonde.fleet.store.parts import open_store
 from sonde.views.selecting.profile import UNDECODABLE
 from sonde.web.bundle import module_of
 from sonde.web.columns import changes, deflated, part, signed, unsigned
@@ -47,7 +47,7 @@ class StoreParts:
     def __init__(self, location: Location) -> None:
         self.location = location
         self.name = location.address
-        self.store: Store = looked_at(location)
+        self.store: Store = open_store(location)
 
     def answer(self, path: list[str], query: dict[str, list[str]]) -> Reply | None:
         asks = {"meta": self._meta, "heat": self._heat, "tree": self._tree}
@@ -67,7 +67,7 @@ class StoreParts:
 
     def _meta(self, asked_of: Engine, _: _Request) -> bytes:
         """Looks at the store again: until the next time everything is told of these parts."""
-        self.store = looked_at(self.location)
+        self.store = open_store(self.location)
         asked = StoreQuery(self.store, asked_of, Question())
         told = {
             "address": self.location.address,

@@ -62,7 +62,7 @@ def test_a_thread_of_the_agent_is_none_of_the_programs(monkeypatch: pytest.Monke
     segment = ProcessSegment(NOBODY, "cpython", cast("Any", None), 0)
     known = Threads(segment, Sampling("cpython"), *cast("Any", ({}, None, None)))
     for tid in called:
-        known.still_waits(tid, OpenWait(5, 0, SampleContext(0, 0), 0))
+        known.set_open_wait(tid, OpenWait(5, 0, SampleContext(0, 0), 0))
     assert len(known) == 1
     known.time_of(1, 5)
     assert len(known) == 1

@@ -72,7 +72,7 @@ def ctl(
     path = socket_of(session)
     with ControlClient(path) as orders:
         if order is not None:
-            _tell(order, orders.give(order), as_json)
+            _print_answer(order, orders.give(order), as_json)
             return
         _converse(orders, as_json)
 
@@ -102,7 +102,7 @@ def order_of(words: list[str]) -> dict[str, Any]:
     return {"do": verb}
 
 
-def _tell(order: dict[str, Any], answer: dict[str, Any], as_json: bool) -> None:
+def _print_answer(order: dict[str, Any], answer: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(answer, separators=(",", ":")))
         return
@@ -208,7 +208,7 @@ def _converse(orders: ControlClient, as_json: bool) -> None:
             print(f"sonde: {error}", file=sys.stderr)
             continue
         try:
-            _tell(order, orders.give(order), as_json)
+            _print_answer(order, orders.give(order), as_json)
         except SondeError as error:
             print(f"sonde: {error}", file=sys.stderr)
             if "is over" in str(error):

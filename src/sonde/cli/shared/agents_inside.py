@@ -69,7 +69,7 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
                     over.set()
             ticks = looking.result()
         done = done or session.stop()
-        _tell(done["done"].get("not_entered", {}))
+        _report_refused(done["done"].get("not_entered", {}))
         try:
             recording = open_recording(options.path)
         except SondeError:  # nobody could be entered
@@ -78,7 +78,7 @@ def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
         return ticks
 
 
-def _tell(not_entered: dict[str, str]) -> None:
+def _report_refused(not_entered: dict[str, str]) -> None:
     for number, why in list(not_entered.items())[:MAX_REPORTED]:
         said = why if number in why else f"could not attach to process {number}: {why}"
         print(f"sonde: {said}", file=sys.stderr)

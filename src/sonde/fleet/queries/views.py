@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.errors import SondeError, UsageError
 from sonde.fleet.queries.query import Question, StoreQuery
-from sonde.fleet.store.parts import looked_at
+from sonde.fleet.store.parts import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def answer(
     top: int | None = None,
 ) -> tuple[Any, StoreQuery]:
     """A view, and what it was asked of."""
-    store = looked_at(location)
+    store = open_store(location)
     if view == "threads":
         question = replace(question, time="wall")
     asked = _asked(StoreQuery(store, engine, question))

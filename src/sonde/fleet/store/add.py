@@ -32,7 +32,7 @@ class AddResult:
 
 def add(location: Location, files: Sequence[str], told: Mapping[str, str]) -> Iterator[AddResult]:
     """Adds recordings one by one; each is in the store, and whole, when it is given back."""
-    store = parts.looked_at(location, must_exist=False)
+    store = parts.open_store(location, must_exist=False)
     for number, file in enumerate(files):
         recording = open_recording(file)
         try:

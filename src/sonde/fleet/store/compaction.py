@@ -45,7 +45,7 @@ def compact(
 ) -> CompactionResult:
     """Makes one part of those of a service's day, up to a size."""
     begun = time.time()
-    store = parts.looked_at(location)
+    store = parts.open_store(location)
     removed_parts, removed_files = _remains(store, grace_s)
     merged = made = 0
     for group in _groups(store, largest):
@@ -135,15 +135,15 @@ def _once(table: pa.Table, key: str) -> pa.Table:
 
 def prune(location: Location, older: timedelta, *, grace_s: float = GRACE_S) -> CompactionResult:
     """Takes away the parts that ended before so long ago."""
-    store = parts.looked_at(location)
+    store = parts.open_store(location)
     limit = datetime.now(UTC).timestamp() - older.total_seconds()
     old = [part for part in store.all if part.end_s < limit]
     with said(location, "write"):
         for part in old:
             # First that it exists, then what it is.
             location.remove(part.name)
-    files = parts.take_away(location, (file for part in old for file in part.files))
-    _, remains = _remains(parts.looked_at(location, must_exist=False), grace_s)
+    files = parts.remove_files(location, (file for part in old for file in part.files))
+    _, remains = _remains(parts.open_store(location, must_exist=False), grace_s)
     return CompactionResult(0, 0, len(old), files + remains)
 
 
@@ -163,7 +163,7 @@ def _remains(store: parts.Store, grace_s: float) -> tuple[int, int]:
             written = info.mtime.timestamp() if info.mtime is not None else 0.0
             if name not in known and written <= limit:
                 files.append(name)
-    return len(gone), parts.take_away(location, files)
+    return len(gone), parts.remove_files(location, files)
 
 
 def _since(store: parts.Store, replaced: parts.Part) -> float:

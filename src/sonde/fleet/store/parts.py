@@ -144,7 +144,7 @@ class Store:
         return id_ in self.replaced or any(part.id == id_ for part in self.all)
 
 
-def looked_at(location: Location, *, must_exist: bool = True) -> Store:
+def open_store(location: Location, *, must_exist: bool = True) -> Store:
     store = Store(location, location.names(PARTS))
     if must_exist and not store.listed:
         raise SondeError(
@@ -180,7 +180,7 @@ def write(
         with location.written(part.name) as stream:
             stream.write(json.dumps(told).encode())
     except BaseException:
-        take_away(location, part.files)
+        remove_files(location, part.files)
         raise
     return size
 
@@ -192,7 +192,7 @@ def _write_table(location: Location, file: str, name: str, table: pa.Table) -> i
         return int(stream.tell())
 
 
-def take_away(location: Location, files: Iterable[str]) -> int:
+def remove_files(location: Location, files: Iterable[str]) -> int:
     """Removes files as far as possible, and says how many."""
     count = 0
     for file in files:

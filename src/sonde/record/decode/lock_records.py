@@ -117,7 +117,7 @@ class LockRecords:
                     )
                 )
             elif type_ == shm.LOCK_EXIT:
-                open_locks.let_go(lock, kind)
+                open_locks.released(lock, kind)
             else:
                 open_locks.ended(whose, lock, kind, now)
             self.wait_changes()

@@ -145,7 +145,7 @@ class RingReader:
             return self.thread.time.running(now, cpu, place, processor)
         seen_from_outside = self._tables.sampling.polls_waits
         self.thread.time.waited(now, cpu, place, state, goes_on=seen_from_outside)
-        self._tables.threads.waits_no_more(self.thread.tid)
+        self._tables.threads.clear_open_wait(self.thread.tid)
         return 0
 
     def _code(self, at: int, kind: int) -> None:
@@ -238,7 +238,7 @@ class RingReader:
         self._tables.spans.check(number)
         place = SampleContext(self._stacks.stack_of(at, keep, count, flags), interpreter, number)
         wait = OpenWait(now, cpu, place, thread_object)
-        self._tables.threads.still_waits(self._tables.tids.ours(tid), wait)
+        self._tables.threads.set_open_wait(self._tables.tids.ours(tid), wait)
 
     def _undecodable(self, at: int, kind: int, state: int) -> None:
         """A stack that continues one we lost: its time counts all the same."""
@@ -253,4 +253,4 @@ class RingReader:
 
     def end(self) -> None:
         """No record comes any more."""
-        self._events.let_go()
+        self._events.flush()

@@ -89,7 +89,7 @@ class TargetProcess:
             return f"calls can be counted by perf signals only, and the sampler is {armed.sampler}"
         return ""
 
-    def stand_still(self) -> None:
+    def stop_capture(self) -> None:
         """Nothing is captured until it is armed again."""
         if self.armed is not None:
             self.armed.close()
@@ -127,7 +127,7 @@ class TargetProcess:
             return
         used = self.cpu.used(self.agent.reader_ns())
         self.drain()  # what was sampled until then, or a slow drain looks like unsampled threads
-        self.cpu.compare(used, (len(self.threads) + 1) * period, self.threads.cpu_since_heard)
+        self.cpu.compare(used, (len(self.threads) + 1) * period, self.threads.unreported_cpu)
 
     def _write_unsampled(self, now: int) -> None:
         unsampled = self.cpu.unsampled

@@ -116,12 +116,12 @@ class Admission:
                 connection.close()
         return False
 
-    def take_in_waiting(self) -> None:
+    def admit_waiting(self) -> None:
         """Everybody who has introduced itself or is about to, as the recording ends."""
         for listener in self._listeners:
             while not self.accept(listener):
                 pass
-        self.take_in_armed(time.monotonic_ns() + self_armed.WAIT_NS)
+        self.admit_self_armed(time.monotonic_ns() + self_armed.WAIT_NS)
 
     def end(self) -> None:
         """Nobody is sampled any more; agents that were put into a process leave it."""
@@ -197,10 +197,10 @@ class Admission:
             pass  # it has given up waiting for us, and comes again, or not
         # One that comes after we gave up waiting for it finds itself read from outside already.
         elif reason != shm.REASON_ATTACH or self._remote is None:
-            self._take_in(connection, pid, reason, shm.RUNTIMES[runtime], version)
+            self._admit_target(connection, pid, reason, shm.RUNTIMES[runtime], version)
         return False
 
-    def _take_in(
+    def _admit_target(
         self, connection: socket.socket, pid: int, reason: int, runtime: str, version: str
     ) -> None:
         """A process to be recorded: give it memory, arm its threads."""
@@ -293,20 +293,20 @@ class Admission:
         """When the next of them is to be taken in."""
         return self._came[0].since + self_armed.WAIT_NS if self._came else None
 
-    def take_in_armed(self, now: int, pid: int | None = None) -> None:
+    def admit_self_armed(self, now: int, pid: int | None = None) -> None:
         """Those that came a moment ago; or at once the one with that number."""
         while self._came and (pid is not None or self._came[0].since + self_armed.WAIT_NS <= now):
             if pid is not None and all(came.pid != pid for came in self._came):
                 return
             came = self._came.pop(0)
             try:
-                self._take_in_self_armed(came)
+                self._admit_self_armed(came)
             except OSError as error:
                 self.trouble = f"recording failed: {_words(error.errno)}"
             finally:
                 came.forget_process()
 
-    def _take_in_self_armed(self, came: SelfArmed) -> None:
+    def _admit_self_armed(self, came: SelfArmed) -> None:
         slots, ring_size = self._config["slots"], self._config["ring_size"]
         if not came.fits(slots, ring_size):
             came.close()
@@ -349,12 +349,12 @@ class Admission:
     # ---- a program replaces itself
 
     def _around_exec(self, pid: int, reason: int) -> None:
-        self.take_in_armed(0, pid)
+        self.admit_self_armed(0, pid)
         for target in self._target_set.of(pid):
             if target.armed is None:
                 continue
             if reason == shm.REASON_EXEC:
-                target.stand_still()
+                target.stop_capture()
                 self._executing[pid] = time.monotonic_ns()
             else:
                 self._executing.pop(pid, None)
@@ -394,7 +394,7 @@ class Admission:
 
     # ---- processes that were attached to
 
-    def hear_steered(self, pid: int) -> None:
+    def read_connection(self, pid: int) -> None:
         number = self._steering.fileno(pid)
         failed = self._steering.hear(pid)
         if pid not in self._steering:

@@ -160,7 +160,7 @@ class CaptureControl:
         if self._pause is not None:
             return
         for target in self._target_set:
-            target.stand_still()
+            target.stop_capture()
         self._pause = time.monotonic_ns()
 
     def resume(self, origin: int) -> None:

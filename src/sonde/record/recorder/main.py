@@ -106,7 +106,7 @@ class Recorder:
                 asleep = max(min(self._pace.sleep, left), self._pace.rest)
                 for key, _ in self._selector.select(asleep):
                     self._handle(key.data)
-                self._admission.take_in_armed(time.monotonic_ns())
+                self._admission.admit_self_armed(time.monotonic_ns())
                 self._target_set.announce_changes()
                 began = time.thread_time()
                 fullest = max((target.drain() for target in self._target_set), default=0.0)
@@ -155,7 +155,7 @@ class Recorder:
         elif what[0] == "control":
             self._steered.ready(what[1])
         else:
-            self._admission.hear_steered(what[1])
+            self._admission.read_connection(what[1])
 
     def _sweep(self, now: int) -> None:
         for target in self._target_set:
@@ -305,7 +305,7 @@ class Recorder:
                 self._exited(order["pid"])
         if "disarm" in order:
             for target in self._target_set.of(order["disarm"]):
-                target.stand_still()
+                target.stop_capture()
             self._parent.send({"disarmed": True})
         if "pause" in order:
             self.pause() if order["pause"] else self.resume()
@@ -349,7 +349,7 @@ class Recorder:
     # ---- the end
 
     def _finish(self) -> None:
-        self._admission.take_in_waiting()
+        self._admission.admit_waiting()
         self._capture.end_pause(self._book.origin)
         self._admission.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.

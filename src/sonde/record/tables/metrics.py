@@ -44,7 +44,7 @@ class Metrics:
         alive = self._look()
         now = time.monotonic_ns()
         for tid, counters in list(self._counters.items()):
-            if tid in self._but or self._turned_out_ours(tid):
+            if tid in self._but or self._becomes_ours(tid):
                 counters.close()
                 del self._counters[tid]
                 continue
@@ -97,7 +97,7 @@ class Metrics:
     def _is_ours(self, tid: int) -> bool:
         return name_of(self._segment.pid, tid).startswith(AGENT)
 
-    def _turned_out_ours(self, tid: int) -> bool:
+    def _becomes_ours(self, tid: int) -> bool:
         """A thread has its name a moment after it has begun, and may have been seen before."""
         if tid not in self._fresh:
             return False

@@ -113,12 +113,12 @@ class OpenLockWaits:
         """Is it known who holds it?"""
         return (lock, kind) in self._holders
 
-    def let_go(self, lock: int, kind: int) -> None:
+    def released(self, lock: int, kind: int) -> None:
         if self._holders:
             self._holders.pop((lock, kind), None)
 
     def ended(self, tid: int, lock: int, kind: int, now: int) -> None:
-        self.let_go(lock, kind)
+        self.released(lock, kind)
         event = self._waiting.pop(tid, None)
         if event is not None and event.lock == lock:
             self.waited(tid, kind, event.context, event.time, now)

@@ -166,7 +166,7 @@ class Threads:
 
     # ---- waits that are seen, but not their ends
 
-    def still_waits(self, tid: int, wait: OpenWait) -> None:
+    def set_open_wait(self, tid: int, wait: OpenWait) -> None:
         """A thread was seen waiting; whether that wait ever ends is not known yet."""
         if tid not in self._times and name_of(self._segment.pid, tid).startswith(AGENT):
             return  # the agent's own, which wanted the GIL just then
@@ -177,7 +177,7 @@ class Threads:
         else:
             self._open_waits[tid] = wait
 
-    def waits_no_more(self, tid: int) -> None:
+    def clear_open_wait(self, tid: int) -> None:
         """It has reported itself how long it waited."""
         self._open_waits.pop(tid, None)
 
@@ -189,7 +189,7 @@ class Threads:
             if cpu := cpu_of(self._segment.pid, tid):
                 time_.account_until(time.monotonic_ns(), cpu, counted)
 
-    def cpu_since_heard(self) -> int:
+    def unreported_cpu(self) -> int:
         """What those that live have used since each last reported."""
         pid = self._segment.pid
         return sum(max(cpu_of(pid, tid) - time_.last_cpu, 0) for tid, time_ in self._times.items())
