@@ -27,7 +27,8 @@ from rich.console import Console
 import demo
 import page
 import sonde
-from sonde.reports import summary, tree
+from sonde.reports import summary
+from sonde.reports.stacks import tree
 from sonde.top.app import Top
 from sonde.top.watched import Watched
 

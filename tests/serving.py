@@ -19,7 +19,7 @@ from types import TracebackType
 from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment
 from sonde.record.attach import Attach
 from sonde.record.recorder.options import Options
-from sonde.record.targets.process import look_at
+from sonde.record.targets.process import inspect_process
 
 CLIENTS = 3
 # A worker that is killed takes the connections it has with it, and those just made.
@@ -99,7 +99,7 @@ def size(pid: int) -> dict[str, int]:
 
 def record_once(pid: int, path: Path, seconds: float = 0.1) -> int:
     """Attaches and leaves again; how many samples that gave."""
-    process = look_at(pid)
+    process = inspect_process(pid)
     options = Options(
         path=str(path),
         program=process.program,

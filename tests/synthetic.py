@@ -276,7 +276,7 @@ class Maker:
 
     def write(self, path: str) -> str:
         """The same recording as a file."""
-        from sonde.recording.writer import Writer
+        from sonde.recording.write.writer import Writer
 
         writer = Writer(path, self.target)
         for p in self.processes:

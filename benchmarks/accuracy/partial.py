@@ -127,7 +127,7 @@ def _full(path: Path) -> tuple[dict[Path_, int], int]:
 
 def _compare(path: Path, full: dict[Path_, int], memory: int) -> tuple[float, float]:
     """How many of the hot edges are hot in a partial tree, too, and the overlap of both."""
-    from sonde.model.overlap import coverage, overlap
+    from sonde.model.trees.overlap import coverage, overlap
 
     partial = _partial(_Samples(path), memory)
     keys = sorted({*full, *partial})
@@ -136,12 +136,12 @@ def _compare(path: Path, full: dict[Path_, int], memory: int) -> tuple[float, fl
 
 
 def _partial(samples: _Samples, memory: int) -> dict[Path_, int]:
-    from sonde.model.partial_tree import PartialTree, ThreadStack
+    from sonde.model.trees.partial_tree import PartialTree, TreePosition
 
     tree = PartialTree(memory)
-    threads: dict[int, tuple[ThreadStack, list[int]]] = {}
+    threads: dict[int, tuple[TreePosition, list[int]]] = {}
     for thread, context, weight in samples.rows:
-        place, last = threads.get(thread) or (ThreadStack(), [])
+        place, last = threads.get(thread) or (TreePosition(), [])
         stack = samples.stack(context)
         unchanged = 0
         for now, before in zip(stack, last, strict=False):

@@ -22,7 +22,7 @@ from harness.progress import say
 from publish.markdown import Section, verdict
 
 if TYPE_CHECKING:
-    from sonde.fleet.slower import Measured, Verdict
+    from sonde.fleet.queries.slower import Measured, Verdict
 
 PROGRAMS = ("deltablue", "json", "raytrace", "deep")
 SHARE = 0.05
@@ -55,7 +55,7 @@ class Run:
     @staticmethod
     def together(runs: Sequence[Run]) -> Measured:
         """Sums of several are the sums of each."""
-        from sonde.fleet.slower import Measured
+        from sonde.fleet.queries.slower import Measured
 
         shares: dict[int, tuple[float, float]] = {}
         for run in runs:
@@ -74,12 +74,12 @@ def recorded(
     env: Environment, program: str, plan: Plan, scratch: Path
 ) -> tuple[dict[float, list[Run]], int]:
     """Runs by slowdown (1: none), in the order they were made in, and the slowed function's id."""
-    from sonde.fleet.engines import engine
-    from sonde.fleet.labels import conditions
-    from sonde.fleet.location import located
-    from sonde.fleet.parts import looked_at
-    from sonde.fleet.query import Asked, Question
-    from sonde.fleet.slower import measured
+    from sonde.fleet.queries.engines import engine
+    from sonde.fleet.queries.query import Question, StoreQuery
+    from sonde.fleet.queries.slower import measured
+    from sonde.fleet.store.labels import conditions
+    from sonde.fleet.store.location import located
+    from sonde.fleet.store.parts import open_store
 
     wanted = [1.0] * plan.base + [one for one in plan.slowdowns for _ in range(plan.slowed)]
     # Mixed: a machine that changes in the meantime changes for all.
@@ -104,18 +104,18 @@ def recorded(
         file.unlink()
     found: dict[float, list[Run]] = {}
     with engine("duckdb") as duckdb:
-        shelf = looked_at(located(str(store)))
+        shelf = open_store(located(str(store)))
         for number, slowdown in enumerate(wanted):
             where = tuple(conditions([f"run={number}"]))
-            one = measured(Asked(shelf, duckdb, Question(where)))
+            one = measured(StoreQuery(shelf, duckdb, Question(where)))
             found.setdefault(slowdown, []).append(Run(one))
-        functions = Asked(shelf, duckdb, Question()).functions
+        functions = StoreQuery(shelf, duckdb, Question()).functions
         key = functions.filter(functions.name == EXTRA).function.to_pyarrow().to_pylist()[0]
     return found, key
 
 
 def compared(base: Sequence[Run], new: Sequence[Run]) -> list[Verdict]:
-    from sonde.fleet.slower import verdicts
+    from sonde.fleet.queries.slower import verdicts
 
     return verdicts(Run.together(base), Run.together(new))
 

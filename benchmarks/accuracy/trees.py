@@ -49,8 +49,8 @@ def shares(weights: Tree) -> Tree:
 
 def stacks_of(path: Path) -> list[tuple[tuple[Frame, ...], float]]:
     """The running time of a recording, by stack."""
+    from sonde.views.selecting.profile import profile
     from sonde.views.stacks.chained_samples import open_recording
-    from sonde.views.stacks.profile import profile
 
     found = profile(open_recording(path))
     frames = [
@@ -83,20 +83,20 @@ def _columns(one: Tree, other: Tree) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def overlap(one: Tree, other: Tree) -> float:
-    from sonde.model.overlap import overlap as of_weights
+    from sonde.model.trees.overlap import overlap as of_weights
 
     return of_weights(*_columns(one, other)) or 0.0
 
 
 def coverage(by: Tree, of: Tree) -> float:
     """Of the hot edges of `of`, those hot in `by`."""
-    from sonde.model.overlap import coverage as of_weights
+    from sonde.model.trees.overlap import coverage as of_weights
 
     return of_weights(*_columns(by, of)) or 0.0
 
 
 def correlation(one: Tree, other: Tree) -> float:
-    from sonde.model.overlap import correlation as of_weights
+    from sonde.model.trees.overlap import correlation as of_weights
 
     found = of_weights(*_columns(one, other))
     return 1.0 if found is None else found

@@ -26,7 +26,7 @@ from harness.turns import Floor, Off, Switch, in_turns
 from publish.markdown import Section, measured_verdict, percent
 
 if TYPE_CHECKING:
-    from sonde.record.control_client import Orders
+    from sonde.record.control_client import ControlClient
 
 PROGRAMS = ("numbers", "calls", "objects", "sorting", "deep")
 RATES = (1000, 10_000)
@@ -55,7 +55,7 @@ QUICK = Plan(20, 1)
 class Session:
     """A session that is paused and goes on, as a condition."""
 
-    def __init__(self, orders: Orders) -> None:
+    def __init__(self, orders: ControlClient) -> None:
         self._orders = orders
 
     def on(self) -> None:

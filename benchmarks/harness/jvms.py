@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.record.control_client import Orders
+    from sonde.record.control_client import ControlClient
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 import jdks
@@ -93,9 +93,9 @@ def running(
 
 
 @contextmanager
-def sonde(pid: int, rate: int, path: Path, what: str = "cpu") -> Iterator[Orders]:
+def sonde(pid: int, rate: int, path: Path, what: str = "cpu") -> Iterator[ControlClient]:
     """A session of that process; steered by what is yielded, and ended."""
-    from sonde.record.control_client import Orders
+    from sonde.record.control_client import ControlClient
 
     path.unlink(missing_ok=True)
     process = subprocess.Popen(
@@ -116,7 +116,7 @@ def sonde(pid: int, rate: int, path: Path, what: str = "cpu") -> Iterator[Orders
         text=True,
     )
     try:
-        with Orders(_control(process, pid)) as orders:
+        with ControlClient(_control(process, pid)) as orders:
             yield orders
     finally:
         process.terminate()

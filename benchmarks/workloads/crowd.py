@@ -29,7 +29,7 @@ class Crowd:
     """What is being written, and how far."""
 
     def __init__(self, path: Path, threads: int, seed: int) -> None:
-        from sonde.recording.writer import Writer
+        from sonde.recording.write.writer import Writer
 
         self.draw = random.Random(seed)
         self.threads = threads

@@ -19,11 +19,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sonde.fleet import parts
-from sonde.fleet.labels import labels_of
-from sonde.fleet.location import located
-from sonde.fleet.rows import Rows, rows_of
-from sonde.fleet.schema import TABLES
+from sonde.fleet.store import parts
+from sonde.fleet.store.labels import labels_of
+from sonde.fleet.store.location import located
+from sonde.fleet.store.rows import Rows, rows_of
+from sonde.fleet.store.schema import TABLES
 from sonde.recording.reader import read
 
 NEIGHBOURS = 64

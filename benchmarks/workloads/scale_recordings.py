@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
 FLUSH = 100
 """Samples in one flush: 100 ms of one thread at 1000 Hz."""
@@ -28,7 +28,7 @@ SMALL_SAMPLES = 100_000
 
 
 def write(shape: str, path: Path, samples: int | None = None) -> None:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     target = {"program": "scale.py", "argv": ["scale.py"], "pid": 100, "rate": 1000}
     writer = Writer(path, target)

@@ -20,7 +20,7 @@ PERIOD_NS = 1_000_000
 
 
 def write(path: Path, samples: int, contexts: int, seed: int = 1) -> None:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     draw = random.Random(seed)
     target = {"program": "synthetic.py", "argv": ["synthetic.py"], "pid": 100, "rate": 1000}

@@ -1,4 +1,4 @@
-"""sonde: where the time goes, who is to blame for the waiting, and how sure the answer is.
+"""sonde: where time goes, which code held each contended lock, and how accurate the numbers are.
 
     import sonde
 

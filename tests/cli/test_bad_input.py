@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from launching import run_command, sonde
-from sonde.cli._last_words import all_of
+from sonde.cli.shared.closing_message import all_of
 from sonde.record.system import permissions
 from sonde.record.targets import process
 

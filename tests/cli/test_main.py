@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import sonde.cli
-from sonde.cli.main import Verbs, main
+import sonde.cli.commands
+from sonde.cli.main import Commands, main
 from sonde.errors import SondeError
 
 if TYPE_CHECKING:
@@ -26,13 +26,14 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(SOURCE)}
 @pytest.fixture
 def verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Adds a verb as anybody would: by adding a file."""
-    monkeypatch.setattr(sonde.cli, "__path__", [*sonde.cli.__path__, str(tmp_path)])
+    folders = [*sonde.cli.commands.__path__, str(tmp_path)]
+    monkeypatch.setattr(sonde.cli.commands, "__path__", folders)
 
     def add(body: str) -> None:
         (tmp_path / "newverb.py").write_text(body)
 
     yield add
-    sys.modules.pop("sonde.cli.newverb", None)
+    sys.modules.pop("sonde.cli.commands.newverb", None)
 
 
 def test_a_file_makes_a_verb(
@@ -129,7 +130,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"sonde {sonde.__version__}\n"
 
 
-@pytest.mark.parametrize("name", Verbs(name="sonde").list_commands(None))
+@pytest.mark.parametrize("name", Commands(name="sonde").list_commands(None))
 def test_every_verb_has_help_with_an_example(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert main([name, "--help"]) == 0
     said = capsys.readouterr().out
@@ -171,8 +172,8 @@ def test_importing_sonde_imports_next_to_nothing() -> None:
 def test_a_reader_that_leaves_early_is_no_error(show: str) -> None:
     """As in `sonde report ... | head -1`."""
     script = (
-        "import sys\nfrom sonde.cli import main as m\nimport sonde.cli.report as r\n"
-        "from sonde.reports.page import console\n"
+        "import sys\nfrom sonde.cli import main as m\nimport sonde.cli.commands.report as r\n"
+        "from sonde.reports.layout.page import console\n"
         "def report(file: str) -> None:\n"
         f"    for _ in range(10_000):\n        {show}('x' * 80)\n"
         "r.report = report\n"

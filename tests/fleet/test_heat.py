@@ -9,13 +9,13 @@ import pytest
 
 from fleet.conftest import Fleet
 from fleet.recorded import added
-from sonde.fleet.engines import Engine, engine
-from sonde.fleet.heat import COLUMNS, MS, STEPS_MS, Heat, heat, step_for
-from sonde.fleet.labels import Exactly
-from sonde.fleet.location import located
-from sonde.fleet.parts import looked_at
-from sonde.fleet.query import Asked, Question
-from sonde.fleet.report import answer
+from sonde.fleet.queries.engines import Engine, engine
+from sonde.fleet.queries.heat import COLUMNS, MS, STEPS_MS, Heat, heat, step_for
+from sonde.fleet.queries.query import Question, StoreQuery
+from sonde.fleet.queries.views import answer
+from sonde.fleet.store.labels import Exactly
+from sonde.fleet.store.location import located
+from sonde.fleet.store.parts import open_store
 from sonde.model.choice import Time
 from synthetic import Maker
 
@@ -25,7 +25,7 @@ BASE = int(START) * 1_000_000_000
 
 def asked(store: Path, question: Question, by: str) -> Heat:
     with engine("duckdb") as duckdb:
-        return heat(Asked(looked_at(located(str(store))), duckdb, question), by)
+        return heat(StoreQuery(open_store(located(str(store))), duckdb, question), by)
 
 
 def spent(store: Path, duckdb: Engine, question: Question) -> int:
@@ -35,8 +35,8 @@ def spent(store: Path, duckdb: Engine, question: Question) -> int:
 @pytest.mark.parametrize("time", ["running", "waiting", "wall"])
 def test_a_cell_is_what_the_views_say(fleet: Fleet, time: Time) -> None:
     with engine("duckdb") as duckdb:
-        store = looked_at(located(str(fleet.store)))
-        found = heat(Asked(store, duckdb, Question(time=time)), "host")
+        store = open_store(located(str(fleet.store)))
+        found = heat(StoreQuery(store, duckdb, Question(time=time)), "host")
         assert [row.value for row in found.rows] == sorted(
             (row.value for row in found.rows),
             key=lambda value: -sum(next(r.cells for r in found.rows if r.value == value)),

@@ -24,8 +24,8 @@ from fleet.test_store import ENVIRONMENT, SONDE, made, spent
 from launching import Interpreter
 from sonde.errors import SondeError
 from sonde.exports import pprof
-from sonde.fleet.destination import NotNow
-from sonde.fleet.push import destination, push
+from sonde.fleet.sending.destination import NotNow
+from sonde.fleet.sending.push import destination, push
 from sonde.recording.reader import read
 from sonde.views.selecting.selection import Selection
 

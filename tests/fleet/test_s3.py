@@ -16,8 +16,8 @@ import pytest
 
 from fleet.recorded import answered, asked
 from fleet.test_store import ENVIRONMENT, SONDE, made, spent
-from sonde.fleet.location import located
-from sonde.fleet.push import destination
+from sonde.fleet.sending.push import destination
+from sonde.fleet.store.location import located
 from sonde.web.store import StoreParts
 from web.test_bundle import inflated
 

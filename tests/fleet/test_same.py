@@ -10,10 +10,10 @@ import pytest
 
 from fleet.recorded import VIEWS, added, answered, asked, shop, without_chains
 from launching import Interpreter
-from sonde.fleet.engines import engine
-from sonde.fleet.location import located
-from sonde.fleet.query import Question
-from sonde.fleet.report import answer
+from sonde.fleet.queries.engines import engine
+from sonde.fleet.queries.query import Question
+from sonde.fleet.queries.views import answer
+from sonde.fleet.store.location import located
 from sonde.recording.reader import read
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.selection import Selection

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from fleet.conftest import Fleet
-from sonde.fleet import report
-from sonde.fleet.engines import Engine, engine
-from sonde.fleet.labels import conditions
-from sonde.fleet.location import located
-from sonde.fleet.query import Question
-from sonde.fleet.report import answer
+from sonde.fleet.queries import views
+from sonde.fleet.queries.engines import Engine, engine
+from sonde.fleet.queries.query import Question
+from sonde.fleet.queries.views import answer
+from sonde.fleet.store.labels import conditions
+from sonde.fleet.store.location import located
 
 pyspark = pytest.importorskip("pyspark")
 if shutil.which("java") is None:
@@ -150,7 +150,7 @@ VIEWS: list[tuple[str, Question, bool, dict[str, Any]]] = [
 
 
 def test_no_view_is_left_out() -> None:
-    assert {view for view, *_ in VIEWS} == set(report.VIEWS)
+    assert {view for view, *_ in VIEWS} == set(views.VIEWS)
 
 
 def close(one: Any, other: Any) -> None:

@@ -22,11 +22,11 @@ from fleet.conftest import Fleet
 from fleet.recorded import added, answered, asked
 from launching import clean_environment
 from sonde.errors import SondeError
-from sonde.fleet.compaction import compact, prune
-from sonde.fleet.location import located
-from sonde.fleet.parts import looked_at
-from sonde.fleet.push import destination, push
-from sonde.fleet.schema import TABLES, VERSION
+from sonde.fleet.sending.push import destination, push
+from sonde.fleet.store.compaction import compact, prune
+from sonde.fleet.store.location import located
+from sonde.fleet.store.parts import open_store
+from sonde.fleet.store.schema import TABLES, VERSION
 from synthetic import MS, Maker
 
 ROOT = Path(__file__).parents[2]
@@ -77,7 +77,7 @@ def test_the_same_chain_of_two_processes_is_one_row(tmp_path: Path) -> None:
     assert len(rows) == 2
     assert sorted(rows[0]) == sorted(rows[1])
     compact(located(str(tmp_path / "store")))
-    store = looked_at(located(str(tmp_path / "store")))
+    store = open_store(located(str(tmp_path / "store")))
     (part,) = store.parts
     whole = pq.read_table(store.location.path(part.file("contexts")), partitioning=None)
     assert sorted(whole["context"].to_pylist()) == sorted(rows[0])
@@ -95,7 +95,7 @@ def test_a_recording_is_not_put_in_twice(tmp_path: Path) -> None:
     added(store, [made(tmp_path, 4)])
     compact(located(str(store)), grace_s=0)
     compact(located(str(store)), grace_s=0)
-    assert len(looked_at(located(str(store))).all) == 1
+    assert len(open_store(located(str(store))).all) == 1
     assert "is in the store already" in asked("fleet", "add", store, file)[2]
 
 
@@ -138,7 +138,7 @@ def test_a_killed_writer_leaves_nothing_that_counts(tmp_path: Path, files_writte
             writer.send_signal(signal.SIGKILL)
             break
     code = writer.wait()
-    parts = looked_at(located(str(store))).parts
+    parts = open_store(located(str(store))).parts
     whole = len(parts) == 2
     assert code in (0, -signal.SIGKILL)
     assert total(store) == spent([before, killed] if whole else [before])
@@ -226,7 +226,7 @@ def test_merged_parts_answer_the_same(fleet: Fleet, tmp_path: Path) -> None:
     assert (done.merged, done.made) == (6, 1)
     assert [answered("fleet", "report", store, *view) for view in views] == before
     # What was replaced is still there for who reads it, and goes later.
-    assert len(looked_at(located(str(store))).all) == 7
+    assert len(open_store(located(str(store))).all) == 7
     assert compact(located(str(store)), grace_s=0).removed_parts == 6
     assert [answered("fleet", "report", store, *view) for view in views] == before
 
@@ -249,7 +249,7 @@ def test_two_who_merge_at_once_count_once(tmp_path: Path) -> None:
     for _ in range(2):
         compact(located(str(store)), grace_s=0)
         assert total(store) == expected
-    assert len(looked_at(located(str(store))).all) == 1
+    assert len(open_store(located(str(store))).all) == 1
 
 
 def test_old_ones_are_thrown_away(tmp_path: Path) -> None:
@@ -386,4 +386,4 @@ def test_a_part_says_what_it_holds(tmp_path: Path) -> None:
     assert told["rows"]["samples"] == 50
     assert told["schema"] == VERSION
     with pytest.raises(SondeError):
-        looked_at(located(str(tmp_path / "elsewhere")))
+        open_store(located(str(tmp_path / "elsewhere")))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonde.model.cpu_loss import Intervals, Processors, Ran, Steps, spread, taken
+from sonde.model.cpu_loss import Intervals, ProcessorSteps, RunningSamples, Steps, spread, taken
 
 
 def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -110,15 +110,15 @@ def test_a_thread_without_samples_keeps_its_loss() -> None:
 # ---- by processor
 
 
-def processors(rows: Sequence[tuple[int, int, int, int]]) -> Processors:
+def processors(rows: Sequence[tuple[int, int, int, int]]) -> ProcessorSteps:
     """Of process 0: time, processor, busy, steal."""
     time, number, busy, steal = (ints(*column) for column in zip(*rows, strict=True))
-    return Processors(np.zeros(len(rows), np.int64), time, number, busy, steal)
+    return ProcessorSteps(np.zeros(len(rows), np.int64), time, number, busy, steal)
 
 
-def ran(rows: Sequence[tuple[int, int, int, int]]) -> Ran:
+def ran(rows: Sequence[tuple[int, int, int, int]]) -> RunningSamples:
     """Samples: thread, time, processor, weight."""
-    return Ran(*(ints(*column) for column in zip(*rows, strict=True)))
+    return RunningSamples(*(ints(*column) for column in zip(*rows, strict=True)))
 
 
 def test_steal_is_of_the_processor_that_a_thread_ran_on() -> None:
@@ -199,7 +199,7 @@ def test_a_row_of_several_steps_is_shared_among_all_of_them() -> None:
 def test_processes_see_processors_of_their_own() -> None:
     used = Steps(ints(1, 2), ints(0, 1), ints(10, 12), ints(100, 100), ints(0, 0))
     seen = Intervals(ints(0, 1), ints(10, 12), ints(200, 200), ints(50, 50), ints(0, 0))
-    by = Processors(ints(0, 1), ints(10, 12), ints(0, 0), ints(100, 200), ints(50, 50))
+    by = ProcessorSteps(ints(0, 1), ints(10, 12), ints(0, 0), ints(100, 200), ints(50, 50))
     found = taken(used, seen, ran([(1, 5, 0, 1), (2, 5, 0, 1)]), by)
     assert found["hypervisor"].tolist() == [50, 25]
 
@@ -215,14 +215,16 @@ def test_no_more_is_given_than_was_stolen() -> None:
     )  # fmt: skip
     # Of the last thread nothing is known.
     sampled = np.flatnonzero((thread < threads - 1) & (random.random(len(time)) < 0.7))
-    samples = Ran(
+    samples = RunningSamples(
         thread[sampled], time[sampled] - 1, random.integers(0, 3, len(sampled)),
         np.ones(len(sampled), np.int64),
     )  # fmt: skip
     at = np.repeat(np.arange(1, count + 1) * 100, 3)
     steal = random.integers(0, 30, len(at))
     zeros = np.zeros(len(at), np.int64)
-    by = Processors(zeros, at, np.tile(np.arange(3), count), random.integers(0, 99, len(at)), steal)
+    by = ProcessorSteps(
+        zeros, at, np.tile(np.arange(3), count), random.integers(0, 99, len(at)), steal
+    )
     whole = steal.reshape(count, 3).sum(axis=1)
     machine = Intervals(
         np.zeros(count, np.int64), np.arange(1, count + 1) * 100, np.full(count, 250), whole,

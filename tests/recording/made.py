@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from unittest import mock
 
-from sonde.recording.format import (
+from sonde.recording.format.framing import (
     FILE_HEAD_SIZE,
     RAW,
     ROWS,
@@ -15,9 +15,9 @@ from sonde.recording.format import (
     pack_block,
     unpack_file_head,
 )
-from sonde.recording.recovery import Block, find_blocks
+from sonde.recording.read.recovery import Block, find_blocks
 from sonde.recording.tables import Recording
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 MS = 1_000_000
 

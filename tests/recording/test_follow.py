@@ -12,10 +12,10 @@ import pytest
 from recording.made import MS, blocks_of, program, written
 from sonde.recording import follow
 from sonde.recording.follow import Follower
-from sonde.recording.format import BLOCK_HEAD_SIZE, RecordingError
+from sonde.recording.format.framing import BLOCK_HEAD_SIZE, RecordingError
 from sonde.recording.reader import read, read_bytes
 from sonde.recording.tables import ACQUIRED, OWNER_OBSERVED, RELEASED, WAIT_BEGIN, Recording
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 SECOND = 1000 * MS
 
@@ -60,7 +60,7 @@ def test_a_poll_tells_whether_rows_came(tmp_path: Path) -> None:
     writer.target({"duration_ns": 5 * SECOND})
     writer.flush()
     assert not follower.poll()
-    assert follower.told_ns == 5 * SECOND
+    assert follower.written_ns == 5 * SECOND
     assert not follower.ended
     writer.close({})
     follower.poll()

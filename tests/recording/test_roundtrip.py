@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recording.made import MS, program, stacks, written
-from sonde.recording.format import MAX_ROWS
+from sonde.recording.format.framing import MAX_ROWS
+from sonde.recording.format.schema import TIME_LIMIT
 from sonde.recording.reader import read, read_bytes
-from sonde.recording.schema import TIME_LIMIT
 from sonde.recording.tables import PREEMPTED, RUNNING, WAITING
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 
 
 def test_a_whole_program():

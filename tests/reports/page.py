@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from sonde.reports.page import console
+from sonde.reports.layout.page import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 
 from reports.page import printed
-from sonde.reports.live import render
+from sonde.reports.live.process import render
 from sonde.top.states import threads_now
 from sonde.views.live import Live, live
 from synthetic import MS, Maker

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from reports.page import printed
-from sonde.reports import lock_table as lock_table_report
-from sonde.reports import locks as locks_report
-from sonde.reports import waits as waits_report
-from sonde.reports.chains import on_one_line, program
+from sonde.reports.layout.call_stack import on_one_line, program
+from sonde.reports.locks import lock_table as lock_table_report
+from sonde.reports.locks import locks as locks_report
+from sonde.reports.locks import waits as waits_report
 from sonde.views.locks.lock_table import lock_table
 from sonde.views.locks.locks import locks
 from sonde.views.locks.wait_graph import graph_of, waits

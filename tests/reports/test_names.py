@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from sonde.reports.names import clipped, labelled, place, printable, shortened
+from sonde.reports.layout.names import clipped, labelled, place, printable, shortened
 
 
 def test_shortened_in_the_middle() -> None:

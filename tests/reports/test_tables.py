@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from reports.page import printed
-from sonde.reports import flat as flat_report
-from sonde.reports import lines as lines_report
 from sonde.reports import threads as threads_report
-from sonde.reports.lines import Sources
+from sonde.reports.stacks import flat as flat_report
+from sonde.reports.stacks import lines as lines_report
+from sonde.reports.stacks.lines import Sources
 from sonde.views.stacks.flat import flat
 from sonde.views.stacks.lines import lines
 from sonde.views.threads import threads

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reports.page import printed
-from sonde.reports.tree import render
+from sonde.reports.stacks.tree import render
 from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.tree import tree
 from synthetic import MS, Maker

@@ -8,7 +8,7 @@ from typing import Any
 from reports.page import printed
 from sonde.reports import quality as quality_report
 from sonde.reports import summary as summary_report
-from sonde.reports.page import bar, paragraph
+from sonde.reports.layout.page import bar, paragraph
 from sonde.views.quality import quality
 from sonde.views.summary import Summary, summary
 from synthetic import MS, Maker

@@ -177,7 +177,7 @@ def cycles(number, folder):
             hooked.append([len(before), sum(during[at] != before[at] for at in before)])
             assert after == before, "slots are not as they were"
     assert got_slots.slots(HOOKED) == before, "slots are not as they were"
-    recorder.say({"stop": True})
+    recorder.send({"stop": True})
     quality = recorder.finished()["done"]
     return {"hooked": hooked, "lock_events": quality["lock_events"]}
 

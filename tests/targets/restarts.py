@@ -17,7 +17,7 @@ import threading
 import time
 
 from sonde.record.shm import layout as shm
-from sonde.record.recorder.samplers import Arming
+from sonde.record.recorder.samplers import SamplerSet
 from sonde.record.session import _load_agent
 
 SLOTS, RING_SIZE = 64, 1 << 14
@@ -48,8 +48,8 @@ def record(listener, orders, answers, pid):
         socket.send_fds(connection, [config], [memfd])
         connection.recv(shm.READY.size)
         waits = bool(what & shm.WHAT_WAITS)
-        arming = armings.setdefault((waits, sampler), Arming(PERIOD_NS, sampler))
-        arming.captures(["cpu", "waits"] if waits else ["cpu"])
+        arming = armings.setdefault((waits, sampler), SamplerSet(PERIOD_NS, sampler))
+        arming.set_capture(["cpu", "waits"] if waits else ["cpu"])
         armed = arming.arm(pid)
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), 0))
         connection.close()

@@ -19,7 +19,7 @@ from attaching import Target, attach, begun, has_agent, until
 from launching import TARGETS, TIMEOUT_S, Interpreter
 from sonde.record.targets import session_registry
 from sonde.recording.reader import read
-from sonde.recording.writer import Writer
+from sonde.recording.write.writer import Writer
 from sonde.top import watched as watched_module
 from sonde.top.app import Top
 from sonde.top.rows import Rows

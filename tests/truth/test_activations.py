@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from environments import Environment
-from record.test_session import run_program
+from record.launch.test_session import run_program
 from truth.stacks import PROGRAMS
 
 

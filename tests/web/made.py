@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sonde.model.contention import blames
+from sonde.model.locks.contention import blames
 from sonde.recording.tables import Recording
 from sonde.views.calls.calls import calls
 from sonde.views.locks.contentions import Contended, contended

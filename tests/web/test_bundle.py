@@ -18,10 +18,10 @@ from sonde.recording.tables import Recording
 from sonde.views.calls.calls import calls
 from sonde.views.locks.locks import locks
 from sonde.views.quality import quality
+from sonde.views.selecting.profile import Function
 from sonde.views.selecting.selection import Selection
 from sonde.views.spans import spans
 from sonde.views.stacks.flat import flat
-from sonde.views.stacks.profile import Function
 from sonde.views.summary import summary
 from sonde.web import columns
 from sonde.web.bundle import PARTS, Bundle, module_of

@@ -17,7 +17,7 @@ if importlib.util.find_spec("ibis") is None:
 
 from fleet.recorded import added, answered, asked
 from sonde.errors import SondeError
-from sonde.fleet.location import located
+from sonde.fleet.store.location import located
 from sonde.web import server as serving
 from sonde.web.server import Server
 from sonde.web.store import StoreParts

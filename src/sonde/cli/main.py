@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-import sonde.cli
+import sonde.cli.commands
 from sonde.errors import SondeError
 
 if TYPE_CHECKING:
@@ -26,22 +26,18 @@ ORDER = ("run", "attach", "top", "waits", "report", "view", "export", "diff", "f
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class Verbs(TyperGroup):
-    """The modules of `sonde.cli`, each imported only when its verb is asked for."""
+class Commands(TyperGroup):
+    """The modules of `sonde.cli.commands`, each imported only when its command is run."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        names = {
-            module.name
-            for module in pkgutil.iter_modules(sonde.cli.__path__)
-            if module.name != "main" and not module.name.startswith("_")
-        }
+        names = {module.name for module in pkgutil.iter_modules(sonde.cli.commands.__path__)}
         known = [name for name in ORDER if name in names]
         return known + sorted(names.difference(known))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"sonde.cli.{cmd_name}")
+        module = importlib.import_module(f"sonde.cli.commands.{cmd_name}")
         if hasattr(module, "app"):
             return _group(module.app, cmd_name)
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -84,7 +80,7 @@ def _watched(verb: Any) -> Any:
 
 
 app = typer.Typer(
-    cls=Verbs,
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -13,7 +13,7 @@ from . import java_homes as jvms
 from . import machine_checks as machine
 from .interpreters import Interpreter
 from .java_homes import JavaHome
-from .machine_checks import Machine
+from .machine_checks import MachineChecks
 
 USE_ANOTHER = "run the program with CPython 3.11 or newer"
 BUILD_HERE = "build sonde on this machine, to match its C library"
@@ -80,7 +80,7 @@ class JvmVerdict:
 @dataclass(frozen=True)
 class Diagnosis:
     version: str
-    machine: Machine
+    machine: MachineChecks
     verdicts: list[Verdict]
     jvms: list[JvmVerdict]
     trouble: str | None

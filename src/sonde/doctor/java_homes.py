@@ -20,7 +20,7 @@ _LIBRARY = Path("lib/server/libjvm.so")
 class JavaHome:
     path: str
     version: str
-    """As its `release` file tells; empty if it has none."""
+    """As its `release` file states; empty if it has none."""
 
     @property
     def java(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sonde.record.recorder.samplers import Arming
+from sonde.record.recorder.samplers import SamplerSet
 from sonde.record.system import cpu_times, perf_events, permissions
 
 # Longer than any process lives: events opened to see whether they may be never fire.
@@ -36,7 +36,7 @@ _SAFEPOINT = Check("safepoint", True, "needs no permissions; used only with --sa
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineChecks:
     facts: dict[str, str | int | None]
     checks: list[Check]
     sampler: str
@@ -45,7 +45,7 @@ class Machine:
     """None where a JVM gets no sampler of CPU time."""
 
 
-def examine() -> Machine:
+def examine() -> MachineChecks:
     checks = [_system(), _kernel()]
     with _standing_still() as pid:
         checks += [*_perf_signals(pid), _paranoid(), _hardware(pid)]
@@ -56,7 +56,7 @@ def examine() -> Machine:
     checks += [timers, _affinity(), _SAFEPOINT, remote]
     checks += [_memory(), _pidfd(), _ptrace(), _seccomp(), _steal()]
     has_timers = timers.ok or java != "cpu-timer"
-    return Machine(_facts(), checks, sampler, why, java if has_timers else None)
+    return MachineChecks(_facts(), checks, sampler, why, java if has_timers else None)
 
 
 def _facts() -> dict[str, str | int | None]:
@@ -230,7 +230,7 @@ def _hardware(pid: int) -> Check:
 
 def _sampler(pid: int) -> tuple[str, str | None]:
     """The sampler a target would get, by the very code that gives it one."""
-    armed = Arming(_NEVER_NS).arm(pid)
+    armed = SamplerSet(_NEVER_NS).arm(pid)
     armed.close()
     if armed.sampler == "reader" and not _may_move():
         reasons = [armed.why_not_better, "threads may not select their core"]
@@ -239,7 +239,7 @@ def _sampler(pid: int) -> tuple[str, str | None]:
 
 
 def _java_sampler(pid: int) -> str:
-    armed = Arming(_NEVER_NS).arm(pid, runtime="hotspot")
+    armed = SamplerSet(_NEVER_NS).arm(pid, runtime="hotspot")
     armed.close()
     return armed.sampler
 

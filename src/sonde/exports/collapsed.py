@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from sonde.views.stacks.profile import profile
+from sonde.views.selecting.profile import profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

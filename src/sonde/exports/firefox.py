@@ -18,13 +18,13 @@ from sonde.model.order import stable_order
 from sonde.recording.tables import RUNNING
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.profile import BUILT_IN, Function, Profile, profile
 from sonde.views.selecting.selection import chosen
-from sonde.views.stacks.profile import BUILT_IN, Function, Profile, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
     from sonde.views.selecting.selection import Selection
 

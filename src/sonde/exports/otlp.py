@@ -15,18 +15,18 @@ import numpy as np
 from sonde._version import version
 from sonde.exports.messages import message_class
 from sonde.exports.pprof import Strings
-from sonde.model.context_tree import sums
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import RUNNING
 from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.profile import profile
 from sonde.views.selecting.selection import chosen
-from sonde.views.stacks.profile import profile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sonde.recording.tables import Recording
+    from sonde.views.selecting.profile import Profile
     from sonde.views.selecting.selection import Selection
-    from sonde.views.stacks.profile import Profile
 
 SUFFIX = ".otlp.pb"
 TEXT = False

@@ -1,7 +1,7 @@
 """Perfetto's own trace: running samples with their stacks, and waits, spans and marks as slices.
 
-A sample of Perfetto's has no weight, so only running time, which is sampled evenly, is told by
-samples. A wait is told once, with its length: as a slice on a track of its thread.
+A sample of Perfetto's has no weight, so only running time, which is sampled evenly, is shown by
+samples. A wait is written once, with its length: as a slice on a track of its thread.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 
 from sonde.exports import wire
 from sonde.exports.messages import field_number, message_class
-from sonde.model.contention import NOBODY, blames
-from sonde.model.lock_kinds import KINDS
+from sonde.model.locks.contention import UNKNOWN, blames
+from sonde.model.locks.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.profile import Profile, profile
 from sonde.views.selecting.selection import chosen, threads_of
 from sonde.views.selecting.span_filter import within
-from sonde.views.stacks.profile import Profile, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,8 +133,8 @@ class _Trace:
         defaults = packet.trace_packet_defaults.perf_sample_defaults.timebase
         defaults.frequency, defaults.counter, defaults.name = int(rate or 0), CPU_CLOCK, "cpu-clock"
         data = packet.interned_data
-        # Frames of a mapping are told apart by their address in it; ours have none, so the number
-        # of a frame stands for it.
+        # Frames of a mapping are distinguished by their address in it; ours have none, so the
+        # number of a frame stands for it.
         program = str(self._recording.target.get("program") or "python")
         data.mapping_paths.add(iid=1, str=_bytes(program))
         data.mappings.add(iid=1, path_string_ids=[1])
@@ -217,7 +217,7 @@ class _Trace:
             self._out.write(packets.to_bytes())
 
     def waits(self) -> None:
-        """What samples tell of waiting: where, and how long."""
+        """What samples show of waiting: where, and how long."""
         samples, found = self._recording.samples, self._found
         waited = np.flatnonzero(samples.state[self._rows] != RUNNING)
         rows, weight = self._rows[waited], self._weight[waited]
@@ -241,7 +241,7 @@ class _Trace:
         )
 
     def locks(self) -> None:
-        """What lock events tell of waiting: what for, and who had it longest meanwhile."""
+        """What lock events show of waiting: what for, and who had it longest meanwhile."""
         everything = contended(self._recording)
         found, rows = everything.rows(self._selection)
         names, named = everything.thread_names
@@ -255,13 +255,13 @@ class _Trace:
 
         def told(row: int) -> dict[str, Any]:
             lock = everything.locks[int(everything.lock[row])]
-            owners = blamed.get(row) or {NOBODY: 0}
+            owners = blamed.get(row) or {UNKNOWN: 0}
             owner = max(owners, key=lambda one: owners[one])
             return {
                 "name": lock.short,
                 "category": KINDS[int(everything.kind[row])],
                 "lock": lock.name,
-                "owner": "unknown" if owner == NOBODY else names[int(named[owner])],
+                "owner": "unknown" if owner == UNKNOWN else names[int(named[owner])],
             }
 
         self._slices(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sonde.exports.messages import message_class
-from sonde.model.context_tree import sums
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import RUNNING
 from sonde.views.selecting.duration import duration_ns
+from sonde.views.selecting.profile import profile
 from sonde.views.selecting.selection import chosen
-from sonde.views.stacks.profile import profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

@@ -1,6 +1,6 @@
 """speedscope's own JSON: a sampled profile per thread, weighed in nanoseconds.
 
-A frame is a function, at its first line: speedscope sums up by frame, so frames told apart
+A frame is a function, at its first line: speedscope sums up by frame, so frames distinguished
 by the line executed would scatter a function over its table.
 """
 
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sonde.model.order import stable_order
+from sonde.views.selecting.profile import Profile, profile
 from sonde.views.selecting.selection import chosen
-from sonde.views.stacks.profile import Profile, profile
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
     from sonde.views.selecting.selection import Selection
 

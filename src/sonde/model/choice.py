@@ -19,7 +19,7 @@ RUNNING_STATE = 0
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a recording to look at; everything, unless told."""
+    """What of a recording to look at; everything by default."""
 
     time: Time = "running"
     threads: NDArray[np.bool_] | None = None

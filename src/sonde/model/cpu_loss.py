@@ -1,6 +1,6 @@
 """What others took from threads that could have run: who, how much, and from which calls.
 
-Three thieves: the *queue* (other threads had the processor), the *quota* of the control group, and
+Three causes: the *queue* (other threads had the processor), the *quota* of the control group, and
 the *hypervisor* (steal). Steal time of a processor is divided among the threads that ran on it, in
 proportion to the CPU time each used there. A thread whose processor is not known has its share of
 the whole machine's (Hofer 5.2). A thread's share of the time its group was throttled is in
@@ -36,7 +36,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunningSamples:
     """Samples of running threads whose processor is known."""
 
     thread: Ints
@@ -46,7 +46,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Processors:
+class ProcessorSteps:
     """What single processors did since their row before, as each process saw it."""
 
     process: Ints
@@ -71,9 +71,12 @@ class Intervals:
 
 
 def taken(
-    steps: Steps, intervals: Intervals, ran: Ran | None = None, by: Processors | None = None
+    steps: Steps,
+    intervals: Intervals,
+    ran: RunningSamples | None = None,
+    by: ProcessorSteps | None = None,
 ) -> dict[Thief, Ints]:
-    """Nanoseconds each thief took in each step."""
+    """Nanoseconds each cause took in each step."""
     count = len(intervals.time)
     if not count or not len(steps.time):
         nothing = np.zeros(len(steps.time), np.int64)
@@ -108,7 +111,7 @@ def taken(
 
 
 @dataclass(frozen=True)
-class Placed:
+class StepsByProcessor:
     """The CPU time of steps by processor: one row per step and processor."""
 
     step: Ints
@@ -118,8 +121,8 @@ class Placed:
     """Of each step, whether it has a row."""
 
 
-def placed(steps: Steps, ran: Ran) -> Placed:
-    """Where each step's CPU time was used, as far as samples of the same thread tell.
+def placed(steps: Steps, ran: RunningSamples) -> StepsByProcessor:
+    """Where each step's CPU time was used, as far as samples of the same thread show.
 
     A step without a sample was used where the thread had its sample before, or else the next.
     """
@@ -144,21 +147,23 @@ def placed(steps: Steps, ran: Ran) -> Placed:
         its_weight.append(np.ones(int(empty.sum()), np.int64))
     if not its_step:
         nothing = np.zeros(0, np.int64)
-        return Placed(nothing, nothing, np.zeros(0), np.zeros(len(steps.time), bool))
+        return StepsByProcessor(nothing, nothing, np.zeros(0), np.zeros(len(steps.time), bool))
     step, processor = np.concatenate(its_step), np.concatenate(its_processor)
     weight = np.concatenate(its_weight)
     pairs, place = np.unique(np.stack((step, processor)), axis=1, return_inverse=True)
     weights = _sums(place.reshape(-1), weight, pairs.shape[1])
     whole = _sums(step, weight, len(steps.time))
     cpu = steps.cpu_ns[pairs[0]] * weights / whole[pairs[0]]
-    return Placed(pairs[0], pairs[1], cpu, whole > 0)
+    return StepsByProcessor(pairs[0], pairs[1], cpu, whole > 0)
 
 
 ROUNDING_NS = 20_000_000
 """How much less than was used a processor may be told to have been busy: two ticks."""
 
 
-def stolen_by_processor(steps: Steps, parts: Placed, by: Processors) -> NDArray[np.float64]:
+def stolen_by_processor(
+    steps: Steps, parts: StepsByProcessor, by: ProcessorSteps
+) -> NDArray[np.float64]:
     """Of each step, what was stolen from the processors it used, in proportion."""
     stolen = np.zeros(len(steps.time))
     process = steps.process[parts.step]

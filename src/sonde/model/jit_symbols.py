@@ -1,6 +1,6 @@
 """Names of code that a runtime makes while it runs, each with the time it is valid for.
 
-Code is thrown away and its place used again: an address alone does not tell a name, only an address
+Code is thrown away and its place used again: an address alone does not show a name, only an address
 at a time does.
 """
 

@@ -15,14 +15,14 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from .recorder.options import Options, outliving
+from .recorder.options import Options, with_shared_memory
 from .recorder_process import RecorderHandle, RecorderKilledError
 from .system.procfs import is_alive
 from .targets import ptrace_inject
 from .targets.discovery import Discovery
 from .targets.entry import Entry
 from .targets.hotspot import Jvm
-from .targets.process import RunningProcess, has_agent, look_at
+from .targets.process import RunningProcess, has_agent, inspect_process
 
 REMOTE_S = 10.0
 # How long the agents of a recorder that was killed have to leave.
@@ -58,7 +58,7 @@ class Attach:
     ) -> None:
         chosen = [first] if isinstance(first, RunningProcess) else first
         self._root = None if discovery is not None else chosen[0].pid
-        self._options = options = outliving(options)
+        self._options = options = with_shared_memory(options)
         self._restarts = 0
         self._say: Callable[[str], None] = lambda _: None
         if discovery is None and options.sampler != "remote":
@@ -87,20 +87,20 @@ class Attach:
         if discovery is not None:
             discovery.leave(self._recorder.pid)
         try:
-            self._recorder.say({"root": self._root or 0})
+            self._recorder.send({"root": self._root or 0})
             self._begin_with(chosen)
         except BaseException:
             self._give_up()
             raise
 
     def wait(
-        self, seconds: float | None, say: Callable[[str], None] = lambda _: None
+        self, seconds: float | None, send: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
         """Until the time is over, somebody ends it, or nobody is left: what was recorded.
 
-        `say` is told what goes wrong, or right again, meanwhile.
+        `send` gets what goes wrong, or right again, meanwhile.
         """
-        self._say = say
+        self._say = send
         end = None if seconds is None else time.monotonic() + seconds
         killed: RecorderKilledError | None = None
         try:
@@ -108,7 +108,7 @@ class Attach:
                 try:
                     if killed is not None:
                         self._go_on(killed)
-                    return self._told_in_all(self._until(end))
+                    return self._add_session_facts(self._until(end))
                 except RecorderKilledError as error:
                     killed = error
         finally:
@@ -118,12 +118,12 @@ class Attach:
         while self._done is None:
             if self._ending or (end is not None and time.monotonic() >= end):
                 return self._stop("stopped")
-            if note := self._nobody_left():
+            if note := self._why_over():
                 return self._stop(note)
-            self._turn(end)
+            self._handle_next(end)
         return self._done
 
-    def _told_in_all(self, done: dict[str, Any]) -> dict[str, Any]:
+    def _add_session_facts(self, done: dict[str, Any]) -> dict[str, Any]:
         """With what only we know if there was more than one recorder."""
         done["done"]["recorder_restarts"] = self._restarts
         if self._restarts:
@@ -136,7 +136,7 @@ class Attach:
         """Another one takes its place; the session goes on in another part."""
         self._end_entries()
         inside = {pid for pid in self._inside if is_alive(pid)}
-        if self._restarts >= MAX_RESTARTS or self._ending or not self._anybody_to_record(inside):
+        if self._restarts >= MAX_RESTARTS or self._ending or not self._has_targets(inside):
             raise SondeError(str(error))
         self._restarts += 1
         self._say(f"{error}; another recorder continues")
@@ -151,10 +151,10 @@ class Attach:
         self._waiting.clear()
         self._left_at = None
         self._refused_told = {}
-        self._recorder.say({"root": self._root or 0})
+        self._recorder.send({"root": self._root or 0})
         self._enter_again(inside)
 
-    def _anybody_to_record(self, inside: set[int]) -> bool:
+    def _has_targets(self, inside: set[int]) -> bool:
         if self._root is not None:
             return is_alive(self._root)
         return bool(inside) or (self._discovery is not None and not self._discovery.is_over)
@@ -174,7 +174,7 @@ class Attach:
         if self._root is None:
             return  # there is no one without whom it makes no sense
         try:
-            self._begin_with([look_at(self._root)])
+            self._begin_with([inspect_process(self._root)])
         except RecorderKilledError:
             raise
         except SondeError:
@@ -195,8 +195,8 @@ class Attach:
         if self._closed:
             return None
         try:
-            self._turn(time.monotonic())
-            if self._done is None and (note := self._nobody_left()):
+            self._handle_next(time.monotonic())
+            if self._done is None and (note := self._why_over()):
                 self._done = self._stop(note)
         except BaseException:
             self._close()
@@ -219,12 +219,12 @@ class Attach:
     def _begin_with(self, chosen: list[RunningProcess]) -> None:
         if self._options.sampler == "remote" and not isinstance(chosen[0].runtime, Jvm):
             self._read_from_outside(chosen[0].pid, "--sampler remote was given")
-            self._recorder.say({"entered": {"by": "nothing"}})
+            self._recorder.send({"entered": {"by": "nothing"}})
             return
         self._waiting = list(chosen)
         self._enter_waiting()
         while (self._entries or self._waiting) and not self._inside and not self._ending:
-            self._turn(None, look=False)
+            self._handle_next(None, look=False)
             if self._done is not None:
                 raise SondeError(f"process {chosen[0].pid} exited before it could be recorded")
         if self._root is not None:
@@ -235,7 +235,7 @@ class Attach:
     def _is_entered(self, process: RunningProcess) -> None:
         """The one process of a session: read from outside if no agent could enter it."""
         while process.pid in self._entries and not self._ending and self._done is None:
-            self._turn(None, look=False)
+            self._handle_next(None, look=False)
         why_not = self.refused.pop(process.pid, None)
         if why_not is None and not self._inside and not self._ending:
             raise SondeError(f"process {process.pid} exited before sonde could attach to it")
@@ -246,14 +246,14 @@ class Attach:
 
     def _read_from_outside(self, pid: int, why: str) -> None:
         self.entered_by = "nothing"
-        self._recorder.say({"running": pid, "why": why})
+        self._recorder.send({"running": pid, "why": why})
         end = time.monotonic() + REMOTE_S
         detail = "it has no supported interpreter"
         while pid not in self._inside and time.monotonic() < end and not self._ending:
             either = [self._recorder.fileno(), self._woken.fileno()]
             if not select.select(either, [], [], REMOTE_S)[0]:
                 break
-            words = self._heard()
+            words = self._read_message()
             if "refused" in words:
                 detail = words["refused"]
                 break
@@ -265,7 +265,7 @@ class Attach:
 
     # ---- the loop
 
-    def _turn(self, end: float | None, look: bool = True) -> None:
+    def _handle_next(self, end: float | None, look: bool = True) -> None:
         """Waits for whatever comes first, and does what is to be done about it."""
         now = time.monotonic()
         until = [end] if end is not None else []
@@ -280,15 +280,15 @@ class Attach:
             self._woken.recv(4096)
         if self._rotates:
             self._rotates = False
-            self._recorder.say({"rotate": True})
+            self._recorder.send({"rotate": True})
         if said in ready:
-            self._heard()
+            self._read_message()
         self._close_entries()
         if look and self._discovery is not None and time.monotonic() >= self._next_look:
             self._look(self._discovery)
         self._enter_waiting()
 
-    def _heard(self) -> dict[str, Any]:
+    def _read_message(self) -> dict[str, Any]:
         """One thing the recorder said."""
         if not select.select([self._recorder.fileno()], [], [], 0)[0]:
             return {}
@@ -318,16 +318,16 @@ class Attach:
             if not self._inside and self._root is not None:
                 self._left_at = time.monotonic()
         if pid in self._entries:
-            self._entries[pid].tell(words)
+            self._entries[pid].hear_recorder(words)
         return words
 
     def _look(self, discovery: Discovery) -> None:
         busy = self._inside | self._entries.keys() | {p.pid for p in self._waiting}
         self._waiting += discovery.look(busy)
         self._next_look = time.monotonic() + discovery.wait
-        self._tell_refused(self.refused | discovery.refused())
+        self._report_refused(self.refused | discovery.refused())
 
-    def _nobody_left(self) -> str | None:
+    def _why_over(self) -> str | None:
         """Whether nobody is left to be recorded, and what to call that."""
         if self._root_exited:
             return "target exited"
@@ -346,7 +346,7 @@ class Attach:
         for process in list(self._waiting):
             if len(self._entries) >= AT_ONCE:
                 return
-            # One that is gone seems to live elsewhere.
+            # One that has exited seems to live elsewhere.
             path = self._path_for(process) if is_alive(process.pid) else ""
             if path is None:
                 continue  # the recorder has not said yet where it listens for it
@@ -362,7 +362,7 @@ class Attach:
         key = _key(place)
         if key not in self._paths:
             self._paths[key] = None
-            self._recorder.say({"listen": place})
+            self._recorder.send({"listen": place})
         return self._paths[key]
 
     def _close_entries(self) -> None:
@@ -372,7 +372,7 @@ class Attach:
             del self._entries[pid]
             if not self.entered_by or pid == self._root:
                 self.entered_by, self.injection = entry.by, entry.injection
-                self._recorder.say({"entered": entry.facts()})
+                self._recorder.send({"entered": entry.facts()})
             if entry.why_not is None or pid in self._inside:
                 self.refused.pop(pid, None)
             elif not entry.already or pid == self._root:
@@ -389,13 +389,13 @@ class Attach:
         self.refused[pid] = str(entry.why_not)
         if self._discovery is not None:
             self._discovery.give_up(pid)
-        self._tell_refused(self.refused)
+        self._report_refused(self.refused)
 
-    def _tell_refused(self, refused: dict[int, str]) -> None:
+    def _report_refused(self, refused: dict[int, str]) -> None:
         if refused == self._refused_told or not self._inside:
             return  # without anybody inside, the session fails for that reason
         self._refused_told = dict(refused)
-        self._recorder.say({"not_entered": {str(pid): why for pid, why in refused.items()}})
+        self._recorder.send({"not_entered": {str(pid): why for pid, why in refused.items()}})
 
     # ---- ending
 
@@ -412,7 +412,7 @@ class Attach:
 
     def _stop(self, note: str) -> dict[str, Any]:
         self._end_entries()
-        self._recorder.say({"stop": True, "note": note})
+        self._recorder.send({"stop": True, "note": note})
         return self._recorder.finished()
 
     def _end_entries(self) -> None:
@@ -424,7 +424,7 @@ class Attach:
     def _give_up(self) -> None:
         self._end_entries()
         with contextlib.suppress(SondeError, OSError):
-            self._recorder.say({"stop": True})
+            self._recorder.send({"stop": True})
             self._recorder.finished()
         self._restore_signals()
 

@@ -33,7 +33,7 @@ def socket_of(which: str) -> str:
     )
 
 
-class Orders:
+class ControlClient:
     """A connection to a session."""
 
     def __init__(self, path: str) -> None:
@@ -47,7 +47,7 @@ class Orders:
             raise SondeError(_refusal(path, error)) from None
         self._lines = self._socket.makefile("rb")
 
-    def __enter__(self) -> Orders:
+    def __enter__(self) -> ControlClient:
         return self
 
     def __exit__(

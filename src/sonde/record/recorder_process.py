@@ -17,7 +17,7 @@ from typing import Any
 from sonde._version import version
 from sonde.errors import SondeError
 
-from .recorder.agent_socket import Listening
+from .recorder.agent_socket import AgentSocket
 from .recorder.options import RING_SIZE, SLOTS, Options, online_memory
 from .recorder.segment_storage import rescue
 from .targets.session_registry import RECORDER
@@ -28,7 +28,7 @@ FINISH_S = 30.0
 
 
 class RecorderKilledError(SondeError):
-    """Somebody killed it, or the kernel did for want of memory: not its own doing."""
+    """Somebody killed it, or the kernel did for lack of memory: not its own doing."""
 
 
 class RecorderHandle:
@@ -43,7 +43,7 @@ class RecorderHandle:
         options: Options,
         *,
         patience: float | None = None,
-        listening: Listening | None = None,
+        listening: AgentSocket | None = None,
     ) -> None:
         """Waits until it is ready; a SondeError says why it cannot be.
 
@@ -104,8 +104,8 @@ class RecorderHandle:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def say(self, words: dict[str, Any]) -> None:
-        """One that has been told by others to end hears no more, and has said all there is."""
+    def send(self, words: dict[str, Any]) -> None:
+        """One that was ordered by others to end hears no more, and has said all there is."""
         try:
             self._socket.send(json.dumps(words).encode())
         except OSError:
@@ -116,9 +116,9 @@ class RecorderHandle:
     def ask(self, words: dict[str, Any], answer: str) -> dict[str, Any]:
         """Says something and waits for the answer; what else it says meanwhile is passed over.
 
-        A recorder that has been told by others to end answers with its last word.
+        A recorder that was ordered by others to end answers with its last word.
         """
-        self.say(words)
+        self.send(words)
         while self._done is None:
             heard = self._hear(FINISH_S)
             if answer in heard:
@@ -169,7 +169,7 @@ class RecorderHandle:
         return answer
 
     def _heard_end(self) -> bool:
-        """Its last word may lie unread in the socket; a SondeError if that tells why it went."""
+        """Its last word may lie unread in the socket; a SondeError if that states why it ended."""
         with contextlib.suppress(ValueError):
             while self._done is None and select.select([self._socket], [], [], 0)[0]:
                 self._hear(FINISH_S)

@@ -15,7 +15,7 @@ from typing import Any
 
 from sonde import _inside
 from sonde.errors import SondeError, UsageError
-from sonde.model.partial_tree import DEFAULT_MEMORY
+from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
 from .launch import program_name
 from .recorder.modes import parse_mode
@@ -125,7 +125,7 @@ class Session:
         recorder = RecorderHandle(self._options)
         code = agent.sonde_agent_start(os.fsencode(recorder.socket_path), shm.REASON_API)
         if code:
-            recorder.say({"stop": True})
+            recorder.send({"stop": True})
             recorder.finished()
             raise SondeError(f"the agent could not start: {os.strerror(code).lower()}")
         self._recorder = recorder
@@ -151,12 +151,12 @@ class Session:
             recorder.ask({"disarm": os.getpid()}, "disarmed")
         finally:
             agent.sonde_agent_stop()
-        recorder.say({"stop": True})
+        recorder.send({"stop": True})
         self.quality = recorder.finished()["done"]
 
     def mark(self, text: str) -> None:
         """Notes a moment, to be found again in every view that shows time."""
-        self._running().say({"mark": text, "time": time.monotonic_ns()})
+        self._running().send({"mark": text, "time": time.monotonic_ns()})
 
     def pause(self) -> None:
         """No samples until `resume`; costs nothing meanwhile."""
@@ -169,10 +169,10 @@ class Session:
         """Begins the next part of a continuous recording now."""
         if self._options.mode.name != "continuous":
             raise SondeError("only a session in mode continuous has segments to rotate")
-        self._running().say({"rotate": True})
+        self._running().send({"rotate": True})
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Writes the last seconds of a session in mode wrap into a file, and tells which."""
+        """Writes the last seconds of a session in mode wrap into a file, and returns which."""
         asked = None if path is None else os.path.abspath(path)
         answer = self._ask({"dump": asked}, "dump")
         if answer.get("dump") is None:
@@ -247,7 +247,7 @@ class Session:
 
     def _tell_names(self, recorder: RecorderHandle | None = None) -> None:
         names = {t.native_id: t.name for t in threading.enumerate() if t.native_id}
-        (recorder or self._running()).say({"pid": os.getpid(), "names": names})
+        (recorder or self._running()).send({"pid": os.getpid(), "names": names})
 
 
 def _online(asked: bool | str | int | None) -> int | None:

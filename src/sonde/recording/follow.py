@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.recording.assemble import BlockReader, apply_updates, put_together
-from sonde.recording.facts import Facts
-from sonde.recording.format import FILE_HEAD_SIZE, MAX_RAW, ROWS
+from sonde.recording.format.framing import FILE_HEAD_SIZE, MAX_RAW, ROWS
+from sonde.recording.format.schema import TABLES
+from sonde.recording.read.assemble import BlockReader, apply_updates, put_together
+from sonde.recording.read.facts import Facts
+from sonde.recording.read.recovery import NO_BLOCKS, Blocks, find_blocks
+from sonde.recording.read.row_refs import NO_RANGES, Columns, Ranges, RowMap, runs
 from sonde.recording.reader import check_file_head, open_file
-from sonde.recording.recovery import NO_BLOCKS, Blocks, find_blocks
-from sonde.recording.row_refs import NO_RANGES, Columns, Ranges, RowMap, runs
-from sonde.recording.schema import TABLES
 from sonde.recording.tables import OWNER_OBSERVED, PREEXISTING, RELEASED, WAIT_BEGIN, Recording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sonde.recording.declared import Declared
+    from sonde.recording.read.declared import Declared
 
 SECOND = 1_000_000_000
 KEEP_NS = 120 * SECOND
@@ -76,7 +76,7 @@ class Follower:
         self._cut_at = 0
 
     @property
-    def told_ns(self) -> int:
+    def written_ns(self) -> int:
         """How long the recording has lasted, in the recorder's last words."""
         return int(self._facts.target.get("duration_ns", 0))
 
@@ -122,7 +122,7 @@ class Follower:
         for told in reader.facts:
             self._facts.merge(told)
         if reader.facts:
-            self._counted.append((self.told_ns, dict(self._facts.quality)))
+            self._counted.append((self.written_ns, dict(self._facts.quality)))
         if reader.updates:
             self._update(reader.updates)
         self._cut()
@@ -162,7 +162,7 @@ class Follower:
     # ---- forgetting
 
     def _cut(self) -> None:
-        cut = self.told_ns - self._keep_ns
+        cut = self.written_ns - self._keep_ns
         for name, most in MAX_ROWS.items():
             time = self._tables[name]["time"]
             if len(time) > most:
@@ -230,7 +230,7 @@ def _since(name: str, columns: Columns, cut: int) -> Columns:
 def _under_way(columns: Columns, early: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which of the early events began a wait that did not end among them, or tell who had the lock.
 
-    A thread waits for one thing at a time: its next word of waiting tells when that was over.
+    A thread waits for one thing at a time: its next word of waiting shows when that was over.
     """
     thread, time, lock, kind = (columns[key] for key in ("thread", "time", "lock", "type"))
     kept = np.zeros(len(time), dtype=bool)

@@ -7,8 +7,7 @@ import os
 import stat
 from collections.abc import Sequence
 
-from sonde.recording.assemble import assemble
-from sonde.recording.format import (
+from sonde.recording.format.framing import (
     FILE_HEAD_SIZE,
     MAGIC,
     VERSION,
@@ -16,9 +15,10 @@ from sonde.recording.format import (
     RecordingError,
     unpack_file_head,
 )
-from sonde.recording.join import join
-from sonde.recording.recovery import find_blocks
-from sonde.recording.standalone_segment import alone
+from sonde.recording.read.assemble import assemble
+from sonde.recording.read.recovery import find_blocks
+from sonde.recording.segments.join import join
+from sonde.recording.segments.standalone_segment import alone
 from sonde.recording.tables import Recording
 
 __all__ = [

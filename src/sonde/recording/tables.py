@@ -157,9 +157,9 @@ parked elsewhere (PyMutex), a semaphore between processes; of Java an object's m
 for its notify, and what LockSupport.park was called for."""
 
 WAIT_BEGIN, ACQUIRED, GAVE_UP, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 2, 3, 4, 5, 6
-"""What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
+"""What happened to a lock: a thread must wait; it has it; it gave up; the owner released it while
 somebody waited; a long waiter found this thread holding it; this thread waited already when the
-recording began, and will not tell when it is over."""
+recording began, and will not report its end."""
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ class Windows:
     duration_ns: NDArray[np.int64]
     """CPU time of the thread, without what counting took."""
     stride: NDArray[np.uint32]
-    """Every so manieth call was counted."""
+    """Every Nth call was counted."""
     cut: NDArray[np.uint8]
     """1: it ended before it had its calls."""
     native: NDArray[np.uint8]
@@ -317,7 +317,7 @@ class Windows:
 
 @dataclass(frozen=True)
 class ChainNodes:
-    """Functions at their depths, where samples tell no whole stacks."""
+    """Functions at their depths, where samples show no whole stacks."""
 
     function: NDArray[np.int32]
     depth: NDArray[np.int64]
@@ -343,7 +343,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Chained:
-    """Samples that tell a function and its caller."""
+    """Samples that show a function and its caller."""
 
     thread: NDArray[np.uint32]
     time: NDArray[np.int64]
@@ -375,7 +375,7 @@ class Calls:
     site: NDArray[np.uint32]
     """The instruction of the caller: a line may have several calls. 0: unknown."""
     offset_ns: NDArray[np.int64]
-    """When in its window, by the clock that tells the window's duration. -1: unknown."""
+    """When in its window, by the clock that shows the window's duration. -1: unknown."""
     step: NDArray[np.uint8]
     """How many calls after the one counted before it, or after the window's beginning: 255 or more
     are 255. 0: unknown."""
@@ -390,7 +390,7 @@ class Events:
 
     name: list[str]
     period: NDArray[np.int64]
-    """Every so many one was told."""
+    """Every Nth was counted."""
 
     def __len__(self) -> int:
         return len(self.name)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sonde.reports.chains import on_one_line
-from sonde.reports.names import printable, shortened
-from sonde.reports.page import line, paragraph
+from sonde.reports.layout.call_stack import on_one_line
+from sonde.reports.layout.names import printable, shortened
+from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import count, percent
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.data import Data
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 _WIDTHS = {"memory": 8, "type": 26, "offset": 8, "function": 30}
 _NUMBERS = 12 + 8 + 2
 

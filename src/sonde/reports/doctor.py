@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from sonde.reports.names import printable, shortened
-from sonde.reports.page import heading, line, paragraph
+from sonde.reports.layout.names import printable, shortened
+from sonde.reports.layout.page import heading, line, paragraph
 from sonde.views.selecting.formatting import count
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from sonde.doctor.diagnosis import Diagnosis, JvmVerdict, Verdict
-    from sonde.doctor.machine_checks import Machine
+    from sonde.doctor.machine_checks import MachineChecks
 
 _LABEL = 17
 _VERSION = 10
@@ -71,7 +71,7 @@ def _facts(result: Diagnosis) -> list[str]:
     ]
 
 
-def _sampler(machine: Machine) -> str:
+def _sampler(machine: MachineChecks) -> str:
     said = f"{machine.sampler}: {_BY[machine.sampler]}"
     if machine.why_not_better:
         said += f"; no better one because {machine.why_not_better}"
@@ -96,7 +96,7 @@ def _answer(out: Console, ok: bool, label: str, found: str, advice: str | None) 
 
 
 def _alike(out: Console, verdicts: list[Verdict], problem: str, advice: str | None) -> None:
-    """Interpreters with the same problem, of which the versions tell enough if they are many."""
+    """Interpreters with the same problem, of which the versions show enough if they are many."""
     if len(verdicts) <= 2:
         for verdict in verdicts:
             _interpreter(out, verdict)

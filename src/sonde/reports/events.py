@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.names import labelled
-from sonde.reports.page import line, paragraph
+from sonde.reports.layout.names import labelled
+from sonde.reports.layout.page import line, paragraph
 from sonde.views.events import CPU
 from sonde.views.selecting.formatting import count, duration, percent
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.events import EventRow, Events
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 _COUNT, _SHARE, _RATIO = 11, 8, 12
 _LEAST_NAME = 30
 """Columns are left out, the last ratios first, until a function's name has so much room."""

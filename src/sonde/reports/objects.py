@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.chains import on_one_line
-from sonde.reports.names import labelled, printable, shortened
-from sonde.reports.page import line, paragraph
+from sonde.reports.layout.call_stack import on_one_line
+from sonde.reports.layout.names import labelled, printable, shortened
+from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import amount, count, percent
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.objects import Objects, ObjectsRow
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 
 _NUMBERS = 10 + 8 + 12 + 9 + 2
 

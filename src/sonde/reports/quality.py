@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sonde.reports.names import printable
-from sonde.reports.page import heading, line, paragraph
+from sonde.reports.layout.names import printable
+from sonde.reports.layout.page import heading, line, paragraph
 from sonde.views.quality import standard_error
 from sonde.views.selecting.formatting import count, duration, percent
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.names import printable, shortened
-from sonde.reports.page import line
+from sonde.reports.layout.names import printable, shortened
+from sonde.reports.layout.page import line
 from sonde.views.selecting.formatting import brief, count
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sonde.views.spans import SpanRow, Spans
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 
 _COLUMNS = ("wall", "mean", "p50", "p99", "max", "cpu", "waiting", "locks")
 _WIDTH = 9

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from sonde.model.lock_kinds import SIGNALS
-from sonde.reports import flat, locks, quality
-from sonde.reports.names import printable
-from sonde.reports.page import command, heading, paragraph
+from sonde.model.locks.lock_kinds import SIGNALS
+from sonde.reports import quality
+from sonde.reports.layout.names import printable
+from sonde.reports.layout.page import command, heading, paragraph
+from sonde.reports.locks import locks
+from sonde.reports.stacks import flat
 from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.quality import standard_error
 from sonde.views.selecting.formatting import count, duration, percent

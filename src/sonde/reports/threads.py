@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sonde.model.cpu_loss import THIEVES
-from sonde.reports.names import printable, shortened
-from sonde.reports.page import line
+from sonde.reports.layout.names import printable, shortened
+from sonde.reports.layout.page import line
 from sonde.views.selecting.formatting import brief, count, percent
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.views.threads import ThreadRow, Threads
 
 TOP = 20
-"""Rows shown unless told."""
+"""Rows shown by default."""
 MOSTLY = 0.95
 """Below this share of the CPU time whose processor is known, the split of steal is explained."""
 

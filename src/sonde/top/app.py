@@ -1,4 +1,4 @@
-"""The picture in the terminal, and the keys."""
+"""The screen in the terminal, and the keys."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from textual.widgets import Input, Static
 from sonde.errors import SondeError
 from sonde.record.system.procfs import words_of
 from sonde.record.targets.process import program_of
-from sonde.reports import live as report
-from sonde.reports.names import clipped, printable, shortened
+from sonde.reports.layout.names import clipped, printable, shortened
+from sonde.reports.live import process as report
 from sonde.top.rows import Rows, as_text
 from sonde.top.screens import Keys, Processes
 from sonde.top.states import threads_now
@@ -25,17 +25,17 @@ from sonde.top.watched import Watched
 from sonde.views.selecting.sources import Sources
 
 if TYPE_CHECKING:
-    from sonde.reports.live import ThreadNow
+    from sonde.reports.live.process import ThreadNow
     from sonde.views.live import Live
 
 SECOND = 1_000_000_000
 WINDOWS_S = (5, 15, 60, 120)
 TICK_S = 0.5
 SLIDE_S = 2.0
-"""How often the picture moves when nothing comes but old samples leave it."""
+"""How often the screen moves when nothing comes but old samples leave it."""
 STATES_S = 1.0
 SHARE = 0.04
-"""A picture that takes long to make is made less often, so that it takes at most this of a core."""
+"""A screen that takes long to draw is drawn less often, so that it takes at most this of a core."""
 KEYS = "q quit  / search  s sort  space freeze  l lines  w window  p process  ? help"
 RUNTIMES = {"cpython": "CPython", "hotspot": "HotSpot"}
 
@@ -115,7 +115,7 @@ class Top(App[None]):
     # ---- time goes on
 
     def tick(self) -> None:
-        """Looks whether anything came, and makes a new picture if so and if it is time."""
+        """Looks whether anything came, and draws the screen again if so and if it is time."""
         self._pending |= self.watched.poll()
         if self.watched.asked_to_end:
             self.exit()

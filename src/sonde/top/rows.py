@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from sonde.reports.live import Parts
+from sonde.reports.live.process import Parts
 
 
 class Rows(ScrollView, can_focus=True):
@@ -56,7 +56,7 @@ class Rows(ScrollView, can_focus=True):
         width = self.size.width
         base = self.rich_style
         if y == 0:
-            # The marker tells which table the keys mean, also without colours.
+            # The marker shows which table the keys mean, also without colours.
             style = base + Style(reverse=self.has_focus, underline=not self.has_focus)
             return _strip([("".join(_texts(self._title)), "bold")], style, width)
         row = self.scroll_offset.y + y - 1

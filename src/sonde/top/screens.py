@@ -1,4 +1,4 @@
-"""What opens above the picture: the keys, and the processes that could be watched instead."""
+"""What opens above the main screen: the keys, and the processes that could be watched instead."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sonde.record.system.thread_states import RUNS, STOPPED, ThreadState, thread_states
-from sonde.reports.live import ThreadNow
+from sonde.reports.live.process import ThreadNow
 from sonde.views.selecting.formatting import duration
 
 if TYPE_CHECKING:

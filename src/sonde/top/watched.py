@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sonde.record.attach import Attach
 
 MAX_SIZE = 64 << 20
-"""A temporary recording that has grown to this begins anew, so that hours of watching do not fill
+"""A temporary recording that has grown to this begins again, so that hours of watching do not fill
 a disk."""
 # All rings have told of what happened before this much of the recorder's last words: the last drain
 # and those words are not the same moment, and a handler takes a while.
@@ -69,9 +69,9 @@ class Watched:
     def _enter(self) -> str:
         from sonde.record.attach import Attach
         from sonde.record.recorder.options import Options
-        from sonde.record.targets.process import look_at
+        from sonde.record.targets.process import inspect_process
 
-        process = look_at(self.pid)
+        process = inspect_process(self.pid)
         self._folder = self._folder or tempfile.mkdtemp(prefix="sonde-top-")
         self._entered += 1
         path = os.path.join(self._folder, f"top-{self._entered}.sonde")
@@ -165,8 +165,8 @@ class Watched:
     def end_ns(self) -> int:
         """Until when everything is known."""
         if self._follower.ended:
-            return self._follower.told_ns
-        return max(0, (self._follower.told_ns - SETTLED_NS) // WHOLE_NS * WHOLE_NS)
+            return self._follower.written_ns
+        return max(0, (self._follower.written_ns - SETTLED_NS) // WHOLE_NS * WHOLE_NS)
 
     def look(self, window_ns: int, *, process: int | None = None, by_line: bool = False) -> Live:
         """The last part of the recording."""
@@ -187,7 +187,7 @@ class Watched:
         try:
             if self._attach is not None:
                 self._attach.stop()
-        except SondeError as error:  # the recorder is gone, and the agent leaves by itself
+        except SondeError as error:  # the recorder has exited, and the agent leaves by itself
             self.ended = self.ended or str(error)
         finally:
             if follower := getattr(self, "_follower", None):

@@ -16,7 +16,7 @@ from sonde.views.selecting.weighting import counting, rows_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
 
 ASPECTS = ("memory", "type", "offset", "function", "context")

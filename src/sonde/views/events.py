@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.context_tree import sums
+from sonde.model.trees.context_tree import sums
+from sonde.views.selecting.profile import Function, identities
 from sonde.views.selecting.selection import Selection, chosen
 from sonde.views.selecting.weighting import counting, rows_of
-from sonde.views.stacks.profile import Function, identities
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
 
 CPU = "cpu"

@@ -32,7 +32,7 @@ class Gil:
     waits: int
     waiting_now: int
     held_ns: dict[str | None, int]
-    """By thread, most first: the part of the waiting that is blamed on it."""
+    """By thread, most first: the part of the waiting that is attributed to it."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -44,8 +44,8 @@ class Gil:
 
 
 @dataclass(frozen=True)
-class Blamed:
-    """The call chain that most of the waiting for a lock is blamed on, outermost first."""
+class TopBlocker:
+    """The call stack that most of the waiting for a lock is attributed to, outermost first."""
 
     chain: list[dict[str, Any]] | None
     wait_ns: int
@@ -65,7 +65,7 @@ class Live:
     history: History
     threads: Threads
     locks: LockTable
-    worst: dict[str, Blamed]
+    worst: dict[str, TopBlocker]
     """By lock."""
     gil: Gil
     waits: Waits
@@ -155,11 +155,11 @@ def _gil(recording: Recording, selection: Selection, now: Waits) -> Gil:
     return Gil(0, 0, waiting_now, {})
 
 
-def _worst(recording: Recording, selection: Selection) -> dict[str, Blamed]:
+def _worst(recording: Recording, selection: Selection) -> dict[str, TopBlocker]:
     by_lock = locks(recording, selection, by=("lock", "owner_chain"), chains=False)
-    worst: dict[str, Blamed] = {}
+    worst: dict[str, TopBlocker] = {}
     for row in by_lock.rows:
         known = [child for child in row.children if child.value is not None]
         if known:
-            worst[row.value] = Blamed(known[0].value, known[0].wait_ns)
+            worst[row.value] = TopBlocker(known[0].value, known[0].wait_ns)
     return worst

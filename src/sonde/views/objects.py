@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.contention import Ints
-from sonde.model.lock_kinds import is_library
+from sonde.model.locks.contention import Ints
+from sonde.model.locks.lock_kinds import is_library
 from sonde.views.locks.contentions import Chains, chains_of
+from sonde.views.selecting.profile import Function
 from sonde.views.selecting.selection import Selection, threads_of
-from sonde.views.stacks.profile import Function
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Objects as Table

@@ -91,10 +91,10 @@ def quality(recording: Recording) -> Quality:
         counters["taken"] = len(samples)
     if counters["undecodable"] is None:
         counters["undecodable"] = int((samples.context < 0).sum())
-    let_go = recording.lock_events.type == RELEASED
-    if let_go.any():
-        counters["owner_chains"] = int(let_go.sum())
-        counters["owner_chains_missed"] = int((recording.lock_events.context[let_go] < 0).sum())
+    releases = recording.lock_events.type == RELEASED
+    if releases.any():
+        counters["owner_chains"] = int(releases.sum())
+        counters["owner_chains_missed"] = int((recording.lock_events.context[releases] < 0).sum())
     if counters["running_samples"] is None:
         counters["running_samples"] = counters["taken"]
     cpu = recording.sampled_cpu_ns

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.context_tree import ContextTree, sums
+from sonde.model.trees.context_tree import ContextTree, sums
 from sonde.recording.tables import RUNNING
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.wait_totals import waiting_in_spans
@@ -17,7 +17,7 @@ from sonde.views.selecting.span_filter import within
 from sonde.views.selecting.stolen_time import by_sample, is_counted
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
 
 

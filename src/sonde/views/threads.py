@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sonde.model.context_tree import Ints, sums
+from sonde.model.trees.context_tree import Ints, sums
 from sonde.recording.tables import Recording
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.wait_totals import waiting
@@ -20,7 +20,7 @@ from sonde.views.selecting.stolen_time import by_thread, is_counted, split_by_pr
 
 @dataclass(slots=True)
 class ThreadRow:
-    """A thread's times in nanoseconds; None is what the recording does not tell."""
+    """A thread's times in nanoseconds; None is what the recording does not state."""
 
     tid: int
     name: str
@@ -80,7 +80,7 @@ class Threads:
 def lives(recording: Recording) -> tuple[Ints, Ints]:
     """From when to when each thread lived, as far as is known.
 
-    Samples tell; and a thread that was seen to wait for a lock lived then, too.
+    Samples show it; and a thread that was seen to wait for a lock lived then, too.
     """
     table, waits = recording.threads, contended(recording).found
     start = table.start_ns.astype(np.int64)

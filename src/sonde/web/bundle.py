@@ -1,7 +1,7 @@
 """A recording as the parts its page reads; every view of the page is made from these.
 
 The parts hold the tables behind the views, not their results, so that the page can filter and
-regroup by itself, and one file holds everything. Functions and call chains that read the same to a
+regroup by itself, and one file holds everything. Functions and call stacks that read the same to a
 person are one here already, as in the views. What the columns are is told in
 `ui/src/data/recording.ts`; how they are written is known here and in `ui/src/data/decode.ts` only.
 """
@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde._version import version
-from sonde.model.contention import NOBODY, Ints
-from sonde.model.context_tree import ContextTree, Merged
 from sonde.model.cpu_loss import THIEVES
-from sonde.model.lock_kinds import KINDS
+from sonde.model.locks.contention import UNKNOWN, Ints
+from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.order import stable_order
+from sonde.model.trees.context_tree import ContextTree, Merged
 from sonde.views.calls.calls import calls, picked
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.locks import ASPECTS
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.formatting import duration
+from sonde.views.selecting.profile import BUILT_IN, Function
 from sonde.views.selecting.selection import Selection
 from sonde.views.selecting.sources import Sources
 from sonde.views.selecting.stolen_time import by_step, corrected_cpu, is_counted, starts
 from sonde.views.spans import spans
-from sonde.views.stacks.profile import BUILT_IN, Function
 from sonde.views.summary import summary
 from sonde.views.threads import lives
 from sonde.web.coarse import MAX_SAMPLES, CoarseSamples, merged
@@ -213,7 +213,7 @@ class Bundle:
             order, time, weight = coarse.row, coarse.time, coarse.weight
         thread = samples.thread[order].astype(np.int64)
         before = np.roll(time, 1)
-        before[np.flatnonzero(np.diff(thread, prepend=NOBODY))] = 0
+        before[np.flatnonzero(np.diff(thread, prepend=UNKNOWN))] = 0
         return part(
             changes(thread),
             # What a thread did between two samples is mostly the later one's weight.
@@ -284,7 +284,7 @@ class Bundle:
         """Which path each of these lies in, if there is any."""
         if not len(self.recording.spans):
             return unsigned([])
-        return unsigned(np.append(self._nested.node, NOBODY)[span] + 1)
+        return unsigned(np.append(self._nested.node, UNKNOWN)[span] + 1)
 
     @cached_property
     def spans(self) -> bytes:
@@ -307,12 +307,12 @@ class Bundle:
 
     @cached_property
     def waits(self) -> bytes:
-        """Waits and holds; who is to blame for which part of a wait follows from the two."""
+        """Waits and holds; which owner a part of a wait is attributed to follows from the two."""
         everything = contended(self.recording)
         found = everything.found
         holds = found.holds
         order = np.argsort(found.wait, kind="stable")
-        begins = np.diff(found.wait[order], prepend=NOBODY) != 0
+        begins = np.diff(found.wait[order], prepend=UNKNOWN) != 0
         flags = found.outcome[order].astype(np.int64)
         for bit, column in enumerate((found.clean, found.whole, everything.signalling), start=2):
             flags |= column[order].astype(np.int64) << bit

@@ -39,7 +39,7 @@ def merged(
 ) -> CoarseSamples:
     """Samples of one thread that agree in `what` become one within a bucket of time.
 
-    `what` tells states apart. Sums over time, threads and `what` stay exact. Merged samples of a
+    `what` distinguishes states. Sums over time, threads and `what` stay exact. Merged samples of a
     thread follow one another as its samples did, so that it is busy when it was busy. Where `limit`
     leaves room, the longest ones are several. There may be more than `limit` samples if threads
     alone have more different ones.

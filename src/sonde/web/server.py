@@ -1,7 +1,7 @@
 """Serves the page to the browser of whoever started it, and to nobody else.
 
 Every program of this machine can reach a port on loopback, and so can every web site by way of the
-browser. What tells the right one is a token in the address that only the starter's terminal and
+browser. What shows the right one is a token in the address that only the starter's terminal and
 browser have seen; everything without it gets 403, whatever it asks for. The Host header is looked
 at too: a site whose name is made to lead to 127.0.0.1 is a stranger even with a stolen token.
 """

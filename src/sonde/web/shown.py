@@ -26,7 +26,7 @@ class Shown(Protocol):
     name: str
     """As the terminal tells it."""
     tag: str
-    """Tells the page, in its head, what it is of."""
+    """Shows the page, in its head, what it is of."""
 
     def answer(self, path: list[str], query: dict[str, list[str]]) -> Reply | None:
         """None: there is no such thing."""

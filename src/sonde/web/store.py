@@ -15,24 +15,24 @@ import numpy as np
 
 from sonde._version import version
 from sonde.errors import SondeError, UsageError
-from sonde.fleet.engines import DUCKDB, engine
-from sonde.fleet.heat import MS, heat
-from sonde.fleet.inventory import extent, values
-from sonde.fleet.labels import Exactly, is_name
-from sonde.fleet.parts import looked_at
-from sonde.fleet.profiles import profile
-from sonde.fleet.query import Asked, Question
-from sonde.views.stacks.profile import UNDECODABLE
+from sonde.fleet.queries.engines import DUCKDB, engine
+from sonde.fleet.queries.heat import MS, heat
+from sonde.fleet.queries.inventory import extent, values
+from sonde.fleet.queries.profiles import profile
+from sonde.fleet.queries.query import Question, StoreQuery
+from sonde.fleet.store.labels import Exactly, is_name
+from sonde.fleet.store.parts import open_store
+from sonde.views.selecting.profile import UNDECODABLE
 from sonde.web.bundle import module_of
 from sonde.web.columns import changes, deflated, part, signed, unsigned
 from sonde.web.shown import Reply
 
 if TYPE_CHECKING:
-    from sonde.fleet.engines import Engine
-    from sonde.fleet.location import Location
-    from sonde.fleet.parts import Store
+    from sonde.fleet.queries.engines import Engine
+    from sonde.fleet.store.location import Location
+    from sonde.fleet.store.parts import Store
     from sonde.model.choice import Time
-    from sonde.views.stacks.profile import Profile
+    from sonde.views.selecting.profile import Profile
 
 TIMES: tuple[Time, ...] = ("running", "waiting", "wall")
 LATEST = (1 << 63) // MS
@@ -47,13 +47,13 @@ class StoreParts:
     def __init__(self, location: Location) -> None:
         self.location = location
         self.name = location.address
-        self.store: Store = looked_at(location)
+        self.store: Store = open_store(location)
 
     def answer(self, path: list[str], query: dict[str, list[str]]) -> Reply | None:
         asks = {"meta": self._meta, "heat": self._heat, "tree": self._tree}
         match path:
             case ["s", name] if name in asks:
-                told = _Told(query.get("ask", ["{}"])[0])
+                told = _Request(query.get("ask", ["{}"])[0])
                 try:
                     # One each: what an engine has read about parts would pile up.
                     with engine(DUCKDB) as asked_of:
@@ -65,10 +65,10 @@ class StoreParts:
                     ) from error
         return None
 
-    def _meta(self, asked_of: Engine, _: _Told) -> bytes:
-        """Looks at the store anew: until the next time everything is told of these parts."""
-        self.store = looked_at(self.location)
-        asked = Asked(self.store, asked_of, Question())
+    def _meta(self, asked_of: Engine, _: _Request) -> bytes:
+        """Looks at the store again: until the next time everything is told of these parts."""
+        self.store = open_store(self.location)
+        asked = StoreQuery(self.store, asked_of, Question())
         told = {
             "address": self.location.address,
             "version": version(),
@@ -77,12 +77,12 @@ class StoreParts:
         }
         return _json(told)
 
-    def _heat(self, asked_of: Engine, told: _Told) -> bytes:
-        return _json(heat(Asked(self.store, asked_of, told.question()), told.by()).to_json())
+    def _heat(self, asked_of: Engine, told: _Request) -> bytes:
+        return _json(heat(StoreQuery(self.store, asked_of, told.question()), told.by()).to_json())
 
-    def _tree(self, asked_of: Engine, told: _Told) -> bytes:
+    def _tree(self, asked_of: Engine, told: _Request) -> bytes:
         """Both times: the page chooses."""
-        asked = Asked(self.store, asked_of, told.question(time="wall"))
+        asked = StoreQuery(self.store, asked_of, told.question(time="wall"))
         if not asked.parts:
             return _packed(None, 0)
         return _packed(profile(asked), extent(asked).recordings)
@@ -124,7 +124,7 @@ def _packed(found: Profile | None, recordings: int) -> bytes:
     )  # fmt: skip
 
 
-class _Told:
+class _Request:
     """What a request asks, which may have been written by anybody."""
 
     def __init__(self, text: str) -> None:

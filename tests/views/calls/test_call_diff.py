@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sonde.recording.tables import Calls, Recording, Windows
-from sonde.reports.call_diff import render
-from sonde.reports.page import console
+from sonde.reports.calls.call_diff import render
+from sonde.reports.layout.page import console
 from sonde.views.calls.call_diff import CallDiff, call_diff
 from synthetic import APP, MS, Maker
 

@@ -12,11 +12,16 @@ import numpy as np
 import pytest
 
 from sonde.errors import UsageError
-from sonde.model.call_windows import call_weights, effective_windows, interval, standard_errors
-from sonde.model.inlining import size_threshold
+from sonde.model.calls.call_windows import (
+    call_weights,
+    effective_windows,
+    interval,
+    standard_errors,
+)
+from sonde.model.calls.inlining import size_threshold
 from sonde.recording.tables import Recording, Sizes
-from sonde.reports.calls import render
-from sonde.reports.page import console
+from sonde.reports.calls.calls import render
+from sonde.reports.layout.page import console
 from sonde.views.calls.calls import calls
 from sonde.views.calls.loops import Loops
 from sonde.views.selecting.selection import select

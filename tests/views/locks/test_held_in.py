@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from sonde.errors import UsageError
-from sonde.model.holder_activity import MIN_SAMPLES
+from sonde.model.locks.holder_activity import MIN_SAMPLES
 from sonde.views.findings.findings import findings
 from sonde.views.locks.locks import ASPECTS, LocksRow, locks
 from sonde.views.selecting.selection import Selection
@@ -152,7 +152,7 @@ def test_rows_add_up(by: tuple[str, ...], waits: bool) -> None:
 
 
 def test_many_samples_are_thinned_and_keep_their_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonde.model.holder_activity.MAX_SAMPLES", 100)
+    monkeypatch.setattr("sonde.model.locks.holder_activity.MAX_SAMPLES", 100)
     make = Maker()
     make.lock("l", "gil")
     for tick in range(1, 1001):

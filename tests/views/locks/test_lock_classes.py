@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sonde.views.findings.findings import findings
 from sonde.views.locks.lock_classes import LockClasses
-from sonde.views.locks.lock_names import Place
+from sonde.views.locks.lock_names import LockSite
 from sonde.views.locks.lock_table import lock_table
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.sources import Sources
@@ -55,7 +55,7 @@ def name(tmp_path: Path, function: str, text: str) -> str:
     file.write_text(SOURCE)
     line = SOURCE.split("\n").index(text) + 1
     classes = LockClasses(Sources(None), [str(file), "/usr/lib/python3.12/threading.py"])
-    return classes.name(Place(function, str(file), line))
+    return classes.name(LockSite(function, str(file), line))
 
 
 def test_the_method_tells_the_class(tmp_path: Path) -> None:

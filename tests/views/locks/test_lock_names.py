@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sonde.views.locks.lock_names import MAX_LENGTH, Place, named, taken
+from sonde.views.locks.lock_names import MAX_LENGTH, LockSite, named, parse_acquire
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.sources import Sources
 from synthetic import MS, Maker
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_what_takes_the_lock(source: str, expression: str | None, thing: str | None) -> None:
-    found = taken(source)
+    found = parse_acquire(source)
     if expression is not None:
         assert found.expression == expression
     if thing is not None:
@@ -48,14 +48,14 @@ def test_what_takes_the_lock(source: str, expression: str | None, thing: str | N
 
 def test_whatever_a_line_holds_is_cut_and_does_no_harm() -> None:
     for source in ("x" * 10_000, "(" * 5_000, "with " + "a" * 500 + ":", "\0", "with \udc80:"):
-        assert len(taken(source).expression) <= MAX_LENGTH
+        assert len(parse_acquire(source).expression) <= MAX_LENGTH
 
 
 def test_a_name_is_the_expression_and_its_place(tmp_path: Path) -> None:
     source = tmp_path / "cache.py"
     source.write_text("def get(self):\n    with self._lock:\n        pass\n")
     sources = Sources(None)
-    place = Place("Cache.get", str(source), 2)
+    place = LockSite("Cache.get", str(source), 2)
     assert named(place, sources) == ("`with self._lock` in cache.py:2", "self._lock (cache.py:2)")
     assert named(place, sources, 1)[0].endswith("cache.py:2 and 1 more place")
     assert named(place, sources, 2)[0].endswith("cache.py:2 and 2 more places")
@@ -63,14 +63,16 @@ def test_a_name_is_the_expression_and_its_place(tmp_path: Path) -> None:
 
 def test_without_source_the_function_is_the_name() -> None:
     sources = Sources(None)
-    assert named(Place("Cache.get", "/gone/cache.py", 2), sources) == (
+    assert named(LockSite("Cache.get", "/gone/cache.py", 2), sources) == (
         "Cache.get in cache.py:2",
         "Cache.get (cache.py:2)",
     )
-    assert named(Place("Handler.handle", "/gone/logging/__init__.py", 9), sources)[0] == (
+    assert named(LockSite("Handler.handle", "/gone/logging/__init__.py", 9), sources)[0] == (
         "Handler.handle in logging/__init__.py:9"
     )
-    assert named(Place("[no Python frames]", "<built-in>", 0), sources)[0] == "[no Python frames]"
+    assert (
+        named(LockSite("[no Python frames]", "<built-in>", 0), sources)[0] == "[no Python frames]"
+    )
 
 
 def test_source_changed_since_the_recording_is_not_believed(tmp_path: Path) -> None:

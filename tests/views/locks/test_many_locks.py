@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sonde.model import contention, wait_chains
+from sonde.model.locks import contention, wait_chains
 from sonde.recording.tables import (
     ACQUIRED,
     RELEASED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.model.overlap import Likeness
+from sonde.model.trees.overlap import Likeness
 from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.diff import Diff, diff
 from synthetic import APP, Maker

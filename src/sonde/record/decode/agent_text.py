@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.recording.format import printable
+from sonde.recording.format.framing import printable
 
 
 def decode_text(raw: bytes) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
 
 class Window:
@@ -24,11 +24,9 @@ class Window:
             self._calls.clear()
         self._calls.append((context, site, offset, step))
 
-    def renew(self, carried: Callable[[int], int]) -> None:
+    def start_segment(self, remap: Callable[[int], int]) -> None:
         """Its contexts have other places in a new part."""
-        self._calls = [
-            (carried(context), site, at, step) for context, site, at, step in self._calls
-        ]
+        self._calls = [(remap(context), site, at, step) for context, site, at, step in self._calls]
 
     def write(
         self,

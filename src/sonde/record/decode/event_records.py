@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EventRows:
-    """An event is kept until the next record tells what lay at its address, or does not."""
+    """An event is kept until the next record shows what lay at its address, or does not."""
 
     def __init__(self, tables: ProcessTables, thread: RingThread, stacks: StackDecoder) -> None:
         self._tables = tables
@@ -37,7 +37,7 @@ class EventRows:
         tables.spans.check(number)
         span = tables.spans.row(number)
         context = self._stacks.stack_of(at, keep, count, flags, shm.EVENT.size)
-        self.let_go()
+        self.flush()
         self._told(which)
         weight = weight or tables.event_periods.get(which, 1)
         row = self._thread.time.row(interpreter)
@@ -58,9 +58,9 @@ class EventRows:
         self._kept[7] = memory
         if name:
             self._kept[8:] = [tables.contexts.type(name, tables.segment.runtime), offset]
-        self.let_go()
+        self.flush()
 
-    def let_go(self) -> None:
+    def flush(self) -> None:
         if self._kept is None:
             return
         tables = self._tables

@@ -89,7 +89,7 @@ class LockRecords:
             else:
                 whose = tables.tids.ours(holder)
                 time_ = tables.threads.time_of(whose, now)
-                time_.is_thread(started, now)
+                time_.set_thread_object(started, now)
                 row = time_.row(interp)
             found = WAIT_BEGIN if started_sequence else PREEXISTING
             type_ = OWNER_OBSERVED if type_ == shm.LOCK_OWNER_OBSERVED else found
@@ -118,7 +118,7 @@ class LockRecords:
                     )
                 )
             elif type_ == shm.LOCK_RELEASED:
-                open_locks.let_go(lock, kind)
+                open_locks.released(lock, kind)
             else:
                 open_locks.ended(whose, lock, kind, now)
             self.wait_changes()

@@ -9,8 +9,8 @@ from ..shm.thread_ids import ThreadIds
 from ..tables.active_sampler import Sampling
 from ..tables.contexts import Codes, Contexts
 from ..tables.lock_table import Locks
-from ..tables.memory_maps import Maps
-from ..tables.open_lock_waits import OpenLocks
+from ..tables.memory_maps import MemoryMaps
+from ..tables.open_lock_waits import OpenLockWaits
 from ..tables.process_cpu import ProcessCpu
 from ..tables.segment import ProcessSegment
 from ..tables.spans import Spans
@@ -19,7 +19,7 @@ from ..tables.threads import Threads
 
 if TYPE_CHECKING:
     from ..shm.agent_memory import AgentMemory
-    from ..tables.live_profile import Online
+    from ..tables.live_profile import LiveProfile
 
 
 class ProcessTables:
@@ -29,7 +29,7 @@ class ProcessTables:
         contexts: Contexts,
         lock_rows: LockRows,
         agent: AgentMemory,
-        online: Online | None,
+        online: LiveProfile | None,
     ) -> None:
         pid, runtime = segment.pid, segment.runtime
         self.segment = segment
@@ -47,8 +47,8 @@ class ProcessTables:
         self.spans = Spans(segment, self.lock_runs)
         self.threads = Threads(segment, self.sampling, self.names, self.spans, self.cpu)
         self.locks = Locks(segment, contexts)
-        self.open_locks = OpenLocks(segment, self.threads, self.locks, self.spans, lock_rows)
-        self.maps = Maps(pid)
+        self.open_locks = OpenLockWaits(segment, self.threads, self.locks, self.spans, lock_rows)
+        self.maps = MemoryMaps(pid)
         self.types: dict[int, str] = {0: ""}
         """What classes are called, by the number the agent gave them."""
         self.event_periods: dict[int, int] = {}
@@ -58,5 +58,5 @@ class ProcessTables:
         """No ring gets another record."""
         self.garbled = self.undescribed = self.undecodable_waits = 0
 
-    def standing_for(self, what: str) -> int:
-        return self.contexts.standing_for(what, self.segment.runtime)
+    def pseudo_context(self, what: str) -> int:
+        return self.contexts.pseudo_context(what, self.segment.runtime)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..shm import layout as shm
 from ..tables.contexts import UNKNOWN
 from ..tables.spans import UnknownSpanError
-from ..tables.thread_time import RUNNING, Place
+from ..tables.thread_time import RUNNING, SampleContext
 from ..tables.threads import OpenWait
 from .agent_text import decode_text
 from .call_windows import Window
@@ -28,7 +28,7 @@ TIMEOUT_NS = 1_000_000_000
 _REC = struct.Struct("<IHBB")
 
 
-class Slot:
+class RingReader:
     """One slot's ring, and how far it has been read."""
 
     def __init__(self, tables: ProcessTables, index: int, tid: int, claimed: int) -> None:
@@ -43,10 +43,10 @@ class Slot:
         self._events = EventRows(tables, self.thread, self._stacks)
         self.locks = LockRecords(tables, self.thread, self._stacks, self.ring_at)
 
-    def renew(self, carried: Callable[[int], int]) -> None:
+    def start_segment(self, remap: Callable[[int], int]) -> None:
         """Its stack has another place in a new part."""
-        self._stacks.renew(carried)
-        self._window.renew(carried)
+        self._stacks.start_segment(remap)
+        self._window.start_segment(remap)
 
     def backlog(self) -> int:
         head: int = shm.WORD.unpack_from(self._tables.memory, self.base + shm.HEAD_AT)[0]
@@ -135,17 +135,17 @@ class Slot:
         self._tables.spans.check(span)
         if flags & shm.UNDECODABLE and state != RUNNING:
             self._tables.undecodable_waits += 1
-        place = Place(self._stacks.stack_of(at, keep, count, flags), interpreter, span)
+        place = SampleContext(self._stacks.stack_of(at, keep, count, flags), interpreter, span)
         weight = self._weigh(now, cpu, place, state, on - 1)
         self._stacks.sampled(flags, same, weight)
 
-    def _weigh(self, now: int, cpu: int, place: Place, state: int, processor: int) -> int:
+    def _weigh(self, now: int, cpu: int, place: SampleContext, state: int, processor: int) -> int:
         """The CPU time that it stands for."""
         if state == RUNNING:
             return self.thread.time.running(now, cpu, place, processor)
         seen_from_outside = self._tables.sampling.polls_waits
         self.thread.time.waited(now, cpu, place, state, goes_on=seen_from_outside)
-        self._tables.threads.waits_no_more(self.thread.tid)
+        self._tables.threads.clear_open_wait(self.thread.tid)
         return 0
 
     def _code(self, at: int, kind: int) -> None:
@@ -236,9 +236,9 @@ class Slot:
             shm.SAMPLE.unpack_from(self._tables.memory, at)
         )
         self._tables.spans.check(number)
-        place = Place(self._stacks.stack_of(at, keep, count, flags), interpreter, number)
+        place = SampleContext(self._stacks.stack_of(at, keep, count, flags), interpreter, number)
         wait = OpenWait(now, cpu, place, thread_object)
-        self._tables.threads.still_waits(self._tables.tids.ours(tid), wait)
+        self._tables.threads.set_open_wait(self._tables.tids.ours(tid), wait)
 
     def _undecodable(self, at: int, kind: int, state: int) -> None:
         """A stack that continues one we lost: its time counts all the same."""
@@ -248,9 +248,9 @@ class Slot:
         self._tables.undescribed += 1
         if kind == shm.REC_SAMPLE:
             self._tables.undecodable_waits += state != RUNNING
-            weight = self._weigh(now, cpu, Place(-1, interpreter), state, on - 1)
+            weight = self._weigh(now, cpu, SampleContext(-1, interpreter), state, on - 1)
             self._stacks.unknown(weight)
 
     def end(self) -> None:
         """No record comes any more."""
-        self._events.let_go()
+        self._events.flush()

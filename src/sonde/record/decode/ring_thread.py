@@ -33,7 +33,7 @@ class RingThread:
     def learn_name(self) -> None:
         """After the records, because one of them may be the name itself."""
         if self.known is not None and not self.known.thread_object:
-            self.known.is_thread(self.thread_object(), self.claimed)
+            self.known.set_thread_object(self.thread_object(), self.claimed)
 
     def thread_object(self) -> int:
         address: int = shm.SLOT_FACTS.unpack_from(self._tables.memory, self._base)[3]

@@ -7,9 +7,9 @@ from array import array
 from typing import TYPE_CHECKING
 
 from ..shm import layout as shm
-from ..shm.lock_drain import Line
+from ..shm.lock_drain import ThreadStack
 from ..tables.contexts import CUT_OFF, NO_FRAMES
-from ..tables.live_profile import OnlineThread
+from ..tables.live_profile import LiveThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,13 +28,13 @@ class StackDecoder:
 
     def __init__(self, tables: ProcessTables) -> None:
         self._tables = tables
-        self.line = Line()
+        self.line = ThreadStack()
         online = tables.online
-        self._online = None if online is None else OnlineThread(online, tables.sampling)
+        self._online = None if online is None else LiveThread(online, tables.sampling)
 
-    def renew(self, carried: Callable[[int], int]) -> None:
+    def start_segment(self, remap: Callable[[int], int]) -> None:
         """Contexts have other rows in a new segment."""
-        self.line.put([carried(context) for context in self.line.contexts()])
+        self.line.put([remap(context) for context in self.line.contexts()])
         self.line.thread = -1
 
     def stack_of(
@@ -60,7 +60,7 @@ class StackDecoder:
         if keep:
             context = rows[keep - 1]
         elif flags & shm.TRUNCATED:
-            context = tables.standing_for(CUT_OFF)
+            context = tables.pseudo_context(CUT_OFF)
         else:
             context = -1
         is_aside = flags & shm.DETACHED
@@ -74,7 +74,7 @@ class StackDecoder:
         line.depth = keep if is_aside else depth
         if not is_aside and (count or not keep):
             line.known = depth
-        return context if depth else tables.standing_for(NO_FRAMES)
+        return context if depth else tables.pseudo_context(NO_FRAMES)
 
     def caller(self, keep: int, count: int, flags: int) -> int:
         """The context that the last stack's innermost frame was called from."""

@@ -12,18 +12,18 @@ from ..tables.contexts import SHORT_THREADS
 from ..tables.segment import ProcessSegment
 from ..tables.thread_row import NO_THREAD_OBJECT
 from .process_tables import ProcessTables
-from .ring_reader import Slot
+from .ring_reader import RingReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     from ..shm.lock_drain import LockRows
     from ..system.procfs import About
     from ..tables.active_sampler import ActiveSampler
     from ..tables.contexts import Contexts
-    from ..tables.live_profile import Online
+    from ..tables.live_profile import LiveProfile
     from ..tables.metrics import Metrics
 
 
@@ -44,7 +44,7 @@ class TargetProcess:
         origin: int,
         agent: AgentMemory,
         about: About | None = None,
-        online: Online | None = None,
+        online: LiveProfile | None = None,
     ) -> None:
         self.pid = pid
         self.runtime = runtime
@@ -68,7 +68,7 @@ class TargetProcess:
         self.about = about or procfs.about(pid)
         self.agent = agent
         self.memory = tables.memory
-        self._slots: dict[int, Slot] = {}
+        self._slots: dict[int, RingReader] = {}
         segment.row = self._process_row()
 
     # ---- what is captured
@@ -89,17 +89,17 @@ class TargetProcess:
             return f"calls can be counted by perf signals only, and the sampler is {armed.sampler}"
         return ""
 
-    def stand_still(self) -> None:
+    def stop_capture(self) -> None:
         """Nothing is captured until it is armed again."""
         if self.armed is not None:
             self.armed.close()
         self.agent.order_nothing()
-        self.captures(None)
+        self.set_capture(None)
 
-    def captures(self, what: Container[str] | None) -> None:
+    def set_capture(self, what: Container[str] | None) -> None:
         """This is captured from now on; None: nothing, and the time counts for no thread."""
-        self.threads.turn(self._counted)
-        self.cpu.turn(counted=self._counts_cpu())
+        self.threads.account_until(self._counted)
+        self.cpu.account_until(counted=self._counts_cpu())
         self._step_metrics()  # else the next step would lie on both sides
         self._counted = what
 
@@ -127,7 +127,7 @@ class TargetProcess:
             return
         used = self.cpu.used(self.agent.reader_ns())
         self.drain()  # what was sampled until then, or a slow drain looks like unsampled threads
-        self.cpu.compare(used, (len(self.threads) + 1) * period, self.threads.cpu_since_heard)
+        self.cpu.compare(used, (len(self.threads) + 1) * period, self.threads.unreported_cpu)
 
     def _write_unsampled(self, now: int) -> None:
         unsampled = self.cpu.unsampled
@@ -139,11 +139,11 @@ class TargetProcess:
             "threads", self.segment.row, 0, SHORT_THREADS, 0, since - origin, now - origin,
             unsampled,
         )  # fmt: skip
-        context = self._tables.standing_for(SHORT_THREADS)
+        context = self._tables.pseudo_context(SHORT_THREADS)
         self.writer.append("samples", row, now - origin, context, unsampled, 0)
 
     def unnamed(self) -> set[int]:
-        """The threading.Thread objects seen of which nobody has told the name yet."""
+        """The threading.Thread objects seen of which the name is not known yet."""
         found = {slot.thread.thread_object() for slot in self._slots.values()}
         return {
             address for address in found if address > NO_THREAD_OBJECT and address not in self.names
@@ -152,7 +152,7 @@ class TargetProcess:
     # ---- waits for locks
 
     def look_at_waits(self, now: int) -> None:
-        """Tells of those that have lasted for long."""
+        """Reports those that have lasted for long."""
         self._keep_waits()
         self.open_locks.look(now)
 
@@ -173,12 +173,14 @@ class TargetProcess:
             slot.drain()
         return fullest / self.agent.ring_size
 
-    def _slot(self, index: int, tid: int, claimed: int) -> Slot:
+    def _slot(self, index: int, tid: int, claimed: int) -> RingReader:
         slot = self._slots.get(index)
         if slot is None or slot.thread.claimed != claimed:
             if slot is not None:
                 self._drop(index)
-            slot = self._slots[index] = Slot(self._tables, index, self.tids.ours(tid), claimed)
+            slot = self._slots[index] = RingReader(
+                self._tables, index, self.tids.ours(tid), claimed
+            )
             self.open_locks.add_ring(slot.thread.tid, slot.locks)
             self.agent.knows(index, claimed)
         return slot
@@ -193,7 +195,7 @@ class TargetProcess:
             slot.end()
 
     def sweep(self) -> None:
-        """Frees the slots of threads that are gone, so that any number of threads finds one."""
+        """Frees the slots of threads that have ended, so that any number of threads finds one."""
         alive = procfs.threads_of(self.pid)
         newest: dict[int, int] = {}
         for slot in self._slots.values():
@@ -224,26 +226,26 @@ class TargetProcess:
 
     def end_part(self, now: int) -> None:
         """Writes what the rows of this part are to say; the process goes on in the next."""
-        self.captures(self._counted)
+        self.set_capture(self._counted)
         self.threads.end_part(now)
         self._write_unsampled(now)
 
-    def renew(self, now: int, carried: Callable[[int], int]) -> None:
+    def start_segment(self, now: int, remap: Callable[[int], int]) -> None:
         """All rows are new ones, of a part that begins now."""
         self._keep_waits()
         tables = self._tables
         tables.lock_runs.forget()
         self.segment.origin = self.segment.boundary = now
-        self.cpu.renew(self.agent.reader_ns())
-        tables.codes.renew()
-        tables.locks.renew()
+        self.cpu.start_segment(self.agent.reader_ns())
+        tables.codes.start_segment()
+        tables.locks.start_segment()
         self._forget_names(now)
         self.segment.row = self._process_row()
         for slot in self._slots.values():
-            slot.renew(carried)
-        self.threads.renew(carried)
-        tables.spans.renew()
-        self.open_locks.repeat(carried)
+            slot.start_segment(remap)
+        self.threads.start_segment(remap)
+        tables.spans.start_segment()
+        self.open_locks.repeat(remap)
 
     def _forget_names(self, now: int) -> None:
         known = {slot.thread.thread_object() for slot in self._slots.values()}
@@ -253,13 +255,13 @@ class TargetProcess:
     # ---- the end
 
     def finish(self, ended: bool, exit_: str | None) -> None:
-        """The last drain; `ended` tells whether the process is gone or the recording is over."""
+        """The last drain; `ended` shows whether the process has exited or the recording is over."""
         self._tables.ended = True
         if self.armed is not None:
             self.armed.close()
         self.drain()
         self.settle()
-        self.captures(self._counted)
+        self.set_capture(self._counted)
         if self.metrics is not None:
             self.metrics.close()
         now = time.monotonic_ns()

@@ -17,20 +17,20 @@ from ..shm.agent_memory import AgentMemory
 from ..shm.lock_drain import LockRows
 from ..shm.thread_ids import ThreadIds
 from ..tables.contexts import Contexts
-from ..tables.live_profile import Online
+from ..tables.live_profile import LiveProfile
 from ..tables.metrics import Metrics
 from ..targets.remote_reader import RemoteReader
 from . import self_armed
-from .agent_connections import Steering
-from .capture_control import Conduct
-from .dump_triggers import Thresholds
+from .agent_connections import AgentConnections
+from .capture_control import CaptureControl
+from .dump_triggers import DumpTriggers
 from .samplers import SAMPLERS_OF
 from .self_armed import SelfArmed
 
 if TYPE_CHECKING:
     from ..system.procfs import About
-    from .segments import Parts
-    from .target_set import Roster
+    from .segments import Segments
+    from .target_set import TargetSet
 
 ANSWER_S = 1.0
 # Connections that are looked at before rings are drained again.
@@ -48,35 +48,35 @@ class Admission:
     def __init__(
         self,
         config: dict[str, Any],
-        parts: Parts,
-        roster: Roster,
+        parts: Segments,
+        target_set: TargetSet,
         selector: selectors.BaseSelector,
         listener: socket.socket,
         path: str,
-        tell: Callable[[dict[str, Any]], None],
+        send_progress: Callable[[dict[str, Any]], None],
     ) -> None:
         self._config = config
         self._parts = parts
         self._writer = parts.writer
-        self._roster = roster
+        self._target_set = target_set
         self._selector = selector
         self._path = path
-        self._tell = tell
+        self._send_progress = send_progress
         self._contexts = Contexts(parts.writer)
         self._lock_rows = LockRows(parts.writer)
         self._contexts.tells_sizes = "calls" in config["what"]
-        self.online: Online | None = None
+        self.online: LiveProfile | None = None
         """What is known of the session while it runs, if that is wanted."""
         if config.get("online"):
-            self.online = Online(self._contexts, config["online"])
-        self.thresholds = Thresholds(config["mode"]["dump_when"], self._contexts)
+            self.online = LiveProfile(self._contexts, config["online"])
+        self.thresholds = DumpTriggers(config["mode"]["dump_when"], self._contexts)
         self._executing: dict[int, int] = {}
         self._listeners: list[socket.socket] = []
         self._came: list[SelfArmed] = []
         """Processes that armed themselves and were not taken in yet, oldest first."""
         self._remote: RemoteReader | None = None
-        self._steering = Steering()
-        self.conduct = Conduct(config, parts.writer, roster, self._steering)
+        self._steering = AgentConnections()
+        self.capture = CaptureControl(config, parts.writer, target_set, self._steering)
         self.origin: int | None = None
         """When the part being written began: before the first process came in there is none."""
         self.trouble: str | None = None
@@ -116,30 +116,30 @@ class Admission:
                 connection.close()
         return False
 
-    def take_in_waiting(self) -> None:
+    def admit_waiting(self) -> None:
         """Everybody who has introduced itself or is about to, as the recording ends."""
         for listener in self._listeners:
             while not self.accept(listener):
                 pass
-        self.take_in_armed(time.monotonic_ns() + self_armed.WAIT_NS)
+        self.admit_self_armed(time.monotonic_ns() + self_armed.WAIT_NS)
 
     def end(self) -> None:
         """Nobody is sampled any more; agents that were put into a process leave it."""
         if self._remote is not None:
             self._remote.stop()
-        self._roster.disarm()
+        self._target_set.disarm()
         self._steering.end()
-        self.conduct.end()
+        self.capture.end()
 
-    def renew(self, now: int) -> None:
+    def start_segment(self, now: int) -> None:
         """Everybody goes on in a part that begins now."""
         self.origin = now
-        self.conduct.renew()
-        carried = self._contexts.renew()
+        self.capture.start_segment()
+        remap = self._contexts.start_segment()
         if self.online is not None:
             self.online.forget_rows()
-        for target in self._roster:
-            target.renew(now, carried)
+        for target in self._target_set:
+            target.start_segment(now, remap)
 
     # ---- agents
 
@@ -181,7 +181,7 @@ class Admission:
             tid = ThreadIds(pid).ours(told_tid) if told_tid else 0
             self._steering.add(pid, tid, connection)
             self._selector.register(connection, selectors.EVENT_READ, ("steer", pid))
-            self._tell({"steered": pid})
+            self._send_progress({"steered": pid})
             return True
         if reason in (shm.REASON_EXEC, shm.REASON_EXEC_FAILED):
             self._around_exec(pid, reason)
@@ -189,36 +189,36 @@ class Admission:
         elif reason in (shm.REASON_PAUSE, shm.REASON_RESUME):
             if self.origin is not None:
                 if reason == shm.REASON_PAUSE:
-                    self.conduct.pause()
+                    self.capture.pause()
                 else:
-                    self.conduct.resume(self.origin)
+                    self.capture.resume(self.origin)
             connection.send(shm.ARM.pack(shm.MAGIC, 0, 0, 0))
         elif _is_closed(connection):
             pass  # it has given up waiting for us, and comes again, or not
         # One that comes after we gave up waiting for it finds itself read from outside already.
         elif reason != shm.REASON_ATTACH or self._remote is None:
-            self._take_in(connection, pid, reason, shm.RUNTIMES[runtime], version)
+            self._admit_target(connection, pid, reason, shm.RUNTIMES[runtime], version)
         return False
 
-    def _take_in(
+    def _admit_target(
         self, connection: socket.socket, pid: int, reason: int, runtime: str, version: str
     ) -> None:
         """A process to be recorded: give it memory, arm its threads."""
         self._make_room(pid, runtime, reason == shm.REASON_START)
         slots, ring_size = self._config["slots"], self._config["ring_size"]
         target = self._new_target(pid, runtime, version, AgentMemory(slots, ring_size))
-        conduct = self.conduct
-        conduct.order(target)
+        capture = self.capture
+        capture.order(target)
         target.agent.order_calls(**self._config["calls"])
-        if "objects" in conduct.what and runtime == "cpython":
-            self._roster.tally.without_objects = True
+        if "objects" in capture.what and runtime == "cpython":
+            self._target_set.tally.without_objects = True
         follow = int(self._config.get("children", True))
         socket.send_fds(
             connection,
             [
                 shm.CONFIG.pack(
-                    shm.MAGIC, shm.PROTOCOL, target.agent.size, conduct.period, slots, ring_size,
-                    conduct.hooks(), follow,
+                    shm.MAGIC, shm.PROTOCOL, target.agent.size, capture.period, slots, ring_size,
+                    capture.hooks(), follow,
                 )
             ],
             [target.agent.fd],
@@ -226,15 +226,15 @@ class Admission:
         magic, status = shm.READY.unpack(connection.recv(shm.READY.size))
         if magic != shm.MAGIC or status:
             self.trouble = f"the agent could not start: {_words(status)}"
-            self._roster.drop(target, self.trouble)
+            self._target_set.drop(target, self.trouble)
             return
         try:
             if reason == shm.REASON_REMOTE:
-                armed = conduct.read_remotely(target, self.why_remote)
+                armed = capture.read_remotely(target, self.why_remote)
             else:
-                armed = conduct.arm(target)
+                armed = capture.arm(target)
         except OSError:
-            self._roster.drop(target, None)
+            self._target_set.drop(target, None)
             return
         target.armed = armed
         if armed.sampler not in SAMPLERS_OF[runtime]:
@@ -243,26 +243,26 @@ class Admission:
                 f"--sampler {armed.sampler} does not support {language} threads; use auto, "
                 f"{', '.join(names[:-1])} or {names[-1]}"
             )
-            self._roster.drop(target, self.trouble)
-            self._tell({"refused": self.trouble, "pid": pid})
+            self._target_set.drop(target, self.trouble)
+            self._send_progress({"refused": self.trouble, "pid": pid})
             return
         target.cpu.begin()
-        self._roster.watch(pid)
+        self._target_set.watch(pid)
         target.metrics = (
-            Metrics(target.segment, target.threads) if "threads" in conduct.what else None
+            Metrics(target.segment, target.threads) if "threads" in capture.what else None
         )
-        target.sampling.polls_waits = "waits" in conduct.what and not armed.wait_signals
-        self._roster.tally.armed(armed)
-        if "calls" in conduct.what and (why := target.why_no_ticks(armed)):
-            self._roster.tally.why_no_calls = why
+        target.sampling.polls_waits = "waits" in capture.what and not armed.wait_signals
+        self._target_set.tally.armed(armed)
+        if "calls" in capture.what and (why := target.why_no_ticks(armed)):
+            self._target_set.tally.why_no_calls = why
         exact = int(armed.sampler in ("perf-user", "cpu-timer"))
         connection.send(shm.ARM.pack(shm.MAGIC, armed.code, int(armed.wait_signals), exact))
-        self._tell({"admitted": pid})
+        self._send_progress({"admitted": pid})
 
     def _make_room(self, pid: int, runtime: str, replaced: bool, began: int | None = None) -> None:
         """For a process that is new to us, whatever had its number before."""
-        for old in self._roster.of(pid):
-            self._roster.drop(old, "replaced by exec" if replaced else None)
+        for old in self._target_set.of(pid):
+            self._target_set.drop(old, "replaced by exec" if replaced else None)
         if self.origin is None:
             self.origin = time.monotonic_ns() if began is None else began
             self._parts.started(self.origin)
@@ -283,7 +283,7 @@ class Admission:
         )  # fmt: skip
         target.open_locks.notable_ns = self.thresholds.notable_ns
         target.open_locks.told = self.thresholds.waited
-        self._roster.add(target)
+        self._target_set.add(target)
         return target
 
     # ---- processes that armed themselves
@@ -293,20 +293,20 @@ class Admission:
         """When the next of them is to be taken in."""
         return self._came[0].since + self_armed.WAIT_NS if self._came else None
 
-    def take_in_armed(self, now: int, pid: int | None = None) -> None:
+    def admit_self_armed(self, now: int, pid: int | None = None) -> None:
         """Those that came a moment ago; or at once the one with that number."""
         while self._came and (pid is not None or self._came[0].since + self_armed.WAIT_NS <= now):
             if pid is not None and all(came.pid != pid for came in self._came):
                 return
             came = self._came.pop(0)
             try:
-                self._take_in_self_armed(came)
+                self._admit_self_armed(came)
             except OSError as error:
                 self.trouble = f"recording failed: {_words(error.errno)}"
             finally:
                 came.forget_process()
 
-    def _take_in_self_armed(self, came: SelfArmed) -> None:
+    def _admit_self_armed(self, came: SelfArmed) -> None:
         slots, ring_size = self._config["slots"], self._config["ring_size"]
         if not came.fits(slots, ring_size):
             came.close()
@@ -314,51 +314,51 @@ class Admission:
         forked = came.reason == shm.REASON_FORKED_ARMED
         over, exit_ = came.ended()
         if over and forked and self.origin is not None and not came.has_data():
-            self_armed.write_ended(came, exit_, self._roster, self._writer, self.origin)
+            self_armed.write_ended(came, exit_, self._target_set, self._writer, self.origin)
             came.close()
             return
         self._make_room(came.pid, came.runtime, not forked, came.armed_ns())
-        about = self_armed.about_child(came, self._roster) if forked else None
+        about = self_armed.about_child(came, self._target_set) if forked else None
         if over and about is None:
             about = came.ppid, "", self._config["argv"]
         memory = AgentMemory(slots, ring_size, came.memory)
         target = self._new_target(came.pid, came.runtime, came.version, memory, about)
-        conduct = self.conduct
-        conduct.adopt(target, came.events, target.tids.ours(came.tid))
+        capture = self.capture
+        capture.adopt(target, came.events, target.tids.ours(came.tid))
         assert target.armed is not None
         target.cpu.begin(memory.self_armed()[1])
         target.metrics = (
-            Metrics(target.segment, target.threads) if "threads" in conduct.what else None
+            Metrics(target.segment, target.threads) if "threads" in capture.what else None
         )
-        target.sampling.polls_waits = "waits" in conduct.what and not target.armed.wait_signals
-        self._roster.tally.armed(target.armed)
+        target.sampling.polls_waits = "waits" in capture.what and not target.armed.wait_signals
+        self._target_set.tally.armed(target.armed)
         if not over:
-            self._roster.watch(came.pid)
-        if not self._roster.watches(came.pid):
-            self._roster.drop(target, came.ended()[1])
-        self._tell({"admitted": came.pid})
+            self._target_set.watch(came.pid)
+        if not self._target_set.watches(came.pid):
+            self._target_set.drop(target, came.ended()[1])
+        self._send_progress({"admitted": came.pid})
 
     def step_metrics(self) -> None:
-        for target in self._roster:
-            if target.metrics is None and "threads" in self.conduct.what:
+        for target in self._target_set:
+            if target.metrics is None and "threads" in self.capture.what:
                 target.metrics = Metrics(target.segment, target.threads)
             if target.metrics is not None:
-                told = not self.conduct.paused and "threads" in self.conduct.what
+                told = not self.capture.paused and "threads" in self.capture.what
                 target.metrics.step(self._steering.threads_of(target.pid), told=told)
 
     # ---- a program replaces itself
 
     def _around_exec(self, pid: int, reason: int) -> None:
-        self.take_in_armed(0, pid)
-        for target in self._roster.of(pid):
+        self.admit_self_armed(0, pid)
+        for target in self._target_set.of(pid):
             if target.armed is None:
                 continue
             if reason == shm.REASON_EXEC:
-                target.stand_still()
+                target.stop_capture()
                 self._executing[pid] = time.monotonic_ns()
             else:
                 self._executing.pop(pid, None)
-                self.conduct.rearm(target)
+                self.capture.rearm(target)
 
     def rearm_survivors(self, now: int) -> None:
         """A program that records itself cannot tell us that its exec failed; its memory does."""
@@ -366,9 +366,9 @@ class Admission:
             if now - since < EXEC_NS:
                 continue
             del self._executing[pid]
-            for target in self._roster.of(pid):
+            for target in self._target_set.of(pid):
                 if target.still_mapped():
-                    self.conduct.rearm(target)
+                    self.capture.rearm(target)
 
     # ---- a process that no agent enters
 
@@ -377,7 +377,7 @@ class Admission:
         if self._remote is not None:
             if self._remote.refusal and self._remote.refusal != self.trouble:
                 self.trouble = self._remote.refusal
-                self._tell({"refused": self.trouble, "pid": root})
+                self._send_progress({"refused": self.trouble, "pid": root})
             return
         wanted = self._config["sampler"] == "remote"
         if not wanted and not self.why_remote and age < TIMEOUT_NS:
@@ -390,11 +390,11 @@ class Admission:
             self._remote = remote
         elif remote.refusal and remote.refusal != self.trouble:
             self.trouble = remote.refusal
-            self._tell({"refused": remote.refusal, "pid": root})
+            self._send_progress({"refused": remote.refusal, "pid": root})
 
     # ---- processes that were attached to
 
-    def hear_steered(self, pid: int) -> None:
+    def read_connection(self, pid: int) -> None:
         number = self._steering.fileno(pid)
         failed = self._steering.hear(pid)
         if pid not in self._steering:
@@ -403,10 +403,10 @@ class Admission:
                 self._left(pid, "replaced by exec")
         if failed is not None:
             self.trouble = f"the agent could not start: {_words(failed)}"
-            self._tell({"refused": self.trouble, "pid": pid})
+            self._send_progress({"refused": self.trouble, "pid": pid})
 
     def ask_names(self) -> None:
-        for target in self._roster:
+        for target in self._target_set:
             if target.pid in self._steering:
                 self._steering.ask_names(target.pid, target.unnamed())
 
@@ -422,9 +422,9 @@ class Admission:
 
     def _left(self, pid: int, exit_: str | None) -> None:
         self.exited(pid)
-        for target in self._roster.of(pid):
-            self._roster.drop(target, exit_)
-        self._tell({"left": pid})
+        for target in self._target_set.of(pid):
+            self._target_set.drop(target, exit_)
+        self._send_progress({"left": pid})
 
 
 def _is_closed(connection: socket.socket) -> bool:

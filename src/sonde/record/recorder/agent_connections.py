@@ -16,18 +16,18 @@ LEAVE_S = 2.0
 
 
 @dataclass
-class Steered:
+class AgentConnection:
     connection: socket.socket
     tid: int
     """Of the agent's own thread."""
     asked: set[int] = field(default_factory=set)
 
 
-class Steering:
+class AgentConnections:
     """By process id."""
 
     def __init__(self) -> None:
-        self._all: dict[int, Steered] = {}
+        self._all: dict[int, AgentConnection] = {}
         self.lost: dict[int, int] = {}
         """When the connection of a process ended without our doing."""
         self.left_behind = 0
@@ -38,7 +38,7 @@ class Steering:
 
     def add(self, pid: int, tid: int, connection: socket.socket) -> None:
         connection.setblocking(False)
-        self._all[pid] = Steered(connection, tid)
+        self._all[pid] = AgentConnection(connection, tid)
         self.lost.pop(pid, None)
 
     def threads_of(self, pid: int) -> set[int]:
@@ -55,7 +55,7 @@ class Steering:
             magic, word, value, _ = shm.MESSAGE.unpack(message)
         except BlockingIOError:
             return None
-        except Exception:  # it is gone, or no agent
+        except Exception:  # it has exited, or is no agent
             self.drop(pid)
             self.lost[pid] = time.monotonic_ns()
             return None
@@ -77,7 +77,7 @@ class Steering:
             _say(steered.connection, shm.MSG_NAMES)
 
     def end(self) -> None:
-        """Tells every agent to leave, and waits until they have, but not for ever."""
+        """Orders every agent to detach, and waits until they have, but not for ever."""
         for steered in self._all.values():
             _say(steered.connection, shm.MSG_END)
         until = time.monotonic() + LEAVE_S

@@ -16,12 +16,12 @@ BACKLOG = 4096
 
 
 @dataclass(frozen=True)
-class Listening:
+class AgentSocket:
     """Where agents introduce themselves."""
 
     folder: str
     path: str
-    """That agents are told."""
+    """That agents get."""
     listener: socket.socket
 
     def fileno(self) -> int:
@@ -34,12 +34,12 @@ class Listening:
         return {"folder": self.folder, "path": self.path, "fd": self.fileno()}
 
     @classmethod
-    def inherited(cls, config: dict[str, Any]) -> Listening:
+    def inherited(cls, config: dict[str, Any]) -> AgentSocket:
         """Made by whoever started us."""
         return cls(config["folder"], config["path"], socket.socket(fileno=config["fd"]))
 
 
-def listen(place: dict[str, Any] | None = None) -> Listening:
+def listen(place: dict[str, Any] | None = None) -> AgentSocket:
     """Makes the session's folder and the socket in it."""
     place = place or {}
     # A target may have another view of the file system than we: there it is, from here.
@@ -53,4 +53,4 @@ def listen(place: dict[str, Any] | None = None) -> Listening:
     if "uid" in place:  # root's own, else
         os.chown(seen, place["uid"], place["gid"])
         os.chown(path, place["uid"], place["gid"])
-    return Listening(seen, path.removeprefix(root), listener)
+    return AgentSocket(seen, path.removeprefix(root), listener)

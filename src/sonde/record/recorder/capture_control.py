@@ -1,6 +1,6 @@
 """How a session is conducted while it runs: paused or not, how often, and what is captured.
 
-Orders go to the agents through the memory they share with us, and to the kernel by arming anew.
+Orders go to the agents through the memory they share with us, and to the kernel by arming again.
 Whatever changes, a sample weighs the CPU time since the last one, so shares and totals stay right;
 what was not captured for a while counts for no thread.
 """
@@ -16,15 +16,15 @@ from sonde.errors import SondeError
 from ..shm import layout as shm
 from . import kernel_events
 from .kernel_events import KernelEvent
-from .samplers import Arming
+from .samplers import SamplerSet
 
 if TYPE_CHECKING:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     from ..decode.target import TargetProcess
-    from .agent_connections import Steering
-    from .samplers import Armed
-    from .target_set import Roster
+    from .agent_connections import AgentConnections
+    from .samplers import ArmedSampler
+    from .target_set import TargetSet
 
 # Of threads the kernel tells, not the agent.
 _BITS = {
@@ -40,7 +40,7 @@ _NO_END = "its POSIX signals trigger the event again, so sonde stopped recording
 
 
 def bits_of(what: Iterable[str]) -> int:
-    """Kernel events have none: the agent tells what its threads are signalled."""
+    """Kernel events have none: the agent states what its threads are signalled."""
     return sum(_BITS.get(kind, 0) for kind in what)
 
 
@@ -50,12 +50,16 @@ whole, and walked twice to see whether what a walk left out was right."""
 STACK_BITS = {"chained": shm.WHAT_CHAINED, "checked": shm.WHAT_CHECKED}
 
 
-class Conduct:
+class CaptureControl:
     def __init__(
-        self, config: dict[str, Any], writer: Writer, roster: Roster, steering: Steering
+        self,
+        config: dict[str, Any],
+        writer: Writer,
+        target_set: TargetSet,
+        steering: AgentConnections,
     ) -> None:
         self._writer = writer
-        self._roster = roster
+        self._target_set = target_set
         self._steering = steering
         self.rate: int = config["rate"]
         self._stacks = STACK_BITS.get(config.get("stacks", "whole"), 0)
@@ -67,12 +71,12 @@ class Conduct:
         self._pause: int | None = None
         """When it began."""
         self._paused_ns = 0
-        self._arming = Arming(self.period, config.get("sampler", "auto"))
+        self._samplers = SamplerSet(self.period, config.get("sampler", "auto"))
         self._events: dict[str, tuple[int, KernelEvent]] = {}
         """By what was asked for: the number of the event, which is its row too."""
         self._periods: dict[int, int] = {}
         self._endless: set[int] = set()
-        self._arming.captures(self.what, self._wanted_events(self.what))
+        self._samplers.set_capture(self.what, self._wanted_events(self.what))
         self.longest_period = self.period
 
     @property
@@ -99,28 +103,28 @@ class Conduct:
         return bits_of(self.what | self._began_with) | self._stacks
 
     def order(self, target: TargetProcess) -> None:
-        """Tells one agent what is captured now."""
+        """Sends one agent what is captured now."""
         bits = 0 if self.paused else bits_of(self.what) | self._stacks
         target.agent.order(bits, self.period)
         target.set_event_periods(self._periods)
-        target.captures(None if self.paused else self.what)
+        target.set_capture(None if self.paused else self.what)
 
-    def arm(self, target: TargetProcess) -> Armed:
+    def arm(self, target: TargetProcess) -> ArmedSampler:
         """Samples a process that has just come, unless this is a pause."""
         armed = self._arm(target)
         if self.paused:
             armed.close()
         return armed
 
-    def _arm(self, target: TargetProcess) -> Armed:
+    def _arm(self, target: TargetProcess) -> ArmedSampler:
         ours = self._steering.threads_of(target.pid)
-        return self._arming.arm(target.pid, ours, target.runtime)
+        return self._samplers.arm(target.pid, ours, target.runtime)
 
     def adopt(self, target: TargetProcess, events: list[int], tid: int) -> None:
         """Goes on with a process that armed itself, by what was ordered when it did so."""
         ordered = target.agent.ordered()
-        user_only = any(t.armed and t.armed.sampler == "perf-user" for t in self._roster)
-        target.armed = armed = self._arming.adopt(
+        user_only = any(t.armed and t.armed.sampler == "perf-user" for t in self._target_set)
+        target.armed = armed = self._samplers.adopt(
             "perf-user" if user_only else "perf", events, {tid: target.agent.self_armed()}
         )
         self.order(target)
@@ -130,8 +134,8 @@ class Conduct:
             armed.close()
             self.rearm(target)
 
-    def read_remotely(self, target: TargetProcess, why: str) -> Armed:
-        return self._arming.read_remotely(target.pid, why)
+    def read_remotely(self, target: TargetProcess, why: str) -> ArmedSampler:
+        return self._samplers.read_remotely(target.pid, why)
 
     def rearm(self, target: TargetProcess) -> None:
         """Samples a process again whose events were closed."""
@@ -141,13 +145,13 @@ class Conduct:
         why = target.armed.why_not_better or ""
         try:
             if target.armed.sampler == "remote":
-                target.armed = self._arming.read_remotely(target.pid, why)
+                target.armed = self._samplers.read_remotely(target.pid, why)
             else:
                 target.armed = self._arm(target)
-        except OSError:  # it is gone, as we are about to hear
+        except OSError:  # it has exited, as we are about to hear
             return
         target.set_event_periods(self._periods)
-        target.captures(self.what)
+        target.set_capture(self.what)
 
     # ---- orders
 
@@ -155,15 +159,15 @@ class Conduct:
         """Nothing is captured until `resume`, and none of that time counts."""
         if self._pause is not None:
             return
-        for target in self._roster:
-            target.stand_still()
+        for target in self._target_set:
+            target.stop_capture()
         self._pause = time.monotonic_ns()
 
     def resume(self, origin: int) -> None:
         if self._pause is None:
             return
         self.end_pause(origin)
-        for target in self._roster:
+        for target in self._target_set:
             self.rearm(target)
 
     def end_pause(self, origin: int) -> None:
@@ -184,10 +188,10 @@ class Conduct:
             self._paused_ns += now - self._pause
             self._pause = now
 
-    def renew(self) -> None:
+    def start_segment(self) -> None:
         """A part begins, in which only the present rate has been."""
         self.longest_period = self.period
-        self._arming.counted.clear()
+        self._samplers.counted.clear()
         for _, event in self._events.values():
             self._writer.append("events", event.name, event.period)
 
@@ -197,11 +201,11 @@ class Conduct:
         """Samples per second of CPU time, of every target from now on."""
         if rate == self.rate:
             return
-        self._roster.tally.rate_changes(rate, time.monotonic_ns() - origin, self._roster)
+        self._target_set.tally.rate_changes(rate, time.monotonic_ns() - origin, self._target_set)
         self.rate = rate
         self.longest_period = max(self.longest_period, self.period)
-        self._arming.period = self.period
-        before = {target: target.armed.baseline for target in self._roster if target.armed}
+        self._samplers.period = self.period
+        before = {target: target.armed.baseline for target in self._target_set if target.armed}
         self._all_anew()
         # What a thread had used when it was first armed still counts from there.
         for target, baseline in before.items():
@@ -220,7 +224,7 @@ class Conduct:
             raise SondeError(
                 "calls cannot be enabled now; start the recording with --what cpu,calls"
             )
-        if "objects" in wanted and not any(t.runtime == "hotspot" for t in self._roster):
+        if "objects" in wanted and not any(t.runtime == "hotspot" for t in self._target_set):
             raise SondeError(
                 "objects cannot be enabled: sonde records allocations of Java programs only"
             )
@@ -228,7 +232,7 @@ class Conduct:
             raise SondeError(
                 "objects cannot be enabled now; start the recording with --what +objects"
             )
-        samplers = {target.armed.sampler for target in self._roster if target.armed is not None}
+        samplers = {target.armed.sampler for target in self._target_set if target.armed is not None}
         if "waits" in wanted - self._began_with and (worse := samplers - {"perf"}):
             raise SondeError(
                 "waits cannot be enabled now: the sampler "
@@ -237,7 +241,7 @@ class Conduct:
         if "locks" in wanted and samplers == {"remote"}:
             raise SondeError("locks cannot be recorded: the target has no agent")
         self.what = wanted
-        self._arming.captures(wanted, self._wanted_events(wanted))
+        self._samplers.set_capture(wanted, self._wanted_events(wanted))
         self._all_anew()
 
     # ---- kernel events
@@ -263,21 +267,21 @@ class Conduct:
                 target.armed.close_event(number)
             if number not in self._endless:
                 self._endless.add(number)
-                self._arming.captures(self.what, self._wanted_events(self.what))
+                self._samplers.set_capture(self.what, self._wanted_events(self.what))
 
     def event_facts(self, facts: dict[str, Any]) -> None:
         """Makes what targets counted of kernel events a list of them, where there are any."""
         told = []
         for row, event in self._events.values():
             why = _NO_END if row in self._endless else None
-            for target in self._roster:
+            for target in self._target_set:
                 if target.armed is not None:
                     why = why or target.armed.why_no_events
             told.append(
                 {
                     "name": event.name,
                     "period": event.period,
-                    "counted": self._arming.counted.get(row, 0),
+                    "counted": self._samplers.counted.get(row, 0),
                     "told": facts.pop(f"event_{row}", 0),
                     "why_not": why,
                 }
@@ -287,7 +291,7 @@ class Conduct:
 
     def end(self) -> None:
         """Agents that nobody steers leave by themselves, soon after this."""
-        for target in self._roster:
+        for target in self._target_set:
             target.agent.order(shm.WHAT_END, self.period)
 
     def _all_anew(self) -> None:
@@ -295,7 +299,7 @@ class Conduct:
         # after it knows the new. Inherited events cannot be changed in place.
         if self.paused:
             return
-        for target in self._roster:
+        for target in self._target_set:
             if target.armed is not None:
                 target.armed.close()
             self.rearm(target)

@@ -2,7 +2,7 @@
 
 One JSON object a line in, one out: `{"do": "rate", "hz": 500}` is answered by `{"ok": true, …}` or
 by `{"error": "a sentence", "code": 2}`. The socket lies in a folder that only the session's owner
-can enter; the kernel, not the message, tells who speaks.
+can enter; the kernel, not the message, identifies the peer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_CONNECTIONS = 32
 UNREAD = 1 << 18
 
 
-class Steerable(Protocol):
+class Controllable(Protocol):
     """What orders are carried out on."""
 
     def status(self) -> dict[str, Any]: ...
@@ -43,13 +43,15 @@ class Steerable(Protocol):
     def stop(self, note: str) -> None: ...
 
 
-class Control:
-    def __init__(self, folder: str, selector: selectors.BaseSelector, session: Steerable) -> None:
+class ControlServer:
+    def __init__(
+        self, folder: str, selector: selectors.BaseSelector, session: Controllable
+    ) -> None:
         self._selector = selector
         self._session = session
         self._partial: dict[socket.socket, bytes] = {}
         self._leaving: list[socket.socket] = []
-        """Who asked for the end, to be told when it has come."""
+        """Who asked for the end, who gets an answer then."""
         self.path = os.path.join(folder, CONTROL)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self.path)
@@ -128,30 +130,30 @@ class Control:
             return {"error": "a request must be a JSON object on one line", "code": 2}
 
 
-def carry_out(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
+def carry_out(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
     verb = order.get("do")
     if not isinstance(verb, str) or verb not in _VERBS:
         raise UsageError(f"invalid command {verb!r}; valid commands: {', '.join(VERBS)}")
     return _VERBS[verb](session, order) or {}
 
 
-def _pause(session: Steerable, _: dict[str, Any]) -> None:
+def _pause(session: Controllable, _: dict[str, Any]) -> None:
     session.pause()
 
 
-def _resume(session: Steerable, _: dict[str, Any]) -> None:
+def _resume(session: Controllable, _: dict[str, Any]) -> None:
     session.resume()
 
 
-def _status(session: Steerable, _: dict[str, Any]) -> dict[str, Any]:
+def _status(session: Controllable, _: dict[str, Any]) -> dict[str, Any]:
     return session.status()
 
 
-def _mark(session: Steerable, order: dict[str, Any]) -> None:
+def _mark(session: Controllable, order: dict[str, Any]) -> None:
     session.mark(_text(order, "text"))
 
 
-def _rate(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
+def _rate(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
     from .options import check_rate
 
     rate = order.get("hz")
@@ -161,7 +163,7 @@ def _rate(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
     return {"rate": rate}
 
 
-def _what(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
+def _what(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
     from .options import parse_what
 
     asked = order.get("list")
@@ -172,19 +174,19 @@ def _what(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
     return {"what": kinds}
 
 
-def _flush(session: Steerable, _: dict[str, Any]) -> dict[str, Any]:
+def _flush(session: Controllable, _: dict[str, Any]) -> dict[str, Any]:
     return {"size": session.flush()}
 
 
-def _rotate(session: Steerable, _: dict[str, Any]) -> dict[str, Any]:
+def _rotate(session: Controllable, _: dict[str, Any]) -> dict[str, Any]:
     return {"path": session.rotate()}
 
 
-def _dump(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
+def _dump(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
     return {"path": session.dump(os.path.abspath(_text(order, "file")))}
 
 
-def _hot(session: Steerable, order: dict[str, Any]) -> dict[str, Any]:
+def _hot(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
     return session.hot(order.get("top", 10), order.get("by", "context"))
 
 
@@ -195,7 +197,7 @@ def _text(order: dict[str, Any], key: str) -> str:
     return text
 
 
-_VERBS: dict[str, Callable[[Steerable, dict[str, Any]], dict[str, Any] | None]] = {
+_VERBS: dict[str, Callable[[Controllable, dict[str, Any]], dict[str, Any] | None]] = {
     "status": _status,
     "pause": _pause,
     "resume": _resume,
@@ -212,7 +214,7 @@ VERBS = (*_VERBS, "stop", "detach")
 
 
 def _say(connection: socket.socket, words: dict[str, Any]) -> bool:
-    """False if it does not read what it is told: nobody else may wait for that."""
+    """False if it does not read what is sent: nobody else may wait for that."""
     data = json.dumps(words, default=str).encode() + b"\n"
     with contextlib.suppress(OSError):
         return connection.send(data) == len(data)

@@ -34,15 +34,15 @@ MAX_REST_S = 1.0
 MAX_BURST_S = 1.0
 
 
-class Pace:
+class DrainSchedule:
     def __init__(self, config: dict[str, Any], *, frugal: bool, cpus: int | None = None) -> None:
         self._cpus = len(os.sched_getaffinity(0)) if cpus is None else cpus
         self._burst = MAX_BURST_S
         self._frugal = frugal
         self._calls = config["calls"]
-        self.captures(config["what"], config["rate"])
+        self.set_capture(config["what"], config["rate"])
 
-    def captures(self, what: Iterable[str], rate: int) -> None:
+    def set_capture(self, what: Iterable[str], rate: int) -> None:
         """This is captured from now on, and so often."""
         self._what = set(what)
         self.set_rate(rate)

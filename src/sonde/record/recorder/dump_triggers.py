@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sonde.errors import UsageError
-from sonde.model.lock_kinds import LockKinds
+from sonde.model.locks.lock_kinds import LockKinds
 
 from ..shm import layout as shm
 from ..tables.open_lock_waits import GIL
@@ -37,7 +37,7 @@ def parse_threshold(text: str) -> tuple[str, int]:
     return subject, parse_time(f"--dump-when '{subject} >'", found[2])
 
 
-class Thresholds:
+class DumpTriggers:
     """What was exceeded since somebody last asked."""
 
     def __init__(self, conditions: Sequence[tuple[str, int]], contexts: Contexts) -> None:

@@ -1,6 +1,6 @@
 """Events of the kernel and the processor, by the names that people know them by.
 
-`NAME` or `NAME@PERIOD`: every PERIOD-th event is told with the stack that caused it.
+`NAME` or `NAME@PERIOD`: every PERIOD-th event is recorded with the stack that caused it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..system import elf, perf_events
 
 PREFIX = "event:"
 MAX_EVENTS = 16
-"""As many as one recording can tell apart (SONDE_MAX_EVENTS)."""
+"""As many as one recording can distinguish (SONDE_MAX_EVENTS)."""
 
 _HARDWARE, _SOFTWARE, _TRACEPOINT, _CACHE, _RAW = 0, 1, 2, 3, 4
 
-# name: (number, period unless told, what the thread itself counts of them)
+# name: (number, default period, what the thread itself counts of them)
 _KERNEL: dict[str, tuple[int, int, int]] = {
     "cpu-clock": (0, 1_000_000, shm.MEASURE_PERIOD),
     "task-clock": (1, 1_000_000, shm.MEASURE_PERIOD),

@@ -30,15 +30,15 @@ from ..system.steal import cpu_includes_steal
 from ..tables.metrics import STEP_NS
 from ..targets import session_registry
 from .admission import Admission
-from .agent_socket import Listening, listen
-from .control_server import Control
-from .drain_schedule import Pace
-from .overhead_budget import Budget, Cost, interrupt_ns
-from .parent_channel import Starter
+from .agent_socket import AgentSocket, listen
+from .control_server import ControlServer
+from .drain_schedule import DrainSchedule
+from .overhead_budget import Cost, OverheadBudget, interrupt_ns
+from .parent_channel import ParentChannel
 from .quality_counts import target_facts
-from .segment_lifecycle import Bookkeeping
-from .segments import Parts
-from .target_set import Roster
+from .segment_lifecycle import SegmentLifecycle
+from .segments import Segments
+from .target_set import TargetSet
 
 # Counts take as much room as the samples of one flush; only recordings cut off need them early.
 COUNT_NS = 250_000_000
@@ -53,7 +53,7 @@ class Recorder:
     def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
         self._began = time.monotonic_ns()
         self._config = config
-        self._parts = Parts(config, target_facts(config))
+        self._parts = Segments(config, target_facts(config))
         self._writer = self._parts.writer
         if "threads" in config["what"]:
             self._writer.target({"cpu_includes_steal": cpu_includes_steal()})
@@ -61,36 +61,40 @@ class Recorder:
         self._stopping = False
         self._ended = self._began
         self._end_note = "stopped"
-        self._budget: Budget | None = None
+        self._budget: OverheadBudget | None = None
         if config.get("budget") is not None:
-            self._budget = Budget(config["budget"], config["rate"], self._began, interrupt_ns())
-        self._pace = Pace(config, frugal=self._budget is not None)
+            self._budget = OverheadBudget(
+                config["budget"], config["rate"], self._began, interrupt_ns()
+            )
+        self._pace = DrainSchedule(config, frugal=self._budget is not None)
         self._bounded = self._budget is not None or config["mode"]["name"] == "wrap"
         self._running_since: int | None = None
         given = config.get("listening")
-        listening = Listening.inherited(given) if given else listen(config.get("place"))
+        listening = AgentSocket.inherited(given) if given else listen(config.get("place"))
         self._folder, self.path = listening.folder, listening.path
         self._folders = [self._folder]
         self._selector = selectors.DefaultSelector()
-        self._starter = Starter(control, self._selector, attached=config.get("attached", False))
+        self._parent = ParentChannel(
+            control, self._selector, attached=config.get("attached", False)
+        )
         # Where others look for it: a target's own file system is no place for that.
         self._home = session_registry.make_home() if config.get("place") else self._folder
-        self._roster = Roster(self._selector, self._home, self._writer, config)
+        self._target_set = TargetSet(self._selector, self._home, self._writer, config)
         self._admission = Admission(
-            config, self._parts, self._roster, self._selector, listening.listener, self.path,
-            self._starter.tell,
+            config, self._parts, self._target_set, self._selector, listening.listener, self.path,
+            self._parent.send_progress,
         )  # fmt: skip
-        self._conduct = self._admission.conduct
-        self._steered = Control(self._home, self._selector, self)
-        self._book = Bookkeeping(
-            self._began, self._parts, self._roster, self._admission, self._budget, self._starter
+        self._capture = self._admission.capture
+        self._steered = ControlServer(self._home, self._selector, self)
+        self._book = SegmentLifecycle(
+            self._began, self._parts, self._target_set, self._admission, self._budget, self._parent
         )
         self._next_dump = 0
 
     # ---- the loop
 
     def run(self) -> None:
-        self._starter.say(
+        self._parent.send(
             {"ready": self.path, "path": self._parts.path, "session": self._parts.session["id"]}
         )
         next_flush = time.monotonic_ns() + self._pace.flush_ns
@@ -102,14 +106,14 @@ class Recorder:
                 asleep = max(min(self._pace.sleep, left), self._pace.rest)
                 for key, _ in self._selector.select(asleep):
                     self._handle(key.data)
-                self._admission.take_in_armed(time.monotonic_ns())
-                self._roster.announce_changes()
+                self._admission.admit_self_armed(time.monotonic_ns())
+                self._target_set.announce_changes()
                 began = time.thread_time()
-                fullest = max((target.drain() for target in self._roster), default=0.0)
+                fullest = max((target.drain() for target in self._target_set), default=0.0)
                 self._pace.drained(fullest, time.thread_time() - began)
                 now = time.monotonic_ns()
-                for target in self._roster:
-                    self._conduct.close_endless(target)
+                for target in self._target_set:
+                    self._capture.close_endless(target)
                 if now >= next_count:
                     self._book.write_quality()
                     next_count = now + COUNT_NS
@@ -117,8 +121,8 @@ class Recorder:
                     self._admission.step_metrics()
                     next_step = now + STEP_NS
                 if now >= next_flush:
-                    for target in self._roster:
-                        target.poll_cpu(self._conduct.longest_period)
+                    for target in self._target_set:
+                        target.poll_cpu(self._capture.longest_period)
                     self._book.flush()
                     next_flush = now + self._pace.flush_ns
                     if self._bounded and self._admission.contexts > MAX_CONTEXTS:
@@ -137,7 +141,7 @@ class Recorder:
                     self._keep_budget(now)
             self._finish()
         finally:
-            self._roster.disarm()
+            self._target_set.disarm()
             for folder in {*self._folders, self._home}:
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -151,12 +155,12 @@ class Recorder:
         elif what[0] == "control":
             self._steered.ready(what[1])
         else:
-            self._admission.hear_steered(what[1])
+            self._admission.read_connection(what[1])
 
     def _sweep(self, now: int) -> None:
-        for target in self._roster:
+        for target in self._target_set:
             target.sweep()
-            if not self._conduct.paused:
+            if not self._capture.paused:
                 target.look_at_waits(now)
         self._admission.ask_names()
         self._admission.drop_left(now)
@@ -168,7 +172,7 @@ class Recorder:
         cost = Cost(
             counts.get("agent_cpu_ns", 0), counts["recorder_cpu_ns"], counts.get("taken", 0)
         )
-        if self._conduct.paused:
+        if self._capture.paused:
             self._budget.pass_over(now, cost)
             return
         rate = self._budget.step(now, cost)
@@ -176,7 +180,7 @@ class Recorder:
             self._change_rate(rate)
 
     def _change_rate(self, rate: int) -> None:
-        self._conduct.set_rate(rate, self._book.origin)
+        self._capture.set_rate(rate, self._book.origin)
         self._pace.set_rate(rate)
 
     def _watch_thresholds(self, now: int) -> None:
@@ -185,15 +189,15 @@ class Recorder:
             return
         self._next_dump = now + self._config["mode"]["dump_every_ns"]
         try:
-            self._starter.mention({"dumped": self.dump(None, why), "why": why})
+            self._parent.send_nowait({"dumped": self.dump(None, why), "why": why})
         except SondeError as error:
-            self._starter.mention({"trouble": str(error)})
+            self._parent.send_nowait({"trouble": str(error)})
 
     def _exited(self, pid: int) -> None:
-        self._roster.exited(pid)
+        self._target_set.exited(pid)
         self._admission.exited(pid)
-        if self._starter.attached:
-            self._starter.tell({"exited": pid})
+        if self._parent.attached:
+            self._parent.send_progress({"exited": pid})
         elif pid == self._root:
             self.stop("target exited")
 
@@ -209,25 +213,25 @@ class Recorder:
     def status(self) -> dict[str, Any]:
         began = self._parts.first_origin or self._began
         return {
-            "state": "paused" if self._conduct.paused else "recording",
+            "state": "paused" if self._capture.paused else "recording",
             "mode": self._config["mode"]["name"],
             "path": self._parts.path,
             "part": self._parts.count,
             "size": self._parts.size,
             "duration_ns": time.monotonic_ns() - began,
-            "paused_ns": self._conduct.paused_ns,
-            "processes": [target.pid for target in self._roster],
+            "paused_ns": self._capture.paused_ns,
+            "processes": [target.pid for target in self._target_set],
             "recorder": os.getpid(),
-            "what": sorted(self._conduct.what),
-            "rate": self._conduct.rate,
+            "what": sorted(self._capture.what),
+            "rate": self._capture.rate,
             "quality": self._book.facts(whole=True),
         }
 
     def pause(self) -> None:
-        self._conduct.pause()
+        self._capture.pause()
 
     def resume(self) -> None:
-        self._conduct.resume(self._book.origin)
+        self._capture.resume(self._book.origin)
 
     def mark(self, text: str, at: int | None = None) -> None:
         at = time.monotonic_ns() if at is None else at
@@ -239,9 +243,9 @@ class Recorder:
         self._change_rate(rate)
 
     def set_what(self, what: list[str]) -> None:
-        self._conduct.set_what(what)
-        self._roster.captures(what)
-        self._pace.captures(what, self._conduct.rate)
+        self._capture.set_what(what)
+        self._target_set.set_capture(what)
+        self._pace.set_capture(what, self._capture.rate)
 
     def flush(self) -> int:
         return self._book.bring_up_to_date()
@@ -260,7 +264,7 @@ class Recorder:
                 "this session has no profile in memory; it needs online=True, --budget or "
                 "--mode wrap"
             )
-        for target in self._roster:
+        for target in self._target_set:
             target.drain()
         answer = online.answer(top, by)
         if purge:
@@ -270,39 +274,42 @@ class Recorder:
     # ---- whoever started us
 
     def _obey(self) -> None:
-        order = self._starter.hear()
-        if order is None:  # it is gone; the targets decide when we end
-            if self._root is None or self._starter.attached:
+        order = self._parent.hear()
+        if order is None:  # it has exited; the targets decide when we end
+            if self._root is None or self._parent.attached:
                 self.stop("the process that started the recording exited")
             return
         if order.get("root"):  # a session of many processes has none
             self._root = order["root"]
-            self._roster.watch(order["root"])
+            self._target_set.watch(order["root"])
         if "listen" in order:
-            self._starter.tell({"listens": self._listen(order["listen"]), "place": order["listen"]})
+            self._parent.send_progress(
+                {"listens": self._listen(order["listen"]), "place": order["listen"]}
+            )
         if "not_entered" in order:
-            self._roster.tally.not_entered = order["not_entered"]
+            self._target_set.tally.not_entered = order["not_entered"]
         if "running" in order:
             self._running_since = time.monotonic_ns()
             self._admission.why_remote = order.get("why", "")
         if "entered" in order:  # how it came in, and what that cost the target
             self._writer.target({"entered": order["entered"]})
         if "names" in order:
-            for target in self._roster.of(order["pid"]):
+            for target in self._target_set.of(order["pid"]):
                 target.names.told.update({int(k): v for k, v in order["names"].items()})
         if "mark" in order:
             self.mark(order["mark"], order["time"])
         if "exit" in order:
             self._note_exit(order["pid"], order["exit"])
-            if not self._roster.watches(order["pid"]):  # it could not be: only this word tells
+            # If it could not be watched, only this message says so.
+            if not self._target_set.watches(order["pid"]):
                 self._exited(order["pid"])
         if "disarm" in order:
-            for target in self._roster.of(order["disarm"]):
-                target.stand_still()
-            self._starter.say({"disarmed": True})
+            for target in self._target_set.of(order["disarm"]):
+                target.stop_capture()
+            self._parent.send({"disarmed": True})
         if "pause" in order:
             self.pause() if order["pause"] else self.resume()
-            self._starter.say({"paused": order["pause"]})
+            self._parent.send({"paused": order["pause"]})
         if "rotate" in order:
             self._parts.wanted = True
         if "dump" in order:
@@ -313,7 +320,7 @@ class Recorder:
             self.stop(order.get("note", "stopped"))
 
     def _listen(self, place: dict[str, Any]) -> str:
-        """One more place for agents to find us; empty if the process that it is for is gone."""
+        """One more place for agents to find us; empty if its process has exited."""
         try:
             listening = listen(place)
         except OSError:
@@ -324,17 +331,17 @@ class Recorder:
 
     def _answer_dump(self, path: str | None) -> None:
         try:
-            self._starter.say({"dump": self.dump(path)})
+            self._parent.send({"dump": self.dump(path)})
         except SondeError as error:
-            self._starter.say({"dump": None, "why_not": str(error)})
+            self._parent.send({"dump": None, "why_not": str(error)})
 
     def _answer_online(self, asked: dict[str, Any]) -> None:
         try:
-            self._starter.say({"online": self.hot(**asked)})
+            self._parent.send({"online": self.hot(**asked)})
         except UsageError as error:
-            self._starter.say({"online": None, "wrong": str(error)})
+            self._parent.send({"online": None, "wrong": str(error)})
         except SondeError as error:
-            self._starter.say({"online": None, "why_not": str(error)})
+            self._parent.send({"online": None, "why_not": str(error)})
 
     def _note_exit(self, pid: int, text: str) -> None:
         self._config["exit"] = {"pid": pid, "text": text}
@@ -342,15 +349,15 @@ class Recorder:
     # ---- the end
 
     def _finish(self) -> None:
-        self._admission.take_in_waiting()
-        self._conduct.end_pause(self._book.origin)
+        self._admission.admit_waiting()
+        self._capture.end_pause(self._book.origin)
         self._admission.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
         if self._parts.refused is not None and self._admission.origin is not None:
             self._parts.writer.sink.spend_reserve()
             self._book.next_part()  # what was lost is said at least
-        for target in self._roster:
+        for target in self._target_set:
             target.finish(ended=False, exit_=None)
         self._book.write_quality()
         self._book.write_hot()
@@ -377,7 +384,7 @@ class Recorder:
                 "mode": self._config["mode"]["name"],
             }
         )
-        self._starter.say(
+        self._parent.send(
             {
                 "done": facts,
                 "duration_ns": self._ended - (self._parts.first_origin or self._began),
@@ -389,15 +396,15 @@ class Recorder:
                 "trouble": trouble,
                 "note": self._end_note,
                 "left_behind": self._admission.left_behind,
-                "processes": self._roster.many,
+                "processes": self._target_set.many,
             }
         )
 
     def _hear_exit(self) -> None:
         """The starter reaps the root and knows how it ended; wait for that word a moment."""
-        if self._end_note != "target exited" or self._starter.attached:
+        if self._end_note != "target exited" or self._parent.attached:
             return
-        orders = self._starter.last_orders()
+        orders = self._parent.last_orders()
         while "exit" not in self._config and (order := next(orders, None)) is not None:
             if "exit" in order:
                 self._note_exit(order["pid"], order["exit"])

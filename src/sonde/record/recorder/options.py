@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sonde.errors import UsageError
-from sonde.model.partial_tree import DEFAULT_MEMORY
+from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
 from . import kernel_events
 from .modes import Mode
@@ -47,7 +47,7 @@ class Options:
     children: bool = True
     calls: CallOptions = CallOptions()
     attached: bool = False
-    """The target runs already: the recorder tells how far it is, and ends with who started it."""
+    """The target runs already: the recorder reports its progress, and ends with who started it."""
     place: dict[str, Any] | None = None
     """Where the target reaches the session's socket, if not where we do."""
     mode: Mode = field(default_factory=Mode)
@@ -61,7 +61,7 @@ class Options:
     """The session that this recorder goes on with, and the number of its first part."""
 
 
-def outliving(options: Options) -> Options:
+def with_shared_memory(options: Options) -> Options:
     """The same, with memory of ours for what would be lost with its recorder."""
     if options.mode.name != "wrap":
         return options

@@ -30,7 +30,7 @@ class Cost(NamedTuple):
     samples: int
 
 
-class Budget:
+class OverheadBudget:
     """A control loop; whoever has the clock and the counts calls `step`."""
 
     def __init__(self, share: float, rate: int, now: int, interrupt_ns: int) -> None:

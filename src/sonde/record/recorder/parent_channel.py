@@ -1,4 +1,4 @@
-"""The recorder's line to whoever started it, one JSON object a message, until that one is gone."""
+"""The recorder's line to whoever started it, one JSON object a message, until that one exits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANSWER_S = 1.0
 _MAX_VALUE = 1 << 20
 
 
-class Starter:
+class ParentChannel:
     def __init__(
         self, connection: socket.socket, selector: selectors.BaseSelector, *, attached: bool
     ) -> None:
@@ -24,7 +24,7 @@ class Starter:
         selector.register(connection, selectors.EVENT_READ, "control")
 
     def hear(self) -> dict[str, Any] | None:
-        """What it orders; None: it is gone."""
+        """What it orders; None: it has exited."""
         assert self._connection is not None
         try:
             message = self._connection.recv(_MAX_VALUE)
@@ -53,17 +53,17 @@ class Starter:
             return None
         return json.loads(message) if message else None
 
-    def say(self, words: dict[str, Any]) -> None:
+    def send(self, words: dict[str, Any]) -> None:
         if self._connection is not None:
             with contextlib.suppress(OSError):
                 self._connection.send(json.dumps(words).encode())
 
-    def tell(self, words: dict[str, Any]) -> None:
+    def send_progress(self, words: dict[str, Any]) -> None:
         """Whoever attaches wants to know how far it is; others do not listen."""
         if self.attached:
-            self.say(words)
+            self.send(words)
 
-    def mention(self, words: dict[str, Any]) -> None:
+    def send_nowait(self, words: dict[str, Any]) -> None:
         """Says what nobody asked for, and maybe nobody reads: that must not keep us waiting."""
         if self._connection is not None:
             with contextlib.suppress(OSError):

@@ -21,7 +21,7 @@ MAX_RATES = 100
 """Changes of the rate that are told, the last ones."""
 
 
-class Tally:
+class QualityCounts:
     def __init__(self, rate: int) -> None:
         self._rate = rate
         self._rates: list[tuple[int, int]] = []
@@ -40,7 +40,7 @@ class Tally:
         self.why_no_calls = ""
         self.without_objects = False
         """Objects were asked for of a runtime whose agent does not see them."""
-        # All counts are of the session; a part tells what came since the one before it was written.
+        # All counts are of the session; a part shows what came since the one before it was written.
         self._counted: dict[str, int] = {}
         self._written: dict[str, int] = {}
         self._before: dict[str, int] = {}

@@ -36,7 +36,7 @@ _CODES = {
 
 
 @dataclass
-class Armed:
+class ArmedSampler:
     """What samples one process, until closed."""
 
     sampler: str
@@ -75,8 +75,8 @@ class Armed:
         os.close(fd)
 
 
-class Arming:
-    """Arms processes; numbers events so that a thread armed twice can tell them apart."""
+class SamplerSet:
+    """Arms processes; numbers events so that a thread armed twice can be distinguished."""
 
     def __init__(self, period_ns: int, wanted: str = "auto") -> None:
         self.period = period_ns
@@ -89,12 +89,14 @@ class Arming:
         # Round 1 is that of processes which arm themselves (native/core/protocol/self_arm.c).
         self._number, self._round = 0, 1
 
-    def captures(self, what: Container[str], events: dict[int, KernelEvent] | None = None) -> None:
+    def set_capture(
+        self, what: Container[str], events: dict[int, KernelEvent] | None = None
+    ) -> None:
         """What is opened from now on is for."""
         self._cpu, self._waits = "cpu" in what, "waits" in what
         self._events = events or {}
 
-    def arm(self, pid: int, but: Container[int] = (), runtime: str = "cpython") -> Armed:
+    def arm(self, pid: int, but: Container[int] = (), runtime: str = "cpython") -> ArmedSampler:
         """All threads of a process; `but` are the agent's own."""
         self._round += 1
         reasons: list[str] = []
@@ -104,7 +106,7 @@ class Arming:
             if perf_events.kernel_version() < perf_events.SIGTRAP_SAFE_FROM:
                 reasons.append("kernels before 5.18 may kill a thread that blocks SIGTRAP")
                 break
-            armed = Armed(sampler, None, False, counted=self.counted)
+            armed = ArmedSampler(sampler, None, False, counted=self.counted)
             try:
                 self._arm_threads(pid, armed, but)
             except OSError as error:
@@ -119,22 +121,26 @@ class Arming:
         sampler = wanted or SAMPLERS_OF[runtime][_BY_PERF]
         return self._unsignalled(pid, sampler, _joined(reasons))
 
-    def adopt(self, sampler: str, events: list[int], baseline: dict[int, tuple[int, int]]) -> Armed:
+    def adopt(
+        self, sampler: str, events: list[int], baseline: dict[int, tuple[int, int]]
+    ) -> ArmedSampler:
         """A process that opened its events itself, as one that we armed."""
-        return Armed(sampler, None, self._waits, events, counted=self.counted, baseline=baseline)
+        return ArmedSampler(
+            sampler, None, self._waits, events, counted=self.counted, baseline=baseline
+        )
 
-    def read_remotely(self, pid: int, why: str) -> Armed:
+    def read_remotely(self, pid: int, why: str) -> ArmedSampler:
         return self._unsignalled(pid, "remote", why)
 
-    def _unsignalled(self, pid: int, sampler: str, why: str | None) -> Armed:
-        armed = Armed(sampler, why, False)
+    def _unsignalled(self, pid: int, sampler: str, why: str | None) -> ArmedSampler:
+        armed = ArmedSampler(sampler, why, False)
         if self._events:
             armed.why_no_events = why
         for tid in _threads(pid):
             armed.baseline[tid] = _now_and_cpu(pid, tid)
         return armed
 
-    def _arm_threads(self, pid: int, armed: Armed, but: Container[int]) -> None:
+    def _arm_threads(self, pid: int, armed: ArmedSampler, but: Container[int]) -> None:
         # Threads may be started while we go through the list: until a pass finds no new one. Those
         # started by an armed thread are armed by inheritance, maybe twice; the agent ignores one.
         done: set[int] = set()
@@ -150,7 +156,7 @@ class Arming:
                     continue
                 armed.baseline[tid] = _now_and_cpu(pid, tid)
 
-    def _arm_thread(self, tid: int, armed: Armed) -> None:
+    def _arm_thread(self, tid: int, armed: ArmedSampler) -> None:
         user_only = armed.sampler == "perf-user"
         self._number += 1
         number = self._round << shm.SIG_ROUND_SHIFT | self._number << shm.SIG_NUMBER_SHIFT

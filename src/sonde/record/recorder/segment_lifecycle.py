@@ -9,33 +9,33 @@ from sonde.errors import SondeError
 
 if TYPE_CHECKING:
     from .admission import Admission
-    from .overhead_budget import Budget
-    from .parent_channel import Starter
-    from .segments import Parts
-    from .target_set import Roster
+    from .overhead_budget import OverheadBudget
+    from .parent_channel import ParentChannel
+    from .segments import Segments
+    from .target_set import TargetSet
 
 # Of the session's profile, what every dump and the end of the recording says.
 HOT_ROWS = 20
 
 
-class Bookkeeping:
+class SegmentLifecycle:
     def __init__(
         self,
         began: int,
-        parts: Parts,
-        roster: Roster,
+        parts: Segments,
+        target_set: TargetSet,
         admission: Admission,
-        budget: Budget | None,
-        starter: Starter,
+        budget: OverheadBudget | None,
+        starter: ParentChannel,
     ) -> None:
         self._began = began
         self._parts = parts
         self._writer = parts.writer
-        self._roster = roster
+        self._target_set = target_set
         self._admission = admission
-        self._conduct = admission.conduct
+        self._capture = admission.capture
         self._budget = budget
-        self._starter = starter
+        self._parent = starter
         self._refused = False
         self.grows = True
         """Nobody has said yet that this is the end."""
@@ -48,21 +48,21 @@ class Bookkeeping:
     def flush(self) -> None:
         self._parts.flush()
         if self._parts.refused is None:
-            self._roster.tally.written()
+            self._target_set.tally.written()
         self._mention_disk()
 
     def _mention_disk(self) -> None:
         """That nothing can be written, or that it can again."""
         refused = self._parts.refused
         if refused is not None and not self._refused:
-            self._starter.mention({"trouble": f"{refused}; recording continues without it"})
+            self._parent.send_nowait({"trouble": f"{refused}; recording continues without it"})
         elif refused is None and self._refused:
-            self._starter.mention({"trouble": f"writing to {self._parts.path} again"})
+            self._parent.send_nowait({"trouble": f"writing to {self._parts.path} again"})
         self._refused = refused is not None
 
     def bring_up_to_date(self) -> int:
         """Everything that has happened until now is in the part being written; its size."""
-        for target in self._roster:
+        for target in self._target_set:
             target.drain()
         self.write_quality()
         self.flush()
@@ -71,21 +71,21 @@ class Bookkeeping:
 
     def next_part(self) -> None:
         """All that is known goes into the part that ends; everybody goes on in the next."""
-        for target in self._roster:
+        for target in self._target_set:
             target.drain()
             target.settle()
         # So that no step of the metrics lies on both sides.
         self._admission.step_metrics()
         now = time.monotonic_ns()
-        self._conduct.cut_pause(now, self.origin)
-        for target in self._roster:
+        self._capture.cut_pause(now, self.origin)
+        for target in self._target_set:
             target.end_part(now)
         self.write_quality()
         self.flush()
         self._parts.begin(now)
-        self._roster.tally.begin_part(self._writer.unwritten.get("samples", 0))
-        self._admission.renew(now)
-        self._roster.announce()
+        self._target_set.tally.begin_part(self._writer.unwritten.get("samples", 0))
+        self._admission.start_segment(now)
+        self._target_set.announce()
         # Cut off before its next count, it would take its rows for all that was counted.
         self.write_quality()
         self._mention_disk()
@@ -95,16 +95,16 @@ class Bookkeeping:
         self._parts.check_dump()
         if self._admission.origin is None:
             raise SondeError("nothing is recorded yet; try again later")
-        for target in self._roster:
+        for target in self._target_set:
             target.drain()
         self._admission.step_metrics()
-        self._conduct.cut_pause(time.monotonic_ns(), self.origin)
+        self._capture.cut_pause(time.monotonic_ns(), self.origin)
         self.write_quality()
         self.write_hot()
         return self._parts.dump(path, why)
 
     def rotate(self) -> str:
-        """Begins the next part of a continuous recording now, and tells where."""
+        """Begins the next part of a continuous recording now, and returns where."""
         self._parts.check_rotation()
         if self._admission.origin is None:
             raise SondeError("nothing is recorded yet, so no segment can follow; try again later")
@@ -121,11 +121,11 @@ class Bookkeeping:
     def facts(self, *, whole: bool = False) -> dict[str, Any]:
         """In the part being written, or as a whole."""
         more = self._parts.counts()
-        if paused_ns := self._conduct.paused_ns:
+        if paused_ns := self._capture.paused_ns:
             more["paused_ns"] = paused_ns
-        facts = self._roster.facts(more, whole=whole)
-        self._conduct.event_facts(facts)
-        if self._conduct.asks_chained:
+        facts = self._target_set.facts(more, whole=whole)
+        self._capture.event_facts(facts)
+        if self._capture.asks_chained:
             facts["stacks_asked"] = "chained"
         if self._budget is not None:
             facts |= self._budget.facts()

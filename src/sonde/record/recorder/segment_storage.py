@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sonde.errors import SondeError
-from sonde.recording.sink import FileSink, MemorySink, Sink
+from sonde.recording.write.sink import FileSink, MemorySink, Sink
 
 SUFFIX = ".sonde"
 _NUMBERED = re.compile(r"\.(\d{4,})\.sonde\Z")
@@ -22,7 +22,7 @@ SHARES = 4
 FILES = 10
 
 
-class Store:
+class SegmentStorage:
     """What all of them are asked, and how most answer."""
 
     def next_sink(self) -> Sink:
@@ -47,7 +47,7 @@ class Store:
         return False
 
 
-class OneFile(Store):
+class SingleFile(SegmentStorage):
     """normal: a file that grows, up to a limit."""
 
     def __init__(self, path: str, limit: int | None, append: bool) -> None:
@@ -68,7 +68,7 @@ class OneFile(Store):
         return self._limit is not None and size >= self._limit
 
 
-class Series(Store):
+class NumberedFiles(SegmentStorage):
     """continuous: numbered files, of which the last ones are kept."""
 
     def __init__(
@@ -114,7 +114,7 @@ class _Kept(NamedTuple):
     end: int
 
 
-class Flight(Store):
+class FlightRecording(SegmentStorage):
     """wrap: the last seconds, in memory."""
 
     def __init__(self, seconds_ns: int, memory: int, files: Sequence[int] | None = None) -> None:
@@ -193,12 +193,12 @@ def rescue(files: Sequence[int], path: str) -> bool:
 
 def store_of(
     mode: dict[str, Any], path: str, append: bool, files: Sequence[int] | None = None
-) -> OneFile | Series | Flight:
+) -> SingleFile | NumberedFiles | FlightRecording:
     if mode["name"] == "continuous":
-        return Series(path, mode["rotate_bytes"], mode["rotate_ns"], mode["keep"])
+        return NumberedFiles(path, mode["rotate_bytes"], mode["rotate_ns"], mode["keep"])
     if mode["name"] == "wrap":
-        return Flight(mode["seconds_ns"], mode["memory"], files)
-    return OneFile(path, mode["limit"], append)
+        return FlightRecording(mode["seconds_ns"], mode["memory"], files)
+    return SingleFile(path, mode["limit"], append)
 
 
 def write_whole(path: str, chunks: Iterable[bytes]) -> int:

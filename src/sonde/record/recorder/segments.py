@@ -13,17 +13,25 @@ from itertools import chain
 from typing import Any
 
 from sonde.errors import SondeError
-from sonde.recording.sink import MemorySink, WriteError
-from sonde.recording.writer import Writer
+from sonde.recording.write.sink import MemorySink, WriteError
+from sonde.recording.write.writer import Writer
 
-from .segment_storage import Flight, Series, numbered, numbered_path, prune, store_of, write_whole
+from .segment_storage import (
+    FlightRecording,
+    NumberedFiles,
+    numbered,
+    numbered_path,
+    prune,
+    store_of,
+    write_whole,
+)
 
 RETRY_NS = 1_000_000_000
 # These are of one part, and not said again in the next.
 _OF_A_PART = ("duration_ns", "note", "dumped", "hot")
 
 
-class Parts:
+class Segments:
     def __init__(self, config: dict[str, Any], facts: dict[str, Any]) -> None:
         self._path: str = config["path"]
         self._mode: dict[str, Any] = config["mode"]
@@ -56,7 +64,7 @@ class Parts:
     @property
     def size(self) -> int:
         """Bytes that the file being written has, or what is kept in memory."""
-        kept = self.store.kept if isinstance(self.store, Flight) else 0
+        kept = self.store.kept if isinstance(self.store, FlightRecording) else 0
         return kept + self.writer.size
 
     def size_on_disk(self) -> int:
@@ -105,7 +113,7 @@ class Parts:
     def begin(self, now: int) -> None:
         """Ends a part at this moment and begins the next.
 
-        Whether that can be written or not, rows are numbered anew afterwards.
+        Whether that can be written or not, rows are numbered again afterwards.
         """
         assert self._origin is not None
         self.wanted = False
@@ -158,7 +166,7 @@ class Parts:
                 os.unlink(self.writer.path)
 
     def check_rotation(self) -> None:
-        if not isinstance(self.store, Series):
+        if not isinstance(self.store, NumberedFiles):
             raise SondeError(
                 f"this recording has no segments: its mode is {self._mode['name']}; "
                 "record with --mode continuous --rotate TIME"
@@ -168,7 +176,7 @@ class Parts:
 
     @property
     def flies(self) -> bool:
-        return isinstance(self.store, Flight)
+        return isinstance(self.store, FlightRecording)
 
     def check_dump(self) -> None:
         if not self.flies:
@@ -180,7 +188,7 @@ class Parts:
     def dump(self, path: str | None, why: str) -> str:
         """Writes what is in memory into a file, numbered if none is named."""
         store = self.store
-        assert isinstance(store, Flight)
+        assert isinstance(store, FlightRecording)
         sink = self.writer.sink
         assert isinstance(sink, MemorySink)
         if not sink.closed:
@@ -210,6 +218,6 @@ class Parts:
                 "unwritten_samples": self.writer.unwritten.get("samples", 0),
                 "unwritten_lock_events": self.writer.unwritten.get("lock_events", 0),
             }
-        if isinstance(self.store, Flight) and self.store.crowded_out:
+        if isinstance(self.store, FlightRecording) and self.store.crowded_out:
             counts["forgotten_early"] = self.store.crowded_out
         return counts

@@ -17,10 +17,10 @@ from ..shm import layout as shm
 from ..system import exit_status
 
 if TYPE_CHECKING:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     from ..system.procfs import About
-    from .target_set import Roster
+    from .target_set import TargetSet
 
 WAIT_NS = 20_000_000
 _TICK_NS = 10_000_000
@@ -42,7 +42,7 @@ class SelfArmed:
     events: list[int]
     since: int = field(default_factory=time.monotonic_ns)
     _pidfd: int = field(init=False)
-    """Opened at once: after its parent has looked at it only this tells how it ended."""
+    """Opened at once: after its parent has looked at it only this shows how it ended."""
 
     def __post_init__(self) -> None:
         try:
@@ -51,7 +51,7 @@ class SelfArmed:
             self._pidfd = -1
 
     def ended(self) -> tuple[bool, str | None]:
-        """Whether the process is over, and how it ended, if the kernel tells."""
+        """Whether the process is over, and how it ended, if the kernel reports it."""
         if self._pidfd < 0:
             return True, None
         ready = select.poll()  # select() takes no descriptor above 1,023
@@ -90,10 +90,10 @@ class SelfArmed:
 
 
 def write_ended(
-    came: SelfArmed, exit_: str | None, roster: Roster, writer: Writer, origin: int
+    came: SelfArmed, exit_: str | None, target_set: TargetSet, writer: Writer, origin: int
 ) -> None:
     """The row of one that is over and has no data."""
-    about = about_child(came, roster)
+    about = about_child(came, target_set)
     began = came.armed_ns()
     boot = began + time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
     writer.append(
@@ -101,10 +101,10 @@ def write_ended(
         max(began - origin, 0), max(came.since - origin, 0), exit_ or "",
         boot // _TICK_NS << 20,
     )  # fmt: skip
-    roster.add_ended(came.pid, about)
+    target_set.add_ended(came.pid, about)
 
 
-def about_child(came: SelfArmed, roster: Roster) -> About:
+def about_child(came: SelfArmed, target_set: TargetSet) -> About:
     """A forked child runs the program of its parent."""
-    _, executable, argv = roster.about(came.ppid) or (0, "", [])
+    _, executable, argv = target_set.about(came.ppid) or (0, "", [])
     return came.ppid, executable, argv

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..system import exit_status
 from ..targets import session_registry
-from .quality_counts import Tally
+from .quality_counts import QualityCounts
 
 if TYPE_CHECKING:
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
     from ..decode.target import TargetProcess
     from ..system.procfs import About
 
 
-class Roster:
+class TargetSet:
     def __init__(
         self, selector: selectors.BaseSelector, folder: str, writer: Writer, config: dict[str, Any]
     ) -> None:
@@ -28,7 +28,7 @@ class Roster:
         self._what: list[str] = sorted(config["what"])
         self._targets: list[TargetProcess] = []
         self._pidfds: dict[int, int] = {}
-        self.tally = Tally(config["rate"])
+        self.tally = QualityCounts(config["rate"])
         self._pids: dict[int, About] = {}
         self._changed = False
 
@@ -65,13 +65,13 @@ class Roster:
         self.tally.add(target)
         target.close()
 
-    def captures(self, what: list[str]) -> None:
+    def set_capture(self, what: list[str]) -> None:
         """Something else than at the beginning."""
         self._what = sorted(what)
         self.announce()
 
     def watch(self, pid: int) -> None:
-        """Its end is to be told by the selector, as its number."""
+        """The selector is to report its end, as its number."""
         if pid in self._pidfds:
             return
         try:

@@ -1,7 +1,7 @@
 """Runs of lock events, which native/drain takes out of the rings: its mirror.
 
 It takes what is common and all known; the rest comes to lock_records.py, record by record, which
-tells what it has learned.
+reports what it has learned.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import functools
 from array import array
 from typing import TYPE_CHECKING
 
-from sonde.recording.schema import TIME_LIMIT
+from sonde.recording.format.schema import TIME_LIMIT
 
 from ..system import native_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
 HAS_TYPE, HAS_HOLDER = 2, 4
 NO_WAIT, WAITS_HERE, WAIT_IS_KEPT = 0, 1, 2
@@ -49,7 +49,7 @@ class _Known(ctypes.Structure):
     )
 
 
-class OpenWait(ctypes.Structure):
+class OpenLockWait(ctypes.Structure):
     """A wait whose end has not come yet."""
 
     _fields_ = (
@@ -64,7 +64,7 @@ class OpenWait(ctypes.Structure):
     )
 
 
-class Line(ctypes.Structure):
+class ThreadStack(ctypes.Structure):
     """What is known of a thread: its stack, shared by who decodes it, and its last wait."""
 
     _fields_ = (
@@ -78,7 +78,7 @@ class Line(ctypes.Structure):
         ("span_row", ctypes.c_int32),
         ("known", ctypes.c_uint32),
         ("spans", ctypes.c_uint64),
-        ("wait", OpenWait),
+        ("wait", OpenLockWait),
     )
     depth: int
     known: int
@@ -132,7 +132,7 @@ def _library() -> ctypes.CDLL:
     library.sonde_tables_add_lock.argtypes = [known, word, word, ctypes.c_int32, ctypes.c_uint32]
     library.sonde_drain_locks.restype = word
     library.sonde_drain_locks.argtypes = [
-        known, ctypes.POINTER(Line), ctypes.c_void_p, word, word, word,
+        known, ctypes.POINTER(ThreadStack), ctypes.c_void_p, word, word, word,
     ]  # fmt: skip
     return library
 
@@ -198,7 +198,13 @@ class LockRuns:
         self._known.spans += 1
 
     def take(
-        self, line: Line, ring_at: int, tail: int, head: int, origin: int, notable_ns: int | None
+        self,
+        line: ThreadStack,
+        ring_at: int,
+        tail: int,
+        head: int,
+        origin: int,
+        notable_ns: int | None,
     ) -> int:
         """Takes what it can of a ring; returns the new tail."""
         known = self._known
@@ -220,5 +226,5 @@ class LockRuns:
         flags = (HAS_TYPE if typed else 0) | (HAS_HOLDER if held else 0)
         self._library.sonde_tables_add_lock(self._known, lock, kind, row, flags)
 
-    def learn_span(self, line: Line, number: int, row: int) -> None:
+    def learn_span(self, line: ThreadStack, number: int, row: int) -> None:
         line.span, line.span_row, line.spans = number, row, self._known.spans

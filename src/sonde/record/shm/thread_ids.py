@@ -37,7 +37,7 @@ class ThreadIds:
 
 
 def _inner(path: str) -> int:
-    """The id in the innermost namespace; 0 if the kernel does not tell."""
+    """The id in the innermost namespace; 0 if the kernel does not report it."""
     try:
         with open(path, errors="replace") as f:
             for line in f:

@@ -28,7 +28,7 @@ def describe(status: int) -> str:
 
 
 def of(pid: int, pidfd: int) -> str | None:
-    """In words; None where the kernel does not tell.
+    """In words; None where the kernel does not report it.
 
     Until its parent has looked at it, it is found in /proc; from then on only the pidfd knows.
     """

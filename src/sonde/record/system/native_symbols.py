@@ -133,7 +133,7 @@ class Files:
         return symbols.find(offset)
 
 
-class MadeCode:
+class JitCode:
     """What a process tells of the code it makes: a perf map, or a jitdump that it has mapped."""
 
     def __init__(self, pid: int) -> None:

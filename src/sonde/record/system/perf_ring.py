@@ -51,7 +51,7 @@ class Renamed(NamedTuple):
     name: str
 
 
-class Machine:
+class MachineSampler:
     """All processors, until closed."""
 
     def __init__(self, rate: int) -> None:

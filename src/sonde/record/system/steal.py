@@ -36,7 +36,7 @@ def throttles(text: str) -> bool:
 
 
 def cpu_includes_steal() -> bool | None:
-    """Whether this kernel counts stolen time as CPU time of who ran; None if it does not tell.
+    """Whether this kernel counts stolen time as CPU time of who ran; None if it does not report it.
 
     Linux takes it out if built with PARAVIRT_TIME_ACCOUNTING, as distributions mostly do.
     """
@@ -52,7 +52,7 @@ def cpu_includes_steal() -> bool | None:
     return "\nCONFIG_PARAVIRT_TIME_ACCOUNTING=y" not in text
 
 
-class OfProcessor(NamedTuple):
+class ProcessorStep(NamedTuple):
     """What one processor did; busy with the time that was stolen."""
 
     number: int
@@ -60,7 +60,7 @@ class OfProcessor(NamedTuple):
     steal_ns: int
 
 
-class Processors:
+class ProcessorSteal:
     """What single processors did, each since it was last told.
 
     A processor is told at once when time was stolen from it, and else now and then: its busy time
@@ -75,7 +75,7 @@ class Processors:
         self._told = dict(times)
         self._steps = dict.fromkeys(times, 0)
 
-    def step(self, times: dict[str, cpu_times.CpuTime], *, told: bool) -> list[OfProcessor]:
+    def step(self, times: dict[str, cpu_times.CpuTime], *, told: bool) -> list[ProcessorStep]:
         if not told:
             self._told, self._steps = dict(times), dict.fromkeys(times, 0)
             return []
@@ -89,21 +89,21 @@ class Processors:
                 continue
             busy = since.total_ns - since.idle_ns
             if busy:
-                rows.append(OfProcessor(int(name), busy, since.steal_ns))
+                rows.append(ProcessorStep(int(name), busy, since.steal_ns))
             self._told[name], self._steps[name] = now, 0
         return rows
 
 
-class Taken:
+class StolenTime:
     """One process's view of it, step by step."""
 
     def __init__(self, pid: int) -> None:
         self._group = group_file(pid)
         times = cpu_times.read()
-        self._processors = Processors(times)
+        self._processors = ProcessorSteal(times)
         self._last = self._now(times)
 
-    def step(self, *, told: bool = True) -> tuple[tuple[int, int, int, int], list[OfProcessor]]:
+    def step(self, *, told: bool = True) -> tuple[tuple[int, int, int, int], list[ProcessorStep]]:
         """Busy, idle, stolen and throttled nanoseconds since the last step, and of processors.
 
         What is not `told` is no part of what is told of a processor later.

@@ -17,7 +17,7 @@ from . import perf_events
 
 
 @dataclass
-class Used:
+class CounterTotals:
     """Totals; -1: not counted here."""
 
     cpu_ns: int = 0
@@ -32,10 +32,10 @@ class Used:
     cache_misses: int = -1
     branch_misses: int = -1
 
-    def since(self, before: Used) -> Used:
+    def since(self, before: CounterTotals) -> CounterTotals:
         """What was added; a clock that seems to go back has not moved."""
-        steps = Used()
-        for field in fields(Used):
+        steps = CounterTotals()
+        for field in fields(CounterTotals):
             now, then = getattr(self, field.name), getattr(before, field.name)
             setattr(steps, field.name, -1 if now < 0 or then < 0 else max(now - then, 0))
         return steps
@@ -92,12 +92,12 @@ class Counters:
         self._names = (countable.names or []) if self._events else []
         self._values = struct.Struct(f"<{1 + len(self._names)}Q")
         self._files = {name: _open(f"{folder}/{name}") for name in ("schedstat", "status", "stat")}
-        self._last = Used()
+        self._last = CounterTotals()
         self._idle_cpu = -1
         self._last = self._read()
         self._first_cpu = self._last.cpu_ns
 
-    def step(self) -> Used | None:
+    def step(self) -> CounterTotals | None:
         """What it used since the last step; None if it did not run."""
         if self._events:
             cpu = self._counted()["cpu_ns"]
@@ -122,8 +122,8 @@ class Counters:
         self._events.clear()
         self._files.clear()
 
-    def _read(self) -> Used:
-        used = Used()
+    def _read(self) -> CounterTotals:
+        used = CounterTotals()
         # A thread that is gone has no files any more: what they said last is what it used.
         schedstat = self._text("schedstat").split()
         used.run_delay_ns = int(schedstat[1]) if len(schedstat) > 1 else self._last.run_delay_ns

@@ -8,21 +8,21 @@ from typing import Any
 from sonde.errors import SondeError
 
 from .procfs import is_alive, name_of, threads_of
-from .thread_counters import Countable, Counters, Used
+from .thread_counters import Countable, Counters, CounterTotals
 
 
 @dataclass(frozen=True)
 class ThreadStep:
     tid: int
     name: str
-    used: Used
+    used: CounterTotals
 
     def to_json(self) -> dict[str, Any]:
         figures = {key: None if value < 0 else value for key, value in asdict(self.used).items()}
         return {"tid": self.tid, "name": self.name, **figures}
 
 
-class WatchedProcess:
+class ThreadUsage:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._countable = Countable()
@@ -38,7 +38,7 @@ class WatchedProcess:
         alive = self._look()
         steps: list[ThreadStep] = []
         for tid, counters in list(self._threads.items()):
-            used = counters.step() or Used().since(Used())
+            used = counters.step() or CounterTotals().since(CounterTotals())
             steps.append(ThreadStep(tid, self._names[tid], used))
             if tid not in alive:
                 counters.close()

@@ -9,8 +9,8 @@ import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .native_symbols import JIT, UNKNOWN, Files, Kernel, MadeCode
-from .perf_ring import Machine, Mapped, Renamed, Tick
+from .native_symbols import JIT, UNKNOWN, Files, JitCode, Kernel
+from .perf_ring import MachineSampler, Mapped, Renamed, Tick
 from .procfs import name_of
 
 # Short enough that the maps of a process that ends are mostly read while it lives.
@@ -23,7 +23,7 @@ _IDLES = re.compile("idle|halt|mwait|cpuidle|wfi")
 _FIRST_NAMESPACE = 0xEFFFFFFC
 
 
-class Place(NamedTuple):
+class LocatedTick(NamedTuple):
     """Where a tick fell, in words."""
 
     time: int
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 @dataclass
 class Ticks:
-    places: list[Place]
+    places: list[LocatedTick]
     lost: int
     processors: int
     rate: int
@@ -54,13 +54,13 @@ class _Map(NamedTuple):
 @dataclass
 class _Process:
     pid: int
-    made: MadeCode
+    made: JitCode
     maps: list[_Map] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def seen(cls, pid: int) -> _Process:
-        found = cls(pid, MadeCode(pid))
+        found = cls(pid, JitCode(pid))
         try:
             with open(f"/proc/{pid}/maps") as f:
                 lines = f.read().splitlines()
@@ -104,7 +104,7 @@ class Profiler:
 
     def __init__(self, rate: int) -> None:
         self._rate = rate
-        self._machine = Machine(rate)
+        self._machine = MachineSampler(rate)
         self._began = time.monotonic_ns()
         self._kernel = Kernel()
         self._files = Files()
@@ -143,21 +143,21 @@ class Profiler:
         places = [self._place(tick) for tick in sorted(self._ticks)]
         return Ticks(places, lost, processors, self._rate, lasted)
 
-    def _place(self, tick: Tick) -> Place:
+    def _place(self, tick: Tick) -> LocatedTick:
         if not tick.pid:
             # So the kernel calls processes outside of our pid namespace, too.
             if not tick.kernel:
-                return Place(tick.time, 0, OUTSIDE, tick.tid, OUTSIDE, "[unknown]", UNKNOWN)
+                return LocatedTick(tick.time, 0, OUTSIDE, tick.tid, OUTSIDE, "[unknown]", UNKNOWN)
             module, symbol = self._kernel.find(tick.address)
             who = IDLE if self._sees_all or _IDLES.search(symbol) else OUTSIDE
-            return Place(tick.time, 0, who, tick.tid, who, module, symbol)
+            return LocatedTick(tick.time, 0, who, tick.tid, who, module, symbol)
         process = self._process(tick.pid)
         thread = process.name(tick.tid)
         program = process.name(tick.pid) or thread
         module, symbol = (
             self._kernel.find(tick.address) if tick.kernel else self._find(process, tick)
         )
-        return Place(tick.time, tick.pid, program, tick.tid, thread, module, symbol)
+        return LocatedTick(tick.time, tick.pid, program, tick.tid, thread, module, symbol)
 
     def _find(self, process: _Process, tick: Tick) -> tuple[str, str]:
         found = process.map_of(tick.address)

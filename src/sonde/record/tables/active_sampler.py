@@ -15,7 +15,7 @@ class ActiveSampler(Protocol):
     """Its name."""
     why_not_better: str | None
     wait_signals: bool
-    """Threads tell of each wait themselves."""
+    """Threads report each wait themselves."""
     events: list[int]
     """Descriptors of its perf events."""
     why_no_events: str | None
@@ -39,7 +39,7 @@ class Sampling:
     runtime: str
     armed: ActiveSampler | None = None
     polls_waits: bool = False
-    """Waits are seen from outside only, not told by the threads themselves."""
+    """Waits are seen from outside only, not reported by the threads themselves."""
 
     def marks_activations(self) -> bool:
         """Whether its threads can tell which frames are the same as in their last samples."""

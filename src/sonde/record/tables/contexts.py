@@ -10,7 +10,7 @@ from . import cpython_lines, java_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sonde.recording.writer import Writer
+    from sonde.recording.write.writer import Writer
 
 BUILT_IN = "<built-in>"
 
@@ -90,7 +90,7 @@ class Contexts:
             row = self._types[key] = self._writer.append("types", *key)
         return row
 
-    def standing_for(self, what: str, runtime: str) -> int:
+    def pseudo_context(self, what: str, runtime: str) -> int:
         """The root context of a pseudo-function."""
         return self.context(-1, self.function(what, BUILT_IN, 0, runtime), 0)
 
@@ -102,7 +102,7 @@ class Contexts:
             found.append(self._function_of[function])
         return found[::-1]
 
-    def renew(self) -> Callable[[int], int]:
+    def start_segment(self) -> Callable[[int], int]:
         """Starts over, as a new part does; the answer is where in it an old context stands.
 
         What nobody asks for again is forgotten: a session that lasts for weeks in a program whose
@@ -113,7 +113,7 @@ class Contexts:
         self.chains.repeat(chains, lambda function: self.function(*functions[function]))
         places = {-1: -1}
 
-        def carried(context: int) -> int:
+        def remap(context: int) -> int:
             above = []
             while context not in places:
                 above.append(context)
@@ -125,7 +125,7 @@ class Contexts:
                 places[row] = place
             return places[context]
 
-        return carried
+        return remap
 
 
 class Chains:
@@ -241,7 +241,7 @@ class Codes:
             self._starts_at.pop(row, None)
         return row
 
-    def renew(self) -> None:
+    def start_segment(self) -> None:
         """Starts over with a new part; what died before the last one is not heard of any more.
 
         Not before: another thread's ring may still hold a sample of it.

@@ -8,8 +8,8 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from sonde.errors import UsageError
-from sonde.model.function_table import Function
-from sonde.model.partial_tree import MIN_MEMORY, Frame, PartialTree, ThreadStack
+from sonde.model.trees.function_table import Function
+from sonde.model.trees.partial_tree import MIN_MEMORY, Frame, PartialTree, TreePosition
 
 from ..shm import layout as shm
 from .profile_result import BY, MAX_FUNCTIONS
@@ -31,7 +31,7 @@ def check_memory(option: str, memory: int) -> int:
     return memory
 
 
-class Online:
+class LiveProfile:
     """One for all processes of a session: what is the same code is the same node."""
 
     def __init__(self, contexts: Contexts, memory: int) -> None:
@@ -159,15 +159,15 @@ class Online:
         }
 
 
-class OnlineThread:
+class LiveThread:
     """One thread's last sample in the tree."""
 
     __slots__ = ("_online", "_sampling", "_stack", "unchanged")
 
-    def __init__(self, online: Online, sampling: Sampling) -> None:
+    def __init__(self, online: LiveProfile, sampling: Sampling) -> None:
         self._online = online
         self._sampling = sampling
-        self._stack = ThreadStack()
+        self._stack = TreePosition()
         self.unchanged = 0
         """Outermost frames that have looked the same in every record since the last sample."""
 

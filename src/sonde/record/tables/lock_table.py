@@ -35,7 +35,7 @@ class Locks:
     def has_type(self, address: int, kind: int) -> bool:
         return (address, kind) not in self._untyped
 
-    def renew(self) -> None:
+    def start_segment(self) -> None:
         """All rows are new ones."""
         self._rows.clear()
         self._untyped.clear()

@@ -14,7 +14,7 @@ FILE, LARGE = 3, 4
 FRESH_NS = 100_000_000
 
 
-class Maps:
+class MemoryMaps:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._starts: list[int] = []

@@ -8,7 +8,7 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from ..system.procfs import name_of, threads_of
-from ..system.steal import Taken, cpu_includes_steal
+from ..system.steal import StolenTime, cpu_includes_steal
 from ..system.thread_counters import Countable, Counters
 from ..system.thread_states import AGENT
 
@@ -27,7 +27,7 @@ class Metrics:
         self._counters: dict[int, Counters] = {}
         self._fresh: set[int] = set()
         """Seen, and not told of yet."""
-        self._taken = Taken(segment.pid)
+        self._taken = StolenTime(segment.pid)
         self._kernel_includes_steal = cpu_includes_steal()
         self._but: Container[int] = ()
         self._look()
@@ -35,7 +35,7 @@ class Metrics:
     def step(self, but: Container[int] | None = None, *, told: bool = True) -> None:
         """What each thread used since the last step, and what others took.
 
-        `but` are ours, the same as before unless told. In a pause it is counted and not told, so
+        `but` are ours, by default the same as before. In a pause it is counted and not reported, so
         that it is no part of the step after it.
         """
         segment = self._segment
@@ -44,7 +44,7 @@ class Metrics:
         alive = self._look()
         now = time.monotonic_ns()
         for tid, counters in list(self._counters.items()):
-            if tid in self._but or self._turned_out_ours(tid):
+            if tid in self._but or self._becomes_ours(tid):
                 counters.close()
                 del self._counters[tid]
                 continue
@@ -97,7 +97,7 @@ class Metrics:
     def _is_ours(self, tid: int) -> bool:
         return name_of(self._segment.pid, tid).startswith(AGENT)
 
-    def _turned_out_ours(self, tid: int) -> bool:
+    def _becomes_ours(self, tid: int) -> bool:
         """A thread has its name a moment after it has begun, and may have been seen before."""
         if tid not in self._fresh:
             return False

@@ -55,7 +55,7 @@ class RingWaits(Protocol):
         """Somebody else keeps its wait in mind, or none any more."""
 
 
-class OpenLocks:
+class OpenLockWaits:
     """Of one process."""
 
     def __init__(
@@ -113,12 +113,12 @@ class OpenLocks:
         """Is it known who holds it?"""
         return (lock, kind) in self._holders
 
-    def let_go(self, lock: int, kind: int) -> None:
+    def released(self, lock: int, kind: int) -> None:
         if self._holders:
             self._holders.pop((lock, kind), None)
 
     def ended(self, tid: int, lock: int, kind: int, now: int) -> None:
-        self.let_go(lock, kind)
+        self.released(lock, kind)
         event = self._waiting.pop(tid, None)
         if event is not None and event.lock == lock:
             self.waited(tid, kind, event.context, event.time, now)
@@ -155,18 +155,18 @@ class OpenLocks:
         events = (*self._waiting.values(), *self._holders.values())
         return {event.tid for event in events if event.tid & shm.VIRTUAL}
 
-    def repeat(self, carried: Callable[[int], int]) -> None:
+    def repeat(self, remap: Callable[[int], int]) -> None:
         """Says again in a new part who waits and who holds; joined to the old one it is known."""
         for key, event in self._waiting.items():
-            self._waiting[key] = self._again(event, carried)
+            self._waiting[key] = self._again(event, remap)
         waited_for = {(event.lock, event.kind) for event in self._waiting.values()}
         for lock in [lock for lock in self._holders if lock not in waited_for]:
             del self._holders[lock]
         for lock, event in self._holders.items():
-            self._holders[lock] = self._again(event, carried)
+            self._holders[lock] = self._again(event, remap)
 
-    def _again(self, event: LockEvent, carried: Callable[[int], int]) -> LockEvent:
-        event = event._replace(context=carried(event.context))
+    def _again(self, event: LockEvent, remap: Callable[[int], int]) -> LockEvent:
+        event = event._replace(context=remap(event.context))
         if event.tid & shm.VIRTUAL:
             row = self._threads.virtual_row(event.tid, event.time)
         else:

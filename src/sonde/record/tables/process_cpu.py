@@ -32,7 +32,7 @@ class ProcessCpu:
         """
         self._before = process_cpu(self._pid) if before is None else before
 
-    def turn(self, *, counted: bool) -> None:
+    def account_until(self, *, counted: bool) -> None:
         """Something else is captured from now on; `counted`: until now CPU time was."""
         used = process_cpu(self._pid)
         if not counted:
@@ -47,7 +47,7 @@ class ProcessCpu:
         """What was used with what samples stand for.
 
         `untold` is what need not have been sampled yet. `known`, asked for only if that is not
-        enough, tells what known threads have used since they were last heard of: one that exits
+        enough, shows what known threads have used since they were last heard of: one that exits
         gets no more ticks but gives back much memory yet.
         """
         if used <= 0:
@@ -62,7 +62,7 @@ class ProcessCpu:
         enough = self._unsampled > (self.sampled - self._sampled_before) // 100
         return self._unsampled if enough else 0
 
-    def renew(self, reader_ns: int) -> None:
+    def start_segment(self, reader_ns: int) -> None:
         """A new part begins."""
         self._unsampled_before += max(self._unsampled, 0)
         self._unsampled = 0

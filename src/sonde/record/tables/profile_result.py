@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.model.function_table import Function
-from sonde.model.partial_tree import Frame, Hot, HotEdge
+from sonde.model.trees.function_table import Function
+from sonde.model.trees.partial_tree import Frame, Hot, HotEdge
 
 __all__ = ["BY", "MAX_FUNCTIONS", "Frame", "Function", "Hot", "HotEdge", "Profile"]
 

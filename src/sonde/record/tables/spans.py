@@ -80,7 +80,7 @@ class Spans:
         while self._ended[0][0] < at - KEEP_NS:
             self._forget(self._ended.popleft()[1])
 
-    def renew(self) -> None:
+    def start_segment(self) -> None:
         """A new part begins: it is told again which are open; of others, when they are needed."""
         self._lock_runs.spans_change()
         self._unknown = {number: False for number, needed in self._unknown.items() if needed}

@@ -25,13 +25,13 @@ class ThreadNames:
         """And since when, by the address of their threading.Thread, or by the number of a thread
         that the kernel does not know."""
         self.told: dict[int, str] = {}
-        """By thread id, as a program told of itself."""
+        """By thread id, as a program reported it."""
 
     def __contains__(self, thread_object: int) -> bool:
         return thread_object in self._names
 
     def of(self, tid: int, thread_object: int, at: int) -> str:
-        """The kernel's own name, if nobody has told another."""
+        """The kernel's own name, if no other was reported."""
         if tid in self.told:
             return self.told[tid]
         if names := self._names.get(thread_object):

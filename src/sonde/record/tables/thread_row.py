@@ -20,11 +20,11 @@ class ThreadRow:
         self._names = names
         self.tid = tid
         self.number = number
-        """Tells it from all others that ever had its id."""
+        """Distinguishes it from all others that ever had its id."""
         self.is_listed = False
         """It lives as far as is known, and has rows in every segment."""
         self.ended_at = 0
-        """When it was seen to be gone."""
+        """When it was seen to have ended."""
         self.rows: dict[int, int] = {}
         """Its rows in the table of threads, by interpreter."""
         self.thread_object = self._seen_at = 0
@@ -32,8 +32,8 @@ class ThreadRow:
         self.last_time = born
         self._unnamed: tuple[int, int] | None = None
 
-    def is_thread(self, thread_object: int, at: int) -> None:
-        """Tells which threading.Thread this was at that time, known or not by now."""
+    def set_thread_object(self, thread_object: int, at: int) -> None:
+        """Sets which threading.Thread this was at that time, known or not by now."""
         if self.thread_object or not thread_object:
             return
         if thread_object != NO_THREAD_OBJECT and thread_object not in self._names:

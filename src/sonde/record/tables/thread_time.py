@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from .thread_names import ThreadNames
 
 RUNNING, WAITING = 0, 1
-# The time of a row that tells what of the next row's wait lies before the part.
+# The time of a row that shows what of the next row's wait lies before the part.
 BEFORE = -1
 NO_PROCESSOR = -1
 
 
-class Place(NamedTuple):
+class SampleContext(NamedTuple):
     """Where a thread was: its context, and the innermost span that it was in."""
 
     context: int
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 class ThreadTime(ThreadRow):
-    """A thread, and how far its clocks have been told."""
+    """A thread, and how far its clocks have been reported."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class ThreadTime(ThreadRow):
         self._off_done = 0
         self._left_out = 0
         """Of the time since the part began, what counts for no wait."""
-        self._last_wait: Place | None = None
+        self._last_wait: SampleContext | None = None
 
-    def turn(self, now: int, cpu: int, counted: Container[str] | None) -> None:
+    def account_until(self, now: int, cpu: int, counted: Container[str] | None) -> None:
         """From now on something else is captured; `counted` was since the last turn, None: a pause.
 
         What was not captured is given to no sample that comes later.
@@ -82,7 +82,9 @@ class ThreadTime(ThreadRow):
             self._off_done += passed - used
             self._left_out += max(in_part - used, 0)
 
-    def running(self, now: int, cpu: int, place: Place, processor: int = NO_PROCESSOR) -> int:
+    def running(
+        self, now: int, cpu: int, place: SampleContext, processor: int = NO_PROCESSOR
+    ) -> int:
         """The CPU time that it stands for."""
         segment, weight = self._segment, self._used(now, cpu)
         row, span = self.row(place.interpreter), self._spans.row(place.span)
@@ -93,7 +95,7 @@ class ThreadTime(ThreadRow):
     def chained(
         self, now: int, cpu: int, interpreter: int, link: int, line: int, processor: int
     ) -> None:
-        """The same of a sample that tells only a function and its caller."""
+        """The same of a sample that shows only a function and its caller."""
         segment, weight = self._segment, self._used(now, cpu)
         row = self.row(interpreter)
         at = now - segment.origin
@@ -112,7 +114,9 @@ class ThreadTime(ThreadRow):
         self._process_cpu.samples += 1
         return weight
 
-    def waited(self, now: int, cpu: int, place: Place, state: int, goes_on: bool = False) -> None:
+    def waited(
+        self, now: int, cpu: int, place: SampleContext, state: int, goes_on: bool = False
+    ) -> None:
         """A wait up to now; `goes_on` if it was seen from outside and has not ended."""
         self.last_time, self.last_cpu = now, cpu
         self._last_wait = place if goes_on else None
@@ -142,7 +146,7 @@ class ThreadTime(ThreadRow):
         """The end of its life, or of a part of it that ends with the part."""
         segment = self._segment
         if self._unnamed is not None:
-            self.is_thread(*self._unnamed)
+            self.set_thread_object(*self._unnamed)
         cpu = self.last_cpu if cpu is None else cpu
         used = max(cpu - self._cpu_told, 0)
         self._cpu_untold = self._cpu_told
@@ -158,11 +162,11 @@ class ThreadTime(ThreadRow):
         self._cpu_told = self._cpu_untold
         self.ended_at = 0
 
-    def renew(self, carried: Callable[[int], int]) -> None:
+    def start_segment(self, remap: Callable[[int], int]) -> None:
         """It lives on in a new part, where it has other rows."""
         wait, self._left_out = self._last_wait, 0
         if wait is not None:
-            self._last_wait = wait._replace(context=carried(wait.context))
+            self._last_wait = wait._replace(context=remap(wait.context))
         known, self.rows = self.rows, {}
         for interpreter in known:
             self.row(interpreter)

@@ -7,11 +7,11 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from sonde.recording.schema import VIRTUAL_TID
+from sonde.recording.format.schema import VIRTUAL_TID
 
 from ..system.procfs import birth_of, born_ticks, cpu_of, has_thread, name_of, threads_of
 from ..system.thread_states import AGENT
-from .thread_time import WAITING, Place, ThreadTime
+from .thread_time import WAITING, SampleContext, ThreadTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -30,7 +30,7 @@ LOOK_NS = 100_000_000
 # are remembered.
 MAX_ENDED = 4096
 
-# Threads that were gone before anybody could ask when they were born.
+# Threads that had ended before anybody could ask when they were born.
 _UNKNOWN = 1 << 63
 _unknown = itertools.count(int.from_bytes(os.urandom(4), "little") << 24)
 
@@ -40,7 +40,7 @@ class OpenWait(NamedTuple):
 
     time: int
     cpu: int
-    place: Place
+    place: SampleContext
     thread_object: int
 
 
@@ -133,7 +133,7 @@ class Threads:
         return next(iter(time_.rows.values())) if time_.rows else time_.row(0)
 
     def _number_of(self, tid: int) -> int:
-        """Tells a thread from all others that ever had its id, in every part of a session."""
+        """Distinguishes a thread from all others that ever had its id, in every segment."""
         return born_ticks(self._segment.pid, tid) or _UNKNOWN | next(_unknown)
 
     def thread_objects(self) -> set[int]:
@@ -166,45 +166,45 @@ class Threads:
 
     # ---- waits that are seen, but not their ends
 
-    def still_waits(self, tid: int, wait: OpenWait) -> None:
+    def set_open_wait(self, tid: int, wait: OpenWait) -> None:
         """A thread was seen waiting; whether that wait ever ends is not known yet."""
         if tid not in self._times and name_of(self._segment.pid, tid).startswith(AGENT):
             return  # the agent's own, which wanted the GIL just then
         time_ = self.time_of(tid, wait.time)
-        time_.is_thread(wait.thread_object, wait.time)
+        time_.set_thread_object(wait.thread_object, wait.time)
         if self._sampling.polls_waits:
             time_.waited(wait.time, wait.cpu, wait.place, WAITING, goes_on=True)
         else:
             self._open_waits[tid] = wait
 
-    def waits_no_more(self, tid: int) -> None:
-        """It has told itself how long it waited."""
+    def clear_open_wait(self, tid: int) -> None:
+        """It has reported itself how long it waited."""
         self._open_waits.pop(tid, None)
 
     # ---- CPU time
 
-    def turn(self, counted: Container[str] | None) -> None:
+    def account_until(self, counted: Container[str] | None) -> None:
         """Something else is captured from now on; `counted` was until now, None: a pause."""
         for tid, time_ in self._times.items():
             if cpu := cpu_of(self._segment.pid, tid):
-                time_.turn(time.monotonic_ns(), cpu, counted)
+                time_.account_until(time.monotonic_ns(), cpu, counted)
 
-    def cpu_since_heard(self) -> int:
-        """What those that live have used since each told of itself."""
+    def unreported_cpu(self) -> int:
+        """What those that live have used since each last reported."""
         pid = self._segment.pid
         return sum(max(cpu_of(pid, tid) - time_.last_cpu, 0) for tid, time_ in self._times.items())
 
     # ---- their ends
 
     def ended_unseen(self, tid: int, now: int, cpu: int) -> None:
-        """A thread is over; one that never told anything itself ended about now."""
+        """A thread is over; one that never reported anything itself ended about now."""
         time_ = self._times.get(tid)
         if time_ is not None and time_.last_time == time_.born:
             time_.last_time = now
             time_.last_cpu += cpu
 
     def ended(self, tid: int, whose: ThreadTime | None = None) -> None:
-        """A thread is over, and all it told has been heard; `whose` if its id may be another's."""
+        """A thread is over, and all its records were read; `whose` if its id may be another's."""
         time_ = self._times.get(tid)
         if time_ is None or (whose is not None and whose is not time_):
             return
@@ -227,18 +227,18 @@ class Threads:
             else:
                 time_.write_end(time_.last_time)
 
-    def renew(self, carried: Callable[[int], int]) -> None:
+    def start_segment(self, remap: Callable[[int], int]) -> None:
         """All rows are new ones."""
         self._virtual_rows.clear()
         for tid, wait in self._open_waits.items():
-            place = wait.place._replace(context=carried(wait.place.context))
+            place = wait.place._replace(context=remap(wait.place.context))
             self._open_waits[tid] = wait._replace(place=place)
         # A ring that is read in this part may mention a thread that ended in the last one.
         self._ended = {tid: time_ for tid, time_ in self._ended.items() if time_.rows}
         for time_ in self._ended.values():
             time_.rows = {}
         for time_ in self._times.values():
-            time_.renew(carried)
+            time_.start_segment(remap)
 
     def finish(self, now: int, *, ended: bool) -> None:
         """The recording is over; `ended`: because the process is."""

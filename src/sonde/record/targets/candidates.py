@@ -29,7 +29,7 @@ def candidates() -> list[Candidate]:
             continue
         try:
             seen = cpython.find(pid)
-        except (OSError, ValueError):  # gone meanwhile, or not ours to look into
+        except (OSError, ValueError):  # exited meanwhile, or not ours to look into
             continue
         if seen is None or seen.free_threaded or seen.version not in native_libraries.available():
             continue

@@ -49,7 +49,7 @@ def find(pid: int) -> Runtime | None:
 
 
 def is_older(pid: int) -> bool:
-    """Whether it runs a CPython, but one that does not tell its version (before 3.11)."""
+    """Whether it runs a CPython, but one that does not state its version (before 3.11)."""
     return any(
         elf.find_symbols(pid, module, ("_PyRuntime", "PyImport_ImportModule"))
         for module in _candidates(pid)

@@ -1,6 +1,6 @@
 """Which processes belong to a session: those it was told of, what they start, those of a name.
 
-New ones are noticed by looking. How the kernel's last process id has changed tells for a few
+New ones are noticed by looking. How the kernel's last process id has changed shows for a few
 microseconds whether there is anything to look at; being told (netlink, fanotify) would need
 privileges, and a library put into the environment of what a target executes would be seen there.
 """
@@ -20,7 +20,7 @@ from sonde.errors import SondeError, UsageError
 from ..system.procfs import is_alive, words_of
 from . import lineage
 from .hotspot import Jvm, is_up
-from .process import NotRecordable, RunningProcess, look_at
+from .process import NotRecordable, RunningProcess, inspect_process
 from .session_registry import RECORDER
 
 # Python takes longer than this to come up, so little of a child is missed.
@@ -35,7 +35,7 @@ SELDOM_S = 1.0
 # A fork of a process that has an agent introduces itself, before it runs a line. On a busy machine
 # that takes a while, and nobody may stop it meanwhile.
 INTRODUCES_S = 2.0
-# A process tells when it was born to 10 ms.
+# The time a process was born at is exact to 10 ms.
 BIRTH_S = 0.02
 
 Matches = Callable[[str], bool]
@@ -70,7 +70,7 @@ def callers() -> set[int]:
 
 
 @dataclass
-class Candidate:
+class PendingProcess:
     """A process that belongs to the session and is not recorded yet."""
 
     since: float
@@ -100,7 +100,7 @@ class Discovery:
         self._seen: set[int] = set()
         self._last_pid = -1
         self._next_match = 0.0
-        self._candidates: dict[int, Candidate] = {}
+        self._candidates: dict[int, PendingProcess] = {}
         self._entered: dict[int, float] = {}
         self.members: set[int] = set(roots)
         self.wait = MIN_INTERVAL_S
@@ -115,7 +115,7 @@ class Discovery:
         """Its program was replaced, or it was not recorded so far: it is to be entered."""
         self.members.add(pid)
         self._entered.pop(pid, None)
-        self._candidates[pid] = Candidate(time.monotonic())
+        self._candidates[pid] = PendingProcess(time.monotonic())
 
     def leave(self, *pids: int) -> None:
         """Processes of ours that are never to be recorded."""
@@ -207,7 +207,7 @@ class Discovery:
             except OSError:
                 continue
             line = " ".join(words_of(pid))
-            # Recorders are told in their command line what they record.
+            # Recorders have in their command line what they record.
             if self._matches(line) and RECORDER not in line and pid not in self._callers:
                 self.again(pid)
         if self._descendants and self._children and others & self.members:
@@ -215,7 +215,7 @@ class Discovery:
 
     # ---- is it one to enter?
 
-    def _ready(self, pid: int, candidate: Candidate, now: float) -> RunningProcess | None:
+    def _ready(self, pid: int, candidate: PendingProcess, now: float) -> RunningProcess | None:
         image = lineage.image_of(pid)
         if image != candidate.image:
             candidate.image, candidate.since, candidate.next_look = image, now, now
@@ -232,7 +232,7 @@ class Discovery:
             if lineage.borrows_memory(pid, parent):
                 return None
         try:
-            process = look_at(pid)
+            process = inspect_process(pid)
         except NotRecordable:
             return None
         except SondeError as error:

@@ -26,21 +26,21 @@ SCRIPT_S = 0.1
 _UNTOUCHED = (ptrace_inject.NO_SAFE_MOMENT, ptrace_inject.NOT_PERMITTED)
 # From the agent's first step in the target to its first word.
 STEER_S = 2.0
-# A process is looked at anew after this long without a safe moment in it.
+# A process is looked at again after this long without a safe moment in it.
 LOOK_ANEW_MS = 250
 # How long it may wait for the GIL.
 GIL_S = 5.0
 
 
-class Gone(SondeError):
+class ProcessExitedError(SondeError):
     """The process exited meanwhile."""
 
 
 class Entry:
-    """One process being entered, in a thread of its own: others need not wait for it.
+    """Attaching to one process, in a thread of its own: others need not wait for it.
 
-    What the recorder hears of the process is passed on by `tell`. When `over` is true either the
-    agent is at work or `why_not` says why it is not.
+    `hear_recorder` takes what the recorder reports of the process. When `over` is true either
+    the agent is at work or `why_not` says why it is not.
     """
 
     def __init__(self, process: RunningProcess, socket_path: str, wake: Callable[[], None]) -> None:
@@ -59,7 +59,7 @@ class Entry:
         self._thread = threading.Thread(target=self._run, name=f"enter-{process.pid}")
         self._thread.start()
 
-    def tell(self, words: dict[str, Any]) -> None:
+    def hear_recorder(self, words: dict[str, Any]) -> None:
         self._words.put(words)
 
     def end(self) -> None:
@@ -86,7 +86,7 @@ class Entry:
             else:
                 self.why_not = self._into_cpython()
         except SondeError as error:
-            self.why_not, self.gone = str(error), isinstance(error, Gone)
+            self.why_not, self.gone = str(error), isinstance(error, ProcessExitedError)
         except OSError as error:  # of /proc, which a process that exits takes away
             self.gone = not os.path.exists(f"/proc/{self.process.pid}/exe")
             self.why_not = f"it cannot be read: {(error.strerror or str(error)).lower()}"
@@ -163,7 +163,9 @@ class Entry:
             return "its JVM has not started yet"
         self.injection = done = self._inject()
         if done.outcome == ptrace_inject.GONE:
-            raise Gone(f"process {process.pid} exited before sonde could attach to it")
+            raise ProcessExitedError(
+                f"process {process.pid} exited before sonde could attach to it"
+            )
         if done.why_not is not None:
             return done.why_not
         if done.returned == errno.EALREADY:
@@ -213,5 +215,7 @@ class Entry:
             if any(word in answer for word in words):
                 return answer
             if "exited" in answer:
-                raise Gone(f"process {self.process.pid} exited before it could be recorded")
+                raise ProcessExitedError(
+                    f"process {self.process.pid} exited before it could be recorded"
+                )
         return {}

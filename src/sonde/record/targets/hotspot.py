@@ -21,7 +21,7 @@ class Jvm:
     module: elf.Module
     """Its libjvm.so."""
     version: str
-    """As its `release` file tells: "17.0.15"; empty where there is none."""
+    """As its `release` file states: "17.0.15"; empty where there is none."""
     options: tuple[str, ...]
     """What it was started with, as far as it can be seen: arguments and the variables it reads."""
 

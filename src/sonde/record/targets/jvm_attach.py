@@ -1,7 +1,7 @@
 """Having a JVM load the agent by its own attach protocol, as jcmd would; no JDK is needed for it.
 
-A file named after the process and SIGQUIT make the JVM listen at a socket; there it is told to load
-a library, which is called with our word as its options.
+A file named after the process and SIGQUIT make the JVM listen at a socket; there it is ordered
+to load a library, which is called with our word as its options.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ANSWER_S = 10.0
 # From 24 on there is a second form of requests, without limits on their length.
 _ASKED_FOR_VERSION = 24
 _MAX_FIRST_LENGTH = 1024
-# From 21 on the JVM warns on its stderr of agents loaded so, unless told that they are welcome.
+# From 21 on the JVM warns on its stderr of agents loaded so, unless an option allows them.
 _WARNS_FROM = 21
 _WELCOME = "-XX:+EnableDynamicAgentLoading"
 _UNWELCOME = "-XX:-EnableDynamicAgentLoading"
@@ -155,7 +155,7 @@ def _listening(pid: int) -> None:
 
 @contextlib.contextmanager
 def _seen_by(pid: int, library: Path) -> Iterator[str]:
-    """The library under a name that the process finds, which is gone afterwards if it is a copy."""
+    """The library under a name that the process finds; a copy is removed afterwards."""
     if ptrace_inject.sees(pid, library):
         yield str(library)
         return

@@ -21,7 +21,7 @@ _BORROWS_S = 1.0
 
 
 def parent_of(pid: int) -> int:
-    """0 once it is gone."""
+    """0 once it has exited."""
     stat = stat_of(pid)
     return stat.parent if stat else 0
 
@@ -34,7 +34,7 @@ def age_of(pid: int) -> float:
 
 
 def image_of(pid: int) -> bytes | None:
-    """What tells one program image from every other; a fork has its parent's.
+    """What distinguishes one program image from every other; a fork has its parent's.
 
     The kernel gives each program 16 random bytes when it is executed. None if they cannot be read.
     """
@@ -58,5 +58,5 @@ def borrows_memory(pid: int, parent: int) -> bool:
     answer = libc.syscall(_SYS_KCMP, pid, parent, _KCMP_VM, 0, 0)
     if answer >= 0:
         return bool(answer == 0)
-    # A kernel without kcmp; a parent that is gone has had its memory back.
+    # A kernel without kcmp; a parent that has exited has had its memory back.
     return ctypes.get_errno() != errno.ESRCH and age_of(pid) < _BORROWS_S

@@ -52,7 +52,7 @@ class RunningProcess:
         return place
 
 
-def look_at(pid: int) -> RunningProcess:
+def inspect_process(pid: int) -> RunningProcess:
     """What process `pid` is; a SondeError says why it cannot be recorded."""
     if pid <= 0 or not os.path.exists(f"/proc/{pid}"):
         raise NotRecordable(f"no process {pid}")

@@ -102,7 +102,7 @@ class RemoteScript:
         try:
             cpython.write(self._pid, self._pending_at, struct.pack("<i", 0))
         except OSError:
-            return  # it is gone
+            return  # it has exited
 
 
 def _table(version: str) -> _Table | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sonde.model.overlap import Likeness
+from sonde.model.trees.overlap import Likeness
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.calls import calls
 from sonde.views.stacks.function_match import same_functions
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sonde.recording.tables import Recording
+    from sonde.views.selecting.profile import Function
     from sonde.views.selecting.selection import Selection
-    from sonde.views.stacks.profile import Function
 
 _PARTS = 10**12
 """Shares are counted in so many parts of all calls."""
@@ -84,7 +84,7 @@ def call_diff(
         _keyed(before.edges, of_base, same.of_base.tolist()),
         _keyed(after.edges, of_new, same.of_new.tolist()),
     )
-    # An edge that the new recording has is told by its lines there.
+    # An edge that the new recording has is shown by its lines there.
     union = [*sides[1], *(key for key in sides[0] if key not in sides[1])]
     rows = [_row(sides[0].get(key), sides[1].get(key)) for key in union]
     weights = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.views.stacks.profile import Function
+from sonde.views.selecting.profile import Function
 
 
 @dataclass(frozen=True)
 class CallEdge:
-    """Calls of one function from one line of another; by context those from one call chain."""
+    """Calls of one function from one line of another; by context those from one call stack."""
 
     caller: Function | None
     """None: nothing of the program called it."""
@@ -26,7 +26,7 @@ class CallEdge:
     chain: list[dict[str, Any]] | None = None
     """The callers with their lines, outermost first, and the callee; None: not asked for."""
     instruction: int = 0
-    """Of the caller, where calls of one line are told apart."""
+    """Of the caller, where calls of one line are distinguished."""
 
     def to_json(self) -> dict[str, Any]:
         told: dict[str, Any] = {

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
-from sonde.model.call_windows import Floats, effective_windows, interval, standard_errors
+from sonde.model.calls.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
+from sonde.model.calls.call_windows import Floats, effective_windows, interval, standard_errors
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.inlining_advice import Advice, advise
 from sonde.views.locks.contentions import Chains, chains_of
+from sonde.views.selecting.profile import BUILT_IN, UNDECODABLE, Function, identities
 from sonde.views.selecting.selection import Selection, threads_of
-from sonde.views.stacks.profile import BUILT_IN, UNDECODABLE, Function, identities
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Ints
+    from sonde.model.trees.context_tree import Ints
     from sonde.recording.tables import Recording
 
 BY = ("edge", "context")

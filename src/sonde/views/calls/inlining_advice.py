@@ -9,11 +9,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sonde.model.inlining import DOMINATES, size_threshold
+from sonde.model.calls.inlining import DOMINATES, size_threshold
 from sonde.views.calls.loops import Loops
 from sonde.views.selecting.formatting import count, percent
+from sonde.views.selecting.profile import BUILT_IN, Function
 from sonde.views.selecting.sources import Sources
-from sonde.views.stacks.profile import BUILT_IN, Function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ class CallSite:
     caller: Function
     line: int
     instruction: int
-    """Tells the calls of one line apart; 0: not known."""
+    """Distinguishes the calls of one line; 0: not known."""
     weight: float
     count: int
     targets: list[Target]

@@ -117,7 +117,7 @@ class _Visitor(ast.NodeVisitor):
         invariant = bool(self._changed) and plain and node not in self._unused
         invariant = invariant and not _loaded(node) & changed
         call = CallInSource(bool(self._changed), invariant)
-        # The interpreter tells the line where the call begins or that of its last attribute.
+        # The interpreter shows the line where the call begins or that of its last attribute.
         for line in {node.lineno, function.end_lineno or node.lineno}:
             self.found.setdefault(line, []).append((name, call))
 

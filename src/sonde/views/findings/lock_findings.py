@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.model.holder_activity import MIN_SAMPLES
-from sonde.model.lock_kinds import KINDS
+from sonde.model.locks.holder_activity import MIN_SAMPLES
+from sonde.model.locks.lock_kinds import KINDS
 from sonde.recording.tables import RUNNING
 from sonde.views.findings.evidence import Evidence, Finding, place
 from sonde.views.locks.contentions import contended
@@ -17,7 +17,7 @@ from sonde.views.locks.locks import Chain, Locks, LocksRow, locks
 from sonde.views.locks.wait_graph import Wait, waits
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.formatting import count, duration, percent
-from sonde.views.stacks.profile import Function
+from sonde.views.selecting.profile import Function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

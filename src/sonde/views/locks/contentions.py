@@ -1,4 +1,4 @@
-"""The lock events of a recording made into waits: what for, by whom, and who is to blame.
+"""Lock events made into waits: what for, by whom, and the owners they are attributed to.
 
 What all views of waiting share. A recording is replayed once, whichever of them ask for it.
 """
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import NOBODY, Contentions, Flags, Ints
-from sonde.model.contention_replay import Replay
-from sonde.model.context_tree import ContextTree
-from sonde.model.holder_activity import HolderActivity
-from sonde.model.lock_kinds import BUILT_IN, LockKinds, is_library
-from sonde.recording.schema import VIRTUAL_TID
+from sonde.model.locks.contention import UNKNOWN, Contentions, Flags, Ints
+from sonde.model.locks.contention_replay import Replay
+from sonde.model.locks.holder_activity import HolderActivity
+from sonde.model.locks.lock_kinds import BUILT_IN, LockKinds, is_library
+from sonde.model.trees.context_tree import ContextTree
+from sonde.recording.format.schema import VIRTUAL_TID
 from sonde.recording.tables import PREEXISTING, RUNNING
 from sonde.views.locks.lock_identity import Lock, kinds_of, locks_of, locks_of_conditions
 from sonde.views.selecting.duration import duration_ns, pauses
+from sonde.views.selecting.profile import Function, identities
 from sonde.views.selecting.selection import Selection, threads_of
 from sonde.views.selecting.span_filter import spans_of_waits, within
-from sonde.views.stacks.profile import Function, identities
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -33,7 +33,7 @@ BLOCK = 1 << 17
 
 @dataclass(frozen=True)
 class Chains:
-    """Call chains that read the same to a person are one, whatever process they ran in."""
+    """Call stacks that read the same to a person are one, whatever process they ran in."""
 
     tree: ContextTree
     functions: list[Function]
@@ -99,7 +99,7 @@ class Contended:
 
     def _functions(self, which: str) -> Ints:
         _, identity = identities(self.recording)
-        found = np.full(len(self.recording.contexts) + 1, NOBODY, dtype=np.int64)
+        found = np.full(len(self.recording.contexts) + 1, UNKNOWN, dtype=np.int64)
         holds = self.found.holds
         used = np.concatenate([self.found.context, holds.context, self.found.tail_context])
         for context in np.unique(used[used >= 0]).tolist():
@@ -138,25 +138,25 @@ class Contended:
         files = self.recording.functions.file
         found = self._innermost(np.array([file == BUILT_IN for file in files], dtype=bool))
         bare = self._innermost(np.zeros(len(files), dtype=bool))
-        return np.where(found != NOBODY, found, bare)
+        return np.where(found != UNKNOWN, found, bare)
 
     @cached_property
     def held_own_function(self) -> Ints:
         """The same, but the nearest one that is of no library."""
         files = self.recording.functions.file
         own = self._innermost(np.array([is_library(file) for file in files], dtype=bool))
-        return np.where(own != NOBODY, own, self.held_function)
+        return np.where(own != UNKNOWN, own, self.held_function)
 
     def _innermost(self, skipped: Flags) -> Ints:
         """Of each context the innermost function that is not skipped; `skipped` is by function."""
         contexts = self.recording.contexts
         _, identity = identities(self.recording)
         frame = ContextTree(contexts.parent).nearest(~skipped[contexts.function])
-        return np.append(np.where(frame >= 0, identity[contexts.function[frame]], NOBODY), NOBODY)
+        return np.append(np.where(frame >= 0, identity[contexts.function[frame]], UNKNOWN), UNKNOWN)
 
     @cached_property
     def thread_names(self) -> tuple[list[str], Ints]:
-        """Names no two threads share, and for each thread row (and NOBODY) which one it bears."""
+        """Names no two threads share, and for each thread row (and UNKNOWN) which one it bears."""
         threads = self.recording.threads
         owner = list(zip(threads.process.tolist(), threads.tid.tolist(), strict=True))
         bearers: dict[str, set[tuple[int, int]]] = {}
@@ -167,7 +167,7 @@ class Contended:
         for (_, tid), text in zip(owner, threads.name, strict=True):
             unique = text if text and len(bearers[text]) == 1 else f"{text} ({tid})".lstrip()
             code.append(numbers.setdefault(unique, len(numbers)))
-        code.append(NOBODY)
+        code.append(UNKNOWN)
         return list(numbers), np.array(code, dtype=np.int64)
 
     def rows(self, selection: Selection) -> tuple[Contentions, Ints]:
@@ -185,13 +185,13 @@ class Contended:
 
 
 def chains_of(recording: Recording) -> Chains:
-    """The call chains of a recording."""
+    """The call stacks of a recording."""
     contexts = recording.contexts
     functions, identity = identities(recording)
     line = np.maximum(contexts.line, 0).astype(np.int64)
     span = int(line.max()) + 1 if len(line) else 1
     merged = ContextTree(contexts.parent).merged(identity[contexts.function] * span + line)
-    node = np.append(merged.node, NOBODY)
+    node = np.append(merged.node, UNKNOWN)
     return Chains(merged.tree, functions, merged.key // span, merged.key % span, node)
 
 
@@ -258,7 +258,7 @@ def _awake(recording: Recording) -> list[int]:
 def _ends(recording: Recording) -> list[int]:
     """Until when each thread may have waited for what it never got.
 
-    A thread's end is told by its last sample; of one that waits, that lies before the wait.
+    A thread's end is shown by its last sample; of one that waits, that lies before the wait.
     """
     whole = duration_ns(recording)
     ends = [whole if p.end_ns is None else p.end_ns for p in recording.processes]

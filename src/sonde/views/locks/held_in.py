@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import NOBODY
-from sonde.model.context_tree import sums
-from sonde.model.holder_activity import MIN_SAMPLES
-from sonde.model.lock_kinds import KINDS
-from sonde.views.stacks.profile import Function
+from sonde.model.locks.contention import UNKNOWN
+from sonde.model.locks.holder_activity import MIN_SAMPLES
+from sonde.model.locks.lock_kinds import KINDS
+from sonde.model.trees.context_tree import sums
+from sonde.views.selecting.profile import Function
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from sonde.model.contention import Blames, Contentions, Flags, Ints
+    from sonde.model.locks.contention import Blames, Contentions, Flags, Ints
     from sonde.views.locks.contentions import Contended
 
 HELD_IN = "held_in"
@@ -57,7 +57,7 @@ class HeldPieces(NamedTuple):
     ns: Ints
     time_class: Ints
     sample: Ints
-    """The CPU sample it is from, NOBODY if from none."""
+    """The CPU sample it is from, UNKNOWN if from none."""
 
     def chosen(self, keep: Flags) -> HeldPieces:
         return HeldPieces(*(column[keep] for column in self))
@@ -67,7 +67,7 @@ def split(everything: Contended, found: Contentions, block: Blames) -> HeldPiece
     """Split a block of blames by what the holder did meanwhile."""
     activity = everything.activity
     kind = everything.kind[block.contention]
-    held = (block.thread != NOBODY) & ~block.handed & (block.ns > 0)
+    held = (block.thread != UNKNOWN) & ~block.handed & (block.ns > 0)
     # Nobody holds a lock while another thread waits for its notification.
     held &= ~everything.signalling[block.contention]
     rows = np.flatnonzero(held)
@@ -82,7 +82,7 @@ def split(everything: Contended, found: Contentions, block: Blames) -> HeldPiece
     not_yet = waits.at_start & after_release[waits.interval]
 
     others = np.flatnonzero(~held)
-    context = np.where(block.handed[others], RELEASED, NOBODY)
+    context = np.where(block.handed[others], RELEASED, UNKNOWN)
     return HeldPieces(
         np.concatenate([others, rows[waits.interval], rows[samples.interval], rows]),
         np.concatenate(
@@ -90,7 +90,7 @@ def split(everything: Contended, found: Contentions, block: Blames) -> HeldPiece
                 context,
                 np.where(not_yet, RELEASED, waits.context),
                 samples.context,
-                np.full(len(rows), NOBODY),
+                np.full(len(rows), UNKNOWN),
             ]
         ),
         np.concatenate([block.ns[others], waits.ns, samples.ns, rest]),
@@ -104,9 +104,9 @@ def split(everything: Contended, found: Contentions, block: Blames) -> HeldPiece
         ),
         np.concatenate(
             [
-                np.full(len(others) + len(waits.ns), NOBODY),
+                np.full(len(others) + len(waits.ns), UNKNOWN),
                 samples.source,
-                np.full(len(rows), NOBODY),
+                np.full(len(rows), UNKNOWN),
             ]
         ),
     )
@@ -197,9 +197,9 @@ class DistinctSamples:
         self._new: list[Ints] = []
 
     def add(self, row: Ints, sample: Ints) -> None:
-        from_sample = sample != NOBODY
+        from_sample = sample != UNKNOWN
         self._new.append(np.unique(row[from_sample] * self._span + sample[from_sample]))
-        # Sorted anew only when they have doubled, so that all of it takes n log n.
+        # Sorted again only when they have doubled, so that all of it takes n log n.
         if sum(map(len, self._new)) > len(self._known):
             self._codes()
 

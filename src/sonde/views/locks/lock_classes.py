@@ -10,8 +10,8 @@ import ast
 import warnings
 from typing import TYPE_CHECKING
 
-from sonde.model.lock_kinds import is_library
-from sonde.views.locks.lock_names import Place, named, taken
+from sonde.model.locks.lock_kinds import is_library
+from sonde.views.locks.lock_names import LockSite, named, parse_acquire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,16 +36,16 @@ class LockClasses:
         self._names: dict[tuple[str, str, int], str] = {}
         self._attributes: dict[str, set[str]] | None = None
 
-    def name(self, place: Place) -> str:
+    def name(self, place: LockSite) -> str:
         """`Row.lock`, or the acquiring site where the class is unknown."""
         key = (place.function, place.file, place.line)
         if key not in self._names:
             self._names[key] = self._name(place)
         return self._names[key]
 
-    def _name(self, place: Place) -> str:
+    def _name(self, place: LockSite) -> str:
         site, _ = named(place, self._sources)
-        thing = _parsed(taken(self._sources.line(place.file, place.line)).thing)
+        thing = _parsed(parse_acquire(self._sources.line(place.file, place.line)).thing)
         method_of = place.function.partition(".<locals>")[0].rpartition(".")[0]
         if isinstance(thing, ast.Name) and thing.id == "self" and method_of:
             return method_of

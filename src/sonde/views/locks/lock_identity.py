@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import ACQUIRED, NOBODY, Contentions, Flags, Ints
-from sonde.model.context_tree import sums
-from sonde.model.java_locks import is_lock_of_condition, kind_of_class
-from sonde.model.lock_kinds import KINDS, LockKinds
+from sonde.model.locks.contention import ACQUIRED, UNKNOWN, Contentions, Flags, Ints
+from sonde.model.locks.java_locks import is_lock_of_condition, kind_of_class
+from sonde.model.locks.lock_kinds import KINDS, LockKinds
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import GIL, MONITOR, Recording
 from sonde.views.locks.lock_classes import LockClasses
-from sonde.views.locks.lock_names import Place, named
+from sonde.views.locks.lock_names import LockSite, named
 from sonde.views.selecting.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 NUMBER = {kind: i for i, kind in enumerate(KINDS)}
-UNKNOWN = len(KINDS)
+UNKNOWN_KIND = len(KINDS)
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class _Key(NamedTuple):
     kind: int
     process: int
     row: int
-    """Of the table of locks; NOBODY where the place counts."""
-    function: int = NOBODY
+    """Of the table of locks; UNKNOWN where the place counts."""
+    function: int = UNKNOWN
     line: int = 0
 
 
@@ -70,12 +70,12 @@ def kinds_of(
     recording: Recording, found: Contentions, kinds: LockKinds
 ) -> tuple[Ints, Flags, Flags]:
     """What each wait was for, whether it was for a signal, and if it follows a notification."""
-    table = np.full(len(recording.contexts) + 1, UNKNOWN, dtype=np.int64)
+    table = np.full(len(recording.contexts) + 1, UNKNOWN_KIND, dtype=np.int64)
     signals = np.zeros(len(recording.contexts) + 1, dtype=bool)
     contexts = np.unique(found.context).tolist()
     for context in contexts:
         site = kinds.site(context)
-        table[context] = NUMBER.get(site.kind, UNKNOWN)
+        table[context] = NUMBER.get(site.kind, UNKNOWN_KIND)
         signals[context] = site.signalling
     gil, monitor = _made_of(recording, found, GIL), _made_of(recording, found, MONITOR)
     kind = np.where(gil, NUMBER["gil"], table[found.context])
@@ -87,22 +87,22 @@ def kinds_of(
     kind = _reacquired(recording, found, kind, again)
     signalling = signals[found.context] & ~gil & ~monitor & ~again
 
-    # Up to 3.13 `with lock` shows no C function; which lock it was shows where it was let go.
-    released = np.full(len(recording.contexts) + 1, UNKNOWN, dtype=np.int64)
-    for context in np.unique(found.tail_context[kind == UNKNOWN]).tolist():
+    # Up to 3.13 `with lock` shows no C function; which lock it was shows where it was released.
+    released = np.full(len(recording.contexts) + 1, UNKNOWN_KIND, dtype=np.int64)
+    for context in np.unique(found.tail_context[kind == UNKNOWN_KIND]).tolist():
         if kinds.site(context).kind in ("lock", "rlock"):
             released[context] = NUMBER[kinds.site(context).kind]
-    kind = np.where(kind == UNKNOWN, released[found.tail_context], kind)
+    kind = np.where(kind == UNKNOWN_KIND, released[found.tail_context], kind)
     _as_the_neighbours(found, kind)
-    kind[kind == UNKNOWN] = NUMBER["lock"]
+    kind[kind == UNKNOWN_KIND] = NUMBER["lock"]
     return kind, signalling, again & _notified_before(found, gil, again, awaits & ~again)
 
 
 def _reacquired(recording: Recording, found: Contentions, kind: Ints, again: Flags) -> Ints:
     """What a Java lock is where the chain tells of its condition only."""
-    kinds = [NUMBER[kind_of_class(type_)] if type_ else UNKNOWN for type_ in _types(recording)]
-    named = np.array([*kinds, UNKNOWN], dtype=np.int64)[found.lock]
-    return np.where(again & (kind == NUMBER["condition"]) & (named != UNKNOWN), named, kind)
+    kinds = [NUMBER[kind_of_class(type_)] if type_ else UNKNOWN_KIND for type_ in _types(recording)]
+    named = np.array([*kinds, UNKNOWN_KIND], dtype=np.int64)[found.lock]
+    return np.where(again & (kind == NUMBER["condition"]) & (named != UNKNOWN_KIND), named, kind)
 
 
 def _notified_before(found: Contentions, gil: Flags, again: Flags, awaits: Flags) -> Flags:
@@ -127,16 +127,16 @@ def _made_of(recording: Recording, found: Contentions, what: str) -> Flags:
 
 def _as_the_neighbours(found: Contentions, kind: Ints) -> None:
     """What still is not known is what the same lock was before, or else after."""
-    if not (kind == UNKNOWN).any():
+    if not (kind == UNKNOWN_KIND).any():
         return
     order = np.lexsort((found.start, found.lock))
     locks, kinds = found.lock[order], kind[order]
     place = np.arange(len(order))
-    known = kinds != UNKNOWN
+    known = kinds != UNKNOWN_KIND
     before = np.maximum.accumulate(np.where(known, place, -1))
     after = np.minimum.accumulate(np.where(known, place, len(order))[::-1])[::-1]
     for near in (np.maximum(before, 0), np.minimum(after, len(order) - 1)):
-        fits = (kinds == UNKNOWN) & (locks[near] == locks)
+        fits = (kinds == UNKNOWN_KIND) & (locks[near] == locks)
         kinds = np.where(fits, kinds[near], kinds)
     kind[order] = kinds
 
@@ -149,7 +149,7 @@ def locks_of(
         return np.zeros(0, dtype=np.int64), []
     # All waits of one context for one row of the table are alike, so each pair is looked at once.
     rows = len(recording.locks)
-    pair = ((found.context + 1) * rows + found.lock) * (UNKNOWN + 1) + kind
+    pair = ((found.context + 1) * rows + found.lock) * (UNKNOWN_KIND + 1) + kind
     pairs, sample, inverse = np.unique(pair, return_index=True, return_inverse=True)
     spent = sums(inverse, found.length, len(pairs)).tolist()
     numbers: dict[_Key, int] = {}
@@ -164,7 +164,7 @@ def locks_of(
         if not found.whole[at] or lasting:
             key = _Key(what, process, row)
         else:
-            key = _Key(what, process, NOBODY, *place)
+            key = _Key(what, process, UNKNOWN, *place)
         code = codes[i] = numbers.setdefault(key, len(numbers))
         if code == len(places):
             places.append(Counter())
@@ -180,7 +180,7 @@ def locks_of(
 
 def _place(recording: Recording, context: int) -> tuple[int, int]:
     if context < 0:
-        return NOBODY, 0
+        return UNKNOWN, 0
     return int(recording.contexts.function[context]), int(recording.contexts.line[context])
 
 
@@ -201,14 +201,14 @@ def _named(
     places: Counter[tuple[int, int]],
 ) -> Lock:
     kind = KINDS[key.kind]
-    address = int(recording.locks.address[key.row]) if key.row != NOBODY else None
+    address = int(recording.locks.address[key.row]) if key.row != UNKNOWN else None
     if kind == "gil":
         text = short = lock_class = _gil(recording, found, key)
     else:
         ((function, line), _), *_ = places.most_common(1)
         functions = recording.functions
-        known = function != NOBODY
-        place = Place(
+        known = function != UNKNOWN
+        place = LockSite(
             functions.name[function] if known else "unknown place",
             functions.file[function] if known else "",
             line,
@@ -238,7 +238,7 @@ def _gil(recording: Recording, found: Contentions, key: _Key) -> str:
 
 
 def _told_apart(recording: Recording, locks: list[Lock]) -> list[Lock]:
-    """Names that several locks would share get what tells these apart."""
+    """Names that several locks would share get what distinguishes them."""
     tells: tuple[Callable[[Lock], str], ...] = (
         lambda lock: f"pid {recording.processes[lock.process].pid}",
         lambda lock: f"0x{lock.address:x}" if lock.address is not None else "",

@@ -28,8 +28,8 @@ MAX_SOURCE_LENGTH = 400
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a program takes or lets go of a lock."""
+class LockSite:
+    """Where a program takes or releases a lock."""
 
     function: str
     file: str
@@ -52,7 +52,7 @@ def _file_name(file: str) -> str:
     return path.name
 
 
-class Taken(NamedTuple):
+class AcquireExpression(NamedTuple):
     """What of a source line takes a lock, and the lock itself as the program calls it."""
 
     expression: str
@@ -60,27 +60,27 @@ class Taken(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def taken(source: str) -> Taken:
+def parse_acquire(source: str) -> AcquireExpression:
     """`with self._lock` and self._lock; `queue.get(timeout=1)` and queue."""
     statements = _parsed(source)
     first = statements[0] if statements else None
     if isinstance(first, ast.With | ast.AsyncWith):
         things = ", ".join(ast.unparse(item.context_expr) for item in first.items)
-        return Taken(_cut(f"with {things}"), _cut(things))
+        return AcquireExpression(_cut(f"with {things}"), _cut(things))
     for node in (node for statement in statements for node in ast.walk(statement)):
         called = node.func if isinstance(node, ast.Call) else None
         if isinstance(called, ast.Attribute) and called.attr in TAKING:
-            return Taken(_cut(ast.unparse(node)), _cut(ast.unparse(called.value)))
+            return AcquireExpression(_cut(ast.unparse(node)), _cut(ast.unparse(called.value)))
     text = _cut(ast.unparse(first.iter) if isinstance(first, ast.For) else source.strip())
-    return Taken(text, text)
+    return AcquireExpression(text, text)
 
 
-def named(place: Place, sources: Sources, others: int = 0) -> tuple[str, str]:
+def named(place: LockSite, sources: Sources, others: int = 0) -> tuple[str, str]:
     """How the lock taken at `place`, and at that many others, is called: in full, and in short."""
     if place.short == place.function:
         full = short = place.function or "unknown place"
     else:
-        source = taken(sources.line(place.file, place.line))
+        source = parse_acquire(sources.line(place.file, place.line))
         full = f"`{source.expression}`" if source.expression else place.function
         full = f"{full} in {place.short}"
         thing = source.thing

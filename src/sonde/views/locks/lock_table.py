@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import NOBODY, Contentions, Ints
-from sonde.model.context_tree import sums
-from sonde.model.pressure import Pressure
+from sonde.model.locks.contention import UNKNOWN, Contentions, Ints
+from sonde.model.locks.pressure import Pressure
+from sonde.model.trees.context_tree import sums
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.locks import LocksRow, locks
 from sonde.views.selecting.duration import duration_ns
@@ -47,7 +47,7 @@ class LockRow:
     owners: int
     """Different threads."""
     owner_function: dict[str, Any] | None
-    """The function of the program (not of a library) that most of the waiting is blamed on."""
+    """The function of the program (not of a library) that most of the waiting is attributed to."""
     owner_ns: int
     unknown_ns: int
     """Waiting that no owner could be named for."""
@@ -188,7 +188,7 @@ def _classes(
 
 
 def _is_held(lock: Lock, row: LocksRow) -> bool:
-    """Whether it is one lasting thing that somebody has, not made anew for each sleep."""
+    """Whether it is one lasting thing that somebody has, not made again for each sleep."""
     return lock.address is not None and not row.signalling
 
 
@@ -205,11 +205,11 @@ def _distinct(lock: Ints, thread: Ints, size: int) -> Ints:
 def _holds(
     everything: Contended, found: Contentions, rows: Ints, selection: Selection
 ) -> tuple[Ints, Ints, Ints]:
-    """Of each lock: how often it was let go with somebody waiting, how long it was held before
+    """Of each lock: how often it was released with somebody waiting, how long it was held before
     that, and by how many threads."""
     size = len(everything.locks)
     holds = found.holds
-    of_hold = np.full(len(holds), NOBODY, dtype=np.int64)
+    of_hold = np.full(len(holds), UNKNOWN, dtype=np.int64)
     served = rows[(found.held[rows] > 0) & (found.outcome[rows] != 0)]
     # A hold is of the lock that was waited for then: memory may have held several, one by one.
     of_hold[found.first[served] + found.held[served] - 1] = everything.lock[served]
@@ -230,11 +230,11 @@ def _holds(
 def _filled(value: Ints, group: Ints) -> Ints:
     """The same with what is missing taken from the next one of the group, or else the last."""
     place = np.arange(len(value))
-    known = value != NOBODY
+    known = value != UNKNOWN
     after = np.minimum.accumulate(np.where(known, place, len(value))[::-1])[::-1]
     before = np.maximum.accumulate(np.where(known, place, -1))
     for near in (np.minimum(after, len(value) - 1), np.maximum(before, 0)):
-        fits = (value == NOBODY) & (group[near] == group)
+        fits = (value == UNKNOWN) & (group[near] == group)
         value = np.where(fits, value[near], value)
     return value
 

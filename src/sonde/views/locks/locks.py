@@ -1,4 +1,4 @@
-"""Who waited for what, and who is to blame? By any aspects, in any order."""
+"""Who waited for what, and which owners is it attributed to? By any aspects, in any order."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.contention import BLOCK, NOBODY, Blames, Contentions, Flags, Ints, blames
-from sonde.model.context_tree import sums
-from sonde.model.lock_kinds import KINDS
-from sonde.model.wait_chains import wait_chains
+from sonde.model.locks.contention import BLOCK, UNKNOWN, Blames, Contentions, Flags, Ints, blames
+from sonde.model.locks.lock_kinds import KINDS
+from sonde.model.locks.wait_chains import wait_chains
+from sonde.model.trees.context_tree import sums
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.held_in import (
     HELD_IN,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sonde.recording.tables import Recording
-    from sonde.views.stacks.profile import Function
+    from sonde.views.selecting.profile import Function
 
 ASPECTS = (
     "kind", "lock", "lock_class", "waiter_thread", "waiter_function", "waiter_chain",
@@ -46,7 +46,7 @@ MAX_LENGTH = 64
 class LocksRow:
     """The waiting that shares a value of one aspect, below one row of the aspects before it.
 
-    A wait blamed on several owners counts in the row of each, with its time there.
+    A wait attributed to several owners counts in the row of each, with its time there.
     """
 
     aspect: str
@@ -171,7 +171,7 @@ def locks(
             aggregates.measure(block)
     for block in blames(found, rows, block=aggregates.block):
         aggregates.add(block)
-        unknown += int(block.ns[block.thread == NOBODY].sum())
+        unknown += int(block.ns[block.thread == UNKNOWN].sum())
     length = found.length[rows]
     return Locks(
         by=tuple(by),
@@ -214,7 +214,7 @@ class _Aggregates:
         self.found = found
         self.by = by
         self.exact = next((i for i, a in enumerate(by) if a.startswith(HELD_IN)), len(by))
-        """Levels before that of the first aspect that samples tell."""
+        """Levels before that of the first aspect that samples show."""
         self.estimates = HeldInEstimates(everything, found) if self.exact < len(by) else None
         self.count = self.total = 0
         self.numbers: list[dict[tuple[int, int], int]] = [{} for _ in by]
@@ -227,7 +227,7 @@ class _Aggregates:
 
     def add(self, block: Blames) -> None:
         # Rows come by wait, so counting the changes numbers the waits of the block.
-        changes = np.diff(self.found.wait[block.contention], prepend=NOBODY) != 0
+        changes = np.diff(self.found.wait[block.contention], prepend=UNKNOWN) != 0
         wait = np.cumsum(changes) - 1
         self.count += int(changes.sum())
         self.total += int(block.ns.sum())

@@ -1,6 +1,6 @@
 """Who waits for whom at one moment, and will it ever end?
 
-What the picture is made from are plain waits (`Wait`), so that a live look at a process can draw it
+What the graph is made from are plain waits (`Wait`), so that a live look at a process can draw it
 from what it sees as well as a recording can from its events.
 """
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import ACQUIRED, NOBODY, OPEN
-from sonde.model.lock_kinds import KINDS
-from sonde.model.wait_graph import Edge, wait_graph
+from sonde.model.locks.contention import ACQUIRED, OPEN, UNKNOWN
+from sonde.model.locks.lock_kinds import KINDS
+from sonde.model.locks.wait_graph import Edge, wait_graph
 from sonde.views.locks.contentions import contended
 from sonde.views.selecting.selection import Selection
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sonde.recording.tables import Recording
     from sonde.views.locks.contentions import Contended
-    from sonde.views.stacks.profile import Function
+    from sonde.views.selecting.profile import Function
 
     Frames = list[tuple[Function, int]]
 
@@ -101,7 +101,7 @@ def graph_of(waits: Sequence[Wait], at_ns: int | None = None, why: str = "") -> 
     for i, wait in enumerate(ordered):
         # Somebody's signal is awaited from whoever gives it; only a lock has an owner.
         binding = wait.owner_tid is not None and (not wait.signalling or wait.kind == "join")
-        owner = threads.get((wait.process, wait.owner_tid or 0), NOBODY) if binding else None
+        owner = threads.get((wait.process, wait.owner_tid or 0), UNKNOWN) if binding else None
         lock = locks.setdefault((wait.kind, wait.lock), len(locks))
         edges.append(Edge(i, lock, owner))
     graph = wait_graph(edges)
@@ -152,7 +152,7 @@ def _wait(everything: Contended, row: int, at_ns: int) -> Wait:
     chains = everything.chains
     thread = int(found.thread[row])
     owner, context = _owner(everything, row, at_ns)
-    known = owner != NOBODY
+    known = owner != UNKNOWN
     lock = everything.locks[int(everything.lock[row])]
     return Wait(
         thread=names[int(code[thread])],
@@ -166,14 +166,14 @@ def _wait(everything: Contended, row: int, at_ns: int) -> Wait:
         chain=chains.frames(int(chains.node[int(found.context[row])])),
         owner_thread=names[int(code[owner])] if known else None,
         owner_tid=int(threads.tid[owner]) if known else None,
-        owner_chain=chains.frames(int(chains.node[context])) if context != NOBODY else None,
+        owner_chain=chains.frames(int(chains.node[context])) if context != UNKNOWN else None,
         open=bool(found.outcome[row] == OPEN),
         before=bool(found.before[row]),
     )
 
 
 def _owner(everything: Contended, row: int, at_ns: int) -> tuple[int, int]:
-    """Who has what is waited for at the moment, and the chain that let it go later."""
+    """Who has what is waited for at the moment, and the chain that released it later."""
     found = everything.found
     holds = found.holds
     first, held = int(found.first[row]), int(found.held[row])
@@ -186,9 +186,9 @@ def _owner(everything: Contended, row: int, at_ns: int) -> tuple[int, int]:
         hold = first + place
         unsure = bool(holds.gap[hold]) and not (place == 0 and bool(found.clean[row]))
         owner, context = int(holds.thread[hold]), int(holds.context[hold])
-        return (NOBODY, NOBODY) if unsure else (owner, context)
+        return (UNKNOWN, UNKNOWN) if unsure else (owner, context)
     # After the last release it is being handed over: nobody has it.
-    return (NOBODY, NOBODY) if found.outcome[row] == ACQUIRED else (owner, context)
+    return (UNKNOWN, UNKNOWN) if found.outcome[row] == ACQUIRED else (owner, context)
 
 
 def _told(frames: Frames) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""What did threads wait for? Lock events tell it for locks, samples for the rest.
+"""What did threads wait for? Lock events show it for locks, samples for the rest.
 
 Both may have seen the same wait: a thread that waits for a lock is off the processor. What the lock
-events tell is exact and says more, so it is taken out of the samples' time.
+events show is exact and says more, so it is taken out of the samples' time.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.model.context_tree import sums
-from sonde.model.lock_kinds import KINDS
-from sonde.model.pressure import Pressure
+from sonde.model.locks.lock_kinds import KINDS
+from sonde.model.locks.pressure import Pressure
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import PREEMPTED, WAITING
 from sonde.views.locks.contentions import contended
 from sonde.views.selecting.selection import chosen
 
 if TYPE_CHECKING:
-    from sonde.model.contention import Contentions, Ints
+    from sonde.model.locks.contention import Contentions, Ints
     from sonde.recording.tables import Recording
     from sonde.views.selecting.selection import Selection
 
@@ -43,7 +43,7 @@ def waiting_in_spans(recording: Recording, selection: Selection) -> dict[str, In
 
 
 def explained(found: Contentions, rows: Ints, thread: Ints, end: Ints, weight: Ints) -> Ints:
-    """What lock events tell of the waits that samples saw: of each its `weight` up to its `end`."""
+    """What lock events show of the waits that samples saw: of each its `weight` up to its `end`."""
     if not len(rows):
         return np.zeros_like(weight)
     known = Pressure(found.thread[rows], found.start[rows], found.end[rows])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.contention import NOBODY, blames
+from sonde.model.locks.contention import UNKNOWN, blames
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.held_in import (
     OFF_CPU,
@@ -18,12 +18,12 @@ from sonde.views.locks.held_in import (
     block_size,
 )
 from sonde.views.selecting.formatting import some
-from sonde.views.stacks.profile import Function, Profile, identities, summed_up
+from sonde.views.selecting.profile import Function, Profile, identities, summed_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sonde.model.contention import Contentions, Flags, Ints
+    from sonde.model.locks.contention import Contentions, Flags, Ints
     from sonde.recording.tables import Recording
     from sonde.views.locks.held_in import HeldPieces
     from sonde.views.selecting.selection import Selection
@@ -72,9 +72,9 @@ def profile_while_held(
                 by_state[2 + off_cpu][context] += max(estimates.samples[0][number], 1)
     functions, identity = identities(recording)
     return summed_up(
-        [*functions[:NOBODY], NOT_SAMPLED],
+        [*functions[:UNKNOWN], NOT_SAMPLED],
         recording.contexts.parent,
-        identity[np.append(recording.contexts.function, NOBODY)],
+        identity[np.append(recording.contexts.function, UNKNOWN)],
         recording.contexts.line,
         by_state,
         merge_lines=merge_lines,

@@ -11,18 +11,18 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.model.choice import Choice, Chosen, Time, choose
 from sonde.model.cpu_loss import THIEVES, Thief
-from sonde.recording.schema import TIME_LIMIT
+from sonde.recording.format.schema import TIME_LIMIT
 from sonde.views.selecting.formatting import some
 from sonde.views.selecting.span_filter import within
 
 if TYPE_CHECKING:
-    from sonde.model.context_tree import Flags
+    from sonde.model.trees.context_tree import Flags
     from sonde.recording.tables import Recording
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Everything of the running time, unless told."""
+    """Everything of the running time by default."""
 
     time: Time = "running"
     thread: str | int | None = None

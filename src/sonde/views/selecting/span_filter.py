@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.context_tree import ContextTree
+from sonde.model.trees.context_tree import ContextTree
 from sonde.recording.tables import WAIT_BEGIN
 from sonde.views.selecting.formatting import some
 
 if TYPE_CHECKING:
-    from sonde.model.contention import Contentions, Ints
-    from sonde.model.context_tree import Flags
+    from sonde.model.locks.contention import Contentions, Ints
+    from sonde.model.trees.context_tree import Flags
     from sonde.recording.tables import Recording
 
 

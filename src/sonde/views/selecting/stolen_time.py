@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.model.context_tree import sums
 from sonde.model.cpu_loss import (
     THIEVES,
     Intervals,
-    Processors,
-    Ran,
+    ProcessorSteps,
+    RunningSamples,
     Steps,
     Thief,
     placed,
     spread,
     taken,
 )
+from sonde.model.trees.context_tree import sums
 from sonde.recording.tables import RUNNING
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def is_counted(recording: Recording) -> bool:
 def by_step(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
     """Per row of the metrics."""
     machine, processors = recording.machine, recording.processors
-    # As old recordings do not tell: they were mostly made with perf, whose clock goes on.
+    # As old recordings do not state: they were mostly made with perf, whose clock goes on.
     with_steal = recording.target.get("metrics_include_steal", True)
     return taken(
         _steps(recording),
@@ -46,7 +46,7 @@ def by_step(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
             machine.throttled_ns,
         ),
         _ran(recording),
-        Processors(
+        ProcessorSteps(
             processors.process.astype(np.int64),
             processors.time,
             processors.processor.astype(np.int64),
@@ -80,10 +80,10 @@ def _steps(recording: Recording) -> Steps:
     )
 
 
-def _ran(recording: Recording) -> Ran:
+def _ran(recording: Recording) -> RunningSamples:
     samples = recording.samples
     rows = np.flatnonzero((samples.state == RUNNING) & (samples.processor >= 0))
-    return Ran(
+    return RunningSamples(
         samples.thread[rows].astype(np.int64),
         samples.time[rows],
         samples.processor[rows].astype(np.int64),
@@ -136,7 +136,7 @@ def within(recording: Recording, start_ns: int | None, end_ns: int | None) -> ND
 
 
 def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int64]:
-    """Per sample, what was taken from the calls it stands for; of all thieves unless told."""
+    """Per sample, what was taken from the calls it stands for; of all causes by default."""
     if not is_counted(recording):
         raise UsageError(
             f"{recording.path} has no run-queue latency, throttling and steal time; "
@@ -148,7 +148,7 @@ def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int6
 
 
 def by_sample(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
-    """Per sample, what each thief took from the calls it stands for."""
+    """Per sample, what each cause took from the calls it stands for."""
     return {thief: _by_sample(recording, lost) for thief, lost in by_step(recording).items()}
 
 

@@ -1,4 +1,4 @@
-"""Recordings whose samples tell only a function and its caller, with the tree put together."""
+"""Recordings whose samples show only a function and its caller, with the tree put together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.model.chaining import Link, Rebuilt, split
+from sonde.model.trees.chaining import Link, Rebuilt, split
 from sonde.recording.reader import read, read_parts
 from sonde.recording.tables import RUNNING, Contexts, EventSamples, Samples
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.context_tree import ContextTree, sums
-from sonde.model.overlap import Likeness
+from sonde.model.trees.context_tree import ContextTree, sums
+from sonde.model.trees.overlap import Likeness
+from sonde.views.selecting.profile import Function, Profile, profile
 from sonde.views.stacks.function_match import same_functions
-from sonde.views.stacks.profile import Function, Profile, profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

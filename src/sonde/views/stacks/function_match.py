@@ -1,8 +1,8 @@
 """Which functions of two recordings are the same.
 
-Name and file must be. The first line tells functions of one name apart (lambdas, overridden ones),
-but it moves when somebody edits the file above; so where lines differ, functions of one name are
-taken in their order, if both recordings have as many.
+Name and file must be. The first line distinguishes functions of one name (lambdas, overridden
+ones), but it moves when somebody edits the file above; so where lines differ, functions of one name
+are taken in their order, if both recordings have as many.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sonde.model.context_tree import Ints
-    from sonde.views.stacks.profile import Function
+    from sonde.model.trees.context_tree import Ints
+    from sonde.views.selecting.profile import Function
 
 
 class Same(NamedTuple):

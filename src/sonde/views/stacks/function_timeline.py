@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.recording.tables import RUNNING
-from sonde.views.stacks.profile import identities
+from sonde.views.selecting.profile import identities
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

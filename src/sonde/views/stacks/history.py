@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sonde.views.selecting.profile import Function, identities
 from sonde.views.selecting.selection import Selection, chosen
-from sonde.views.stacks.profile import Function, identities
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

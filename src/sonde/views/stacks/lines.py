@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.context_tree import sums
-from sonde.views.stacks.profile import BUILT_IN, Profile, profile
+from sonde.model.trees.context_tree import sums
+from sonde.views.selecting.profile import BUILT_IN, Profile, profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

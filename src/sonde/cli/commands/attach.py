@@ -1,0 +1,218 @@
+"""`sonde attach`: record processes that already run."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sonde.cli.shared.closing_message import closing_message
+from sonde.cli.shared.recording_options import (
+    Budget,
+    DumpEvery,
+    DumpWhen,
+    Keep,
+    Limit,
+    Memory,
+    ModeName,
+    Output,
+    Rate,
+    Rotate,
+    Sampler,
+    Samples,
+    Seconds,
+    Stacks,
+    Stride,
+    Ticks,
+    What,
+)
+from sonde.cli.shared.sampler_options import check_sampler, check_stacks
+from sonde.cli.shared.segment_push import Push, PushLabel, pushing
+from sonde.cli.shared.segment_push import check as check_push
+from sonde.cli.shared.selection_options import process_id, whole
+from sonde.cli.shared.selection_options import seconds as number
+from sonde.errors import SondeError, UsageError
+
+if TYPE_CHECKING:
+    from sonde.record.targets.discovery import Discovery
+    from sonde.record.targets.process import RunningProcess
+
+
+def attach(
+    pid: Annotated[
+        str | None, typer.Argument(metavar="[PID]", help="A running CPython or Java process.")
+    ] = None,
+    tree: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PID", help="Record a process and all its descendants, present and future."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Record your processes whose command line matches this glob or /regex/, present "
+            "and future.",
+        ),
+    ] = None,
+    output: Output = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--for", metavar="SECONDS", help="Stop after SECONDS [default: on Ctrl-C]"),
+    ] = None,
+    rate: Rate = 1000,
+    what: What = "cpu,locks",
+    sampler: Sampler = "auto",
+    stacks: Stacks = "whole",
+    mode: ModeName = "normal",
+    limit: Limit = None,
+    rotate: Rotate = None,
+    keep: Keep = None,
+    seconds_kept: Seconds = None,
+    memory: Memory = None,
+    dump_when: DumpWhen = None,
+    dump_every: DumpEvery = None,
+    budget: Budget = None,
+    push: Push = None,
+    label: PushLabel = None,
+    ticks: Ticks = None,
+    stride: Stride = None,
+    samples: Samples = None,
+    no_children: Annotated[
+        bool, typer.Option("--no-children", help="Do not record processes that the target starts.")
+    ] = False,
+) -> None:
+    """Record running processes, without restarting them.
+
+    sonde injects an agent into each process and detaches it at the end: on Ctrl-C, after --for
+    SECONDS, or when the process exits. Injection stops one thread for less than a millisecond. All
+    processes are recorded into one file.
+
+    \b
+    Example:
+      sonde attach 4711 --for 10
+      sonde attach 4711 -o slow.sonde --what cpu,locks,waits
+      sonde attach --tree 4711
+      sonde attach --name gunicorn --for 60
+      sonde attach 4711 --mode continuous --rotate 60s --keep 10 --push s3://profiles/prod
+    """
+    from sonde.record.attach import Attach
+    from sonde.record.recorder.modes import parse_mode
+    from sonde.record.recorder.options import Options, check_calls, check_rate, parse_what
+    from sonde.record.recorder.units import parse_share
+    from sonde.record.targets.hotspot import Jvm
+
+    if [pid, tree, name].count(None) != 2:
+        raise UsageError("give exactly one of PID, --tree PID and --name PATTERN")
+    if seconds is not None and not 0 < seconds < 1e8:
+        raise UsageError(f"invalid --for {seconds:g}; give a number of seconds above 0")
+    share = None if budget is None else parse_share("--budget", budget)
+    kept = parse_mode(
+        mode,
+        limit=limit,
+        rotate=rotate,
+        keep=whole("--keep", keep, "a number of files"),
+        seconds=number("--seconds", seconds_kept),
+        memory=memory,
+        dump_when=dump_when,
+        dump_every=number("--dump-every", dump_every),
+    )
+    check_push(push, label, mode)
+    kinds, sampled_by = parse_what(what), check_sampler(sampler)
+    checked, calls = check_calls(kinds, check_rate(rate), stride, samples, ticks)
+    if pid is None and sampled_by == "remote":
+        raise UsageError(
+            "--sampler remote records a single process; give a PID instead of --tree or --name"
+        )
+    if tree is not None and no_children:
+        raise UsageError("--tree includes child processes; leave out --no-children")
+    processes, discovery = _chosen(pid, tree, name, not no_children)
+    first = processes[0]
+    if check_stacks(stacks) == "chained" and all(isinstance(p.runtime, Jvm) for p in processes):
+        raise UsageError("--stacks chained applies to CPython only; use --stacks whole for Java")
+    options = Options(
+        path=output or f"sonde-{first.program}-{tree or first.pid}.sonde",
+        program=first.program,
+        argv=first.argv,
+        pid=int(tree or first.pid),
+        what=kinds,
+        rate=checked,
+        sampler=sampled_by,
+        stacks=check_stacks(stacks),
+        children=not no_children,
+        calls=calls,
+        attached=True,
+        place=first.place(),
+        mode=kept,
+        budget=share,
+    )
+    session = Attach(processes if discovery else first, options, discovery)
+    with pushing(push, options.path, label):
+        if sys.stderr.isatty() and seconds is None:
+            which = f"process {pid}" if pid else "matching processes"
+            print(f"sonde: recording {which}; press Ctrl-C to stop", file=sys.stderr)
+        done = session.wait(seconds, lambda words: print(f"sonde: {words}", file=sys.stderr))
+        _report_end(done, pid)
+
+
+def _chosen(
+    pid: str | None, tree: str | None, name: str | None, children: bool
+) -> tuple[list[RunningProcess], Discovery | None]:
+    """The processes to begin with, at least one, and what looks for others."""
+    from sonde.record.targets.discovery import Discovery, matcher
+    from sonde.record.targets.process import RECORDED, inspect_process
+
+    if pid is not None:
+        return [inspect_process(process_id(pid))], None
+    if tree is not None:
+        root = process_id(tree)
+        discovery = Discovery([root], descendants=True)
+        found = discovery.look(())
+        if not found:
+            _refuse(discovery)
+            inspect_process(root)  # says what it is
+            raise SondeError(f"process {root} exited")
+        return found, discovery
+    assert name is not None
+    discovery = Discovery([], matches=matcher(name), children=children, descendants=True)
+    found = discovery.look(())
+    if not found:
+        _refuse(discovery)
+        many = len(discovery.members)
+        raise SondeError(
+            f"none of your processes matches {name}"
+            if not many
+            else f"the process that matches {name} is not {RECORDED}"
+            if many == 1
+            else f"none of the {many} processes that match {name} is {RECORDED}"
+        )
+    return found, discovery
+
+
+def _refuse(discovery: Discovery) -> None:
+    """No process can be attached to: reports the reason of one that is supported."""
+    for why in discovery.refused().values():
+        raise SondeError(why)
+
+
+def _report_end(done: dict[str, Any], pid: str | None) -> None:
+    if done.get("note") == "the target replaced its program":
+        print(f"sonde: process {pid} now runs another program", file=sys.stderr)
+    if left := done.get("left_behind"):
+        who = f"process {pid} has" if pid and left == 1 else f"{left} processes have"
+        print(
+            f"sonde: {who} not released the GIL yet; the agent detaches once it is released",
+            file=sys.stderr,
+        )
+    for who, why in done["done"].get("not_entered", {}).items():
+        said = why if who in why else f"could not attach to process {who}: {why}"
+        print(f"sonde: {said}", file=sys.stderr)
+    many = done.get("processes", 1)
+    of = f" of process {pid}" if pid and many == 1 else f" of {many} processes"
+    quiet = "the processes used hardly any CPU time"
+    if pid:
+        quiet = "the process used hardly any CPU time"
+    unseen = "the recording ended before sonde could attach to a process"
+    print(f"sonde: {closing_message(done, of, quiet, unseen)}", file=sys.stderr)

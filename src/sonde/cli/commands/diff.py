@@ -1,0 +1,81 @@
+"""`sonde diff`: two recordings compared."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from sonde.cli.shared.progress import working
+from sonde.cli.shared.selection_options import (
+    End,
+    Running,
+    Start,
+    Thread,
+    Waiting,
+    Wall,
+    selection_of,
+    time_of,
+    whole,
+)
+from sonde.errors import UsageError
+
+
+def diff(
+    base: Annotated[str, typer.Argument(metavar="BASE", help="The baseline.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The recording to compare.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    top: Annotated[
+        str | None, typer.Option("--top", metavar="N", help="Show the N greatest changes.")
+    ] = None,
+    thread: Thread = None,
+    start: Start = None,
+    end: End = None,
+    running: Running = False,
+    waiting: Waiting = False,
+    wall: Wall = False,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Compare call counts instead of time.")
+    ] = False,
+) -> None:
+    """Show which functions became slower or faster between two recordings.
+
+    Also shows how similar the two are: the overlap of their calling contexts, how many hot contexts
+    of one are hot in the other, and the correlation of their weights.
+
+    \b
+    Examples:
+      sonde diff before.sonde after.sonde
+      sonde diff before.sonde after.sonde --wall --top 10
+      sonde diff before.sonde after.sonde --calls
+      sonde diff before.sonde after.sonde --json
+    """
+    rows = whole("--top", top, "a number of rows")
+    if calls and (running or waiting or wall):
+        raise UsageError("--calls compares call counts; leave out --running, --waiting and --wall")
+    selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
+
+    from sonde.views.calls.call_diff import CallDiff, call_diff
+    from sonde.views.stacks.chained_samples import open_recording
+    from sonde.views.stacks.diff import diff as time_diff
+
+    with working(f"reading {base} and {new}"):
+        recordings = [open_recording(file) for file in (base, new)]
+        compared = call_diff if calls else time_diff
+        result = compared(recordings[0], recordings[1], selection, top=rows)
+    if as_json:
+        print(json.dumps(result.to_json(), separators=(",", ":")))
+        return
+    from sonde.reports.calls import call_diff as of_calls
+    from sonde.reports.layout.page import console
+    from sonde.reports.stacks import diff as of_time
+
+    for recording in recordings:
+        for warning in recording.warnings:
+            print(f"sonde: {warning}", file=sys.stderr)
+    if isinstance(result, CallDiff):
+        of_calls.render(result, console(), top=rows)
+    else:
+        of_time.render(result, console(), time=selection.time, top=rows)

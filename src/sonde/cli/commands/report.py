@@ -1,0 +1,338 @@
+"""`sonde report`: one view of a recording, as text or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sonde.cli.shared.progress import working
+from sonde.cli.shared.selection_options import (
+    End,
+    Event,
+    MergeLines,
+    Process,
+    Running,
+    Span,
+    Start,
+    Taken,
+    Thread,
+    Waiting,
+    Wall,
+    check_range,
+    seconds,
+    selection_of,
+    time_of,
+    whole,
+)
+from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from sonde.recording.tables import Recording
+    from sonde.views.selecting.selection import Selection
+
+VIEWS = (
+    "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
+    "threads", "spans", "events", "data", "hot", "quality",
+)  # fmt: skip
+OF_TIME = ("tree", "flat", "lines")
+"""The views that count running, waiting or wall time, or events, as asked."""
+OF_LOCKS = ("locks", "lock-table", "waits")
+
+
+def report(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE... [VIEW]",
+            help="The recording, or the segments of one: files, a folder, a glob pattern. "
+            f"VIEW is one of: {', '.join(VIEWS)}.",
+            show_default=False,
+        ),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    top: Annotated[
+        str | None, typer.Option("--top", metavar="N", help="Show the top N rows.")
+    ] = None,
+    thread: Thread = None,
+    process: Process = None,
+    start: Start = None,
+    end: End = None,
+    span: Span = None,
+    running: Running = False,
+    waiting: Waiting = False,
+    wall: Wall = False,
+    taken: Taken = None,
+    event: Event = None,
+    merge_lines: MergeLines = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="ASPECTS",
+            help="Group rows by these. locks: kind, lock, lock_class, waiter_thread, "
+            "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain, "
+            "held_in_function, held_in_chain (nested in the order given). objects: class, site or "
+            "context. calls: edge or context. data: memory, type, offset, function, context.",
+        ),
+    ] = None,
+    ratio: Annotated[
+        str | None,
+        typer.Option(
+            "--ratio", metavar="A/B", help="events: show A per B, or per CPU time (A/cpu)."
+        ),
+    ] = None,
+    while_held: Annotated[
+        str | None,
+        typer.Option(
+            "--while-held",
+            metavar="LOCK|gil",
+            help="tree: show what the holders of this lock did while others waited for it.",
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="S", help="waits: show second S of the recording."),
+    ] = None,
+) -> None:
+    """Show one view of a recording.
+
+    \b
+    Examples:
+      sonde report app.sonde
+      sonde report app.sonde tree --merge-lines --thread worker-1
+      sonde report app.sonde lines --from 2 --to 3.5 --top 10
+      sonde report app.sonde flat --waiting --json
+      sonde report app.sonde locks --by lock,owner_function,waiter_thread
+      sonde report app.sonde tree --while-held gil
+      sonde report app.sonde waits --at 2.5
+      sonde report app.sonde locks --span checkout
+      sonde report app.sonde flat --taken queue
+      sonde report app.sonde objects --by site
+      sonde report 'app.*.sonde' flat
+      sonde report app.sonde calls --top 10
+      sonde report app.sonde tree --event page-faults
+      sonde report app.sonde events --ratio cycles/instructions
+    """
+    files, view = _files_and_view(files)
+    rows = whole("--top", top, "a number of rows")
+    time = time_of(running, waiting, wall, taken, event)
+    if time is not None and view not in OF_TIME:
+        raise UsageError(f"--{time} does not apply to {view}; valid views: {', '.join(OF_TIME)}")
+    if while_held is not None and view != "tree":
+        raise UsageError(f"--while-held does not apply to {view}; valid view: tree")
+    if while_held is not None and (taken is not None or event is not None):
+        other = "--taken" if taken is not None else "--event"
+        raise UsageError(f"--while-held and {other} cannot be combined; give one of them")
+    if while_held is not None and time is None:
+        time = "wall"
+    if merge_lines and view != "tree":
+        raise UsageError(f"--merge-lines does not apply to {view}; valid view: tree")
+    if event is not None and view not in (*OF_TIME, "data"):
+        raise UsageError(
+            f"--event does not apply to {view}; valid views: {', '.join(OF_TIME)}, data"
+        )
+    if by is not None and view not in ("locks", "objects", "calls", "data"):
+        raise UsageError(f"--by does not apply to {view}; valid views: locks, objects, calls, data")
+    if ratio is not None and view != "events":
+        raise UsageError(f"--ratio does not apply to {view}; valid view: events")
+    if at is not None and view != "waits":
+        raise UsageError(f"--at does not apply to {view}; valid view: waits")
+    moment = seconds("--at", at)
+    if moment is not None and not 0 <= moment < math.inf:
+        raise UsageError(
+            f"invalid --at {at!r}; give a time in seconds from the start of the recording"
+        )
+    if view == "waits" and (start is not None or end is not None):
+        raise UsageError("waits shows one moment; give --at instead of --from and --to")
+    selection = selection_of(time, thread, process, start, end, span=span, taken=taken, event=event)
+    if view == "quality" and (selection.narrowed or rows is not None):
+        raise UsageError(
+            "quality describes the whole recording; leave out the options that select a part of it"
+        )
+    if view == "hot" and selection.narrowed:
+        raise UsageError(
+            "hot describes the whole session; leave out the options that select a part of it"
+        )
+
+    from sonde.views.stacks.chained_samples import open_recording
+
+    with working(f"reading {files[0]}"):
+        recording = open_recording(*files, samples=view != "quality")
+        check_range(recording, start, at)
+        result = _view(recording, view, selection, merge_lines, rows, by, moment, ratio, while_held)
+    if as_json:
+        # In one piece: json.dump goes through Python for every value, dumps does not.
+        print(json.dumps(result.to_json(), separators=(",", ":")))
+        return
+    _print(recording, view, selection, result, rows)
+
+
+def _files_and_view(words: list[str]) -> tuple[list[str], str]:
+    """The first word is a file; the last one is the view, if there is one of that name."""
+    *files, last = words
+    if not files and last in VIEWS and not os.path.exists(last):
+        raise UsageError("no recording given; usage: sonde report FILE [VIEW]")
+    if files and last in VIEWS:
+        return files, last
+    if files and not os.path.exists(last) and not last.endswith(".sonde"):
+        raise UsageError(f"invalid view {last!r}; valid views: {', '.join(VIEWS)}")
+    return words, "summary"
+
+
+def _view(
+    recording: Recording,
+    view: str,
+    selection: Selection,
+    merge_lines: bool,
+    top: int | None,
+    by: str | None,
+    at: float | None,
+    ratio: str | None,
+    while_held: str | None,
+) -> Any:
+    if view == "tree":
+        from sonde.views.stacks.tree import tree
+
+        return tree(recording, selection, merge_lines=merge_lines, top=top, while_held=while_held)
+    if view == "flat":
+        from sonde.views.stacks.flat import flat
+
+        return flat(recording, selection, top=top)
+    if view == "lines":
+        from sonde.views.stacks.lines import lines
+
+        return lines(recording, selection, top=top)
+    if view == "locks":
+        from sonde.views.locks.locks import DEFAULT, aspects, locks
+
+        return locks(recording, selection, by=DEFAULT if by is None else aspects(by), top=top)
+    if view == "lock-table":
+        from sonde.views.locks.lock_table import lock_table
+
+        return lock_table(recording, selection, top=top)
+    if view == "waits":
+        from sonde.views.locks.wait_graph import waits
+
+        return waits(recording, selection, at_ns=None if at is None else round(at * 1e9))
+    if view == "objects":
+        from sonde.views.objects import objects
+
+        return objects(recording, selection, by=by or "class", top=top)
+    if view == "calls":
+        from sonde.views.calls.calls import calls
+
+        return calls(recording, selection, by=by or "edge", top=top)
+    if view == "threads":
+        from sonde.views.threads import threads
+
+        return threads(recording, selection, top=top)
+    if view == "spans":
+        from sonde.views.spans import spans
+
+        return spans(recording, selection, top=top)
+    if view == "events":
+        from sonde.views.events import events
+
+        return events(recording, selection, ratio=ratio, top=top)
+    if view == "data":
+        from sonde.views.data import DEFAULT_BY, data
+
+        return data(recording, selection, by=DEFAULT_BY if by is None else by.split(","), top=top)
+    if view == "hot":
+        from sonde.views.stacks.live_profile import hot
+
+        return hot(recording, top=top)
+    if view == "quality":
+        from sonde.views.quality import quality
+
+        return quality(recording)
+    from sonde.views.summary import summary
+
+    return summary(recording, selection, top=top)
+
+
+def _print(
+    recording: Recording, view: str, selection: Selection, result: Any, top: int | None
+) -> None:
+    from sonde.reports import report_of
+    from sonde.reports.layout.page import console, line
+
+    out = console()
+    for warning in recording.warnings:
+        print(f"sonde: {warning}", file=sys.stderr)
+    if view in OF_TIME and not result.total_ns:
+        line(out, _nothing(recording, selection))
+        return
+    if view in OF_TIME and selection.time == "wall" and _lacks_waits(recording):
+        line(out, ("Waits were not recorded: on-CPU time only; record with --what +waits.", "dim"))
+    if view in OF_LOCKS and not len(recording.lock_events) and "locks" not in _what(recording):
+        line(out, "No locks were recorded; record them with: sonde run --what +locks …")
+        return
+    if view == "objects" and not len(recording.objects):
+        line(out, _no_objects(recording))
+        return
+    if view == "calls" and not len(recording.calls):
+        line(out, _no_calls(recording))
+        return
+    options: dict[str, Any] = {}
+    if view == "summary":
+        options["path"] = recording.path
+    elif view in (
+        "flat",
+        "lines",
+        "threads",
+        "spans",
+        "objects",
+        "calls",
+        "events",
+        "data",
+        "hot",
+        *OF_LOCKS,
+    ):
+        options["top"] = top
+    if view == "lines":
+        options["recorded"] = recording.target.get("started")
+    report_of(view).render(result, out, **options)
+
+
+def _lacks_waits(recording: Recording) -> bool:
+    return "waits" not in _what(recording) and not (recording.samples.state != 0).any()
+
+
+def _what(recording: Recording) -> list[str]:
+    what = recording.target.get("what")
+    return what if isinstance(what, list) else []
+
+
+def _no_objects(recording: Recording) -> str:
+    if "objects" not in _what(recording):
+        return "No allocations were recorded; record them with: sonde run --what +objects …"
+    if not any(process.runtime == "hotspot" for process in recording.processes):
+        return "No allocations were recorded: sonde records those of Java programs only."
+    return "No allocations were sampled."
+
+
+def _no_calls(recording: Recording) -> str:
+    if "calls" not in _what(recording):
+        return "No calls were counted; count them with: sonde run --what calls …"
+    why = recording.quality.get("why_no_calls")
+    return f"No calls were counted: {why}." if why else "No calls were counted."
+
+
+def _nothing(recording: Recording, selection: Selection) -> str:
+    """Why there is no time to show, and what would give some."""
+    from sonde.views.selecting.formatting import TIMES
+
+    if selection.event is not None:
+        where = " in this part of the recording" if selection.narrowed else ""
+        return f"There were no {selection.event}{where}."
+    if selection.narrowed:
+        return f"No {TIMES[selection.time]} time in this part of the recording."
+    if selection.time == "waiting" and not (recording.samples.state != 0).any():
+        return "No off-CPU time was recorded; record it with: sonde run --what +waits …"
+    return f"No {TIMES[selection.time]} time was recorded."

@@ -1,0 +1,119 @@
+"""`sonde top`: what a process does now, in the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sonde.cli.shared.recording_options import What
+from sonde.cli.shared.selection_options import process_id
+from sonde.errors import SondeError, UsageError
+
+if TYPE_CHECKING:
+    from sonde.top.watched import Watched
+
+WINDOW_S = 15.0
+ONCE_S = 2.0
+MAX_INTERVAL_S = 120.0
+SECOND = 1_000_000_000
+
+
+def top(
+    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython or Java process.")],
+    rate: Annotated[
+        int, typer.Option(metavar="HZ", help="Take HZ samples per second of each thread's CPU time")
+    ] = 100,
+    what: What = "cpu,locks",
+    window: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Show the last SECONDS [default: 15, with --once 2]"),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Print one snapshot as text, and exit.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one snapshot as JSON, and exit.")
+    ] = False,
+) -> None:
+    """Show functions, threads, the GIL and locks of a process, live in the terminal.
+
+    sonde attaches to the process as `sonde attach` does, and detaches when you press q. If the
+    process is being recorded, sonde reads that recording instead.
+
+    \b
+    Example:
+      sonde top 4711
+      sonde top 4711 --once
+    """
+    from sonde.record.recorder.options import check_rate, parse_what
+
+    number = process_id(pid)
+    if window is not None and not 1 <= window <= MAX_INTERVAL_S:
+        raise UsageError(f"invalid --window {window:g}; give 1 to {MAX_INTERVAL_S:g} seconds")
+    kinds, checked = parse_what(what), check_rate(rate)
+    once = once or as_json
+    if not os.path.exists(f"/proc/{number}"):
+        raise SondeError(f"no process {number}")
+    if not once and not all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)):
+        raise SondeError("sonde top needs a terminal; use --once for a snapshot as text, or --json")
+    from sonde.top.watched import Watched
+
+    watched = Watched(number, kinds, checked)
+    try:
+        if once:
+            _print(watched, window or ONCE_S, as_json)
+        else:
+            from sonde.top.app import Top
+
+            app = Top(watched, window or WINDOW_S)
+            app.run()
+            watched = app.watched
+            if app.return_code:
+                raise SystemExit(app.return_code)
+    finally:
+        watched.close()
+
+
+def _print(watched: Watched, window_s: float, as_json: bool) -> None:
+    """One snapshot: of an existing recording at once, else after a while."""
+    from sonde.top.states import threads_now
+
+    window_ns = round(window_s * SECOND)
+    watched.poll()
+    while watched.own and watched.end_ns < window_ns and not watched.ended:
+        if watched.asked_to_end:
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        watched.poll()
+    seen = watched.look(window_ns, process=watched.pid)
+    now = threads_now(seen)
+    if as_json:
+        told = seen.to_json() | {"ended": watched.ended or None}
+        doing = {(row.process, row.tid): row for row in now}
+        rows = told["threads"]["rows"]
+        known = {(row["process"], row["tid"]) for row in rows}
+        for row in rows:
+            thread = doing.get((row["process"], row["tid"]))
+            row["state"] = thread.state if thread else "ended"
+        told["threads"]["idle"] = [
+            {"process": t.process, "tid": t.tid, "name": t.name, "state": t.state}
+            for t in now
+            if (t.process, t.tid) not in known
+        ]
+        print(json.dumps(told, separators=(",", ":")))
+        return
+    from sonde.record.system.procfs import words_of
+    from sonde.record.targets.process import program_of
+    from sonde.reports.layout.page import console
+    from sonde.reports.live.process import render
+
+    program = program_of(words_of(watched.pid))
+    span = f"{seen.span_ns / SECOND:.1f} s"
+    title = f"{watched.pid} {program}, the last {span}"
+    render(seen, now, console(), title=title + (f"; {watched.ended}" if watched.ended else ""))
+    sys.stdout.flush()

@@ -1,0 +1,82 @@
+"""`sonde tprof`: where the processors of the whole machine are."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Annotated
+
+import typer
+
+from sonde.cli.shared.selection_options import seconds, whole
+from sonde.errors import SondeError, UsageError
+
+MAX_RATE = 10_000
+
+
+def tprof(
+    for_: Annotated[str, typer.Option("--for", metavar="S", help="Sample for S seconds")] = "5",
+    rate: Annotated[
+        str, typer.Option("--rate", metavar="HZ", help="Sample each CPU HZ times per second")
+    ] = "100",
+    process: Annotated[
+        str | None, typer.Option("--process", metavar="PID", help="Show only this process.")
+    ] = None,
+    inside: Annotated[
+        bool,
+        typer.Option(
+            "--inside",
+            help="Attach to Python and Java processes, to name their functions.",
+        ),
+    ] = False,
+    top: Annotated[
+        str | None, typer.Option("--top", metavar="N", help="Show the top N rows of each level.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Show which processes, threads, modules and symbols used this machine's CPUs.
+
+    Covers the kernel, executables, libraries, and JIT-compiled code described by perf maps or
+    jitdumps. Needs root or CAP_PERFMON.
+
+    \b
+    Examples:
+      sonde tprof
+      sonde tprof --for 30 --rate 500 --json
+      sonde tprof --inside --for 10
+    """
+    from sonde.record.system.tprof import profile
+    from sonde.views.tprof import tprof as view
+
+    length = seconds("--for", for_)
+    if length is None or not 0 < length < 86_400:
+        raise UsageError(f"invalid --for {for_!r}; give a time in seconds above 0")
+    ticks_a_second = whole("--rate", rate, "samples per second")
+    assert ticks_a_second is not None
+    if ticks_a_second > MAX_RATE:
+        raise UsageError(f"invalid --rate {rate}; give at most {MAX_RATE:,} samples per second")
+    pid = whole("--process", process, "a PID")
+    rows = whole("--top", top, "a number of rows")
+    if pid is not None and not os.path.exists(f"/proc/{pid}"):
+        raise SondeError(f"no process {pid}")
+    if inside:
+        from sonde.cli.shared.agents_inside import profile_inside
+
+        found = profile_inside(length, ticks_a_second, pid)
+    else:
+        found = profile(length, ticks_a_second)
+    result = view(
+        found.places,
+        lost=found.lost,
+        processors=found.processors,
+        rate=found.rate,
+        duration_ns=found.duration_ns,
+        process=pid,
+    )
+    if as_json:
+        print(json.dumps(result.to_json(), separators=(",", ":")))
+        return
+    from sonde.reports.layout.page import console
+    from sonde.reports.live.tprof import render
+
+    render(result, console(), top=rows)

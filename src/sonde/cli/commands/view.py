@@ -1,0 +1,193 @@
+"""`sonde view`: a recording on a page, in the browser or in one file; or a store."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sonde.cli.shared.output_files import STDOUT, not_over, opened
+from sonde.cli.shared.progress import working
+from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from sonde.web.bundle import Bundle
+    from sonde.web.server import Server
+    from sonde.web.shown import Shown
+
+MAX_PORT = 65535
+
+
+def view(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A recording; or a store: a folder, or s3://bucket/name."
+        ),
+    ],
+    file2: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE2", help="A second recording, to compare with the first."),
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option(
+            "--html",
+            metavar="OUT",
+            help="Write the web UI with the data to one file that works offline, - for stdout.",
+        ),
+    ] = None,
+    port: Annotated[
+        str | None,
+        typer.Option("--port", metavar="N", help="Serve on port N [default: a free one]"),
+    ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option("--host", metavar="ADDR", help="Serve on this address [default: 127.0.0.1]"),
+    ] = None,
+    expose: Annotated[
+        bool,
+        typer.Option(
+            "--expose",
+            help="Allow a --host that other machines can reach; traffic is not encrypted.",
+        ),
+    ] = False,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Print the URL without opening a browser.")
+    ] = False,
+    with_source: Annotated[
+        bool,
+        typer.Option("--with-source", help="Include the program's source in the --html file."),
+    ] = False,
+) -> None:
+    """Open a recording or a store in the web UI, or write a recording as an HTML file.
+
+    sonde serves the web UI until Ctrl-C, to this machine only, at a URL with a secret token.
+
+    \b
+    Examples:
+      sonde view app.sonde
+      sonde view before.sonde after.sonde
+      sonde view app.sonde --html app.html --with-source
+      sonde view profiles/
+    """
+    files = [file] if file2 is None else [file, file2]
+    if html is not None and (port is not None or host is not None or expose):
+        raise UsageError(
+            "--html writes a file instead of serving it; leave out --port, --host and --expose"
+        )
+    if with_source and html is None:
+        raise UsageError("--with-source needs --html OUT; the served web UI always has the source")
+    number = _port(port)
+    store = any(map(is_store, files))
+    # Not by name: an address may hold a secret.
+    if store and len(files) > 1:
+        raise UsageError(
+            "a store cannot be compared; give one store, and compare inside the web UI"
+        )
+    if store and html is not None:
+        raise UsageError("--html does not support stores; leave it out, or give a recording")
+    for name in files if html is not None else []:
+        not_over(name, html or "", "--html")
+
+    from sonde.web.page import built
+
+    built()  # If there is none, say so before a long read.
+    shown: Shown
+    if store:
+        shown = _opened(file)
+    else:
+        from sonde.web.shown import Recordings
+
+        bundles = _read(files, sources=html is None or with_source)
+        if html is not None:
+            _write(bundles, html)
+            return
+        shown = Recordings(bundles)
+
+    from sonde.web.server import LOOPBACK, Server
+
+    with Server(shown, host or LOOPBACK, number, exposed=expose) as server:
+        _serve(server, browse=not no_open)
+
+
+def is_store(name: str) -> bool:
+    """Whether it names a place for many recordings: a folder, or an address."""
+    return "://" in name or os.path.isdir(name)
+
+
+def _opened(store: str) -> Shown:
+    from sonde import optional_packages
+
+    optional_packages.check("pyarrow", "ibis", "duckdb")
+    from sonde.fleet.store.location import located
+    from sonde.web.store import StoreParts
+
+    with working("opening the store"):
+        return StoreParts(located(store))
+
+
+def _read(files: list[str], *, sources: bool) -> list[Bundle]:
+    from sonde.views.stacks.chained_samples import open_recording
+    from sonde.web.bundle import Bundle
+
+    bundles = []
+    for name in files:
+        with working(f"reading {name}"):
+            recording = open_recording(name)
+        for warning in recording.warnings:
+            print(f"sonde: {warning}", file=sys.stderr)
+        bundles.append(Bundle(recording, sources=sources))
+    return bundles
+
+
+def _port(text: str | None) -> int:
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= MAX_PORT):
+        raise UsageError(f"invalid --port {text!r}; give a number from 1 to {MAX_PORT}")
+    return int(text)
+
+
+def _write(bundles: list[Bundle], out: str) -> None:
+    from sonde.web.html import html
+
+    if out == STDOUT and sys.stdout.isatty():
+        raise UsageError("stdout is a terminal; give a file with --html OUT")
+    with working(f"writing {out}"), opened(out) as stream:
+        stream.write(html(bundles))
+    if out != STDOUT:
+        print(f"sonde: wrote {out}", file=sys.stderr)
+
+
+def _serve(server: Server, *, browse: bool) -> None:
+    name = server.shown.name
+    print(
+        f"sonde: serving {name} at {server.url}; press Ctrl-C to stop", file=sys.stderr, flush=True
+    )
+    try:
+        if browse:
+            _open(server)
+        server.serve_forever()
+    except KeyboardInterrupt:
+        # What a terminal shows as ^C stands alone on its line.
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+
+
+def _open(server: Server) -> None:
+    """In a browser with a window; one of the terminal's own would take the terminal away."""
+    windowed = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("BROWSER")
+    if not windowed and not os.environ.get("WAYLAND_DISPLAY"):
+        print("sonde: no display found; open the URL in a browser", file=sys.stderr)
+        return
+    import threading
+    import webbrowser
+
+    # Some browsers keep their caller waiting until they are closed, and the page must be served
+    # meanwhile.
+    threading.Thread(
+        target=webbrowser.open, args=(server.one_time_url(),), daemon=True, name="open browser"
+    ).start()

@@ -1,0 +1,93 @@
+"""`sonde waits`: who waits for whom in a running process, at this moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sonde.cli.shared.selection_options import process_id
+from sonde.errors import SondeError
+
+if TYPE_CHECKING:
+    from sonde.recording.tables import Recording
+
+
+# Long enough for a thread that waits for the GIL to say so (native/cpython/locks/gil_hooks.c).
+LOOK_S = 0.3
+
+
+def waits(
+    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython or Java process.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Show which thread waits for which, with both call stacks, and deadlocks.
+
+    sonde attaches to the process for a moment, as `sonde attach` does; if the process is being
+    recorded, sonde reads that recording instead. It finds lock holders in the stacks of all
+    threads, so it also shows deadlocks in which no lock is ever released.
+
+    \b
+    Example:
+      sonde waits 4711
+    """
+    number = process_id(pid)
+    from sonde.record.targets import session_registry
+
+    session = session_registry.find(number)
+    if session is not None and "locks" not in session.what:
+        raise SondeError(
+            f"the recording of process {pid} has no locks; start it with --what cpu,locks"
+        )
+    if session is not None and not session.path:
+        raise SondeError(
+            f"process {pid} is being recorded in mode wrap, which has no file to read; end that "
+            f"recording with: sonde ctl {pid} stop"
+        )
+    from sonde.recording.reader import read
+    from sonde.views.locks.wait_graph import waits as waits_at
+    from sonde.views.selecting.selection import Selection
+
+    recording = _inspect(number) if session is None else read(session.path)
+    now = int(recording.target.get("duration_ns", 0))
+    result = waits_at(recording, Selection(process=number), at_ns=now)
+    if as_json:
+        print(json.dumps(result.to_json(), separators=(",", ":")))
+        return
+    from sonde.reports.layout.page import console
+    from sonde.reports.locks.waits import render
+
+    render(result, console())
+    sys.stdout.flush()
+
+
+def _inspect(pid: int) -> Recording:
+    """A recording of a moment."""
+    from sonde.record.attach import Attach
+    from sonde.record.recorder.options import Options
+    from sonde.record.targets.process import inspect_process
+    from sonde.recording.reader import read
+
+    process = inspect_process(pid)
+    with tempfile.TemporaryDirectory(prefix="sonde-waits-") as folder:
+        options = Options(
+            path=os.path.join(folder, "moment.sonde"),
+            program=process.program,
+            argv=process.argv,
+            pid=process.pid,
+            what=["locks"],
+            rate=1,
+            children=False,
+            attached=True,
+            place=process.place(),
+        )
+        done = Attach(process, options).wait(LOOK_S)
+        if done["done"]["sampler"] == "remote":
+            raise SondeError(
+                f"cannot observe the locks of process {pid}: {done['done']['why_not_better']}"
+            )
+        return read(options.path)

@@ -1,0 +1,1 @@
+"""What several commands need: options, files to write, progress, the closing message."""

@@ -1,0 +1,39 @@
+"""The options of verbs that show the machine while it runs, and their rhythm."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from sonde.cli.shared.selection_options import seconds
+from sonde.errors import UsageError
+
+Every = Annotated[str, typer.Option("--every", metavar="S", help="Print a table every S seconds")]
+For = Annotated[
+    str | None,
+    typer.Option("--for", metavar="S", help="Stop after S seconds [default: on Ctrl-C]"),
+]
+
+
+def ticks(every: str, for_: str | None) -> Iterator[float]:
+    """Sleeps from one table to the next, and gives the seconds that passed."""
+    step, last = seconds("--every", every), seconds("--for", for_)
+    if step is None or not 0.01 <= step < math.inf:
+        raise UsageError(f"invalid --every {every!r}; give at least 0.01 seconds")
+    if last is not None and not 0 < last < math.inf:
+        raise UsageError(f"invalid --for {for_!r}; give a time in seconds above 0")
+    return _ticks(step, last)
+
+
+def _ticks(step: float, last: float | None) -> Iterator[float]:
+    began = before = time.monotonic()
+    end = math.inf if last is None else began + last
+    while before < end:
+        time.sleep(max(min(before + step, end) - time.monotonic(), 0))
+        now = time.monotonic()
+        yield now - before
+        before = now

@@ -1,0 +1,1 @@
+"""Questions of a store and the engines that answer them."""

@@ -1,0 +1,1 @@
+"""What counted calls stand for."""

@@ -1,0 +1,1 @@
+"""Contentions and their owners, what waits are for, and who waits for whom."""

@@ -1,0 +1,1 @@
+"""Calling context trees: whole, partial, put together from pairs, and compared."""

@@ -1,0 +1,322 @@
+"""The tables a recording holds, declared once for writer and reader.
+
+A new table is an entry in `TABLES`. The declaration is also written into every
+file, so a reader finds its way in files that have more or fewer tables and
+columns than it knows itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+INTEGERS: dict[str, tuple[int, int]] = {
+    "u8": (0, 2**8 - 1),
+    "u16": (0, 2**16 - 1),
+    "u32": (0, 2**32 - 1),
+    "u64": (0, 2**64 - 1),
+    "i32": (-(2**31), 2**31 - 1),
+    "i64": (-(2**63), 2**63 - 1),
+}
+FLOAT = "f64"
+TEXT = "text"
+TEXTS = "texts"
+TYPES = frozenset(INTEGERS) | {FLOAT, TEXT, TEXTS}
+
+# Threads that the kernel does not know have their runtime's number, above all that it gives.
+VIRTUAL_TID = 1 << 31
+
+# Sums of many times must not leave 64 bits; 2**60 ns are 36 years.
+TIME_LIMIT = 2**60
+
+
+class Column(NamedTuple):
+    """One column; `default` None means that every row must bring a value."""
+
+    name: str
+    type: str
+    default: Any = None
+    refers: str = ""
+    """The table whose row number this is. In a signed column -1 means none."""
+    ascending: bool = False
+    """Neighbours are close to each other, so the file holds their differences."""
+    low: int | None = None
+    high: int | None = None
+    """Narrower bounds than the type's, where a value outside cannot be meant."""
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        low, high = INTEGERS[self.type]
+        return (
+            low if self.low is None else self.low,
+            high if self.high is None else self.high,
+        )
+
+
+class Table(NamedTuple):
+    name: str
+    columns: tuple[Column, ...]
+
+
+def _time(name: str, default: int | None = None, ascending: bool = False) -> Column:
+    return Column(
+        name, "i64", default=default, ascending=ascending, low=-TIME_LIMIT, high=TIME_LIMIT
+    )
+
+
+# States which rows of a session's parts are the same process or thread, together with its id.
+_NUMBER = Column("number", "u64", default=0)
+
+# The order is the order of blocks within one flush: a table comes after those
+# it points at, so that a flush torn in its middle leaves nothing dangling.
+TABLES: tuple[Table, ...] = (
+    Table(
+        "processes",
+        (
+            Column("pid", "u32"),
+            Column("ppid", "u32"),
+            Column("runtime", TEXT),
+            Column("version", TEXT),
+            Column("executable", TEXT),
+            Column("argv", TEXTS),
+            _time("start_ns"),
+            _time("end_ns", default=-1),
+            Column("exit", TEXT, default=""),
+            _NUMBER,
+        ),
+    ),
+    Table(
+        "threads",
+        (
+            Column("process", "u32", refers="processes"),
+            Column("tid", "u32"),
+            Column("name", TEXT, default=""),
+            Column("interpreter", "u32", default=0),
+            _time("start_ns", default=0),
+            _time("end_ns", default=-1),
+            _time("cpu_ns", default=-1),
+            _NUMBER,
+        ),
+    ),
+    Table(
+        "functions",
+        (
+            Column("name", TEXT),
+            Column("file", TEXT),
+            Column("line", "i32", default=0),
+            Column("runtime", TEXT, default="cpython"),
+        ),
+    ),
+    Table(
+        "contexts",
+        (
+            Column("parent", "i32", refers="contexts"),
+            Column("function", "i32", refers="functions"),
+            Column("line", "i32", default=0),
+        ),
+    ),
+    Table(
+        "spans",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("start_ns", ascending=True),
+            Column("name", TEXT),
+            Column("parent", "i32", default=-1, refers="spans"),
+        ),
+    ),
+    # Ends come later, one for each span: too many to be updates of the rows above.
+    Table("span_ends", (Column("span", "i32", refers="spans"), _time("time", ascending=True))),
+    Table(
+        "samples",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("context", "i32", refers="contexts"),
+            Column("weight", "i64", low=0, high=2**56),
+            Column("state", "u8", default=0, high=2),
+            Column("span", "i32", default=-1, refers="spans"),
+            Column("processor", "i32", default=-1, low=-1),
+        ),
+    ),
+    Table(
+        "locks",
+        (
+            Column("process", "u32", refers="processes"),
+            Column("address", "u64"),
+            Column("made_of", TEXT),
+            Column("type", TEXT, default=""),
+        ),
+    ),
+    Table(
+        "lock_events",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("lock", "u32", refers="locks"),
+            Column("sequence", "u64"),
+            Column("type", "u8", high=6),
+            Column("context", "i32", refers="contexts"),
+            Column("span", "i32", default=-1, refers="spans"),
+        ),
+    ),
+    Table(
+        "marks",
+        (
+            _time("time", ascending=True),
+            Column("thread", "i32", default=-1, refers="threads"),
+            Column("text", TEXT),
+            _time("duration_ns", default=0),
+        ),
+    ),
+    Table("pauses", (_time("start_ns"), _time("end_ns"))),
+    # What a thread used between `time` and the row before it; -1: not counted on that machine.
+    Table(
+        "metrics",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            _time("cpu_ns"),
+            _time("run_delay_ns"),
+            Column("voluntary", "i64", default=-1),
+            Column("involuntary", "i64", default=-1),
+            Column("migrations", "i64", default=-1),
+            Column("minor_faults", "i64", default=-1),
+            Column("major_faults", "i64", default=-1),
+            Column("cycles", "i64", default=-1),
+            Column("instructions", "i64", default=-1),
+            Column("cache_misses", "i64", default=-1),
+            Column("branch_misses", "i64", default=-1),
+        ),
+    ),
+    # The same of the machine and of a process's control group: what others took.
+    Table(
+        "machine",
+        (
+            Column("process", "u32", refers="processes"),
+            _time("time", ascending=True),
+            _time("busy_ns"),
+            _time("idle_ns"),
+            _time("steal_ns"),
+            _time("throttled_ns"),
+        ),
+    ),
+    Table(
+        "types",
+        (
+            Column("name", TEXT),
+            Column("runtime", TEXT),
+        ),
+    ),
+    Table(
+        "objects",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("context", "i32", refers="contexts"),
+            Column("type", "i32", refers="types"),
+            Column("size", "i64", low=0, high=2**56),
+            Column("every", "i64", low=0, high=2**56),
+        ),
+    ),
+    # How long a function's code is, of those that were told.
+    Table("sizes", (Column("function", "i32", refers="functions"), Column("instructions", "u32"))),
+    # Windows in which calls were counted, and those calls: the context is the callee's.
+    Table(
+        "windows",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            _time("duration_ns"),
+            Column("stride", "u32", default=1),
+            Column("cut", "u8", default=0, high=1),
+            Column("native", "u8", default=1, high=1),
+        ),
+    ),
+    Table(
+        "calls",
+        (
+            Column("window", "i32", refers="windows", ascending=True),
+            Column("context", "i32", refers="contexts"),
+            Column("site", "u32", default=0),
+            _time("offset_ns", default=-1),
+            Column("step", "u8", default=0),
+        ),
+    ),
+    # Kinds of events of the kernel and the processor; each `period`-th is recorded.
+    Table(
+        "events",
+        (
+            Column("name", TEXT),
+            Column("period", "i64", low=1),
+        ),
+    ),
+    Table(
+        "event_samples",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("event", "u32", refers="events"),
+            Column("context", "i32", refers="contexts"),
+            Column("weight", "i64", low=0, high=2**56),
+            Column("span", "i32", default=-1, refers="spans"),
+            # What it was about, where it was about data: 0, or the address and what lies there.
+            Column("address", "u64", default=0),
+            Column("memory", "u8", default=0, high=4),
+            Column("type", "i32", default=-1, refers="types"),
+            Column("offset", "i32", default=0),
+        ),
+    ),
+    # What samples told that know only a function and its caller, each at a depth: the tree is put
+    # together from them when the recording is read.
+    Table(
+        "chain_nodes",
+        (
+            Column("function", "i32", refers="functions"),
+            Column("depth", "i64", low=0, high=2**56),
+        ),
+    ),
+    Table(
+        "links",
+        (
+            Column("node", "i32", refers="chain_nodes"),
+            Column("caller", "i32", refers="chain_nodes"),
+            Column("line", "i32", default=0),
+        ),
+    ),
+    Table(
+        "chained",
+        (
+            Column("thread", "u32", refers="threads"),
+            _time("time", ascending=True),
+            Column("link", "i32", refers="links"),
+            Column("line", "i32"),
+            Column("weight", "i64", low=0, high=2**56),
+            Column("event", "i32", default=-1, refers="events"),
+            Column("processor", "i32", default=-1, low=-1),
+        ),
+    ),
+    # As `machine`, of one processor: when time was stolen from it, and else now and then.
+    Table(
+        "processors",
+        (
+            Column("process", "u32", refers="processes"),
+            _time("time", ascending=True),
+            Column("processor", "u32"),
+            _time("busy_ns"),
+            _time("steal_ns"),
+        ),
+    ),
+)
+
+
+def declare(tables: tuple[Table, ...]) -> list[dict[str, Any]]:
+    """The declaration as it stands in a file; a table's number is its place in the list."""
+    declared: list[dict[str, Any]] = []
+    for table in tables:
+        columns: list[dict[str, Any]] = []
+        for column in table.columns:
+            entry: dict[str, Any] = {"name": column.name, "type": column.type}
+            if column.refers:
+                entry["refers"] = column.refers
+            columns.append(entry)
+        declared.append({"name": table.name, "columns": columns})
+    return declared

@@ -1,0 +1,1 @@
+"""From the blocks of a file, damaged ones too, to tables."""

@@ -1,0 +1,1 @@
+"""What appends blocks to a file or to memory."""

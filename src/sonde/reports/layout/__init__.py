@@ -1,0 +1,1 @@
+"""What all text reports share: the console, names, call stacks on one line."""

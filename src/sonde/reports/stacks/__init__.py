@@ -1,0 +1,1 @@
+"""The views of call stacks as text."""
