@@ -1,12 +1,13 @@
 import "./shell/style.css";
 import "./shell/bands.css";
 import "./shell/shared.css";
-import { load } from "./data/recording";
-import { h, fill } from "./shell/dom";
+import { load } from "./data/load";
+import { fill, h } from "./shell/dom";
 import { ofRecordings, openPage } from "./shell/page";
 import { isStore } from "./store/load";
 import { openStore } from "./store/page";
-import { STORE_VIEWS, VIEWS } from "./views/index";
+import { STORE_VIEWS } from "./store/views";
+import { VIEWS } from "./views/index";
 
 const root = document.getElementById("app")!;
 const store = isStore();

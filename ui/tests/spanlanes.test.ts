@@ -2,15 +2,12 @@ import { describe, expect, test } from "vitest";
 import { RUNNING } from "../src/data/recording";
 import { synthetic, type Changes } from "../src/data/synthetic";
 import { spanMask } from "../src/profile/choice";
+import { LOCK, RUN, type SpanTrack } from "../src/views/timeline/lane";
 import { yOf, type Layout } from "../src/views/timeline/layout";
 import { timesOf } from "../src/views/timeline/reading";
-import { lanes, LOCK, RUN } from "../src/views/timeline/segments";
-import {
-  spanAt,
-  tracks,
-  withSpans,
-  type SpanTrack,
-} from "../src/views/timeline/spanlanes";
+import { lanes } from "../src/views/timeline/segments";
+import { tracks, withSpans } from "../src/views/timeline/spanlanes";
+import { spanAt } from "../src/views/timeline/spanpaint";
 
 const MS = 1_000_000;
 

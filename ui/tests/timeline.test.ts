@@ -1,7 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { PREEMPTED, RUNNING, WAITING } from "../src/data/recording";
 import { synthetic, type Changes } from "../src/data/synthetic";
+import { makeTheme } from "../src/shell/theme";
 import { columns } from "../src/views/timeline/columns";
+import {
+  GIL,
+  LOCK,
+  OFF,
+  OTHER,
+  RUN,
+  segmentAt,
+  SIGNAL,
+  STATES,
+} from "../src/views/timeline/lane";
 import {
   laneHeight,
   placeAt,
@@ -17,20 +28,9 @@ import {
   orderOf,
   type Order,
 } from "../src/views/timeline/order";
-import { timesOf } from "../src/views/timeline/reading";
 import { between, scrolledTo } from "../src/views/timeline/overlay";
-import { nextWait, passed, waitOf } from "../src/views/timeline/wait";
-import {
-  GIL,
-  lanes,
-  LOCK,
-  OFF,
-  OTHER,
-  RUN,
-  segmentAt,
-  SIGNAL,
-  STATES,
-} from "../src/views/timeline/segments";
+import { timesOf } from "../src/views/timeline/reading";
+import { lanes } from "../src/views/timeline/segments";
 import {
   panned,
   read,
@@ -39,7 +39,7 @@ import {
   zoomed,
 } from "../src/views/timeline/span";
 import { inked, paint, textures } from "../src/views/timeline/texture";
-import { makeTheme } from "../src/shell/theme";
+import { nextWait, passed, waitOf } from "../src/views/timeline/wait";
 
 const MS = 1_000_000;
 

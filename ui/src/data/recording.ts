@@ -261,5 +261,3 @@ export interface Recording {
   /** null: it cannot be had. */
   source(file: string): Promise<string | null>;
 }
-
-export { load } from "./load";

@@ -7,7 +7,8 @@
  */
 
 import { RUNNING, type Recording, type Samples } from "../data/recording";
-import type { Time } from "../shell/state";
+
+export type Time = "running" | "waiting" | "wall";
 
 export interface Choice {
   readonly time: Time;

@@ -1,11 +1,12 @@
 /** The second line: tabs of the views, and what of the recording they look at. */
 
+import type { Time } from "../profile/choice";
 import type { App, Part, View } from "./app";
 import { fill, h, set } from "./dom";
 import { duration, moment, named } from "./format";
 import { popover } from "./popover";
-import type { State, Time } from "./state";
 import { spanChoice } from "./spans";
+import type { State } from "./state";
 import { processChoice, threadChoice } from "./threads";
 
 const TIMES: readonly [Time, string, string][] = [

@@ -1,6 +1,6 @@
 /** Figures in units people say, alike in the text reports and on the page; names made harmless. */
 
-import type { Time } from "./state";
+import type { Time } from "../profile/choice";
 
 /** What the time that is counted is called, as in the text reports. */
 export const TIMES: Readonly<Record<Time, string>> = {

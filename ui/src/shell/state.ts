@@ -1,6 +1,6 @@
 /** What is looked at and how; all of it fits into the address, so that a link shows the same. */
 
-export type Time = "running" | "waiting" | "wall";
+import type { Time } from "../profile/choice";
 
 export interface State {
   readonly view: string;

@@ -6,8 +6,8 @@ import { fill, h, perFrame, sized } from "../shell/dom";
 import { Extent } from "../shell/extent";
 import { duration, named, part, TIMES } from "../shell/format";
 import type { ColourName } from "../shell/theme";
-import type { Cell, Chosen } from "./ask";
-import { clock, length, range } from "./clock";
+import type { Cell } from "./ask";
+import { length } from "./clock";
 import { command } from "./command";
 import {
   boxOf,
@@ -25,6 +25,7 @@ import {
   type Place,
 } from "./map";
 import type { Steering } from "./steering";
+import { titleOf } from "./titles";
 
 const NAMES = 150;
 const TICK = 140;
@@ -390,21 +391,4 @@ function told(app: App, store: Steering, at: Cell): HTMLElement {
   const { address } = store.meta;
   const text = command(address, store.now.where, at, at, app.state.time);
   return h("p", { class: "faint code" }, text ?? "");
-}
-
-function titleOf(at: Cell): string {
-  const value = at.value === null ? "(none)" : named(at.value, 40);
-  return `${at.label} ${value}, ${range(at.from, at.to)}`;
-}
-
-/** Where there is little room. */
-export function shortly(at: Cell): string {
-  const value = at.value === null ? "(none)" : named(at.value, 24);
-  return `${value}, ${clock(at.from, at.from % 1000 ? 1 : 1000)}`;
-}
-
-export function wholeTitle(now: Chosen): string {
-  return now.where.length || now.from !== null || now.to !== null
-    ? "the selection"
-    : "the whole store";
 }

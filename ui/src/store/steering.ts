@@ -12,9 +12,9 @@ import {
   type Chosen,
   type Value,
 } from "./ask";
-import { shortly, wholeTitle } from "./heat";
 import { heat, profilerOf, tree, type StoreMeta, type Summed } from "./load";
 import type { Heat } from "./map";
+import { shortly, wholeTitle } from "./titles";
 
 const KEPT = 12;
 

@@ -1,5 +1,5 @@
 /** How much of each column of pixels a thread spent in which state. */
-import { after, STATES, type Lane } from "./segments";
+import { after, STATES, type Lane } from "./lane";
 
 /**
  * Shares by column and state, from 0 to 1. Every segment in the window is looked at once; so a

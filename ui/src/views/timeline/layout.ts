@@ -1,6 +1,6 @@
 /** Where things are on the timeline's canvas, in CSS pixels. */
+import type { Lane } from "./lane";
 import type { Span } from "./span";
-import type { Lane } from "./segments";
 
 export const GUTTER = 210;
 export const AXIS = 40;

@@ -1,7 +1,7 @@
 /** The states with their colours and textures. */
 import { h } from "../../shell/dom";
 import type { Theme } from "../../shell/theme";
-import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL } from "./segments";
+import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL } from "./lane";
 import { textures } from "./texture";
 
 const NAMES: readonly (readonly [number, string])[] = [

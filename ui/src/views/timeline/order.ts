@@ -1,7 +1,7 @@
 /** In which order lanes stand. */
 import type { Recording } from "../../data/recording";
+import type { Lane } from "./lane";
 import type { Times } from "./reading";
-import type { Lane } from "./segments";
 
 export const ORDERS = {
   cpu: "CPU time",

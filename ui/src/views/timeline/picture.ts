@@ -4,6 +4,7 @@ import { sized } from "../../shell/dom";
 import { count, duration, shortened } from "../../shell/format";
 import type { Theme } from "../../shell/theme";
 import { columns } from "./columns";
+import { isOfThread, STATES } from "./lane";
 import {
   AXIS,
   barOf,
@@ -16,10 +17,9 @@ import {
 } from "./layout";
 import { measure, type Order } from "./order";
 import type { Times } from "./reading";
-import { isOfThread, STATES } from "./segments";
-import { drawTaken } from "./taken";
 import { ticks } from "./span";
 import { drawSpans } from "./spanpaint";
+import { drawTaken } from "./taken";
 import { packed, paint, rgb, textures, type Textures } from "./texture";
 
 export class Picture {

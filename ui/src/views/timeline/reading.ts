@@ -10,7 +10,8 @@ import { inSpan } from "../../profile/choice";
 import { h } from "../../shell/dom";
 import { duration, printable } from "../../shell/format";
 import { forReaders } from "../../shell/readers";
-import { byThread, inOrder, isOfThread, type Lane } from "./segments";
+import { isOfThread, type Lane } from "./lane";
+import { byThread, inOrder } from "./segments";
 import { stolen, sum } from "./taken";
 
 const COLUMNS = [

@@ -12,39 +12,7 @@ import {
   type Waits,
 } from "../../data/recording";
 import { inSpan } from "../../profile/choice";
-import type { SpanTrack } from "./spanlanes";
-
-export const RUN = 0;
-export const GIL = 1;
-export const LOCK = 2;
-/** Waits for another thread's signal: a queue, an event, a join. */
-export const SIGNAL = 3;
-/** Waits that no lock event explains: sleep, input and output. */
-export const OTHER = 4;
-/** Ready, but taken off the processor. */
-export const OFF = 5;
-export const STATES = 6;
-
-export interface Lane {
-  /** Row of the table of threads. */
-  thread: number;
-  start: Float64Array;
-  end: Float64Array;
-  state: Uint8Array;
-  /** Row of the samples; of the waits where the state is one of GIL, LOCK, SIGNAL. */
-  row: Int32Array;
-  /** Of a lane that shows the spans of the thread, and no segments. */
-  spans?: SpanTrack;
-}
-
-/** Whether it shows what a thread did, not its spans. */
-export function isOfThread(lane: Lane): boolean {
-  return !lane.spans;
-}
-
-export function isOfLock(state: number): boolean {
-  return state === GIL || state === LOCK || state === SIGNAL;
-}
+import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL, type Lane } from "./lane";
 
 /**
  * A lane for each thread, by row of the table; `gil` is its number among the kinds, `spans` tells
@@ -194,24 +162,6 @@ function lane(thread: number, track: Track): Lane {
     state: track.state.slice(0, track.size),
     row: track.row.slice(0, track.size),
   };
-}
-
-/** The segment at a moment, -1 where nothing is known. */
-export function segmentAt(lane: Lane, time: number): number {
-  const i = after(lane, time) - 1;
-  return i >= 0 && lane.end[i]! > time ? i : -1;
-}
-
-/** The first segment that begins after a moment. */
-export function after(lane: Lane, time: number): number {
-  let low = 0;
-  let high = lane.start.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (lane.start[middle]! <= time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Rows by thread, in the order they have. */

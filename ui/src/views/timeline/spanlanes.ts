@@ -1,24 +1,9 @@
 /** Spans on the timeline: a lane below that of the thread which entered them. */
 import type { Recording, Spans } from "../../data/recording";
-import { barOf, yOf, type Layout } from "./layout";
-import type { Lane } from "./segments";
+import type { Lane, SpanTrack } from "./lane";
 
 /** Rows within a lane; of more than so many at a time the last lie over one another. */
 const MAX_LEVELS = 5;
-
-/** Spans of one thread in the order of their beginning. */
-export interface SpanTrack {
-  start: Float64Array;
-  end: Float64Array;
-  path: Int32Array;
-  /** 1: it was not left before the recording ended. */
-  open: Uint8Array;
-  /** The latest end up to this one: where to begin looking. */
-  reach: Float64Array;
-  /** In which row it is drawn: one below what it was entered in. */
-  level: Uint8Array;
-  levels: number;
-}
 
 /** By thread, of those that have any in paths of the mask (null: all). */
 export function tracks(
@@ -107,38 +92,4 @@ function spanLane(thread: number, spans: SpanTrack): Lane {
     LANES.set(spans, lane);
   }
   return lane;
-}
-
-/** The first that may not have ended at a moment. */
-export function firstAt(spans: SpanTrack, time: number): number {
-  let low = 0;
-  let high = spans.reach.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (spans.reach[middle]! <= time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** The span at a place of the canvas, -1 if there is none. */
-export function spanAt(
-  layout: Layout,
-  place: number,
-  time: number,
-  y: number,
-): number {
-  const spans = layout.lanes[place]?.spans;
-  if (!spans) return -1;
-  const row = Math.floor(
-    ((y - yOf(layout, place)) / barOf(layout)) * spans.levels,
-  );
-  let found = -1;
-  for (
-    let i = firstAt(spans, time);
-    i < spans.start.length && spans.start[i]! <= time;
-    i++
-  )
-    if (spans.level[i] === row && spans.end[i]! > time) found = i;
-  return found;
 }

@@ -2,8 +2,8 @@
 import type { Recording } from "../../data/recording";
 import type { Theme } from "../../shell/theme";
 import { Lettering } from "../flame/text";
+import { firstAt } from "./lane";
 import { barOf, GUTTER, xOf, yOf, type Layout } from "./layout";
-import { firstAt } from "./spanlanes";
 
 /** A name is written into what is at least so wide and high. */
 const WIDE = 24;
@@ -54,4 +54,26 @@ export function drawSpans(
     context.fillStyle = look.text;
     context.fillText(letters.fit(text, width - 6), x + 3, y + high / 2);
   }
+}
+
+/** The span at a place of the canvas, -1 if there is none. */
+export function spanAt(
+  layout: Layout,
+  place: number,
+  time: number,
+  y: number,
+): number {
+  const spans = layout.lanes[place]?.spans;
+  if (!spans) return -1;
+  const row = Math.floor(
+    ((y - yOf(layout, place)) / barOf(layout)) * spans.levels,
+  );
+  let found = -1;
+  for (
+    let i = firstAt(spans, time);
+    i < spans.start.length && spans.start[i]! <= time;
+    i++
+  )
+    if (spans.level[i] === row && spans.end[i]! > time) found = i;
+  return found;
 }

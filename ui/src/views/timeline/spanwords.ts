@@ -4,7 +4,7 @@ import type { App } from "../../shell/app";
 import { h } from "../../shell/dom";
 import { duration, moment, named, shortened } from "../../shell/format";
 import { forReaders } from "../../shell/readers";
-import type { Lane } from "./segments";
+import type { Lane } from "./lane";
 
 /** One span, and what it was entered in. */
 export function spanWords(

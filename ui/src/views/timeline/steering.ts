@@ -2,11 +2,11 @@
 import type { App } from "../../shell/app";
 import { listen } from "./hands";
 import { act } from "./keys";
+import { isOfLock, segmentAt, type Lane } from "./lane";
 import { placeAt, plotWidth, timeAt, type Layout } from "./layout";
 import { between, type Over } from "./overlay";
-import { isOfLock, segmentAt, type Lane } from "./segments";
 import { panned, within, zoomed, type Span } from "./span";
-import { spanAt } from "./spanlanes";
+import { spanAt } from "./spanpaint";
 import { spansWords, spanWords } from "./spanwords";
 import { segmentWords, threadWords, type Tables } from "./told";
 import { nextWait } from "./wait";

@@ -2,7 +2,7 @@
 import type { Recording } from "../../data/recording";
 import { duration } from "../../shell/format";
 import type { Theme } from "../../shell/theme";
-import { isOfThread } from "./segments";
+import { isOfThread } from "./lane";
 import { barOf, GUTTER, visible, xOf, yOf, type Layout } from "./layout";
 
 const HEIGHT = 4;

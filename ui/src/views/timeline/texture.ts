@@ -3,7 +3,7 @@
  * colours. Written straight into the picture: tens of thousands of small fills would take longer.
  */
 import type { ColourName, Theme } from "../../shell/theme";
-import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL, STATES } from "./segments";
+import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL, STATES } from "./lane";
 
 export const COLOURS: readonly ColourName[] = [
   "running",

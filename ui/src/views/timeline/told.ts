@@ -14,7 +14,7 @@ import {
   RUN,
   SIGNAL,
   type Lane,
-} from "./segments";
+} from "./lane";
 import type { Times } from "./reading";
 import { stolen, words } from "./taken";
 import { lockName, passed, type Passed, type Wait } from "./wait";

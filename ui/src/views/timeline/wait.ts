@@ -1,6 +1,6 @@
 /** One wait: what for, how long, and who had it meanwhile. */
 import type { Recording, Waits } from "../../data/recording";
-import { after, isOfLock, SIGNAL, type Lane } from "./segments";
+import { after, isOfLock, SIGNAL, type Lane } from "./lane";
 
 export interface Part {
   row: number;
