@@ -3,10 +3,10 @@
  * their reports, and a page that must stay clean: no error, no question to another host.
  */
 
+import { expect, test as base, type Page } from "@playwright/test";
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { test as base, expect, type Page } from "@playwright/test";
 import { address, faults } from "../browser.mjs";
 import { folder, ROOT, SONDE } from "./record";
 

@@ -1,9 +1,9 @@
-import "./shell/style.css";
-import "./shell/bands.css";
-import "./shell/shared.css";
+import "./elements/style.css";
+import "./page/bands.css";
+import "./elements/shared.css";
 import { load } from "./data/load";
-import { fill, h } from "./shell/dom";
-import { ofRecordings, openPage } from "./shell/page";
+import { fill, h } from "./elements/dom";
+import { ofRecordings, openPage } from "./page/page";
 import { isStore } from "./store/load";
 import { openStore } from "./store/page";
 import { STORE_VIEWS } from "./store/views";

@@ -1,9 +1,9 @@
 /** Where the page gets its recordings from: out of itself, or from the server it came from. */
 
-import { waits } from "./blames";
 import { inflated } from "./columns";
 import { calls, contexts, samples, spans } from "./decode";
 import type { Calls, Fn, Recording, Samples, Spans, Waits } from "./recording";
+import { waits } from "./waits";
 
 /** Gives the bytes of a part, decompressed. */
 export interface Parts {

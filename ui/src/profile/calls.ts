@@ -5,7 +5,7 @@
  */
 
 import type { Calls, Fn, Recording } from "../data/recording";
-import { threadMask, type Choice } from "./choice";
+import { threadMask, type Choice } from "./selection";
 import { functionsOf } from "./shape";
 
 /** Calls of one function from one line of another. */

@@ -9,11 +9,11 @@ import {
   summed,
   type Choice,
   type Sums,
-} from "./choice";
+} from "./selection";
 import { functionsOf, shapeOf, type Shape } from "./shape";
 import { NO_CHANGES, transformed, type Changes } from "./transform";
 
-export type { Choice } from "./choice";
+export type { Choice } from "./selection";
 export type { Shape } from "./shape";
 
 /** A shape with its times; nodes without samples are there too, with zeros. */

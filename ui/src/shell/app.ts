@@ -1,12 +1,12 @@
 /** What the shell gives to the views, and what a view must be. */
 
 import type { Recording } from "../data/recording";
+import type { Theme } from "../elements/theme";
 import type { Profile, Profiler } from "../profile/profile";
 import type { State } from "./state";
-import type { Theme } from "./theme";
 
 export type { State } from "./state";
-export type { Theme } from "./theme";
+export type { Theme } from "../elements/theme";
 
 export interface App {
   readonly recordings: Recording[];

@@ -1,7 +1,7 @@
 /** Tables sorted by a click on the head of a column; which one it is stands in the address. */
 
+import { h } from "../elements/dom";
 import type { App } from "./app";
-import { h } from "./dom";
 
 export interface Column<C extends string> {
   readonly id: C;

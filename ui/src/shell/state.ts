@@ -1,6 +1,6 @@
 /** What is looked at and how; all of it fits into the address, so that a link shows the same. */
 
-import type { Time } from "../profile/choice";
+import type { Time } from "../profile/selection";
 
 export interface State {
   readonly view: string;

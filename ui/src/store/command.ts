@@ -1,7 +1,7 @@
 /** The command that tells the same as a cell. */
 
-import type { Cell, Value, Where } from "./ask";
 import { iso } from "./clock";
+import type { Cell, Value, Where } from "./selection";
 
 /** null: its labels cannot be written there, where `,` and `*` mean something. */
 export function command(

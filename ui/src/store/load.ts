@@ -2,10 +2,10 @@
 
 import { Columns, inflated } from "../data/columns";
 import type { Fn, Recording } from "../data/recording";
-import type { Sums } from "../profile/choice";
 import { Profiler } from "../profile/profile";
-import type { Value } from "./ask";
-import { heatOf, type Heat, type Told } from "./map";
+import type { Sums } from "../profile/selection";
+import { heatOf, type Heat, type Told } from "./heatgrid";
+import type { Value } from "./selection";
 
 export interface Values {
   readonly label: string;

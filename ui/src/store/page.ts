@@ -1,15 +1,15 @@
 /** The page of a store: a map of its time above, the views of what is chosen on it below. */
 
+import { h } from "../elements/dom";
+import { count, thousands } from "../elements/format";
+import { ticks } from "../page/checklist";
+import { changes, timeChoice, viewTabs } from "../page/filters";
+import { headline } from "../page/heading";
+import { openPage } from "../page/page";
 import type { App, Part, View } from "../shell/app";
-import { h } from "../shell/dom";
-import { changes, timeChoice, viewTabs } from "../shell/filters";
-import { count, thousands } from "../shell/format";
-import { headline } from "../shell/heading";
-import { openPage } from "../shell/page";
-import { ticks } from "../shell/ticks";
-import { heatMap } from "./heat";
+import { Steering } from "./controller";
+import { heatMap } from "./heatmap";
 import { meta, type StoreMeta, type Values } from "./load";
-import { Steering } from "./steering";
 
 export async function openStore(
   root: HTMLElement,

@@ -1,8 +1,8 @@
 /** Names of cells and of selections. */
 
-import { named } from "../shell/format";
-import type { Cell, Chosen } from "./ask";
+import { named } from "../elements/format";
 import { clock, range } from "./clock";
+import type { Cell, Chosen } from "./selection";
 
 export function titleOf(at: Cell): string {
   const value = at.value === null ? "(none)" : named(at.value, 40);

@@ -1,15 +1,15 @@
 /** Counted calls: all edges in a table, the chosen one beside it, and what to do about them. */
 
+import "./calls.css";
 import type { Calls } from "../../data/recording";
+import { fill, h } from "../../elements/dom";
+import { count } from "../../elements/format";
 import { callGraph, type CallEdge, type CallGraph } from "../../profile/calls";
-import { narrowed } from "../../profile/choice";
 import { search } from "../../profile/search";
+import { narrowed } from "../../profile/selection";
 import type { App, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count } from "../../shell/format";
 import { Detail } from "./detail";
 import { EdgeTable, keyOf } from "./table";
-import "./calls.css";
 
 export const calls: View = {
   id: "calls",

@@ -1,14 +1,14 @@
 /** The chosen edge: what else its line calls, who else calls its callee, and advice for the whole. */
 
 import type { CallAdvice, Fn } from "../../data/recording";
+import { fill, h } from "../../elements/dom";
+import { count, named, percent, place, shortened } from "../../elements/format";
 import type { CallEdge, CallGraph } from "../../profile/calls";
 import { standsIn } from "../../profile/shape";
 import type { App } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, named, percent, place, shortened } from "../../shell/format";
 import { sandwichOf, sourceAt } from "../../shell/links";
 import { sourceLine } from "../../shell/sourceline";
-import { nameOf, shareBar } from "./words";
+import { nameOf, shareBar } from "./labels";
 
 /** Edges listed beside the chosen one, and pieces of advice of each kind. */
 const MAX_ROWS = 10;

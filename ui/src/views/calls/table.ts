@@ -1,18 +1,18 @@
 /** The table of edges: what is called, from where, how often. */
 
-import type { CallEdge, CallGraph } from "../../profile/calls";
-import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
+import { h } from "../../elements/dom";
 import {
   named,
   percent,
   place,
   printable,
   thousands,
-} from "../../shell/format";
-import { Rows } from "../../shell/rows";
+} from "../../elements/format";
+import { Rows } from "../../elements/virtuallist";
+import type { CallEdge, CallGraph } from "../../profile/calls";
+import type { App } from "../../shell/app";
 import { byName, Sorting, stepped, type Column } from "../../shell/sorting";
-import { nameOf, shareBar } from "./words";
+import { nameOf, shareBar } from "./labels";
 
 type By = "weight" | "count" | "callee" | "caller";
 const COLUMNS: readonly Column<By>[] = [

@@ -1,7 +1,7 @@
 /** Red is slower, blue faster, purple only in the new one; the stronger, the more it changed. */
-import { h } from "../../shell/dom";
-import { duration, percent } from "../../shell/format";
-import type { Theme } from "../../shell/theme";
+import { h } from "../../elements/dom";
+import { duration, percent } from "../../elements/format";
+import type { Theme } from "../../elements/theme";
 import type { Look } from "../flame/icicle";
 import { change } from "./measures";
 import { SHARE, type Scaled } from "./shape";

@@ -1,9 +1,9 @@
 /** Two recordings, or two ranges of one, over each other: what became slower, faster, new. */
 import "./diff.css";
+import { fill, h } from "../../elements/dom";
+import { duration, percent, place, shortened } from "../../elements/format";
 import { search } from "../../profile/search";
 import type { App, Mounted, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { duration, percent, place, shortened } from "../../shell/format";
 import { without } from "../../shell/links";
 import { Icicle } from "../flame/icicle";
 import { legend, look, signed } from "./colour";

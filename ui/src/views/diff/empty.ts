@@ -1,7 +1,7 @@
 /** Nothing to compare yet: how to get there. */
+import { h } from "../../elements/dom";
+import { shortened } from "../../elements/format";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { shortened } from "../../shell/format";
 import { rangeOf, seconds, written, type Range } from "./sides";
 
 export function choosing(app: App): HTMLElement {

@@ -1,6 +1,6 @@
 /** What is compared with what: two recordings, or two ranges of one. */
 import type { Recording } from "../../data/recording";
-import type { Choice } from "../../profile/choice";
+import type { Choice } from "../../profile/selection";
 import type { State } from "../../shell/state";
 
 export interface Side {

@@ -1,8 +1,8 @@
 /** By function: what it took before, what it takes now, and the change. */
+import { h } from "../../elements/dom";
+import { duration, percent, place, shortened } from "../../elements/format";
+import { Rows } from "../../elements/virtuallist";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { duration, percent, place, shortened } from "../../shell/format";
-import { Rows } from "../../shell/rows";
 import { signed } from "./colour";
 import { SHARE, type Scaled } from "./shape";
 import { rows, type Row, type Union } from "./union";

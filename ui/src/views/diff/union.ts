@@ -1,7 +1,7 @@
 /** Two calling context trees laid over each other: one node for what is equivalent. */
 import type { Fn } from "../../data/recording";
 import type { Profile, Tree } from "../../profile/profile";
-import { sameFunctions } from "./same";
+import { sameFunctions } from "./functionmatch";
 
 export interface Union {
   /** Parents come before their children; -1: a root. */

@@ -1,10 +1,10 @@
 /** What frames look like: a hue per module, or running and waiting told apart. */
 
+import { h } from "../../elements/dom";
+import { shortened } from "../../elements/format";
+import type { Theme } from "../../elements/theme";
 import type { Profile, Tree } from "../../profile/profile";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { shortened } from "../../shell/format";
-import type { Theme } from "../../shell/theme";
 import type { Look } from "./icicle";
 
 const MODULES_TOLD = 6;

@@ -1,14 +1,14 @@
 /** The icicle of all stacks: where the time goes, at a glance. */
 
+import "./flame.css";
+import { fill, h } from "../../elements/dom";
+import { count, duration, part, TIMES } from "../../elements/format";
 import { matched } from "../../profile/flat";
 import type { Profile, Tree } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { App, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, duration, part, TIMES } from "../../shell/format";
-import { nothing, reading } from "../../shell/nothing";
+import { nothing, reading } from "../../shell/emptystate";
 import { colouring, legend } from "./colour";
-import "./flame.css";
 import { explained, frameMenu, tip } from "./frame";
 import { Icicle } from "./icicle";
 

@@ -1,9 +1,6 @@
 /** What a frame can tell about itself, and what can be done with it. */
 
-import { hottestLine } from "../../profile/hottest";
-import type { Profile, Tree } from "../../profile/profile";
-import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
+import { h } from "../../elements/dom";
 import {
   duration,
   named,
@@ -11,7 +8,12 @@ import {
   place,
   printable,
   shortened,
-} from "../../shell/format";
+} from "../../elements/format";
+import { openMenu, type Choice } from "../../elements/menu";
+import { hottestLine } from "../../profile/hotline";
+import type { Profile, Tree } from "../../profile/profile";
+import type { App } from "../../shell/app";
+import { told } from "../../shell/detailpanel";
 import {
   collapsed,
   focusOn,
@@ -19,9 +21,7 @@ import {
   sandwichOf,
   sourceAt,
 } from "../../shell/links";
-import { openMenu, type Choice } from "../../shell/menu";
 import { sourceLine } from "../../shell/sourceline";
-import { told } from "../../shell/told";
 
 /** In the bottom band. */
 export function explained(

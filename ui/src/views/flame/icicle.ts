@@ -3,13 +3,13 @@
  * drawn again only when something moves; what is under the pointer is drawn on a layer above it.
  */
 
+import { fill, h, perFrame, sized } from "../../elements/dom";
+import { Extent } from "../../elements/extent";
+import type { Theme } from "../../elements/theme";
 import type { Tree } from "../../profile/profile";
-import { fill, h, perFrame, sized } from "../../shell/dom";
-import { Extent } from "../../shell/extent";
-import type { Theme } from "../../shell/theme";
-import { Order, layout, type Box, type Row, type Span } from "./layout";
+import { layout, Order, type Box, type Row, type Span } from "./layout";
 import { drawRow, ROW, type Look } from "./row";
-import { Lettering } from "./text";
+import { Lettering } from "./textfit";
 
 export type { Look } from "./row";
 

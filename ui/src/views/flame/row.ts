@@ -1,8 +1,8 @@
 /** One row of frames on a canvas. */
 
-import type { Theme } from "../../shell/theme";
+import type { Theme } from "../../elements/theme";
 import type { Row } from "./layout";
-import type { Lettering } from "./text";
+import type { Lettering } from "./textfit";
 
 /** How high a row is. */
 export const ROW = 19;

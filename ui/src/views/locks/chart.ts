@@ -1,7 +1,7 @@
 /** The histogram of a row's waits: count over length, both ends of the axis where the waits are. */
 import { scaleBand, scaleLinear } from "d3-scale";
-import { h, s } from "../../shell/dom";
-import { count, duration } from "../../shell/format";
+import { h, s } from "../../elements/dom";
+import { count, duration } from "../../elements/format";
 import { filled, type Bucket } from "./histogram";
 
 const HEIGHT = 110;

@@ -1,7 +1,7 @@
 /** The aspects as chips: dragged into any order, or moved by keys. */
 import { ASPECTS, type Aspect } from "../../data/recording";
-import { fill, h } from "../../shell/dom";
-import { MEANINGS, TITLES } from "./words";
+import { fill, h } from "../../elements/dom";
+import { MEANINGS, TITLES } from "./labels";
 
 export interface Chips {
   readonly element: HTMLElement;

@@ -1,18 +1,18 @@
 /** The chosen row: how long its waits were, and both chains side by side with their source. */
 import type { Recording, Waits } from "../../data/recording";
+import { fill, h } from "../../elements/dom";
+import { count, duration, part, shortened } from "../../elements/format";
 import type { App } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, duration, part, shortened } from "../../shell/format";
 import { sourceAt } from "../../shell/links";
 import { sourceLine } from "../../shell/sourceline";
-import { chain, shortFile, type Frame } from "./chain";
+import { chain, shortFile, type Frame } from "./callstack";
 import { chart } from "./chart";
+import { lengths } from "./groups";
 import { histogram } from "./histogram";
-import type { Parts } from "./parts";
+import { isSignal, label } from "./labels";
 import { longest, pairs, type Pair } from "./pairs";
-import { lengths } from "./regroup";
+import type { Parts } from "./parts";
 import type { Row } from "./rows";
-import { isSignal, label } from "./words";
 
 /** Outer frames beyond this many are folded. */
 const FRAMES = 14;

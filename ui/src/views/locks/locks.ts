@@ -1,14 +1,16 @@
 /** Who waited for what, and who is to blame: by any aspects, in any order. */
 import "./locks.css";
 import type { Aspect, Recording, Waits } from "../../data/recording";
-import { spanMask, threadMask } from "../../profile/choice";
+import { fill, h, set } from "../../elements/dom";
+import { count, duration, part } from "../../elements/format";
+import { spanMask, threadMask } from "../../profile/selection";
 import type { App, Mounted, View } from "../../shell/app";
-import { fill, h, set } from "../../shell/dom";
-import { count, duration, part } from "../../shell/format";
 import { without } from "../../shell/links";
 import { chips } from "./chips";
 import { detail } from "./detail";
-import { Held } from "./held";
+import { unknown, whole, type Group } from "./groups";
+import { Held } from "./heldin";
+import { label, QUESTIONS, summedUp, TITLES } from "./labels";
 import {
   aspectsOf,
   Columns,
@@ -17,9 +19,7 @@ import {
   select,
   type Parts,
 } from "./parts";
-import { unknown, whole, type Group } from "./regroup";
 import { Rows, table, type Row } from "./rows";
-import { label, QUESTIONS, summedUp, TITLES } from "./words";
 
 export const locks: View = {
   id: "locks",

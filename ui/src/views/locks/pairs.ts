@@ -1,7 +1,7 @@
 /** Who waited because of whom: the pairs of chains in a row, the heaviest first. */
 import type { Waits } from "../../data/recording";
+import { numbered } from "./groups";
 import type { Parts } from "./parts";
-import { numbered } from "./regroup";
 
 export interface Pair {
   waiter: number;

@@ -10,7 +10,7 @@ import {
   type Recording,
   type Waits,
 } from "../../data/recording";
-import { inSpan } from "../../profile/choice";
+import { inSpan } from "../../profile/selection";
 
 export const DEFAULT_ASPECTS: readonly Aspect[] = [
   "kind",

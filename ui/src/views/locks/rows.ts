@@ -1,12 +1,12 @@
 /** The tree of rows: what is open, what is chosen, and how it is drawn. */
 import type { Aspect, Recording, Waits } from "../../data/recording";
-import { fill, h } from "../../shell/dom";
-import { Extent } from "../../shell/extent";
-import { duration, part, shortened, thousands } from "../../shell/format";
-import type { Held } from "./held";
+import { fill, h } from "../../elements/dom";
+import { Extent } from "../../elements/extent";
+import { duration, part, shortened, thousands } from "../../elements/format";
+import { split, type Group } from "./groups";
+import type { Held } from "./heldin";
+import { isSignal, label, TITLES } from "./labels";
 import { isHeldIn, type Columns, type Parts } from "./parts";
-import { split, type Group } from "./regroup";
-import { isSignal, label, TITLES } from "./words";
 
 /** A row of the tree; its children are made when somebody opens it. */
 export interface Row {

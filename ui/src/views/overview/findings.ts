@@ -1,8 +1,8 @@
 /** What the rules found, worst first, each with a way to its evidence. */
 
+import { h } from "../../elements/dom";
+import { printable, shortened } from "../../elements/format";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { printable, shortened } from "../../shell/format";
 import { evidence } from "./evidence";
 import { link } from "./link";
 

@@ -1,7 +1,7 @@
 /** A link within the page; with a modifier key the browser opens it elsewhere, as any link. */
 
+import { h } from "../../elements/dom";
 import type { App, State } from "../../shell/app";
-import { h } from "../../shell/dom";
 
 export function link(
   app: App,

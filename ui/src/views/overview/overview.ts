@@ -1,20 +1,27 @@
 /** The recording on one page: words first, then findings, then what to look at. */
 
+import "./overview.css";
+import { fill, h } from "../../elements/dom";
+import {
+  count,
+  duration,
+  named,
+  part,
+  place,
+  TIMES,
+} from "../../elements/format";
 import { flat } from "../../profile/flat";
-import { narrowed } from "../../profile/choice";
 import type { Profile } from "../../profile/profile";
+import { narrowed } from "../../profile/selection";
 import type { App, State, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, duration, named, part, place, TIMES } from "../../shell/format";
+import { nothing } from "../../shell/emptystate";
 import { sandwichOf } from "../../shell/links";
-import { nothing } from "../../shell/nothing";
 import { blockerName, blockers } from "./blockers";
 import { findings } from "./findings";
 import { link } from "./link";
-import { bar, threads } from "./lives";
-import "./overview.css";
 import { quality } from "./quality";
-import { shares, whatRan, whereTimeWent, type Share } from "./words";
+import { shares, whatRan, whereTimeWent, type Share } from "./summary";
+import { bar, threads } from "./threadbars";
 
 const TOP = 10;
 

@@ -1,14 +1,14 @@
 /** How far the recording can be trusted, in plain words. */
 
 import type { Meta } from "../../data/recording";
-import { h } from "../../shell/dom";
+import { h } from "../../elements/dom";
 import {
   count,
   duration,
   percent,
   shortened,
   thousands,
-} from "../../shell/format";
+} from "../../elements/format";
 
 interface Problem {
   title: string;

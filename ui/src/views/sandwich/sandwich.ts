@@ -1,19 +1,19 @@
 /** All functions in a table; of the chosen one, its callers above and its callees below. */
 
+import "../flame/flame.css";
+import "./sandwich.css";
+import { fill, h } from "../../elements/dom";
+import { duration, named, part, place } from "../../elements/format";
 import { flat, type FlatRow } from "../../profile/flat";
-import { callees, callers } from "../../profile/sandwich";
 import type { Profile, Tree } from "../../profile/profile";
+import { callees, callers } from "../../profile/sandwich";
 import { search } from "../../profile/search";
 import type { View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { duration, named, part, place } from "../../shell/format";
-import { nothing, reading } from "../../shell/nothing";
-import { told } from "../../shell/told";
+import { told } from "../../shell/detailpanel";
+import { nothing, reading } from "../../shell/emptystate";
 import { colouring } from "../flame/colour";
-import "../flame/flame.css";
 import { explained, frameMenu, tip } from "../flame/frame";
 import { Icicle, type Events } from "../flame/icicle";
-import "./sandwich.css";
 import { FunctionTable } from "./table";
 
 export const sandwich: View = {

@@ -1,14 +1,14 @@
 /** The table of functions: sortable, searchable, reachable by keys. */
 
+import { h } from "../../elements/dom";
+import { named, place, printable, thousands } from "../../elements/format";
+import { amount, shareOf } from "../../elements/timecell";
+import { Rows } from "../../elements/virtuallist";
 import type { FlatRow } from "../../profile/flat";
 import type { Profile } from "../../profile/profile";
-import { amount, shareOf } from "../../shell/amount";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { named, place, printable, thousands } from "../../shell/format";
-import { Rows } from "../../shell/rows";
+import { told } from "../../shell/detailpanel";
 import { byName, Sorting, stepped, type Column } from "../../shell/sorting";
-import { told } from "../../shell/told";
 
 type By = "own" | "total" | "samples" | "name";
 const COLUMNS: readonly Column<By>[] = [

@@ -1,8 +1,8 @@
 /** The lines of a file with their times; where there is no source, the lines that have times. */
+import { fill, h } from "../../elements/dom";
+import { count, duration, part, shortened } from "../../elements/format";
 import type { Profile } from "../../profile/profile";
 import type { App } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, duration, part, shortened } from "../../shell/format";
 import type { File, Line } from "./lines";
 import { Reader } from "./tokens";
 

@@ -1,10 +1,10 @@
 /** The files by own time: each a link to its lines. */
+import { h } from "../../elements/dom";
+import { part, place, shortened } from "../../elements/format";
+import { Rows } from "../../elements/virtuallist";
 import type { Profile } from "../../profile/profile";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { part, place, shortened } from "../../shell/format";
 import { sourceAt } from "../../shell/links";
-import { Rows } from "../../shell/rows";
 import type { File } from "./lines";
 
 export class Names {

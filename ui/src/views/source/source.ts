@@ -1,17 +1,17 @@
 /** A file with the time of its lines in the margin. */
 import "./source.css";
-import type { Profile } from "../../profile/profile";
-import type { App, Mounted, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
+import { fill, h } from "../../elements/dom";
 import {
   duration,
   part,
   printable,
   shortened,
   TIMES,
-} from "../../shell/format";
+} from "../../elements/format";
+import type { Profile } from "../../profile/profile";
+import type { App, Mounted, View } from "../../shell/app";
+import { nothing } from "../../shell/emptystate";
 import { sourceAt } from "../../shell/links";
-import { nothing } from "../../shell/nothing";
 import { files, type File } from "./lines";
 import { Listing } from "./listing";
 import { Names } from "./names";

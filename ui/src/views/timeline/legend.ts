@@ -1,8 +1,8 @@
 /** The states with their colours and textures. */
-import { h } from "../../shell/dom";
-import type { Theme } from "../../shell/theme";
-import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL } from "./lane";
-import { textures } from "./texture";
+import { h } from "../../elements/dom";
+import type { Theme } from "../../elements/theme";
+import { textures } from "./drawing/texture";
+import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL } from "./lanes/lane";
 
 const NAMES: readonly (readonly [number, string])[] = [
   [RUN, "on CPU"],

@@ -1,24 +1,25 @@
 /** A lane per thread: what each did when, and who kept whom waiting. */
 import "./timeline.css";
 import type { Recording, Samples, Spans, Waits } from "../../data/recording";
-import { spanMask, threadMask } from "../../profile/choice";
+import { emptyWaits } from "../../data/waits";
+import { fill, h, perFrame } from "../../elements/dom";
+import { spanMask, threadMask } from "../../profile/selection";
 import type { App, Mounted, View } from "../../shell/app";
-import { fill, h, perFrame } from "../../shell/dom";
-import { bar } from "./bar";
-import { below, type Below } from "./below";
-import type { Lane, SpanTrack } from "./lane";
-import { AXIS, laneHeight, type Layout } from "./layout";
-import { ordered, orderOf, type Order } from "./order";
-import { drawOver, scrolledTo, type Over } from "./overlay";
-import { Picture } from "./picture";
-import { reading, timesOf } from "./reading";
-import { lanes } from "./segments";
-import { read, written, type Span } from "./span";
-import { tracks, withSpans } from "./spanlanes";
-import { spansTable } from "./spanwords";
-import { Steering, type Steered } from "./steering";
-import { waitWords, type Tables } from "./told";
-import { noWaits, passed, waitOf } from "./wait";
+import { waitWords, type Tables } from "./detail/detailpanel";
+import { reading, spansTable } from "./detail/screenreader";
+import { Picture } from "./drawing/lanecanvas";
+import { AXIS, laneHeight, type Layout } from "./drawing/layout";
+import { drawOver, scrolledTo, type Over } from "./drawing/overlay";
+import { read, written, type Span } from "./drawing/window";
+import { Steering, type Steered } from "./input/controller";
+import type { Lane, SpanTrack } from "./lanes/lane";
+import { ordered, orderOf, type Order } from "./lanes/order";
+import { lanes } from "./lanes/segments";
+import { tracks, withSpans } from "./lanes/spantracks";
+import { timesOf } from "./lanes/times";
+import { passed, waitOf } from "./lanes/wait";
+import { below, type Below } from "./rangeflame";
+import { bar } from "./toolbar";
 
 export const timeline: View = {
   id: "timeline",
@@ -136,7 +137,7 @@ class Timeline implements Mounted, Steered {
     const none = !recording.meta.counts.contentions;
     void Promise.all([
       recording.samples(),
-      none ? noWaits() : recording.waits(),
+      none ? emptyWaits(0, 0) : recording.waits(),
       recording.meta.counts.spans ? recording.spans() : null,
     ]).then(([samples, waits, spans]) => {
       if (this.gone) return;

@@ -1,11 +1,7 @@
 /** The calling context tree as a table, with a way straight to what is hot. */
 
-import type { Profile, Tree } from "../../profile/profile";
-import { search } from "../../profile/search";
-import { matched } from "../../profile/flat";
-import { amount, shareOf } from "../../shell/amount";
-import type { View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
+import "./tree.css";
+import { fill, h } from "../../elements/dom";
 import {
   count,
   duration,
@@ -15,12 +11,16 @@ import {
   printable,
   thousands,
   TIMES,
-} from "../../shell/format";
-import { nothing, reading } from "../../shell/nothing";
-import { Rows } from "../../shell/rows";
+} from "../../elements/format";
+import { amount, shareOf } from "../../elements/timecell";
+import { Rows } from "../../elements/virtuallist";
+import { matched } from "../../profile/flat";
+import type { Profile, Tree } from "../../profile/profile";
+import { search } from "../../profile/search";
+import type { View } from "../../shell/app";
+import { nothing, reading } from "../../shell/emptystate";
 import { explained } from "../flame/frame";
-import "./tree.css";
-import { above, hotPath, seen, type Seen } from "./visible";
+import { above, hotPath, seen, type Seen } from "./visiblerows";
 
 const MAX_INDENT = 40;
 const INDENT = 12;

@@ -1,0 +1,134 @@
+/** A function or a frame, told in the bottom band: what, where, how much, and what to do with it. */
+
+import { h } from "../elements/dom";
+import {
+  count,
+  duration,
+  named,
+  part,
+  place,
+  shortened,
+} from "../elements/format";
+import type { HotLine } from "../profile/hotline";
+import type { Profile } from "../profile/profile";
+import { standsIn } from "../profile/shape";
+import type { App } from "./app";
+import { focusOn, hidden, sandwichOf, sourceAt } from "./links";
+import { sourceLine } from "./sourceline";
+
+export interface Told {
+  readonly fn: number;
+  /** The line that ran or called; 0: of the function as a whole. */
+  readonly line: number;
+  readonly own: number;
+  readonly total: number;
+  readonly totalWaiting: number;
+  readonly samples: number;
+  /** The line with most of the time, where `line` is that of the function. */
+  readonly hot?: HotLine | null;
+}
+
+const MAX_LINE_LENGTH = 160;
+
+export function told(app: App, profile: Profile, what: Told): HTMLElement {
+  const fn = profile.functions[what.fn];
+  const line = what.line || fn.line;
+  const shown = what.hot?.line ?? line;
+  const share =
+    what.hot && what.hot.ns < what.total
+      ? `, ${part(what.hot.ns, what.total, 0)}`
+      : "";
+  const code = h("span", { class: "code" });
+  void sourceLine(profile.recording, fn.file, shown).then((text) => {
+    if (text === null) return;
+    const words = shortened(text.trim(), MAX_LINE_LENGTH);
+    code.textContent = `line ${shown}${share}: ${words}`;
+  });
+  const button = (label: string, title: string, run: (event: Event) => void) =>
+    h("button", { class: "quiet", title, onclick: run }, label);
+  return h(
+    "div",
+    null,
+    h(
+      "div",
+      { class: "told" },
+      h(
+        "bdi",
+        { class: "name", title: named(fn.name, 400) },
+        named(fn.name, 90),
+      ),
+      h(
+        "bdi",
+        { class: "faint", title: shortened(fn.file, 400) },
+        place(fn.file, line, 50),
+      ),
+      h(
+        "span",
+        { class: "self", title: `${what.own} ns` },
+        `self ${amount(what.own, profile)}`,
+      ),
+      h(
+        "span",
+        { class: "total", title: `${what.total} ns` },
+        `total ${amount(what.total, profile)}`,
+      ),
+      profile.choice.time === "wall" &&
+        h(
+          "span",
+          { class: "faint" },
+          `${part(what.totalWaiting, what.total, 0)} of it off-CPU`,
+        ),
+      h("span", { class: "faint" }, count(what.samples, "sample")),
+    ),
+    h(
+      "div",
+      { class: "told" },
+      button("focus", "Keep only the stacks through this function", () =>
+        app.set(focusOn(app, what.fn), true),
+      ),
+      button("hide", "Exclude the time of this function and its callees", () =>
+        app.set(hidden(app, what.fn), true),
+      ),
+      app.state.view !== "sandwich" &&
+        button(
+          "callers and callees",
+          "Show the callers and callees of this function",
+          () => app.set(sandwichOf(app, what.fn), true),
+        ),
+      app.state.view !== "flame" &&
+        button("in the flame graph", "Search for it in the flame graph", () =>
+          app.set({ view: "flame", search: fn.name }, true),
+        ),
+      app.shows("source") &&
+        !standsIn(fn) &&
+        !fn.file.startsWith("<") &&
+        button("source", "Show the source file with its times", () =>
+          app.set(sourceAt(app, fn.file, shown), true),
+        ),
+      button("copy link", "Copy a link to the current view", copyLink),
+      code,
+    ),
+  );
+}
+
+function amount(ns: number, profile: Profile): string {
+  return `${duration(ns)} (${part(ns, profile.total)})`;
+}
+
+function copyLink(event: Event): void {
+  const button = event.currentTarget as HTMLButtonElement;
+  const said = (text: string) => {
+    button.textContent = text;
+    setTimeout(() => (button.textContent = "copy link"), 1500);
+  };
+  // The address is written with a delay; what it will be is what counts.
+  setTimeout(() => {
+    const copied = navigator.clipboard?.writeText(location.href);
+    if (copied)
+      copied.then(
+        () => said("copied"),
+        () => said("copying not permitted"),
+      );
+    else said("copying not permitted");
+  }, 250);
+}

@@ -1,0 +1,166 @@
+/** What of the store is chosen, what was asked for it, and what came back. */
+
+import type { App, Looked } from "../shell/app";
+import { without } from "../shell/links";
+import type { Heat } from "./heatgrid";
+import { heat, profilerOf, tree, type StoreMeta, type Summed } from "./load";
+import {
+  chosen,
+  narrowedTo,
+  picked,
+  question,
+  written,
+  type Cell,
+  type Chosen,
+  type Value,
+} from "./selection";
+import { shortly, wholeTitle } from "./titles";
+
+const KEPT = 12;
+
+export class Steering {
+  heat: Heat | null = null;
+  /** An answer is awaited. */
+  busy = false;
+  looked: Looked = { recordings: [], profiler: () => new Promise(() => {}) };
+  private app: App | null = null;
+  private heatKey = "";
+  private treeKey = "";
+  private readonly trees = new Map<string, Promise<Summed>>();
+
+  constructor(readonly meta: StoreMeta) {}
+
+  get now(): Chosen {
+    return chosen(this.app!.state.own, this.first);
+  }
+
+  /** The label the rows are of unless told: hosts differ most often. */
+  private get first(): string {
+    const labels = this.meta.labels;
+    const many = labels.find(
+      ({ label, values }) => label === "service" && values.length > 1,
+    );
+    return (many ?? labels.find(({ label }) => label === "host") ?? labels[0])
+      ?.label;
+  }
+
+  pick(at: Cell, alone = false): void {
+    const next = picked(this.now, at, alone);
+    this.set(next, next.b ? "diff" : "flame");
+  }
+
+  /** No cell. */
+  drop(): void {
+    this.set({ ...this.now, a: null, b: null }, "flame");
+  }
+
+  range(to: Pick<Chosen, "from" | "to">): void {
+    this.set({ ...this.now, ...to });
+  }
+
+  by(label: string): void {
+    this.set({ ...this.now, by: label });
+  }
+
+  only(label: string, value: Value): void {
+    const { where } = this.now;
+    const known = where.find(([name]) => name === label)?.[1];
+    const again = known?.length === 1 && known[0] === value;
+    this.choose(label, again ? null : [value]);
+  }
+
+  choose(label: string, values: readonly Value[] | null): void {
+    const now = this.now;
+    this.set({ ...now, where: narrowedTo(now.where, label, values) });
+  }
+
+  private set(next: Chosen, view?: string): void {
+    const app = this.app!;
+    const own = written(next, app.state.own, this.first);
+    app.set(
+      {
+        // Functions and frames are numbered within what is looked at.
+        own: without(own, "flame.zoom", "diff.zoom", "sandwich.fn"),
+        focus: [],
+        hide: [],
+        collapse: [],
+        ...(view && view !== app.state.view && this.leaves(view)
+          ? { view }
+          : {}),
+      },
+      true,
+    );
+  }
+
+  /** Two cells are compared; one is shown in the view that is open, if that is of one. */
+  private leaves(view: string): boolean {
+    return view === "diff" || this.app!.state.view === "diff";
+  }
+
+  /** Asks for what the state wants and is not there yet. */
+  follow(app: App): void {
+    this.app = app;
+    const { now } = this;
+    const asked = { ...question(now, null), by: now.by, time: app.state.time };
+    const heatKey = JSON.stringify(asked);
+    if (heatKey !== this.heatKey) {
+      this.heatKey = heatKey;
+      this.await(
+        heat(asked),
+        () => heatKey === this.heatKey,
+        (found) => (this.heat = found),
+      );
+    }
+    const wanted = now.b ? [now.a, now.b] : [now.a];
+    const questions = wanted.map((at) => question(now, at));
+    const treeKey = JSON.stringify(questions);
+    if (treeKey !== this.treeKey) {
+      this.treeKey = treeKey;
+      const titles = wanted.map((at) => (at ? shortly(at) : wholeTitle(now)));
+      this.await(
+        Promise.all(questions.map((one, i) => this.tree(one, titles[i]))),
+        () => treeKey === this.treeKey,
+        (found) => (this.looked = lookedAt(found)),
+      );
+    }
+  }
+
+  private await<T>(
+    asked: Promise<T>,
+    wanted: () => boolean,
+    take: (found: T) => void,
+  ): void {
+    this.pending++;
+    this.busy = true;
+    asked
+      .then((found) => wanted() && take(found))
+      .finally(() => {
+        this.busy = --this.pending > 0;
+        this.app!.refresh();
+      });
+  }
+
+  private pending = 0;
+
+  /** Those looked at last are kept: going back and forth asks nothing. */
+  private tree(asked: object, title: string): Promise<Summed> {
+    const key = JSON.stringify(asked);
+    const known = this.trees.get(key);
+    this.trees.delete(key);
+    const found = known ?? tree(asked, title);
+    this.trees.set(key, found);
+    // What went wrong may go well the next time.
+    found.catch(() => this.trees.delete(key));
+    const [oldest] = this.trees.keys();
+    if (this.trees.size > KEPT) this.trees.delete(oldest);
+    return found;
+  }
+}
+
+function lookedAt(found: readonly Summed[]): Looked {
+  const profilers = found.map((one) => Promise.resolve(profilerOf(one)));
+  return {
+    recordings: found.map((one) => one.recording),
+    profiler: (which) => profilers[which],
+  };
+}
