@@ -3,7 +3,7 @@ import "./page/bands.css";
 import "./elements/shared.css";
 import { load } from "./data/load";
 import { fill, h } from "./elements/dom";
-import { ofRecordings, openPage } from "./page/page";
+import { recordingPage, openPage } from "./page/page";
 import { isStore } from "./store/load";
 import { openStore } from "./store/page";
 import { STORE_VIEWS } from "./store/views";
@@ -19,7 +19,7 @@ root.append(
 const opened = store
   ? openStore(root, STORE_VIEWS)
   : load().then((recordings) =>
-      openPage(root, ofRecordings(recordings, VIEWS)),
+      openPage(root, recordingPage(recordings, VIEWS)),
     );
 opened.catch((error: unknown) => {
   fill(

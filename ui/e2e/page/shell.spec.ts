@@ -19,10 +19,10 @@ test("on-CPU, off-CPU and wall-clock time are the reports'", async ({
     await expect(page).toHaveURL(
       time === "running" ? /view=flame/ : new RegExp(`time=${time}`),
     );
-    const told = report("shop", "tree", `--${time}`).total;
+    const reported = report("shop", "tree", `--${time}`).total;
     await expect
       .poll(() => ns(page.locator(".tools .total strong")))
-      .toBe(told);
+      .toBe(reported);
   }
 });
 

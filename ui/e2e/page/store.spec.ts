@@ -1,7 +1,12 @@
 /** The page of a store of real recordings: the map, its cells, their trees and differences. */
 
 import type { Page } from "@playwright/test";
-import { boxOf, heatOf, type Heat, type Told } from "../../src/store/heatgrid";
+import {
+  boxOf,
+  heatOf,
+  type Heat,
+  type HeatJson,
+} from "../../src/store/heatgrid";
 import { ns } from "../figures";
 import { expect, HOSTILE_HOST, open, test } from "../sonde";
 
@@ -10,12 +15,12 @@ async function mapOf(page: Page, act: () => Promise<unknown>): Promise<Heat> {
   const answer = page.waitForResponse((one) => one.url().includes("/s/heat?"));
   await act();
   const url = (await answer).url();
-  const told: Told = await page.evaluate(async (address) => {
+  const reported: HeatJson = await page.evaluate(async (address) => {
     const packed = (await fetch(address)).body!;
     const plain = packed.pipeThrough(new DecompressionStream("deflate-raw"));
     return new Response(plain).json();
   }, url);
-  return heatOf(told);
+  return heatOf(reported);
 }
 
 /** Clicks a cell by where it is drawn. */
@@ -60,9 +65,9 @@ test("all of it: the tree of sonde fleet report", async ({
   shelved,
   fleet,
 }) => {
-  const told = await fleet("tree", "--wall");
+  const reported = await fleet("tree", "--wall");
   await open(page, await shelved(), "flame", "time=wall");
-  await expect.poll(() => ns(total(page))).toBe(told.total);
+  await expect.poll(() => ns(total(page))).toBe(reported.total);
   await expect(page.locator(".heading")).toContainText("4 recordings");
   // As the sandwich's table has it, function by function.
   await page.getByRole("link", { name: "Sandwich" }).click();
@@ -139,8 +144,8 @@ test("labels choose", async ({ page, shelved, fleet }) => {
   await open(page, await shelved(), "flame");
   await page.getByRole("button", { name: /^version:/ }).click();
   await page.getByRole("button", { name: "Only 2" }).click();
-  const told = await fleet("tree", "--where", "version=2");
-  await expect.poll(() => ns(total(page))).toBe(told.total);
+  const reported = await fleet("tree", "--where", "version=2");
+  await expect.poll(() => ns(total(page))).toBe(reported.total);
   await page.getByRole("button", { name: "Only (none)" }).click();
   const none = await fleet("tree", "--where", "version!=*");
   await expect.poll(() => ns(total(page))).toBe(none.total);
@@ -178,8 +183,8 @@ test("rows by another label, and a closer look", async ({
   const to = heat.begin + 7 * heat.step;
   expect(nearer.begin).toBeGreaterThanOrEqual(from - nearer.step);
   const iso = (ms: number) => new Date(ms).toISOString().slice(0, 23);
-  const told = await fleet("tree", "--from", iso(from), "--to", iso(to));
-  await expect.poll(() => ns(total(page))).toBe(told.total);
+  const reported = await fleet("tree", "--from", iso(from), "--to", iso(to));
+  await expect.poll(() => ns(total(page))).toBe(reported.total);
   await page.getByRole("button", { name: "all of the time" }).click();
   await expect.poll(() => ns(total(page))).toBe((await fleet("tree")).total);
 });

@@ -35,15 +35,15 @@ for (const [state, options] of [
   }) => {
     await open(page, await served("everything"), "calls", state);
     await expect(page.locator(".row").first()).toBeVisible();
-    const told = report("everything", "calls", ...options).edges;
+    const reported = report("everything", "calls", ...options).edges;
     const shown = await edges(page);
     expect(shown.map(({ callee, caller }) => [callee, caller])).toEqual(
-      told.map((edge: any) => [
+      reported.map((edge: any) => [
         edge.callee.name,
         edge.caller?.name ?? "outside the program",
       ]),
     );
-    told.forEach((edge: any, i: number) => {
+    reported.forEach((edge: any, i: number) => {
       expect(shown[i].weight).toBeCloseTo(edge.weight, 9);
       expect(shown[i].count).toBe(edge.count);
     });
@@ -55,8 +55,8 @@ test("a real program: its calls, their line, its advice", async ({
   served,
 }) => {
   await open(page, await served("counted"), "calls");
-  const told = report("counted", "calls");
-  const first = told.edges[0];
+  const reported = report("counted", "calls");
+  const first = reported.edges[0];
   const detail = page.locator(".call-detail");
   await expect(detail.locator("h2 bdi").first()).toHaveText(first.callee.name);
   await expect(detail.locator(".call-site").first()).toContainText(
@@ -65,7 +65,9 @@ test("a real program: its calls, their line, its advice", async ({
   await expect(detail.locator(".call-site code").first()).toContainText(
     first.callee.name.split(".").at(-1)!,
   );
-  const advice = told.advice.loops.length ? "Calls in loops" : "Worth inlining";
+  const advice = reported.advice.loops.length
+    ? "Calls in loops"
+    : "Worth inlining";
   await expect(detail).toContainText(`${advice}, in the whole recording`);
   await detail.locator("a.place").first().click();
   await expect(page).toHaveURL(/view=source/);
@@ -76,14 +78,14 @@ test("an edge is chosen by hand, by keys and by its neighbours", async ({
   served,
 }) => {
   await open(page, await served("everything"), "calls");
-  const told = report("everything", "calls").edges;
+  const reported = report("everything", "calls").edges;
   const chosen = page.locator(".row.selected");
   await page.locator(".row", { hasText: "len" }).click();
   await expect(chosen).toContainText("len");
   await expect(page).toHaveURL(/calls\.edge=/);
   await page.locator(".rows").focus();
   await page.keyboard.press("Home");
-  await expect(chosen).toContainText(told[0].callee.name);
+  await expect(chosen).toContainText(reported[0].callee.name);
   await page.locator(".row", { hasText: "len" }).click();
   const neighbour = page.locator(".call-list button", { hasText: "len" });
   await expect(neighbour.first()).toHaveAttribute("aria-current", "true");

@@ -113,11 +113,14 @@ test("the table: the own time that both reports say", async ({
 });
 
 test("the rows and measures of sonde diff", async ({ page, served }) => {
-  const told = compared("shop", "repaired");
+  const reported = compared("shop", "repaired");
   await open(page, await served("shop", "repaired"), "diff");
-  expect(await measure(page, "overlap")).toBeCloseTo(told.overlap, 9);
+  expect(await measure(page, "overlap")).toBeCloseTo(reported.overlap, 9);
   for (const id of ["base_by_new", "new_by_base"])
-    expect(await measure(page, id)).toBeCloseTo(told.hot_edge_coverage[id], 9);
+    expect(await measure(page, id)).toBeCloseTo(
+      reported.hot_edge_coverage[id],
+      9,
+    );
   const seen = await page.locator(".diff-rows .row").evaluateAll((rows) =>
     rows.map((row) => {
       const { base, new: fresh, delta } = (row as HTMLElement).dataset;
@@ -127,7 +130,7 @@ test("the rows and measures of sonde diff", async ({ page, served }) => {
   );
   expect(seen.length).toBeGreaterThan(3);
   const rows: { name: string; base: number; new: number; delta: number }[] =
-    told.rows;
+    reported.rows;
   expect(seen).toEqual(
     rows
       .slice(0, seen.length)

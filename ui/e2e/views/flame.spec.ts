@@ -7,7 +7,7 @@ import { expect, open, report, test } from "../sonde";
 const total = (page: Page) => ns(page.locator(".tools .total strong"));
 const name = (page: Page) => page.locator(".band .name");
 
-async function told(page: Page) {
+async function reported(page: Page) {
   return {
     name: await name(page).textContent(),
     self: await ns(page.locator(".band .self")),
@@ -26,7 +26,7 @@ test("down the heaviest frames, as the report has them", async ({
   for (let at = 0; at < nodes.length; at++) {
     await page.keyboard.press("ArrowDown");
     await expect(name(page)).toHaveText(nodes[at].name);
-    expect(await told(page)).toEqual({
+    expect(await reported(page)).toEqual({
       name: nodes[at].name,
       self: nodes[at].self,
       total: nodes[at].total,
@@ -46,7 +46,7 @@ test("lines split, as the report has them", async ({ page, served }) => {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   await expect(name(page)).toHaveText(nodes[1].name);
-  expect((await told(page)).total).toBe(nodes[1].total);
+  expect((await reported(page)).total).toBe(nodes[1].total);
   await expect(page.locator(".band")).toContainText(`:${nodes[1].line}`);
 });
 
@@ -60,7 +60,7 @@ test("under the pointer: the frame, its line and its source", async ({
   const box = (await page.locator(".icicle").boundingBox())!;
   await page.mouse.move(box.x + 10, box.y + 8);
   await expect(name(page)).toHaveText(nodes[0].name);
-  expect((await told(page)).total).toBe(nodes[0].total);
+  expect((await reported(page)).total).toBe(nodes[0].total);
   await expect(page.locator(".band .code")).toContainText(
     String(nodes[0].line),
   );

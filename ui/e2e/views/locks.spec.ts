@@ -44,17 +44,20 @@ async function read(page: Page): Promise<string[]> {
 
 async function same(page: Page, by: string, ...options: string[]) {
   await expect(page.locator(".lock-rows tbody tr").first()).toBeVisible();
-  const told = report("shop", "locks", "--by", by, ...options);
-  expect((await read(page)).sort()).toEqual(figures(told.rows).sort());
-  return told;
+  const reported = report("shop", "locks", "--by", by, ...options);
+  expect((await read(page)).sort()).toEqual(figures(reported.rows).sort());
+  return reported;
 }
 
 test("the rows of the report, in its order", async ({ page, served }) => {
   await open(page, await served("shop"), "locks");
-  const told = await same(page, "kind,lock,owner_chain,waiter_chain");
-  expect(told.rows.length).toBeGreaterThan(1);
+  const reported = await same(page, "kind,lock,owner_chain,waiter_chain");
+  expect(reported.rows.length).toBeGreaterThan(1);
   const first = page.locator(".lock-rows tr[role=row]").first();
-  await expect(first).toHaveAttribute("data-ns", String(told.rows[0].wait_ns));
+  await expect(first).toHaveAttribute(
+    "data-ns",
+    String(reported.rows[0].wait_ns),
+  );
 });
 
 for (const by of [
@@ -73,13 +76,13 @@ for (const by of ["kind,lock,held_in_function", "held_in_chain"]) {
   test(`what holders did, by ${by}`, async ({ page, served }) => {
     await open(page, await served("shop"), "locks", `locks.by=${by}`);
     await expect(page.locator(".lock-rows tbody tr").first()).toBeVisible();
-    const told = figures(report("shop", "locks", "--by", by).rows);
+    const reported = figures(report("shop", "locks", "--by", by).rows);
     const shown = await read(page);
-    expect(shown.length).toBe(told.length);
+    expect(shown.length).toBe(reported.length);
     const numbers = (row: string) => row.split(" ").map(Number);
     const order = (a: number[], b: number[]) =>
       a[0]! - b[0]! || a[3]! - b[3]! || a[1]! - b[1]!;
-    const expected = told.map(numbers).sort(order);
+    const expected = reported.map(numbers).sort(order);
     shown
       .map(numbers)
       .sort(order)
@@ -164,24 +167,24 @@ test("the same by keys", async ({ page, served }) => {
 
 test("the chosen row: histogram and both chains", async ({ page, served }) => {
   await open(page, await served("shop"), "locks", "locks.by=lock,waiter_chain");
-  const told = report("shop", "locks", "--by", "lock,waiter_chain");
-  const at = told.rows.findIndex((row: { key: { lock: string } }) =>
+  const reported = report("shop", "locks", "--by", "lock,waiter_chain");
+  const at = reported.rows.findIndex((row: { key: { lock: string } }) =>
     row.key.lock.includes("with"),
   );
   expect(at).toBeGreaterThanOrEqual(0);
   const row = page
     .locator('.lock-rows tr[aria-level="1"]')
-    .filter({ hasText: told.rows[at].key.lock });
+    .filter({ hasText: reported.rows[at].key.lock });
   await row.first().click();
   const bars = page.locator(".histogram rect");
-  await expect(bars).toHaveCount(told.rows[at].histogram.length);
+  await expect(bars).toHaveCount(reported.rows[at].histogram.length);
   const seen = await bars.evaluateAll((all) =>
     all.map((bar) => {
       const { upper, count } = (bar as SVGElement).dataset;
       return [Number(upper), Number(count)];
     }),
   );
-  expect(seen).toEqual(told.rows[at].histogram);
+  expect(seen).toEqual(reported.rows[at].histogram);
   const [waiter, owner] = [0, 1].map((i) =>
     page.locator(".pair section").nth(i),
   ) as [ReturnType<Page["locator"]>, ReturnType<Page["locator"]>];
@@ -195,8 +198,8 @@ test("the chosen row: histogram and both chains", async ({ page, served }) => {
 test("only what another thread had", async ({ page, served }) => {
   await open(page, await served("shop"), "locks", "locks.by=kind");
   await page.getByRole("button", { name: "contention" }).click();
-  const told = report("shop", "locks", "--by", "kind");
-  const held = told.rows.filter(
+  const reported = report("shop", "locks", "--by", "kind");
+  const held = reported.rows.filter(
     (row: { signalling: boolean }) => !row.signalling,
   );
   const total = held.reduce(

@@ -49,14 +49,14 @@ test("top functions are those of flat, and obey the filters", async ({
     ["from=200000000&to=700000000", ["--from", "0.2", "--to", "0.7"]],
   ] as const) {
     await open(page, url, "overview", state);
-    const told = report("shop", "flat", "--top", "10", ...options).rows;
+    const reported = report("shop", "flat", "--top", "10", ...options).rows;
     const shown = page.locator(".functions-card li");
-    await expect(shown).toHaveCount(told.length);
+    await expect(shown).toHaveCount(reported.length);
     expect(
       await shown.evaluateAll((all) =>
         all.map((li) => Number(li.getAttribute("data-ns"))),
       ),
-    ).toEqual(told.map((row: any) => row.self));
+    ).toEqual(reported.map((row: any) => row.self));
   }
 });
 
@@ -65,8 +65,8 @@ test("blockers are the owners of locks, without what waited for signals", async 
   served,
 }) => {
   await open(page, await served("shop"), "overview");
-  const told = report("shop", "locks", "--by", "owner_function");
-  const blocked = told.rows
+  const reported = report("shop", "locks", "--by", "owner_function");
+  const blocked = reported.rows
     .map((row: any) => row.wait_ns - row.signalling_ns)
     .filter((ns: number) => ns > 0)
     .sort((a: number, b: number) => b - a)

@@ -11,11 +11,11 @@ for (const [state, options] of [
   test(`the table is flat ${options.join(" ")}`, async ({ page, served }) => {
     await open(page, await served("shop"), "sandwich", state);
     await expect(page.locator(".row").first()).toBeVisible();
-    const told = report("shop", "flat", ...options).rows;
+    const reported = report("shop", "flat", ...options).rows;
     const shown = await rows(page);
     expect(shown.length).toBeGreaterThan(3);
     expect(shown).toEqual(
-      told.slice(0, shown.length).map((row: any) => ({
+      reported.slice(0, shown.length).map((row: any) => ({
         name: row.name,
         first: row.self,
         second: row.total,
@@ -66,8 +66,8 @@ test("callers and callees of a recursive function have its total", async ({
   served,
 }) => {
   await open(page, await served("everything"), "sandwich");
-  const told = report("everything", "flat").rows;
-  const fib = told.find((row: any) => row.name === "fib");
+  const reported = report("everything", "flat").rows;
+  const fib = reported.find((row: any) => row.name === "fib");
   await page.locator(".row", { hasText: "fib" }).click();
   await expect(page.locator(".chosen-function .name")).toHaveText("fib");
   await expect(page.locator(".row.selected")).toContainText("fib");
@@ -89,6 +89,8 @@ test("search narrows the table, arrows walk it", async ({ page, served }) => {
   await page.locator(".rows").focus();
   await page.keyboard.press("Home");
   await page.keyboard.press("ArrowDown");
-  const { rows: told } = report("everything", "flat");
-  await expect(page.locator(".chosen-function .name")).toHaveText(told[1].name);
+  const { rows: reported } = report("everything", "flat");
+  await expect(page.locator(".chosen-function .name")).toHaveText(
+    reported[1].name,
+  );
 });

@@ -11,7 +11,7 @@ interface Line {
   total: number;
 }
 
-function told(end: string, ...options: string[]): [string, string[]] {
+function reported(end: string, ...options: string[]): [string, string[]] {
   const rows: Line[] = report("shop", "lines", ...options).rows;
   const { file } = rows.find((row) => row.file.endsWith(end))!;
   const lines = rows
@@ -35,7 +35,7 @@ async function seen(page: Page): Promise<string[]> {
 
 for (const time of ["running", "wall", "waiting"]) {
   test(`lines of the program, ${time}`, async ({ page, served }) => {
-    const [file, lines] = told("checkout.py", `--${time}`);
+    const [file, lines] = reported("checkout.py", `--${time}`);
     await open(
       page,
       await served("shop"),
@@ -67,7 +67,7 @@ test("files by own time; a click opens one", async ({ page, served }) => {
 });
 
 test("in one file: with the source, and without", async ({ page }) => {
-  const [file, lines] = told("checkout.py");
+  const [file, lines] = reported("checkout.py");
   const state = `source.file=${encodeURIComponent(file)}`;
   const bare = pathToFileURL(written("bare.html", ["shop"])).href;
   await open(page, bare, "source", state);

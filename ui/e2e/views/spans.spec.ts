@@ -18,13 +18,13 @@ test("a span filters the functions as in the report", async ({
   await open(page, await served("spans"), "sandwich");
   for (const name of ["outer", "red"]) {
     await choose(page, name);
-    const told = report("spans", "flat", "--span", name).rows;
-    expect(told.length).toBeGreaterThan(0);
+    const reported = report("spans", "flat", "--span", name).rows;
+    expect(reported.length).toBeGreaterThan(0);
     await expect(async () => {
       const shown = await rows(page);
       expect(shown.length).toBeGreaterThan(0);
       expect(shown).toEqual(
-        told.slice(0, shown.length).map((row: any) => ({
+        reported.slice(0, shown.length).map((row: any) => ({
           name: row.name,
           first: row.self,
           second: row.total,
@@ -42,7 +42,7 @@ test("a span filters the functions as in the report", async ({
 test("a span filters the waits as in the report", async ({ page, served }) => {
   await open(page, await served("spans"), "locks");
   await choose(page, "locked");
-  const told = report("spans", "locks", "--span", "locked").rows;
+  const reported = report("spans", "locks", "--span", "locked").rows;
   await expect
     .poll(() =>
       page
@@ -51,12 +51,12 @@ test("a span filters the waits as in the report", async ({ page, served }) => {
           found.map((row) => Number((row as HTMLElement).dataset.ns)),
         ),
     )
-    .toEqual(told.map((row: { wait_ns: number }) => row.wait_ns));
+    .toEqual(reported.map((row: { wait_ns: number }) => row.wait_ns));
 });
 
 test("lanes of spans, with the report's figures", async ({ page, served }) => {
   await open(page, await served("spans"), "timeline");
-  const table = page.locator(".for-readers.spans tbody tr");
+  const table = page.locator(".screen-reader.spans tbody tr");
   await expect(table.first()).toBeAttached();
   const seen = await table.evaluateAll((found) =>
     found.map((row) => [
@@ -66,9 +66,9 @@ test("lanes of spans, with the report's figures", async ({ page, served }) => {
       ),
     ]),
   );
-  const told = report("spans", "spans").rows;
+  const reported = report("spans", "spans").rows;
   expect(seen).toEqual(
-    told.map(
+    reported.map(
       (row: {
         name: string;
         wall_ns: number;
@@ -88,7 +88,7 @@ test("lanes of spans, with the report's figures", async ({ page, served }) => {
   await expect
     .poll(() =>
       page
-        .locator(".for-readers:not(.spans) tbody tr")
+        .locator(".screen-reader:not(.spans) tbody tr")
         .evaluateAll((found) =>
           found.map((row) =>
             Number(row.querySelector<HTMLElement>("td")!.dataset.ns),
@@ -100,7 +100,7 @@ test("lanes of spans, with the report's figures", async ({ page, served }) => {
 
 test("a span under the pointer is told", async ({ page, served }) => {
   await open(page, await served("spans"), "timeline");
-  await expect(page.locator(".for-readers.spans")).toBeAttached();
+  await expect(page.locator(".screen-reader.spans")).toBeAttached();
   const box = (await page.locator("canvas.over").boundingBox())!;
   const band = page.locator("footer.band");
   for (let share = 0.02; share < 1; share += 0.02) {

@@ -6,19 +6,19 @@ import { expect, open, report, test } from "../sonde";
 const LANES = "canvas.over";
 
 async function lanes(page: Page): Promise<string[]> {
-  await expect(page.locator(".for-readers tbody tr").first()).toBeAttached();
-  return page.locator(".for-readers tbody tr").evaluateAll((rows) =>
+  await expect(page.locator(".screen-reader tbody tr").first()).toBeAttached();
+  return page.locator(".screen-reader tbody tr").evaluateAll((rows) =>
     rows.map((row) => {
-      const [cpu, gil, locks, signals, ...rest] = [
+      const [cpu, gil, locks, notifications, ...rest] = [
         ...row.querySelectorAll<HTMLElement>("td"),
       ].map((cell) => Number(cell.dataset.ns));
-      return [cpu, gil, locks! + signals!, ...rest].join(" ");
+      return [cpu, gil, locks! + notifications!, ...rest].join(" ");
     }),
   );
 }
 
 /** The same of the report; what is neither the GIL nor unexplained is of locks and signals. */
-function told(): string[] {
+function reported(): string[] {
   return report("shop", "threads").rows.map(
     (row: { cpu_ns: number; wait_ns: Record<string, number> }) => {
       const { gil = 0, waiting = 0, preempted = 0, ...rest } = row.wait_ns;
@@ -37,7 +37,7 @@ async function at(page: Page, share: number, y: number) {
 
 test("a lane per thread, with the report's times", async ({ page, served }) => {
   await open(page, await served("shop"), "timeline");
-  expect((await lanes(page)).sort()).toEqual(told().sort());
+  expect((await lanes(page)).sort()).toEqual(reported().sort());
 });
 
 test("lanes sorted by what matters", async ({ page, served }) => {
@@ -47,7 +47,9 @@ test("lanes sorted by what matters", async ({ page, served }) => {
   await page.getByLabel("Sort lanes by").selectOption("name");
   // The list is drawn anew with the next frame.
   await expect(async () => {
-    const names = await page.locator(".for-readers tbody th").allTextContents();
+    const names = await page
+      .locator(".screen-reader tbody th")
+      .allTextContents();
     const sorted = [...names].sort((a, b) =>
       a.localeCompare(b, "en", { numeric: true }),
     );
@@ -161,20 +163,19 @@ test("what is under the pointer is told", async ({ page, served }) => {
 test("what others took, as the report tells it", async ({ page, served }) => {
   await open(page, await served("rivals"), "timeline");
   await lanes(page);
-  const [told] = report("rivals", "threads").rows;
-  const taken = Object.values(told.taken_ns as Record<string, number>).reduce(
-    (a, b) => a + b,
-    0,
-  );
+  const [reported] = report("rivals", "threads").rows;
+  const taken = Object.values(
+    reported.taken_ns as Record<string, number>,
+  ).reduce((a, b) => a + b, 0);
   expect(taken).toBeGreaterThan(0);
-  const heads = page.locator(".for-readers thead th");
+  const heads = page.locator(".screen-reader thead th");
   await expect(heads.last()).toHaveText("run-queue latency, throttling, steal");
-  const cell = page.locator(".for-readers tbody tr td").last();
+  const cell = page.locator(".screen-reader tbody tr td").last();
   expect(Number(await cell.getAttribute("data-ns"))).toBe(taken);
   await expect(
     page.locator(".states").getByText("run-queue latency, throttling, steal"),
   ).toBeVisible();
   const { x, y } = await at(page, 0, 60);
   await page.mouse.click(x - 100, y);
-  await expect(page.locator(".taken")).toContainText("run-queue latency");
+  await expect(page.locator(".cpu-loss")).toContainText("run-queue latency");
 });

@@ -12,9 +12,9 @@ export const WAITING = 1;
 export const PREEMPTED = 2;
 
 /** In place of a thread, a context or a function: there is none, or it could not be known. */
-export const NOBODY = -1;
+export const UNKNOWN = -1;
 
-export const HANDED = 1;
+export const OWNER_RELEASED = 1;
 export const AFTER_RELEASE = 2;
 export const AFTER_NOTIFICATION = 4;
 
@@ -121,7 +121,7 @@ export interface Waits {
   ownerThread: Int32Array;
   ns: Float64Array;
   /** 1: for another thread's signal (a queue, an event, a join), not for a lock that another has. */
-  signalling: Uint8Array;
+  notification: Uint8Array;
   /**
    * HANDED: the owner has released it. AFTER_RELEASE: another thread held it before.
    * AFTER_NOTIFICATION: it is the lock of a condition, which was notified before.
@@ -205,7 +205,7 @@ export interface Mark {
 }
 
 /** What others took of a thread in a stretch of time. */
-export interface Taken {
+export interface CpuLoss {
   thread: number;
   start: number;
   end: number;
@@ -251,7 +251,7 @@ export interface Recording {
   readonly functions: Fn[];
   readonly locks: Lock[];
   readonly marks: Mark[];
-  readonly taken: Taken[];
+  readonly cpuLoss: CpuLoss[];
   readonly contexts: Contexts;
   readonly spanPaths: SpanPaths;
   samples(): Promise<Samples>;

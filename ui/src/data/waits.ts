@@ -7,8 +7,8 @@ import { Columns } from "./columns";
 import {
   AFTER_NOTIFICATION,
   AFTER_RELEASE,
-  HANDED,
-  NOBODY,
+  OWNER_RELEASED,
+  UNKNOWN,
   type Waits,
 } from "./recording";
 
@@ -16,7 +16,7 @@ const OUTCOME = 3;
 const ENTERED = 2;
 const CLEAN = 4;
 const WHOLE = 8;
-const SIGNALLING = 16;
+const NOTIFICATION = 16;
 const BEGINS = 32;
 const NOTIFIED = 64;
 
@@ -48,24 +48,24 @@ export function waits(bytes: Uint8Array, contexts: number): Waits {
     thread: columns.unsigned(Int32Array),
     lock: columns.unsigned(Int32Array),
     kind: columns.unsigned(Uint8Array),
-    waiter: columns.orNobody(Int32Array),
+    waiter: columns.orUnknown(Int32Array),
     start: columns.changes(Float64Array),
     length: columns.unsigned(Float64Array),
     first: columns.changes(Int32Array),
     held: columns.unsigned(Int32Array),
-    tailThread: columns.orNobody(Int32Array),
-    tailContext: columns.orNobody(Int32Array),
+    tailThread: columns.orUnknown(Int32Array),
+    tailContext: columns.orUnknown(Int32Array),
   };
   const holds: Holds = {
     until: columns.changes(Float64Array),
-    thread: columns.orNobody(Int32Array),
-    context: columns.orNobody(Int32Array),
+    thread: columns.orUnknown(Int32Array),
+    context: columns.orUnknown(Int32Array),
     gap: columns.unsigned(Uint8Array),
   };
   const sites = columns.unsigned(Int32Array);
-  const names = columns.orNobody(Int32Array);
-  const span = columns.orNobody(Int32Array);
-  const site = new Int32Array(contexts).fill(NOBODY);
+  const names = columns.orUnknown(Int32Array);
+  const span = columns.orUnknown(Int32Array);
+  const site = new Int32Array(contexts).fill(UNKNOWN);
   sites.forEach((context, i) => (site[context] = names[i]!));
 
   let size = 0;
@@ -85,13 +85,13 @@ export function waits(bytes: Uint8Array, contexts: number): Waits {
     made.kind[row] = found.kind[i]!;
     made.waiter[row] = waiter;
     made.owner[row] = owner;
-    made.waiterFunction[row] = waiter < 0 ? NOBODY : site[waiter]!;
-    made.ownerFunction[row] = owner < 0 ? NOBODY : site[owner]!;
+    made.waiterFunction[row] = waiter < 0 ? UNKNOWN : site[waiter]!;
+    made.ownerFunction[row] = owner < 0 ? UNKNOWN : site[owner]!;
     made.ownerThread[row] = ownerThread;
     made.ns[row] = end - start;
-    made.signalling[row] = found.flags[i]! & SIGNALLING ? 1 : 0;
+    made.notification[row] = found.flags[i]! & NOTIFICATION ? 1 : 0;
     made.part[row] =
-      (handed ? HANDED : 0) |
+      (handed ? OWNER_RELEASED : 0) |
       (start > found.start[i]! ? AFTER_RELEASE : 0) |
       (found.flags[i]! & NOTIFIED ? AFTER_NOTIFICATION : 0);
     if (span.length) made.span[row] = span[i]!;
@@ -125,8 +125,8 @@ function walk(found: Contentions, holds: Holds, part: Part): void {
         const unsure =
           (holds.gap[hold]! && !(place === 0 && flags & CLEAN)) ||
           holds.thread[hold] === thread;
-        const owner = unsure ? NOBODY : holds.thread[hold]!;
-        const context = owner < 0 ? NOBODY : holds.context[hold]!;
+        const owner = unsure ? UNKNOWN : holds.thread[hold]!;
+        const context = owner < 0 ? UNKNOWN : holds.context[hold]!;
         part(i, owner, context, since, until, false);
       }
       since = until;
@@ -135,8 +135,8 @@ function walk(found: Contentions, holds: Holds, part: Part): void {
     if (end > since || end === start) {
       let owner = found.tailThread[i]!;
       // One who never gets it may have been found to hold it.
-      if (owner === thread && (flags & OUTCOME) === ENTERED) owner = NOBODY;
-      const context = owner < 0 ? NOBODY : found.tailContext[i]!;
+      if (owner === thread && (flags & OUTCOME) === ENTERED) owner = UNKNOWN;
+      const context = owner < 0 ? UNKNOWN : found.tailContext[i]!;
       const handed = (flags & OUTCOME) === ENTERED && !(flags & WHOLE);
       part(i, owner, context, since, end, handed);
     }
@@ -158,7 +158,7 @@ export function emptyWaits(size: number, spans: number): Waits {
     ownerFunction: new Int32Array(size),
     ownerThread: new Int32Array(size),
     ns: new Float64Array(size),
-    signalling: new Uint8Array(size),
+    notification: new Uint8Array(size),
     part: new Uint8Array(size),
     span: new Int32Array(spans),
   };

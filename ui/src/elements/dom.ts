@@ -86,7 +86,7 @@ function append(element: Element, children: readonly Child[]): void {
 }
 
 /** A canvas of so many CSS pixels with as many real ones as the screen has; draws in CSS pixels. */
-export function sized(
+export function sizeCanvas(
   canvas: HTMLCanvasElement,
   width: number,
   height: number,

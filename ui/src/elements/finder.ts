@@ -5,7 +5,7 @@ import { count } from "./format";
 
 const MAX_SHOWN = 300;
 
-export interface Wanted<Row> {
+export interface FinderOptions<Row> {
   /** What a row is called. */
   readonly one: string;
   readonly rows: readonly Row[];
@@ -16,7 +16,13 @@ export interface Wanted<Row> {
   readonly all: Child;
 }
 
-export function finder<Row>({ one, rows, text, shows, all }: Wanted<Row>): {
+export function finder<Row>({
+  one,
+  rows,
+  text,
+  shows,
+  all,
+}: FinderOptions<Row>): {
   readonly element: HTMLElement;
   draw(): void;
 } {

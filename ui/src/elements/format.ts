@@ -27,11 +27,11 @@ export function duration(ns: number): string {
     const minutes = Math.round(seconds / 60);
     return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   }
-  for (const [place, [unit, size]] of UNITS.entries()) {
+  for (const [at, [unit, size]] of UNITS.entries()) {
     if (ns < size) continue;
     const digits = size > 1 ? threeDigits(ns / size) : String(Math.round(ns));
     // 999.7 µs rounds to 1000 µs, which people call 1.00 ms.
-    if (digits === "1000" && place > 0) return `1.00 ${UNITS[place - 1][0]}`;
+    if (digits === "1000" && at > 0) return `1.00 ${UNITS[at - 1][0]}`;
     return `${digits} ${unit}`;
   }
   return "0 s";
@@ -46,7 +46,7 @@ export function percent(share: number, digits = 1): string {
 }
 
 /** A part of a whole, as a percentage; a part of nothing is a dash. */
-export function part(value: number, whole: number, digits = 1): string {
+export function percentOf(value: number, whole: number, digits = 1): string {
   return whole > 0 ? percent(value / whole, digits) : "–";
 }
 
@@ -83,7 +83,7 @@ export function printable(text: string): string {
 }
 
 /** Printable, and cut in the middle: both ends of a qualified name tell more than its middle. */
-export function shortened(text: string, most = 120): string {
+export function shorten(text: string, most = 120): string {
   // Cut before looking for odd characters: a name may be very long.
   const ends =
     text.length > 4 * most
@@ -96,24 +96,24 @@ export function shortened(text: string, most = 120): string {
 }
 
 /** The name of a function or thread, which may be empty, but must be seen. */
-export function named(text: string, most = 120): string {
-  return shortened(text, most).trim() || "(no name)";
+export function displayName(text: string, most = 120): string {
+  return shorten(text, most).trim() || "(no name)";
 }
 
 /** A file and line: of a library from its name on, else from the last folder on. */
-export function place(file: string, line: number, most = 60): string {
+export function sourceLocation(file: string, line: number, most = 60): string {
   if (!file) return "";
-  const told = toldFrom(file) + (line > 0 ? `:${line}` : "");
-  if (told.length <= most) return printable(told);
-  const parts = told.split("/");
+  const location = displayPath(file) + (line > 0 ? `:${line}` : "");
+  if (location.length <= most) return printable(location);
+  const parts = location.split("/");
   for (let start = 1; start < parts.length; start++) {
     const rest = `…/${parts.slice(start).join("/")}`;
     if (rest.length <= most) return printable(rest);
   }
-  return shortened(parts[parts.length - 1], most);
+  return shorten(parts[parts.length - 1], most);
 }
 
-function toldFrom(file: string): string {
+function displayPath(file: string): string {
   const library = /\/(?:site-packages|dist-packages)\/(.+)$/.exec(file);
   if (library) return library[1];
   const standard = /\/lib[^/]*\/python3\.[^/]*\/(.+)$/.exec(file);

@@ -2,14 +2,14 @@
 
 import { h } from "./dom";
 
-export interface Choice {
+export interface MenuItem {
   readonly label: string;
   readonly disabled?: boolean;
   run(): void;
 }
 
 export function openMenu(
-  choices: readonly Choice[],
+  items: readonly MenuItem[],
   x: number,
   y: number,
   label: string,
@@ -24,19 +24,19 @@ export function openMenu(
   const outside = (event: Event) => {
     if (!menu.contains(event.target as Node)) close();
   };
-  const buttons = choices.map((choice) =>
+  const buttons = items.map((item) =>
     h(
       "button",
       {
         role: "menuitem",
-        disabled: choice.disabled,
+        disabled: item.disabled,
         onclick: () => {
           close();
           before?.focus();
-          choice.run();
+          item.run();
         },
       },
-      choice.label,
+      item.label,
     ),
   );
   const menu = h(

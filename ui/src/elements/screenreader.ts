@@ -1,14 +1,14 @@
 /** A table that says what a canvas cannot, to who does not see it. */
 import { h } from "./dom";
 
-export function forReaders(
+export function screenReaderTable(
   caption: string,
   heads: readonly string[],
   rows: HTMLElement[],
 ): HTMLElement {
   return h(
     "table",
-    { class: "for-readers" },
+    { class: "screen-reader" },
     h("caption", null, caption),
     h(
       "thead",

@@ -1,11 +1,11 @@
 /** A time with its share as a bar behind it, the part that was waiting hatched. */
 
 import { h } from "./dom";
-import { duration, part } from "./format";
+import { duration, percentOf } from "./format";
 
-export function amount(ns: number, whole: number, waiting = 0): HTMLElement {
-  const width = (part: number) => ({
-    width: `${whole > 0 ? ((100 * Math.min(part, whole)) / whole).toFixed(2) : 0}%`,
+export function timeCell(ns: number, whole: number, waiting = 0): HTMLElement {
+  const width = (length: number) => ({
+    width: `${whole > 0 ? ((100 * Math.min(length, whole)) / whole).toFixed(2) : 0}%`,
   });
   return h(
     "span",
@@ -16,10 +16,10 @@ export function amount(ns: number, whole: number, waiting = 0): HTMLElement {
   );
 }
 
-export function shareOf(ns: number, whole: number): HTMLElement {
+export function shareCell(ns: number, whole: number): HTMLElement {
   return h(
     "span",
     { class: "number faint", role: "cell" },
-    ns ? part(ns, whole) : "",
+    ns ? percentOf(ns, whole) : "",
   );
 }

@@ -6,7 +6,7 @@ import { Extent } from "./extent";
 const ROW_HEIGHT = 23;
 const MARGIN = 8;
 
-export class Rows {
+export class VirtualList {
   readonly element: HTMLElement;
   private readonly inner = h("div", { class: "rows-inner", role: "rowgroup" });
   private count = 0;
@@ -15,7 +15,7 @@ export class Rows {
   private readonly extent: Extent;
   private headHeight = 0;
   /** What must be in sight as soon as it is known how much is; -1: nothing. */
-  private sought = -1;
+  private target = -1;
 
   constructor(role: string, label: string, head: HTMLElement) {
     this.element = h(
@@ -26,19 +26,19 @@ export class Rows {
     );
     this.extent = new Extent(this.element, () => {
       this.headHeight = head.offsetHeight;
-      if (this.sought >= 0 && this.extent.height) this.scrollTo(this.sought);
+      if (this.target >= 0 && this.extent.height) this.scrollTo(this.target);
       this.draw();
     });
   }
 
   /** `sought` is a row that must be in sight; -1: none. */
-  show(count: number, make: (index: number) => HTMLElement, sought = -1): void {
+  show(count: number, make: (index: number) => HTMLElement, target = -1): void {
     this.count = count;
     this.make = make;
     this.element.setAttribute("aria-rowcount", String(count));
     this.inner.style.height = `${count * ROW_HEIGHT}px`;
-    this.sought = -1;
-    if (sought >= 0) this.scrollTo(sought);
+    this.target = -1;
+    if (target >= 0) this.scrollTo(target);
     this.paint();
   }
 
@@ -48,8 +48,8 @@ export class Rows {
   }
 
   private scrollTo(index: number): boolean {
-    this.sought = this.extent.height ? -1 : index;
-    if (this.sought >= 0) return false;
+    this.target = this.extent.height ? -1 : index;
+    if (this.target >= 0) return false;
     const before = this.extent.top;
     const top = index * ROW_HEIGHT;
     const room = this.extent.height - this.headHeight;

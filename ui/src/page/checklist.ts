@@ -2,7 +2,7 @@
 
 import { h } from "../elements/dom";
 import { finder } from "../elements/finder";
-import { named } from "../elements/format";
+import { displayName } from "../elements/format";
 import { popover } from "../elements/popover";
 import type { Part } from "../shell/app";
 
@@ -19,12 +19,12 @@ export interface Items {
 }
 
 /** `chosen` and `choose` speak of rows; null: all. */
-export function ticks(
+export function checklist(
   { one, many, items }: Items,
   chosen: () => readonly number[] | null,
   choose: (rows: number[] | null) => void,
 ): Part {
-  const everybody = items.map((item) => item.row);
+  const allRows = items.map((item) => item.row);
   const set = (rows: number[] | null) => {
     const all = rows === null || rows.length === items.length || !rows.length;
     choose(all ? null : rows.sort((a, b) => a - b));
@@ -35,7 +35,7 @@ export function ticks(
       rows: items,
       text: (item) => `${item.label} ${item.detail}`,
       shows: () => {
-        const ticked = new Set(chosen() ?? everybody);
+        const ticked = new Set(chosen() ?? allRows);
         return (item) => [
           h(
             "label",
@@ -50,14 +50,14 @@ export function ticks(
                 list.draw();
               },
             }),
-            h("bdi", null, named(item.label, 60)),
+            h("bdi", null, displayName(item.label, 60)),
             h("span", { class: "faint" }, item.detail),
           ),
           h(
             "button",
             {
               class: "quiet",
-              "aria-label": `Only ${named(item.label, 60)}`,
+              "aria-label": `Only ${displayName(item.label, 60)}`,
               onclick: () => {
                 set([item.row]);
                 list.draw();
@@ -89,7 +89,7 @@ export function ticks(
         rows?.length === 1 && items.find((item) => item.row === rows[0]);
       button.label(
         single
-          ? named(single.label, 24)
+          ? displayName(single.label, 24)
           : rows
             ? `${rows.length} of ${items.length}`
             : "all",

@@ -3,7 +3,7 @@
 import { RUNNING, type Samples, type Waits } from "../data/recording";
 import { inSpan } from "../profile/selection";
 
-export interface Coverage {
+export interface Concurrency {
   readonly running: Float64Array;
   readonly waiting: Float64Array;
 }
@@ -12,14 +12,14 @@ export interface Coverage {
  * A sample covers its weight, ending at its time. Each interval is added in constant time: its
  * ends as parts of a bin, what lies between as a step up and a step down.
  */
-export function coverage(
+export function concurrency(
   samples: Samples,
   waits: Waits | null,
   mask: Uint8Array,
   bins: number,
   whole: number,
   spans: Uint8Array | null = null,
-): Coverage {
+): Concurrency {
   const running = new Bins(bins, whole);
   const waiting = new Bins(bins, whole);
   const { thread, time, weight, state, span } = samples;

@@ -1,7 +1,7 @@
 /** The second line: tabs of the views, and what of the recording they look at. */
 
 import { fill, h, set } from "../elements/dom";
-import { duration, moment, named } from "../elements/format";
+import { duration, moment, displayName } from "../elements/format";
 import { popover } from "../elements/popover";
 import type { Time } from "../profile/selection";
 import type { App, Part, View } from "../shell/app";
@@ -22,7 +22,7 @@ export function filters(app: App, views: readonly View[]): Part {
   const processes = processChoice(app);
   const spans = spanChoice(app);
   const range = rangeChoice(app);
-  const chips = changes(app);
+  const chips = changeChips(app);
   const parts = [tabs, times, threads, processes, spans, range, chips];
   const element = h(
     "div",
@@ -93,7 +93,7 @@ export function timeChoice(app: App): Part {
 }
 
 /** The functions that are focused on, hidden and collapsed. */
-export function changes(app: App): Part {
+export function changeChips(app: App): Part {
   const element = h("div", { class: "chips", hidden: true });
   let chipsOf = "";
   return {
@@ -104,14 +104,14 @@ export function changes(app: App): Part {
       // They are numbers of functions, which have names when the recording is there.
       if (changed === chipsOf || !app.recordings.length) return;
       chipsOf = changed;
-      fill(element, ...changeChips(app));
+      fill(element, ...makeChips(app));
       element.hidden = !element.firstChild;
     },
   };
 }
 
 /** What makes the page show something else than the whole, each with a way to undo it. */
-function changeChips(app: App): HTMLElement[] {
+function makeChips(app: App): HTMLElement[] {
   const { state } = app;
   const { functions } = app.recordings[0];
   const kinds = [
@@ -160,12 +160,12 @@ function chip(
     "span",
     { class: `chip ${kind}` },
     `${words} `,
-    h("bdi", null, named(name, 50)),
+    h("bdi", null, displayName(name, 50)),
     h(
       "button",
       {
         class: "quiet",
-        "aria-label": `Undo: ${words} ${named(name, 50)}`,
+        "aria-label": `Undo: ${words} ${displayName(name, 50)}`,
         onclick: undo,
       },
       "×",

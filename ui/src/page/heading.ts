@@ -6,7 +6,7 @@ import {
   count,
   duration,
   percent,
-  shortened,
+  shorten,
   thousands,
 } from "../elements/format";
 import type { App, Part } from "../shell/app";
@@ -49,15 +49,15 @@ export function headline(
     id: "theme",
     onclick: toggleTheme,
   });
-  document.title = `${shortened(name, 60)} – sonde`;
+  document.title = `${shorten(name, 60)} – sonde`;
   const element = h(
     "div",
     { class: "heading" },
     h("strong", { class: "brand" }, "sonde"),
     h(
       "bdi",
-      { class: "program", title: shortened(name, 400) },
-      shortened(name, 60),
+      { class: "program", title: shorten(name, 400) },
+      shorten(name, 60),
     ),
     facts,
     h("span", { class: "gap" }),
@@ -90,7 +90,7 @@ function versionsOf(app: App): string {
     pid === undefined ? "" : `pid ${pid}`,
     ...[...versions].sort(),
   ];
-  return shortened(words.filter(Boolean).join(", "), 60);
+  return shorten(words.filter(Boolean).join(", "), 60);
 }
 
 function trust(app: App): HTMLElement {
@@ -116,7 +116,7 @@ function trust(app: App): HTMLElement {
         : "No problems found",
     },
     problems.length
-      ? `⚠ ${shortened(problems[0].title, 50)}`
+      ? `⚠ ${shorten(problems[0].title, 50)}`
       : `✓ ${words.join(", ")}`,
     problems.length > 1 && ` and ${problems.length - 1} more`,
   );

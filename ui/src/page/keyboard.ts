@@ -11,7 +11,7 @@ export type Key = readonly [string, string];
 export function keyboard(
   app: App,
   views: readonly View[],
-  own: readonly Key[],
+  pageKeys: readonly Key[],
   root: HTMLElement,
 ): void {
   let going = 0;
@@ -29,7 +29,7 @@ export function keyboard(
     if (view) app.set({ view: view.id }, true);
     else if (event.key === "g") going = Date.now() + TIMEOUT_MS;
     else if (event.key === "/") document.getElementById("search")?.focus();
-    else if (event.key === "?") showKeys(views, own, root);
+    else if (event.key === "?") showKeys(views, pageKeys, root);
     else if (event.key === "1") app.set({ time: "running" });
     else if (event.key === "2") app.set({ time: "waiting" });
     else if (event.key === "3") app.set({ time: "wall" });
@@ -40,7 +40,7 @@ export function keyboard(
 
 function showKeys(
   views: readonly View[],
-  own: readonly Key[],
+  pageKeys: readonly Key[],
   root: HTMLElement,
 ): void {
   const rows: Key[] = [
@@ -52,7 +52,7 @@ function showKeys(
     ["Esc", "zoom out one step"],
     ["Shift F10", "menu of the frame: focus, hide, collapse recursion"],
     ["h", "in the tree: open the hot path"],
-    ...own,
+    ...pageKeys,
     ["Tab", "all other elements"],
   ];
   const dialog = h(

@@ -4,22 +4,22 @@ import type { Recording } from "../data/recording";
 import { fill, h, perFrame } from "../elements/dom";
 import { makeTheme, modulesOf, type Theme } from "../elements/theme";
 import { Profiler, type Profile } from "../profile/profile";
-import type { App, Looked, Mounted, Part, View } from "../shell/app";
+import type { App, Subject, MountedView, Part, View } from "../shell/app";
 import { fromHash, toHash, type State } from "../shell/state";
 import { bottomBand } from "./bottomband";
 import { filters } from "./filters";
 import { heading } from "./heading";
 import { keyboard, type Key } from "./keyboard";
-import { remember, remembered } from "./preferences";
+import { savePreference, loadPreference } from "./preferences";
 import { strip } from "./strip";
 
-const QUIET = 200;
+const URL_DELAY_MS = 200;
 
 /** A page, told apart from others by what it is of. */
-export interface Made {
+export interface PageSpec {
   readonly views: readonly View[];
   /** Another object when something else is looked at. */
-  looked(): Looked;
+  subject(): Subject;
   /** The top band, from above. */
   bands(app: App, toggleTheme: () => void): Part[];
   /** Keys that other pages do not have. */
@@ -27,12 +27,12 @@ export interface Made {
 }
 
 /** The page of one recording, or of two. */
-export function ofRecordings(
+export function recordingPage(
   recordings: Recording[],
   views: readonly View[],
-): Made {
+): PageSpec {
   const made: Promise<Profiler>[] = [];
-  const looked: Looked = {
+  const subject: Subject = {
     recordings,
     profiler: (which) =>
       (made[which] ??= recordings[which]
@@ -41,7 +41,7 @@ export function ofRecordings(
   };
   return {
     views,
-    looked: () => looked,
+    subject: () => subject,
     bands: (app, toggleTheme) => [
       heading(app, toggleTheme),
       filters(app, views),
@@ -59,7 +59,7 @@ export function ofRecordings(
   };
 }
 
-export function openPage(root: HTMLElement, made: Made): App {
+export function openPage(root: HTMLElement, made: PageSpec): App {
   const { views } = made;
   /** What an address means here: of a page without the view it names, the first one. */
   const read = (hash: string): State => {
@@ -69,13 +69,13 @@ export function openPage(root: HTMLElement, made: Made): App {
       : { ...found, view: views[0].id };
   };
   let state = read(location.hash);
-  let shown = made.looked();
+  let shown = made.subject();
   let modules = modulesOf(shown.recordings);
-  let theme = themeNow(modules);
-  let mounted: { view: View; it: Mounted } | null = null;
+  let theme = currentTheme(modules);
+  let mounted: { view: View; it: MountedView } | null = null;
   let written = toHash(state);
   let writing = 0;
-  let profiles: ReturnType<typeof latest>[] = [];
+  let profiles: ReturnType<typeof profileCache>[] = [];
 
   const app: App = {
     get recordings() {
@@ -88,20 +88,20 @@ export function openPage(root: HTMLElement, made: Made): App {
       return theme;
     },
     set(change, push = false) {
-      if (same(state, change)) return;
+      if (isSame(state, change)) return;
       state = { ...state, ...change };
       write(push);
       renderSoon();
     },
-    setOwn(view, key, value, push = false) {
-      const own = { ...state.own };
-      if (value === null) delete own[`${view}.${key}`];
-      else own[`${view}.${key}`] = value;
-      app.set({ own }, push);
+    setSetting(view, key, value, push = false) {
+      const settings = { ...state.settings };
+      if (value === null) delete settings[`${view}.${key}`];
+      else settings[`${view}.${key}`] = value;
+      app.set({ settings }, push);
     },
-    own: (view, key) => state.own[`${view}.${key}`] ?? null,
+    setting: (view, key) => state.settings[`${view}.${key}`] ?? null,
     profile: (which = 0) =>
-      (profiles[which] ??= latest())(
+      (profiles[which] ??= profileCache())(
         state,
         () => shown.profiler(which),
         which > 0,
@@ -141,13 +141,13 @@ export function openPage(root: HTMLElement, made: Made): App {
       }
     };
     if (push) put();
-    else writing = window.setTimeout(put, QUIET);
+    else writing = window.setTimeout(put, URL_DELAY_MS);
   }
 
   function render(): void {
     const view = views.find((one) => one.id === state.view) ?? views[0];
-    const now = made.looked();
-    if (now !== shown) exchange(now);
+    const now = made.subject();
+    if (now !== shown) replaceSubject(now);
     document.documentElement.dataset.theme = theme.dark ? "dark" : "light";
     for (const part of parts) part.update();
     if (mounted?.view !== view) {
@@ -160,7 +160,7 @@ export function openPage(root: HTMLElement, made: Made): App {
     mounted.it.update();
   }
 
-  function exchange(now: Looked): void {
+  function replaceSubject(now: Subject): void {
     shown = now;
     profiles = [];
     // Those that were there before keep their colours.
@@ -172,7 +172,7 @@ export function openPage(root: HTMLElement, made: Made): App {
 
   function toggleTheme(): void {
     theme = makeTheme(!theme.dark, modules);
-    remember("theme", theme.dark ? "dark" : "light");
+    savePreference("theme", theme.dark ? "dark" : "light");
     render();
   }
 
@@ -188,7 +188,7 @@ export function openPage(root: HTMLElement, made: Made): App {
   window.addEventListener("popstate", follow);
   window.addEventListener("hashchange", follow);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    theme = themeNow(modules);
+    theme = currentTheme(modules);
     render();
   });
   // A part that cannot be read must not leave an empty view without a word.
@@ -201,8 +201,8 @@ export function openPage(root: HTMLElement, made: Made): App {
   return app;
 }
 
-function themeNow(modules: readonly string[]): Theme {
-  const chosen = remembered("theme");
+function currentTheme(modules: readonly string[]): Theme {
+  const chosen = loadPreference("theme");
   return makeTheme(
     chosen
       ? chosen === "dark"
@@ -211,7 +211,7 @@ function themeNow(modules: readonly string[]): Theme {
   );
 }
 
-function same(state: State, change: Partial<State>): boolean {
+function isSame(state: State, change: Partial<State>): boolean {
   return Object.entries(change).every(
     ([key, value]) =>
       JSON.stringify(state[key as keyof State]) === JSON.stringify(value),
@@ -219,7 +219,7 @@ function same(state: State, change: Partial<State>): boolean {
 }
 
 /** The profile of the latest filters: several views ask for the same one. */
-function latest() {
+function profileCache() {
   let key = "";
   let made: Promise<Profile> | null = null;
   return (
@@ -228,7 +228,7 @@ function latest() {
     other: boolean,
   ): Promise<Profile> => {
     // Threads, processes, spans and functions are numbered within the first recording.
-    const choice = {
+    const selection = {
       time: state.time,
       threads: other ? null : state.threads,
       processes: other ? null : state.processes,
@@ -241,10 +241,10 @@ function latest() {
       hide: other ? [] : state.hide,
       collapse: other ? [] : state.collapse,
     };
-    const wanted = JSON.stringify([choice, changes]);
+    const wanted = JSON.stringify([selection, changes]);
     if (!made || wanted !== key) {
       key = wanted;
-      made = profiler().then((it) => it.profile(choice, changes));
+      made = profiler().then((it) => it.profile(selection, changes));
     }
     return made;
   };

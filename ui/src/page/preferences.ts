@@ -1,6 +1,6 @@
 /** What the reader likes, on this machine; a page from disk may have no place to keep it. */
 
-export function remembered(key: string): string | null {
+export function loadPreference(key: string): string | null {
   try {
     return localStorage.getItem(`sonde.${key}`);
   } catch {
@@ -8,7 +8,7 @@ export function remembered(key: string): string | null {
   }
 }
 
-export function remember(key: string, value: string): void {
+export function savePreference(key: string, value: string): void {
   try {
     localStorage.setItem(`sonde.${key}`, value);
   } catch {

@@ -2,7 +2,7 @@
 
 import { h } from "../elements/dom";
 import { finder } from "../elements/finder";
-import { count, duration, named, thousands } from "../elements/format";
+import { count, duration, displayName, thousands } from "../elements/format";
 import { popover } from "../elements/popover";
 import type { App } from "../shell/app";
 
@@ -25,9 +25,9 @@ export function spanChoice(app: App) {
             "aria-pressed": String(app.state.span === row.place),
             onclick: () => choose(row.place),
           },
-          h("bdi", null, named(row.name, 60)),
+          h("bdi", null, displayName(row.name, 60)),
         ),
-        h("span", { class: "faint" }, told(row)),
+        h("span", { class: "faint" }, spanDetail(row)),
       ],
       all: h(
         "button",
@@ -42,14 +42,22 @@ export function spanChoice(app: App) {
       const { span } = app.state;
       const name = span === null ? null : spans[span]?.name;
       button.label(
-        span === null ? "all" : name === undefined ? "none" : named(name!, 24),
+        span === null
+          ? "all"
+          : name === undefined
+            ? "none"
+            : displayName(name!, 24),
         span !== null,
       );
     },
   };
 }
 
-function told(row: { count: number; open: number; wall_ns: number }): string {
+function spanDetail(row: {
+  count: number;
+  open: number;
+  wall_ns: number;
+}): string {
   const left = row.count
     ? `${count(row.count, "time")}, ${duration(row.wall_ns)}`
     : "";

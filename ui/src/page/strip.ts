@@ -4,12 +4,12 @@
  */
 
 import type { Recording, Samples, Waits } from "../data/recording";
-import { fill, h, perFrame, sized } from "../elements/dom";
+import { fill, h, perFrame, sizeCanvas } from "../elements/dom";
 import { Extent } from "../elements/extent";
 import { duration, moment } from "../elements/format";
 import { spanMask, threadMask } from "../profile/selection";
 import type { App, Part } from "../shell/app";
-import { coverage, type Coverage } from "./concurrency";
+import { concurrency, type Concurrency } from "./concurrency";
 
 const HEIGHT = 56;
 const MIDDLE = 38;
@@ -42,7 +42,7 @@ export function strip(app: App): Part {
   let samples: Samples | null = null;
   let waits: Waits | null = null;
   let width = 0;
-  let curves: (Coverage & { key: string }) | null = null;
+  let curves: (Concurrency & { key: string }) | null = null;
 
   const draw = perFrame(() => paint());
   const extent = new Extent(element, draw);
@@ -69,7 +69,7 @@ export function strip(app: App): Part {
   function paint(): void {
     width = extent.width;
     if (!width) return;
-    const context = sized(canvas, width, HEIGHT);
+    const context = sizeCanvas(canvas, width, HEIGHT);
     const { theme, state } = app;
     context.clearRect(0, 0, width, HEIGHT);
     if (samples) {
@@ -80,7 +80,10 @@ export function strip(app: App): Part {
         state.span,
       ]);
       if (curves?.key !== key) {
-        curves = { key, ...measured(recording, samples, waits, app, width) };
+        curves = {
+          key,
+          ...concurrencyOf(recording, samples, waits, app, width),
+        };
         explain(curves);
       }
       // Each on its own ground and scale: many wait where few can run.
@@ -116,7 +119,7 @@ export function strip(app: App): Part {
     shade(context);
   }
 
-  function explain({ running, waiting }: Coverage): void {
+  function explain({ running, waiting }: Concurrency): void {
     fill(
       legend,
       entry("running", `on-CPU, up to ${top(running).toFixed(1)} threads`, ""),
@@ -261,7 +264,7 @@ function entry(colour: string, text: string, kind: string): HTMLElement {
   );
 }
 
-function measured(
+function concurrencyOf(
   recording: Recording,
   samples: Samples,
   waits: Waits | null,
@@ -272,7 +275,7 @@ function measured(
   const mask = threadMask(recording, app.state);
   const whole = Math.max(1, recording.meta.duration);
   const spans = spanMask(recording, app.state);
-  return coverage(samples, waits, mask, bins, whole, spans);
+  return concurrency(samples, waits, mask, bins, whole, spans);
 }
 
 function top(values: Float64Array): number {

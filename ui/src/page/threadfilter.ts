@@ -2,9 +2,9 @@
 
 import { threadName } from "../data/names";
 import type { Thread } from "../data/recording";
-import { duration, shortened } from "../elements/format";
+import { duration, shorten } from "../elements/format";
 import type { App } from "../shell/app";
-import { ticks } from "./checklist";
+import { checklist } from "./checklist";
 
 export function threadChoice(app: App) {
   const { threads } = app.recordings[0];
@@ -16,7 +16,7 @@ export function threadChoice(app: App) {
       label: threadName(thread),
       detail: cpuOf(thread),
     }));
-  return ticks(
+  return checklist(
     { one: "thread", many: "threads", items },
     () => app.state.threads,
     (threads) => app.set({ threads }),
@@ -28,9 +28,9 @@ export function processChoice(app: App) {
   const items = processes.map((process, row) => ({
     row,
     label: `${process.pid}`,
-    detail: shortened(process.argv.join(" "), 60),
+    detail: shorten(process.argv.join(" "), 60),
   }));
-  return ticks(
+  return checklist(
     { one: "process", many: "processes", items },
     () => app.state.processes,
     (processes) => app.set({ processes }),

@@ -10,7 +10,7 @@ import { RUNNING, type Recording, type Samples } from "../data/recording";
 
 export type Time = "running" | "waiting" | "wall";
 
-export interface Choice {
+export interface Selection {
   readonly time: Time;
   readonly threads: readonly number[] | null;
   readonly processes: readonly number[] | null;
@@ -20,7 +20,7 @@ export interface Choice {
   readonly to: number | null;
 }
 
-export const EVERYTHING: Choice = {
+export const EVERYTHING: Selection = {
   time: "wall",
   threads: null,
   processes: null,
@@ -30,21 +30,24 @@ export const EVERYTHING: Choice = {
 };
 
 /** Whether the choice leaves out any thread, process, span or part of the time. */
-export function narrowed(choice: Choice): boolean {
+export function isNarrowed(selection: Selection): boolean {
   return (
-    choice.threads !== null ||
-    choice.processes !== null ||
-    choice.span !== null ||
-    choice.from !== null ||
-    choice.to !== null
+    selection.threads !== null ||
+    selection.processes !== null ||
+    selection.span !== null ||
+    selection.from !== null ||
+    selection.to !== null
   );
 }
 
 /** By row of the table of threads: looked at (1) or not. */
-export function threadMask(recording: Recording, choice: Choice): Uint8Array {
+export function threadMask(
+  recording: Recording,
+  selection: Selection,
+): Uint8Array {
   const mask = new Uint8Array(recording.threads.length);
-  const threads = choice.threads && new Set(choice.threads);
-  const processes = choice.processes && new Set(choice.processes);
+  const threads = selection.threads && new Set(selection.threads);
+  const processes = selection.processes && new Set(selection.processes);
   recording.threads.forEach((thread, row) => {
     if (
       (!threads || threads.has(row)) &&
@@ -62,7 +65,7 @@ export function threadMask(recording: Recording, choice: Choice): Uint8Array {
  */
 export function spanMask(
   recording: Recording,
-  { span }: Pick<Choice, "span">,
+  { span }: Pick<Selection, "span">,
 ): Uint8Array | null {
   if (span === null) return null;
   const { parent, name } = recording.spanPaths;
@@ -97,7 +100,7 @@ export interface Sums {
  * Samples with what makes a range of time quick to find: stretches of one thread, ascending in
  * time, and for each sample when the earliest of those from it on begins.
  */
-export class Stretches {
+export class SampleIndex {
   private readonly first: number[] = [];
   private readonly earliest: Float64Array;
 
@@ -131,8 +134,8 @@ export class Stretches {
       let start = this.first[at];
       const last = this.first[at + 1];
       if (!mask[thread[start]]) continue;
-      start = lowest(start, last, (i) => time[i] >= from);
-      const end = lowest(
+      start = firstIndex(start, last, (i) => time[i] >= from);
+      const end = firstIndex(
         start,
         last,
         (i) => time[i] >= to && this.earliest[i] >= to,
@@ -143,7 +146,7 @@ export class Stretches {
 }
 
 /** The first index for which it holds, given that it holds for all after it too. */
-function lowest(
+function firstIndex(
   start: number,
   end: number,
   holds: (index: number) => boolean,
@@ -161,17 +164,17 @@ function lowest(
  * that drags is followed at once. Times are whole nanoseconds, so nothing is lost by subtracting.
  * null: the ranges are too far apart for that, or the choices differ in more.
  */
-export function moved(
+export function shiftSums(
   recording: Recording,
-  stretches: Stretches,
-  before: { readonly choice: Choice; readonly sums: Sums },
-  choice: Choice,
+  sampleIndex: SampleIndex,
+  before: { readonly selection: Selection; readonly sums: Sums },
+  selection: Selection,
 ): Sums | null {
-  const { from, to } = choice;
-  const { from: oldFrom, to: oldTo } = before.choice;
+  const { from, to } = selection;
+  const { from: oldFrom, to: oldTo } = before.selection;
   if (from === null || to === null || oldFrom === null || oldTo === null)
     return null;
-  if (!sameButRange(before.choice, choice)) return null;
+  if (!sameButRange(before.selection, selection)) return null;
   if (Math.abs(from - oldFrom) + Math.abs(to - oldTo) >= to - from) return null;
   const sums: Sums = {
     running: before.sums.running.slice(),
@@ -180,18 +183,18 @@ export function moved(
     waitingSamples: before.sums.waitingSamples.slice(),
   };
   const { running, waiting, runningSamples, waitingSamples } = sums;
-  const { time, context, weight, state, span } = stretches.samples;
+  const { time, context, weight, state, span } = sampleIndex.samples;
   const none = running.length - 1;
-  const ran = choice.time !== "waiting";
-  const waited = choice.time !== "running";
-  const mask = threadMask(recording, choice);
-  const spans = spanMask(recording, choice);
+  const ran = selection.time !== "waiting";
+  const waited = selection.time !== "running";
+  const mask = threadMask(recording, selection);
+  const spans = spanMask(recording, selection);
 
   /** One end after the other: a wait may be longer than what lies between. */
   const step = (a: number, b: number, c: number, d: number) => {
     const [low, high] = a === c ? [b, d] : [a, c];
     const [first, last] = [Math.min(low, high), Math.max(low, high)];
-    stretches.within(mask, first, last, (start, stop) => {
+    sampleIndex.within(mask, first, last, (start, stop) => {
       for (let i = start; i < stop; i++) {
         if (!inSpan(spans, span, i)) continue;
         const place = context[i] < 0 ? none : context[i];
@@ -218,7 +221,7 @@ export function moved(
   return sums;
 }
 
-function sameButRange(a: Choice, b: Choice): boolean {
+function sameButRange(a: Selection, b: Selection): boolean {
   const same = (x: readonly number[] | null, y: readonly number[] | null) =>
     x === y || (x !== null && y !== null && x.join() === y.join());
   return (
@@ -230,10 +233,10 @@ function sameButRange(a: Choice, b: Choice): boolean {
 }
 
 /** One pass over the samples of the range: a million take some tens of milliseconds. */
-export function summed(
+export function sumSamples(
   recording: Recording,
-  stretches: Stretches,
-  choice: Choice,
+  sampleIndex: SampleIndex,
+  selection: Selection,
 ): Sums {
   const size = recording.contexts.parent.length + 1;
   const sums: Sums = {
@@ -243,15 +246,15 @@ export function summed(
     waitingSamples: new Float64Array(size),
   };
   const { running, waiting, runningSamples, waitingSamples } = sums;
-  const { time, context, weight, state, span } = stretches.samples;
-  const whole = choice.from === null && choice.to === null;
-  const from = choice.from ?? -Infinity;
-  const to = choice.to ?? Infinity;
-  const ran = choice.time !== "waiting";
-  const waited = choice.time !== "running";
-  const mask = threadMask(recording, choice);
-  const spans = spanMask(recording, choice);
-  stretches.within(mask, from, to, (start, last) => {
+  const { time, context, weight, state, span } = sampleIndex.samples;
+  const whole = selection.from === null && selection.to === null;
+  const from = selection.from ?? -Infinity;
+  const to = selection.to ?? Infinity;
+  const ran = selection.time !== "waiting";
+  const waited = selection.time !== "running";
+  const mask = threadMask(recording, selection);
+  const spans = spanMask(recording, selection);
+  sampleIndex.within(mask, from, to, (start, last) => {
     for (let i = start; i < last; i++) {
       if (!inSpan(spans, span, i)) continue;
       const place = context[i] < 0 ? size - 1 : context[i];

@@ -24,7 +24,7 @@ export interface Shape {
 }
 
 /** Whether it is no function of the target but a name for what could not be seen. */
-export function standsIn(fn: Fn): boolean {
+export function isPlaceholder(fn: Fn): boolean {
   return fn.name.startsWith("[") && (fn.file === "" || fn.file === BUILT_IN);
 }
 
@@ -56,7 +56,7 @@ export function shapeOf(
       : Math.max(contexts.line[i], 0);
   }
   fn[size - 1] = functions.length - 1;
-  return merged({ parent, fn, line });
+  return mergeFrames({ parent, fn, line });
 }
 
 export interface Frames {
@@ -64,13 +64,13 @@ export interface Frames {
   readonly fn: Int32Array;
   readonly line: Int32Array;
   /** Left out (1), with no node of its own; nothing below it may be kept. */
-  readonly gone?: Uint8Array;
+  readonly removed?: Uint8Array;
   /** Takes the place of the frame with this number, which comes earlier; -1: of none. */
   readonly same?: Int32Array;
 }
 
 /** One node for all siblings of equal function and line, from the roots downwards. */
-export function merged(frames: Frames): Shape {
+export function mergeFrames(frames: Frames): Shape {
   const count = frames.parent.length;
   const node = new Int32Array(count).fill(-1);
   const parent = new Int32Array(count);
@@ -82,7 +82,7 @@ export function merged(frames: Frames): Shape {
   const places = 2 ** Math.ceil(Math.log2(count * 2 + 2));
   const table = new Int32Array(places).fill(-1);
   for (let i = 0; i < count; i++) {
-    if (frames.gone?.[i]) continue;
+    if (frames.removed?.[i]) continue;
     const same = frames.same ? frames.same[i] : -1;
     if (same >= 0) {
       node[i] = node[same];

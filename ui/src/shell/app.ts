@@ -15,8 +15,13 @@ export interface App {
   /** Changes the state and re-renders whoever is shown; `push` makes a step for the back button. */
   set(change: Partial<State>, push?: boolean): void;
   /** A setting that only one view knows; null forgets it. Read it by `own()`. */
-  setOwn(view: string, key: string, value: string | null, push?: boolean): void;
-  own(view: string, key: string): string | null;
+  setSetting(
+    view: string,
+    key: string,
+    value: string | null,
+    push?: boolean,
+  ): void;
+  setting(view: string, key: string): string | null;
   /** The samples that pass the filters, summed; of the first recording unless told. */
   profile(which?: number): Promise<Profile>;
   /** Makes profiles of one of the recordings, whatever is chosen above. */
@@ -32,7 +37,7 @@ export interface App {
 }
 
 /** What is looked at: one recording, or two to be compared. The page of a store exchanges them. */
-export interface Looked {
+export interface Subject {
   readonly recordings: Recording[];
   profiler(which: number): Promise<Profiler>;
 }
@@ -48,10 +53,10 @@ export interface View {
   readonly title: string;
   /** Pressed after `g`, it opens the view. */
   readonly key: string;
-  mount(root: HTMLElement, app: App): Mounted;
+  mount(root: HTMLElement, app: App): MountedView;
 }
 
-export interface Mounted {
+export interface MountedView {
   /** The state, the theme or the size of the window is another. */
   update(): void;
   destroy(): void;

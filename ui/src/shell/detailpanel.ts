@@ -4,23 +4,23 @@ import { h } from "../elements/dom";
 import {
   count,
   duration,
-  named,
-  part,
-  place,
-  shortened,
+  displayName,
+  percentOf,
+  sourceLocation,
+  shorten,
 } from "../elements/format";
 import type { HotLine } from "../profile/hotline";
 import type { Profile } from "../profile/profile";
-import { standsIn } from "../profile/shape";
+import { isPlaceholder } from "../profile/shape";
 import type { App } from "./app";
-import { focusOn, hidden, sandwichOf, sourceAt } from "./links";
+import { focusOn, hideFunction, sandwichFor, sourceAt } from "./links";
 import { sourceLine } from "./sourceline";
 
-export interface Told {
+export interface FunctionDetail {
   readonly fn: number;
   /** The line that ran or called; 0: of the function as a whole. */
   readonly line: number;
-  readonly own: number;
+  readonly self: number;
   readonly total: number;
   readonly totalWaiting: number;
   readonly samples: number;
@@ -30,18 +30,22 @@ export interface Told {
 
 const MAX_LINE_LENGTH = 160;
 
-export function told(app: App, profile: Profile, what: Told): HTMLElement {
+export function functionDetail(
+  app: App,
+  profile: Profile,
+  what: FunctionDetail,
+): HTMLElement {
   const fn = profile.functions[what.fn];
   const line = what.line || fn.line;
   const shown = what.hot?.line ?? line;
   const share =
     what.hot && what.hot.ns < what.total
-      ? `, ${part(what.hot.ns, what.total, 0)}`
+      ? `, ${percentOf(what.hot.ns, what.total, 0)}`
       : "";
   const code = h("span", { class: "code" });
   void sourceLine(profile.recording, fn.file, shown).then((text) => {
     if (text === null) return;
-    const words = shortened(text.trim(), MAX_LINE_LENGTH);
+    const words = shorten(text.trim(), MAX_LINE_LENGTH);
     code.textContent = `line ${shown}${share}: ${words}`;
   });
   const button = (label: string, title: string, run: (event: Event) => void) =>
@@ -51,56 +55,56 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
     null,
     h(
       "div",
-      { class: "told" },
+      { class: "detail" },
       h(
         "bdi",
-        { class: "name", title: named(fn.name, 400) },
-        named(fn.name, 90),
+        { class: "name", title: displayName(fn.name, 400) },
+        displayName(fn.name, 90),
       ),
       h(
         "bdi",
-        { class: "faint", title: shortened(fn.file, 400) },
-        place(fn.file, line, 50),
+        { class: "faint", title: shorten(fn.file, 400) },
+        sourceLocation(fn.file, line, 50),
       ),
       h(
         "span",
-        { class: "self", title: `${what.own} ns` },
-        `self ${amount(what.own, profile)}`,
+        { class: "self", title: `${what.self} ns` },
+        `self ${timeAndShare(what.self, profile)}`,
       ),
       h(
         "span",
         { class: "total", title: `${what.total} ns` },
-        `total ${amount(what.total, profile)}`,
+        `total ${timeAndShare(what.total, profile)}`,
       ),
-      profile.choice.time === "wall" &&
+      profile.selection.time === "wall" &&
         h(
           "span",
           { class: "faint" },
-          `${part(what.totalWaiting, what.total, 0)} of it off-CPU`,
+          `${percentOf(what.totalWaiting, what.total, 0)} of it off-CPU`,
         ),
       h("span", { class: "faint" }, count(what.samples, "sample")),
     ),
     h(
       "div",
-      { class: "told" },
+      { class: "detail" },
       button("focus", "Keep only the stacks through this function", () =>
         app.set(focusOn(app, what.fn), true),
       ),
       button("hide", "Exclude the time of this function and its callees", () =>
-        app.set(hidden(app, what.fn), true),
+        app.set(hideFunction(app, what.fn), true),
       ),
       app.state.view !== "sandwich" &&
         button(
           "callers and callees",
           "Show the callers and callees of this function",
-          () => app.set(sandwichOf(app, what.fn), true),
+          () => app.set(sandwichFor(app, what.fn), true),
         ),
       app.state.view !== "flame" &&
         button("in the flame graph", "Search for it in the flame graph", () =>
           app.set({ view: "flame", search: fn.name }, true),
         ),
       app.shows("source") &&
-        !standsIn(fn) &&
+        !isPlaceholder(fn) &&
         !fn.file.startsWith("<") &&
         button("source", "Show the source file with its times", () =>
           app.set(sourceAt(app, fn.file, shown), true),
@@ -111,13 +115,13 @@ export function told(app: App, profile: Profile, what: Told): HTMLElement {
   );
 }
 
-function amount(ns: number, profile: Profile): string {
-  return `${duration(ns)} (${part(ns, profile.total)})`;
+function timeAndShare(ns: number, profile: Profile): string {
+  return `${duration(ns)} (${percentOf(ns, profile.total)})`;
 }
 
 function copyLink(event: Event): void {
   const button = event.currentTarget as HTMLButtonElement;
-  const said = (text: string) => {
+  const showStatus = (text: string) => {
     button.textContent = text;
     setTimeout(() => (button.textContent = "copy link"), 1500);
   };
@@ -126,9 +130,9 @@ function copyLink(event: Event): void {
     const copied = navigator.clipboard?.writeText(location.href);
     if (copied)
       copied.then(
-        () => said("copied"),
-        () => said("copying not permitted"),
+        () => showStatus("copied"),
+        () => showStatus("copying not permitted"),
       );
-    else said("copying not permitted");
+    else showStatus("copying not permitted");
   }, 250);
 }

@@ -2,17 +2,17 @@
 
 import { h } from "../elements/dom";
 import { TIMES } from "../elements/format";
-import { narrowed } from "../profile/selection";
+import { isNarrowed } from "../profile/selection";
 import type { App } from "./app";
 
-export function nothing(app: App): HTMLElement {
+export function emptyState(app: App): HTMLElement {
   const { state } = app;
   const changed = state.focus.length + state.hide.length > 0;
   const what: unknown = app.recordings[0].meta.target?.what;
   const waits = Array.isArray(what) && what.includes("waits");
   const undo = (label: string, change: Parameters<App["set"]>[0]) =>
     h("button", { onclick: () => app.set(change, true) }, label);
-  if (narrowed(state) || changed) {
+  if (isNarrowed(state) || changed) {
     return h(
       "div",
       { class: "empty" },
@@ -55,6 +55,6 @@ export function nothing(app: App): HTMLElement {
 }
 
 /** Until the samples are there. */
-export function reading(): HTMLElement {
+export function loadingState(): HTMLElement {
   return h("p", { class: "empty", role: "status" }, "Reading the samples …");
 }

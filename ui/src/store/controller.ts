@@ -1,37 +1,43 @@
 /** What of the store is chosen, what was asked for it, and what came back. */
 
-import type { App, Looked } from "../shell/app";
-import { without } from "../shell/links";
+import type { App, Subject } from "../shell/app";
+import { withoutSettings } from "../shell/links";
 import type { Heat } from "./heatgrid";
-import { heat, profilerOf, tree, type StoreMeta, type Summed } from "./load";
 import {
-  chosen,
-  narrowedTo,
-  picked,
-  question,
-  written,
+  heat,
+  profilerOf,
+  tree,
+  type StoreMeta,
+  type SummedTree,
+} from "./load";
+import {
+  parseSelection,
+  withLabel,
+  pickCell,
+  queryOf,
+  formatSelection,
   type Cell,
-  type Chosen,
+  type StoreSelection,
   type Value,
 } from "./selection";
-import { shortly, wholeTitle } from "./titles";
+import { shortTitle, selectionTitle } from "./titles";
 
-const KEPT = 12;
+const MAX_TREES = 12;
 
-export class Steering {
+export class StoreController {
   heat: Heat | null = null;
   /** An answer is awaited. */
   busy = false;
-  looked: Looked = { recordings: [], profiler: () => new Promise(() => {}) };
+  subject: Subject = { recordings: [], profiler: () => new Promise(() => {}) };
   private app: App | null = null;
   private heatKey = "";
   private treeKey = "";
-  private readonly trees = new Map<string, Promise<Summed>>();
+  private readonly trees = new Map<string, Promise<SummedTree>>();
 
   constructor(readonly meta: StoreMeta) {}
 
-  get now(): Chosen {
-    return chosen(this.app!.state.own, this.first);
+  get selection(): StoreSelection {
+    return parseSelection(this.app!.state.settings, this.first);
   }
 
   /** The label the rows are of unless told: hosts differ most often. */
@@ -45,42 +51,50 @@ export class Steering {
   }
 
   pick(at: Cell, alone = false): void {
-    const next = picked(this.now, at, alone);
+    const next = pickCell(this.selection, at, alone);
     this.set(next, next.b ? "diff" : "flame");
   }
 
   /** No cell. */
-  drop(): void {
-    this.set({ ...this.now, a: null, b: null }, "flame");
+  clearCells(): void {
+    this.set({ ...this.selection, a: null, b: null }, "flame");
   }
 
-  range(to: Pick<Chosen, "from" | "to">): void {
-    this.set({ ...this.now, ...to });
+  range(to: Pick<StoreSelection, "from" | "to">): void {
+    this.set({ ...this.selection, ...to });
   }
 
   by(label: string): void {
-    this.set({ ...this.now, by: label });
+    this.set({ ...this.selection, by: label });
   }
 
   only(label: string, value: Value): void {
-    const { where } = this.now;
+    const { where } = this.selection;
     const known = where.find(([name]) => name === label)?.[1];
     const again = known?.length === 1 && known[0] === value;
     this.choose(label, again ? null : [value]);
   }
 
   choose(label: string, values: readonly Value[] | null): void {
-    const now = this.now;
-    this.set({ ...now, where: narrowedTo(now.where, label, values) });
+    const selection = this.selection;
+    this.set({
+      ...selection,
+      where: withLabel(selection.where, label, values),
+    });
   }
 
-  private set(next: Chosen, view?: string): void {
+  private set(next: StoreSelection, view?: string): void {
     const app = this.app!;
-    const own = written(next, app.state.own, this.first);
+    const settings = formatSelection(next, app.state.settings, this.first);
     app.set(
       {
         // Functions and frames are numbered within what is looked at.
-        own: without(own, "flame.zoom", "diff.zoom", "sandwich.fn"),
+        settings: withoutSettings(
+          settings,
+          "flame.zoom",
+          "diff.zoom",
+          "sandwich.fn",
+        ),
         focus: [],
         hide: [],
         collapse: [],
@@ -100,8 +114,12 @@ export class Steering {
   /** Asks for what the state wants and is not there yet. */
   follow(app: App): void {
     this.app = app;
-    const { now } = this;
-    const asked = { ...question(now, null), by: now.by, time: app.state.time };
+    const { selection } = this;
+    const asked = {
+      ...queryOf(selection, null),
+      by: selection.by,
+      time: app.state.time,
+    };
     const heatKey = JSON.stringify(asked);
     if (heatKey !== this.heatKey) {
       this.heatKey = heatKey;
@@ -111,16 +129,18 @@ export class Steering {
         (found) => (this.heat = found),
       );
     }
-    const wanted = now.b ? [now.a, now.b] : [now.a];
-    const questions = wanted.map((at) => question(now, at));
+    const wanted = selection.b ? [selection.a, selection.b] : [selection.a];
+    const questions = wanted.map((at) => queryOf(selection, at));
     const treeKey = JSON.stringify(questions);
     if (treeKey !== this.treeKey) {
       this.treeKey = treeKey;
-      const titles = wanted.map((at) => (at ? shortly(at) : wholeTitle(now)));
+      const titles = wanted.map((at) =>
+        at ? shortTitle(at) : selectionTitle(selection),
+      );
       this.await(
         Promise.all(questions.map((one, i) => this.tree(one, titles[i]))),
         () => treeKey === this.treeKey,
-        (found) => (this.looked = lookedAt(found)),
+        (found) => (this.subject = subjectOf(found)),
       );
     }
   }
@@ -143,7 +163,7 @@ export class Steering {
   private pending = 0;
 
   /** Those looked at last are kept: going back and forth asks nothing. */
-  private tree(asked: object, title: string): Promise<Summed> {
+  private tree(asked: object, title: string): Promise<SummedTree> {
     const key = JSON.stringify(asked);
     const known = this.trees.get(key);
     this.trees.delete(key);
@@ -152,12 +172,12 @@ export class Steering {
     // What went wrong may go well the next time.
     found.catch(() => this.trees.delete(key));
     const [oldest] = this.trees.keys();
-    if (this.trees.size > KEPT) this.trees.delete(oldest);
+    if (this.trees.size > MAX_TREES) this.trees.delete(oldest);
     return found;
   }
 }
 
-function lookedAt(found: readonly Summed[]): Looked {
+function subjectOf(found: readonly SummedTree[]): Subject {
   const profilers = found.map((one) => Promise.resolve(profilerOf(one)));
   return {
     recordings: found.map((one) => one.recording),

@@ -1,7 +1,7 @@
 /** The map of a store: rows are values of a label, columns are steps of time. Where things are. */
 
 import { clock, day } from "./clock";
-import type { Cell, Chosen, Value } from "./selection";
+import type { Cell, StoreSelection, Value } from "./selection";
 
 export interface Heat {
   readonly by: string;
@@ -16,7 +16,7 @@ export interface Heat {
 }
 
 /** As `sonde fleet report STORE heat --json` tells it. */
-export interface Told {
+export interface HeatJson {
   readonly by: string;
   readonly begin_ns: number;
   readonly step_ns: number;
@@ -30,14 +30,14 @@ export interface Told {
  * In milliseconds. Nanoseconds since 1970 are more than a number of JavaScript holds exactly, but
  * these are whole milliseconds.
  */
-export function heatOf(told: Told): Heat {
+export function heatOf(json: HeatJson): Heat {
   return {
-    by: told.by,
-    begin: Math.round(told.begin_ns / 1e6),
-    step: told.step_ns / 1e6,
-    columns: told.columns,
-    rows: told.rows,
-    more: { rows: told.more_rows, ns: told.more_ns },
+    by: json.by,
+    begin: Math.round(json.begin_ns / 1e6),
+    step: json.step_ns / 1e6,
+    columns: json.columns,
+    rows: json.rows,
+    more: { rows: json.more_rows, ns: json.more_ns },
   };
 }
 
@@ -73,50 +73,67 @@ export function boxOf(heat: Heat, width: number, { row, column }: Place) {
 }
 
 /** Cells at the edges are cut where the range is. */
-export function cellAt(heat: Heat, now: Chosen, place: Place): Cell {
+export function cellAt(
+  heat: Heat,
+  selection: StoreSelection,
+  place: Place,
+): Cell {
   const begin = heat.begin + place.column * heat.step;
   return {
     label: heat.by,
     value: heat.rows[place.row].value,
-    from: Math.max(begin, now.from ?? begin),
-    to: Math.min(begin + heat.step, now.to ?? begin + heat.step),
+    from: Math.max(begin, selection.from ?? begin),
+    to: Math.min(begin + heat.step, selection.to ?? begin + heat.step),
   };
 }
 
 /** Where a cell is on this map, if it is one of its cells. */
-export function placeOf(heat: Heat, now: Chosen, cell: Cell): Place | null {
+export function placeOf(
+  heat: Heat,
+  selection: StoreSelection,
+  cell: Cell,
+): Place | null {
   if (cell.label !== heat.by) return null;
   const row = heat.rows.findIndex(({ value }) => value === cell.value);
   const column = Math.floor((cell.from - heat.begin) / heat.step);
   if (row < 0 || column < 0 || column >= heat.columns) return null;
-  const there = cellAt(heat, now, { row, column });
+  const there = cellAt(heat, selection, { row, column });
   return there.from === cell.from && there.to === cell.to
     ? { row, column }
     : null;
 }
 
 /** The range that some columns cover, as the next map's. */
-export function rangeOf(heat: Heat, now: Chosen, one: number, other: number) {
+export function rangeOf(
+  heat: Heat,
+  selection: StoreSelection,
+  one: number,
+  other: number,
+) {
   const first = { row: 0, column: Math.min(one, other) };
   const last = { row: 0, column: Math.max(one, other) };
   return {
-    from: cellAt(heat, now, first).from,
-    to: cellAt(heat, now, last).to,
+    from: cellAt(heat, selection, first).from,
+    to: cellAt(heat, selection, last).to,
   };
 }
 
 /** A third of the columns around one: the next closer look. */
-export function closer(heat: Heat, now: Chosen, column: number) {
+export function zoomRange(
+  heat: Heat,
+  selection: StoreSelection,
+  column: number,
+) {
   const reach = Math.max(1, Math.floor(heat.columns / 6));
   return rangeOf(
     heat,
-    now,
+    selection,
     Math.max(0, column - reach),
     Math.min(heat.columns - 1, column + reach),
   );
 }
 
-export function most(heat: Heat): number {
+export function maxTime(heat: Heat): number {
   let found = 0;
   for (const row of heat.rows)
     for (const ns of row.cells) found = Math.max(found, ns);

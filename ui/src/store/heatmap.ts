@@ -1,20 +1,20 @@
 /** The map on the page: a click on a cell shows its tree, one on a second cell compares the two. */
 
 import "./heatmap.css";
-import { fill, h, perFrame, sized } from "../elements/dom";
+import { fill, h, perFrame, sizeCanvas } from "../elements/dom";
 import { Extent } from "../elements/extent";
-import { duration, named, part, TIMES } from "../elements/format";
+import { duration, displayName, percentOf, TIMES } from "../elements/format";
 import type { ColourName } from "../elements/theme";
 import type { App, Part } from "../shell/app";
 import { length } from "./clock";
 import { command } from "./command";
-import type { Steering } from "./controller";
+import type { StoreController } from "./controller";
 import {
   boxOf,
   cellAt,
-  closer,
+  zoomRange,
   columnAt,
-  most,
+  maxTime,
   placeAt,
   placeOf,
   rangeOf,
@@ -25,7 +25,7 @@ import {
   type Place,
 } from "./heatgrid";
 import type { Cell } from "./selection";
-import { titleOf } from "./titles";
+import { cellTitle } from "./titles";
 
 const NAMES = 150;
 const TICK = 140;
@@ -37,7 +37,7 @@ const COLOURS: Record<string, ColourName> = {
   wall: "accent",
 };
 
-export function heatMap(app: App, store: Steering): Part {
+export function heatMap(app: App, store: StoreController): Part {
   const tools = h("div", { class: "heat-tools" });
   const axis = h("div", { class: "heat-axis", "aria-hidden": "true" });
   const names = h("ul", { class: "heat-names" });
@@ -69,11 +69,15 @@ export function heatMap(app: App, store: Steering): Part {
     const heat = store.heat;
     width = Math.max(0, extent.width - NAMES);
     if (!heat || !width) return;
-    if (heat !== shown) exchange(heat);
+    if (heat !== shown) replaceLabels(heat);
     label(heat);
-    const context = sized(canvas, width, Math.max(1, heat.rows.length * ROW));
+    const context = sizeCanvas(
+      canvas,
+      width,
+      Math.max(1, heat.rows.length * ROW),
+    );
     context.clearRect(0, 0, width, heat.rows.length * ROW);
-    const strongest = most(heat);
+    const strongest = maxTime(heat);
     context.fillStyle = app.theme.colour(COLOURS[app.state.time]);
     heat.rows.forEach((row, i) =>
       row.cells.forEach((ns, column) => {
@@ -85,8 +89,8 @@ export function heatMap(app: App, store: Steering): Part {
     );
     context.globalAlpha = 1;
     for (const letter of LETTERS) {
-      const at = store.now[letter];
-      const place = at && placeOf(heat, store.now, at);
+      const at = store.selection[letter];
+      const place = at && placeOf(heat, store.selection, at);
       if (place) outline(context, heat, place, letter.toUpperCase());
     }
     if (cursor && document.activeElement === cells)
@@ -128,7 +132,7 @@ export function heatMap(app: App, store: Steering): Part {
   }
 
   /** Another map: names and times beside it. */
-  function exchange(heat: Heat): void {
+  function replaceLabels(heat: Heat): void {
     shown = heat;
     if (
       cursor &&
@@ -138,7 +142,8 @@ export function heatMap(app: App, store: Steering): Part {
     fill(
       names,
       heat.rows.map(({ value }) => {
-        const text = value === null ? `(no ${heat.by})` : named(value, 60);
+        const text =
+          value === null ? `(no ${heat.by})` : displayName(value, 60);
         return h(
           "li",
           null,
@@ -177,17 +182,17 @@ export function heatMap(app: App, store: Steering): Part {
   }
 
   /** What a cell is, for who points at it. */
-  function words(heat: Heat, place: Place): HTMLElement {
-    const at = cellAt(heat, store.now, place);
+  function cellDetail(heat: Heat, place: Place): HTMLElement {
+    const at = cellAt(heat, store.selection, place);
     const ns = heat.rows[place.row].cells[place.column];
     const busy = ns / 1e6 / (at.to - at.from);
     return h(
       "div",
-      { class: "cell-told" },
+      { class: "cell-detail" },
       h(
         "p",
-        { class: "told" },
-        h("bdi", { class: "name" }, titleOf(at)),
+        { class: "detail" },
+        h("bdi", { class: "name" }, cellTitle(at)),
         h(
           "span",
           { title: `${ns} ns` },
@@ -195,7 +200,7 @@ export function heatMap(app: App, store: Steering): Part {
         ),
         h("span", { class: "faint" }, `${busy.toFixed(2)} threads on average`),
       ),
-      told(app, store, at),
+      commandLine(app, store, at),
     );
   }
 
@@ -223,7 +228,7 @@ export function heatMap(app: App, store: Steering): Part {
       draw();
     }
     const place = at(event);
-    app.explain(place && words(heat, place));
+    app.explain(place && cellDetail(heat, place));
   });
   cells.addEventListener("pointerup", (event) => {
     const { heat } = store;
@@ -233,9 +238,9 @@ export function heatMap(app: App, store: Steering): Part {
     if (!done || !heat) return;
     if (done.place) {
       cursor = done.place;
-      store.pick(cellAt(heat, store.now, done.place), event.shiftKey);
+      store.pick(cellAt(heat, store.selection, done.place), event.shiftKey);
     } else if (done.to !== done.from)
-      store.range(rangeOf(heat, store.now, done.from, done.to));
+      store.range(rangeOf(heat, store.selection, done.from, done.to));
   });
   cells.addEventListener("pointercancel", () => {
     drag = null;
@@ -247,14 +252,14 @@ export function heatMap(app: App, store: Steering): Part {
   cells.addEventListener("keydown", (event) => {
     const { heat } = store;
     if (!heat?.rows.length) return;
-    const now = cursor ?? { row: 0, column: 0 };
+    const origin = cursor ?? { row: 0, column: 0 };
     const move = (row: number, column: number) => {
       cursor = {
-        row: Math.max(0, Math.min(heat.rows.length - 1, now.row + row)),
-        column: Math.max(0, Math.min(heat.columns - 1, now.column + column)),
+        row: Math.max(0, Math.min(heat.rows.length - 1, origin.row + row)),
+        column: Math.max(0, Math.min(heat.columns - 1, origin.column + column)),
       };
       reveal(cursor.row);
-      app.explain(words(heat, cursor), true);
+      app.explain(cellDetail(heat, cursor), true);
       draw();
     };
     if (event.key === "ArrowUp") move(-1, 0);
@@ -264,13 +269,13 @@ export function heatMap(app: App, store: Steering): Part {
     else if (event.key === "Home") move(0, -heat.columns);
     else if (event.key === "End") move(0, heat.columns);
     else if (event.key === "Enter" || event.key === " ") {
-      cursor = now;
-      store.pick(cellAt(heat, store.now, now), event.shiftKey);
+      cursor = origin;
+      store.pick(cellAt(heat, store.selection, origin), event.shiftKey);
     } else if (event.key === "+")
-      store.range(closer(heat, store.now, now.column));
+      store.range(zoomRange(heat, store.selection, origin.column));
     else if (event.key === "-" || event.key === "0")
       store.range({ from: null, to: null });
-    else if (event.key === "Escape") store.drop();
+    else if (event.key === "Escape") store.clearCells();
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -289,7 +294,7 @@ export function heatMap(app: App, store: Steering): Part {
   return {
     element,
     update() {
-      const key = JSON.stringify([store.now, app.state.time, store.busy]);
+      const key = JSON.stringify([store.selection, app.state.time, store.busy]);
       if (key !== toolsOf || store.heat !== shown) {
         toolsOf = key;
         fill(tools, ...toolbar(app, store));
@@ -300,8 +305,8 @@ export function heatMap(app: App, store: Steering): Part {
   };
 }
 
-function toolbar(app: App, store: Steering): (HTMLElement | false)[] {
-  const { now, heat, meta } = store;
+function toolbar(app: App, store: StoreController): (HTMLElement | false)[] {
+  const { selection, heat, meta } = store;
   const rows = h(
     "select",
     {
@@ -309,19 +314,19 @@ function toolbar(app: App, store: Steering): (HTMLElement | false)[] {
       onchange: () => store.by(rows.value),
     },
     meta.labels.map(({ label }) =>
-      h("option", { value: label, selected: label === now.by }, label),
+      h("option", { value: label, selected: label === selection.by }, label),
     ),
   );
-  const strongest = heat ? most(heat) / 1e6 / heat.step : 0;
+  const strongest = heat ? maxTime(heat) / 1e6 / heat.step : 0;
   const chips = LETTERS.map((letter) => {
-    const at = now[letter];
+    const at = selection[letter];
     return (
       at !== null &&
       h(
         "span",
         { class: "chip", "data-cell": letter },
         h("b", null, letter.toUpperCase()),
-        h("bdi", null, titleOf(at)),
+        h("bdi", null, cellTitle(at)),
         h(
           "button",
           {
@@ -344,14 +349,14 @@ function toolbar(app: App, store: Steering): (HTMLElement | false)[] {
           ? `a cell is ${length(heat.step)}`
           : "no recording has these labels",
       ),
-    (now.from !== null || now.to !== null) &&
+    (selection.from !== null || selection.to !== null) &&
       h(
         "button",
         { onclick: () => store.range({ from: null, to: null }) },
         "all of the time",
       ),
     ...chips,
-    !now.a &&
+    !selection.a &&
       h(
         "span",
         { class: "faint" },
@@ -365,7 +370,7 @@ function toolbar(app: App, store: Steering): (HTMLElement | false)[] {
       h(
         "span",
         { class: "faint" },
-        `${heat.more.rows} more rows with ${part(heat.more.ns, heat.more.ns + all(heat))} of the time are not shown`,
+        `${heat.more.rows} more rows with ${percentOf(heat.more.ns, heat.more.ns + all(heat))} of the time are not shown`,
       ),
     strongest > 0 &&
       h(
@@ -387,8 +392,8 @@ function all(heat: Heat): number {
 }
 
 /** The same in the terminal. */
-function told(app: App, store: Steering, at: Cell): HTMLElement {
+function commandLine(app: App, store: StoreController, at: Cell): HTMLElement {
   const { address } = store.meta;
-  const text = command(address, store.now.where, at, at, app.state.time);
+  const text = command(address, store.selection.where, at, at, app.state.time);
   return h("p", { class: "faint code" }, text ?? "");
 }

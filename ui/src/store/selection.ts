@@ -19,7 +19,7 @@ export interface Cell {
   readonly to: number;
 }
 
-export interface Chosen {
+export interface StoreSelection {
   readonly where: Where;
   readonly from: number | null;
   readonly to: number | null;
@@ -30,59 +30,71 @@ export interface Chosen {
   readonly b: Cell | null;
 }
 
-type Own = State["own"];
+type Settings = State["settings"];
 
 const KEYS = ["where", "from", "to", "by", "a", "b"].map(
   (key) => `store.${key}`,
 );
 
 /** Whatever makes no sense in an address is as at the start. */
-export function chosen(own: Own, by: string): Chosen {
-  const from = moment(own["store.from"]);
-  const to = moment(own["store.to"]);
+export function parseSelection(settings: Settings, by: string): StoreSelection {
+  const from = moment(settings["store.from"]);
+  const to = moment(settings["store.to"]);
   const empty = from !== null && to !== null && to <= from;
-  const a = cell(own["store.a"]);
+  const a = cell(settings["store.a"]);
   return {
-    where: where(own["store.where"]),
+    where: where(settings["store.where"]),
     from: empty ? null : from,
     to: empty ? null : to,
-    by: own["store.by"] ?? by,
+    by: settings["store.by"] ?? by,
     a,
-    b: a && cell(own["store.b"]),
+    b: a && cell(settings["store.b"]),
   };
 }
 
 /** The same as settings of the page; what is as at the start is left out. */
-export function written(now: Chosen, own: Own, by: string): Own {
-  const found: Record<string, string> = {};
-  for (const [key, value] of Object.entries(own))
-    if (!KEYS.includes(key)) found[key] = value;
-  if (now.where.length) found["store.where"] = JSON.stringify(now.where);
-  if (now.from !== null) found["store.from"] = String(now.from);
-  if (now.to !== null) found["store.to"] = String(now.to);
-  if (now.by !== by) found["store.by"] = now.by;
+export function formatSelection(
+  selection: StoreSelection,
+  settings: Settings,
+  by: string,
+): Settings {
+  const result: Record<string, string> = {};
+  for (const [key, value] of Object.entries(settings))
+    if (!KEYS.includes(key)) result[key] = value;
+  if (selection.where.length)
+    result["store.where"] = JSON.stringify(selection.where);
+  if (selection.from !== null) result["store.from"] = String(selection.from);
+  if (selection.to !== null) result["store.to"] = String(selection.to);
+  if (selection.by !== by) result["store.by"] = selection.by;
   for (const key of ["a", "b"] as const) {
-    const at = now[key];
+    const at = selection[key];
     if (at)
-      found[`store.${key}`] = JSON.stringify([
+      result[`store.${key}`] = JSON.stringify([
         at.label,
         at.value,
         at.from,
         at.to,
       ]);
   }
-  return found;
+  return result;
 }
 
 /** A cell was chosen: the first one, one to compare it with, and then the first one again. */
-export function picked(now: Chosen, at: Cell, alone = false): Chosen {
-  if (now.b && !alone && same(now.b, at)) return { ...now, b: null };
-  if (now.a && !alone && same(now.a, at)) return { ...now, a: now.b, b: null };
-  if (alone || !now.a || now.b) return { ...now, a: at, b: null };
-  return { ...now, b: at };
+export function pickCell(
+  selection: StoreSelection,
+  at: Cell,
+  alone = false,
+): StoreSelection {
+  if (selection.b && !alone && sameCell(selection.b, at))
+    return { ...selection, b: null };
+  if (selection.a && !alone && sameCell(selection.a, at))
+    return { ...selection, a: selection.b, b: null };
+  if (alone || !selection.a || selection.b)
+    return { ...selection, a: at, b: null };
+  return { ...selection, b: at };
 }
 
-export function same(one: Cell, other: Cell): boolean {
+export function sameCell(one: Cell, other: Cell): boolean {
   return (
     one.label === other.label &&
     one.value === other.value &&
@@ -92,19 +104,19 @@ export function same(one: Cell, other: Cell): boolean {
 }
 
 /** With these values of a label, null: with any. */
-export function narrowedTo(
-  now: Where,
+export function withLabel(
+  where: Where,
   label: string,
   values: readonly Value[] | null,
 ): Where {
-  const others = now.filter(([name]) => name !== label);
+  const others = where.filter(([name]) => name !== label);
   return values?.length ? [...others, [label, values]] : others;
 }
 
 /** What the server is asked; of a cell, or of all that is chosen. */
-export function question(now: Chosen, at: Cell | null): object {
-  const { from, to } = at ?? now;
-  return { where: at ? both(now.where, at) : now.where, from, to };
+export function queryOf(selection: StoreSelection, at: Cell | null): object {
+  const { from, to } = at ?? selection;
+  return { where: at ? both(selection.where, at) : selection.where, from, to };
 }
 
 /** A cell has the labels chosen above, too; of one label the values in both. */
@@ -113,9 +125,9 @@ function both(where: Where, at: Cell): Where {
 }
 
 function where(text: string | undefined): Where {
-  const found = parsed(text);
-  if (!Array.isArray(found)) return [];
-  return found.filter(
+  const result = parseJson(text);
+  if (!Array.isArray(result)) return [];
+  return result.filter(
     (one): one is [string, Value[]] =>
       Array.isArray(one) &&
       one.length === 2 &&
@@ -127,9 +139,9 @@ function where(text: string | undefined): Where {
 }
 
 function cell(text: string | undefined): Cell | null {
-  const found = parsed(text);
-  if (!Array.isArray(found) || found.length !== 4) return null;
-  const [label, value, from, to] = found as unknown[];
+  const result = parseJson(text);
+  if (!Array.isArray(result) || result.length !== 4) return null;
+  const [label, value, from, to] = result as unknown[];
   if (typeof label !== "string" || !isValue(value)) return null;
   if (!isMoment(from) || !isMoment(to) || to <= from) return null;
   return { label, value, from, to };
@@ -147,7 +159,7 @@ function moment(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-function parsed(text: string | undefined): unknown {
+function parseJson(text: string | undefined): unknown {
   try {
     return text === undefined ? null : JSON.parse(text);
   } catch {

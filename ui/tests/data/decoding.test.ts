@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Columns, inflated } from "../../src/data/columns";
-import { opened } from "../../src/data/load";
+import { Columns, inflate } from "../../src/data/columns";
+import { openRecording } from "../../src/data/load";
 import type { Recording } from "../../src/data/recording";
 import { callGraph } from "../../src/profile/calls";
 import { EVERYTHING } from "../../src/profile/selection";
@@ -45,8 +45,8 @@ beforeAll(async () => {
     },
   );
   truth = JSON.parse(readFileSync(join(folder, "truth.json"), "utf8"));
-  recording = await opened({
-    part: (name) => inflated(new Uint8Array(readFileSync(join(folder, name)))),
+  recording = await openRecording({
+    part: (name) => inflate(new Uint8Array(readFileSync(join(folder, name)))),
     source: () => Promise.resolve(null),
   });
 }, 60_000);
@@ -100,7 +100,7 @@ test("every part of every wait, with its owner", async () => {
     waits.ns[i]!,
     recording.locks[waits.lock[i]!]!.name,
     waits.kind[i]!,
-    waits.signalling[i]!,
+    waits.notification[i]!,
     path(waits.waiter[i]!),
     path(waits.owner[i]!),
     waits.ownerThread[i]!,

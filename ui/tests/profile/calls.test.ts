@@ -22,14 +22,14 @@ const recording = synthetic({
   ],
 });
 
-async function graph(choice: Partial<typeof EVERYTHING> = {}) {
+async function graph(selection: Partial<typeof EVERYTHING> = {}) {
   return callGraph(recording, await recording.calls(), {
     ...EVERYTHING,
-    ...choice,
+    ...selection,
   });
 }
 
-function told(edge: CallEdge, functions: readonly { name: string }[]) {
+function edgeRow(edge: CallEdge, functions: readonly { name: string }[]) {
   return [
     functions[edge.caller]?.name ?? null,
     edge.line,
@@ -42,7 +42,7 @@ function told(edge: CallEdge, functions: readonly { name: string }[]) {
 test("edges by weight; a call without a stack is one", async () => {
   const { edges, functions, windows, count } = await graph();
   expect([windows, count]).toEqual([3, 6]);
-  expect(edges.map((edge) => told(edge, functions))).toEqual([
+  expect(edges.map((edge) => edgeRow(edge, functions))).toEqual([
     [null, 0, "[undecodable]", 0.4, 1],
     ["work", 6, "fib", 0.3, 2],
     ["fib", 21, "fib", 0.2, 1],

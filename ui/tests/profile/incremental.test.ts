@@ -7,10 +7,10 @@ import { Profiler, type Tree } from "../../src/profile/profile";
 import { callees } from "../../src/profile/sandwich";
 import {
   EVERYTHING,
-  moved,
-  Stretches,
-  summed,
-  type Choice,
+  shiftSums,
+  SampleIndex,
+  sumSamples,
+  type Selection,
 } from "../../src/profile/selection";
 import { NO_CHANGES } from "../../src/profile/transform";
 import { pairs } from "../../src/views/locks/pairs";
@@ -58,30 +58,35 @@ describe("a range that moves", () => {
   test.each(["running", "waiting", "wall"] as const)("%s", async (time) => {
     for (let seed = 1; seed <= 5; seed++) {
       const recording = crowd(seed);
-      const stretches = new Stretches(await recording.samples());
+      const sampleIndex = new SampleIndex(await recording.samples());
       const draw = drawing(seed);
       const threads = seed % 2 ? null : [0, 2];
-      let choice: Choice = {
+      let selection: Selection = {
         ...EVERYTHING,
         time,
         threads,
         from: 500 * MS,
         to: 900 * MS,
       };
-      let sums = summed(recording, stretches, choice);
+      let sums = sumSamples(recording, sampleIndex, selection);
       let steps = 0;
       for (let i = 0; i < 60; i++) {
         const by = () => (draw(200) - 100) * MS + draw(3) - 1;
-        const from = Math.max(0, choice.from! + (i % 3 ? by() : 0));
-        const to = Math.max(from + 1, choice.to! + (i % 3 !== 1 ? by() : 0));
-        const next = { ...choice, from, to };
-        const quick = moved(recording, stretches, { choice, sums }, next);
-        const whole = summed(recording, stretches, next);
+        const from = Math.max(0, selection.from! + (i % 3 ? by() : 0));
+        const to = Math.max(from + 1, selection.to! + (i % 3 !== 1 ? by() : 0));
+        const next = { ...selection, from, to };
+        const quick = shiftSums(
+          recording,
+          sampleIndex,
+          { selection, sums },
+          next,
+        );
+        const whole = sumSamples(recording, sampleIndex, next);
         if (quick) {
           steps++;
           expect(quick).toEqual(whole);
         }
-        choice = next;
+        selection = next;
         sums = quick ?? whole;
       }
       expect(steps).toBeGreaterThan(20);
@@ -90,11 +95,15 @@ describe("a range that moves", () => {
 
   test("is not followed from another choice, or from far away", async () => {
     const recording = crowd(1);
-    const stretches = new Stretches(await recording.samples());
-    const choice: Choice = { ...EVERYTHING, from: 100, to: 200 };
-    const before = { choice, sums: summed(recording, stretches, choice) };
-    const near = { ...choice, to: 210 };
-    const go = (next: Choice) => moved(recording, stretches, before, next);
+    const sampleIndex = new SampleIndex(await recording.samples());
+    const selection: Selection = { ...EVERYTHING, from: 100, to: 200 };
+    const before = {
+      selection,
+      sums: sumSamples(recording, sampleIndex, selection),
+    };
+    const near = { ...selection, to: 210 };
+    const go = (next: Selection) =>
+      shiftSums(recording, sampleIndex, before, next);
     expect(go(near)).not.toBeNull();
     expect(go({ ...near, time: "running" })).toBeNull();
     expect(go({ ...near, threads: [1] })).toBeNull();
@@ -108,11 +117,15 @@ describe("a range that moves", () => {
     const recording = crowd(2);
     const samples = await recording.samples();
     const profiler = new Profiler(recording, samples);
-    const choice: Choice = { ...EVERYTHING, from: 200 * MS, to: 900 * MS };
-    const early = profiler.profile(choice);
-    profiler.profile({ ...choice, to: 950 * MS });
-    const alone = new Profiler(recording, samples).profile(choice);
-    expect(early.tree(true).own).toEqual(alone.tree(true).own);
+    const selection: Selection = {
+      ...EVERYTHING,
+      from: 200 * MS,
+      to: 900 * MS,
+    };
+    const early = profiler.profile(selection);
+    profiler.profile({ ...selection, to: 950 * MS });
+    const alone = new Profiler(recording, samples).profile(selection);
+    expect(early.tree(true).self).toEqual(alone.tree(true).self);
   });
 });
 
@@ -125,7 +138,7 @@ describe("what a function called", () => {
       const above = tree.parent[i];
       names[i] = `${above < 0 ? "" : names[above]}/${tree.fn[i]}`;
       const times = [
-        tree.own[i],
+        tree.self[i],
         tree.total[i],
         tree.totalWaiting[i],
         tree.totalSamples[i],

@@ -5,13 +5,17 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { inflated } from "../../src/data/columns";
-import { opened } from "../../src/data/load";
+import { inflate } from "../../src/data/columns";
+import { openRecording } from "../../src/data/load";
 import type { Recording } from "../../src/data/recording";
 import { synthetic } from "../../src/data/synthetic";
 import { flat } from "../../src/profile/flat";
-import { heaviest, Profiler, type Profile } from "../../src/profile/profile";
-import { EVERYTHING, type Choice } from "../../src/profile/selection";
+import {
+  heaviestChildren,
+  Profiler,
+  type Profile,
+} from "../../src/profile/profile";
+import { EVERYTHING, type Selection } from "../../src/profile/selection";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 const MS = 1_000_000;
@@ -65,16 +69,15 @@ describe("equal to the reports", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "sonde-profile-"));
     python("made.py", folder);
-    recording = await opened({
-      part: (name) =>
-        inflated(new Uint8Array(readFileSync(join(folder, name)))),
+    recording = await openRecording({
+      part: (name) => inflate(new Uint8Array(readFileSync(join(folder, name)))),
       source: () => Promise.resolve(null),
     });
     profiler = new Profiler(recording, await recording.samples());
-    const asked = CASES.flatMap((choice) => [
-      ["tree", choice, { merge_lines: false }],
-      ["tree", choice, { merge_lines: true }],
-      ["flat", choice, {}],
+    const asked = CASES.flatMap((selection) => [
+      ["tree", selection, { merge_lines: false }],
+      ["tree", selection, { merge_lines: true }],
+      ["flat", selection, {}],
     ]);
     reports = JSON.parse(
       python(
@@ -87,7 +90,7 @@ describe("equal to the reports", () => {
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  function chosen(one: Case): Choice {
+  function chosen(one: Case): Selection {
     const rows = (flags: boolean[]) =>
       flags.flatMap((is, i) => (is ? [i] : []));
     return {
@@ -118,7 +121,7 @@ describe("equal to the reports", () => {
         [true, reports[3 * i + 1]],
       ] as const) {
         expect(profile.total).toBe(report.total);
-        expect(told(profile, merge)).toEqual(reported(report));
+        expect(profileRows(profile, merge)).toEqual(reported(report));
       }
     });
 
@@ -130,7 +133,7 @@ describe("equal to the reports", () => {
           name,
           file,
           line,
-          self: row.own,
+          self: row.self,
           total: row.total,
           samples: row.samples,
         };
@@ -140,7 +143,7 @@ describe("equal to the reports", () => {
   });
 });
 
-type Rows = Map<string, [own: number, total: number, samples: number]>;
+type Rows = Map<string, [self: number, total: number, samples: number]>;
 
 /** A context that both ran and waited is two nodes in the report, and one here. */
 function reported(report: any): Rows {
@@ -155,14 +158,14 @@ function reported(report: any): Rows {
   return rows;
 }
 
-function told(profile: Profile, mergeLines: boolean): Rows {
+function profileRows(profile: Profile, mergeLines: boolean): Rows {
   const tree = profile.tree(mergeLines);
   const rows: Rows = new Map();
   const walk = (node: number, above: string) => {
-    for (const child of heaviest(tree, node)) {
+    for (const child of heaviestChildren(tree, node)) {
       const { name, file } = profile.functions[tree.fn[child]];
       const path = `${above}>${name}|${file}|${tree.line[child]}`;
-      add(rows, path, tree.own[child], tree.total[child], tree.samples[child]);
+      add(rows, path, tree.self[child], tree.total[child], tree.samples[child]);
       walk(child, path);
     }
   };
@@ -173,12 +176,12 @@ function told(profile: Profile, mergeLines: boolean): Rows {
 function add(
   rows: Rows,
   path: string,
-  own: number,
+  self: number,
   total: number,
   samples: number,
 ): void {
   const [a, b, c] = rows.get(path) ?? [0, 0, 0];
-  rows.set(path, [a + own, b + total, c + samples]);
+  rows.set(path, [a + self, b + total, c + samples]);
 }
 
 describe("made by hand", () => {
@@ -190,7 +193,7 @@ describe("made by hand", () => {
     Object.fromEntries(
       flat(profile).map((row) => [
         profile.functions[row.fn].name,
-        [row.own / MS, row.total / MS],
+        [row.self / MS, row.total / MS],
       ]),
     );
 
@@ -216,30 +219,32 @@ describe("made by hand", () => {
 
   test("focus, hide and collapse", async () => {
     const it = await profiler();
-    const choice = { ...EVERYTHING, time: "running" } as const;
-    const whole = it.profile(choice);
+    const selection = { ...EVERYTHING, time: "running" } as const;
+    const whole = it.profile(selection);
     const fib = whole.functions.findIndex(({ name }) => name === "fib");
     const work = whole.functions.findIndex(({ name }) => name === "work");
     const none = { focus: [], hide: [], collapse: [] };
 
-    const focused = it.profile(choice, { ...none, focus: [fib] });
+    const focused = it.profile(selection, { ...none, focus: [fib] });
     expect(focused.total).toBe(40 * MS);
     expect(focused.measured).toBe(whole.total);
     const tree = focused.tree(true);
-    expect(heaviest(tree, -1).map((root) => tree.fn[root])).toEqual([fib]);
+    expect(heaviestChildren(tree, -1).map((root) => tree.fn[root])).toEqual([
+      fib,
+    ]);
 
-    const hidden = it.profile(choice, { ...none, hide: [fib] });
+    const hidden = it.profile(selection, { ...none, hide: [fib] });
     expect(hidden.total).toBe(whole.total - 40 * MS);
     expect(names(hidden).fib).toBeUndefined();
 
-    const flatter = it.profile(choice, { ...none, collapse: [fib] });
+    const flatter = it.profile(selection, { ...none, collapse: [fib] });
     expect(flatter.total).toBe(whole.total);
     const folded = flatter.tree(true);
     const fibs = Array.from(folded.fn).filter((fn) => fn === fib);
     expect(fibs).toHaveLength(1);
     expect(names(flatter)).toEqual(names(whole));
 
-    const both = it.profile(choice, { ...none, focus: [work], hide: [fib] });
+    const both = it.profile(selection, { ...none, focus: [work], hide: [fib] });
     expect(both.total).toBe(names(whole).work[1] * MS - 40 * MS);
   });
 });

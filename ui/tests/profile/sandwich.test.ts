@@ -1,12 +1,16 @@
 import { expect, test } from "vitest";
 import { synthetic, type Changes } from "../../src/data/synthetic";
-import { flat, matched } from "../../src/profile/flat";
+import { flat, matchTotals } from "../../src/profile/flat";
 import { hottestLine } from "../../src/profile/hotline";
-import { heaviest, Profiler, type Tree } from "../../src/profile/profile";
+import {
+  heaviestChildren,
+  Profiler,
+  type Tree,
+} from "../../src/profile/profile";
 import { callees, callers } from "../../src/profile/sandwich";
 import { search } from "../../src/profile/search";
 import { EVERYTHING } from "../../src/profile/selection";
-import { hotPath, seen } from "../../src/views/tree/visiblerows";
+import { hotPath, visibleRows } from "../../src/views/tree/visiblerows";
 
 const MS = 1_000_000;
 
@@ -17,7 +21,7 @@ async function made(changes: Changes = {}) {
   const number = (name: string) =>
     profile.functions.findIndex((fn) => fn.name === name);
   const below = (tree: Tree, node: number) =>
-    heaviest(tree, node).map((child) => [
+    heaviestChildren(tree, node).map((child) => [
       profile.functions[tree.fn[child]].name,
       tree.total[child] / MS,
     ]);
@@ -28,7 +32,10 @@ test("callers and callees add up to the function's total", async () => {
   const { profile } = await made();
   for (const row of flat(profile)) {
     const sum = (tree: Tree) =>
-      heaviest(tree, -1).reduce((total, root) => total + tree.total[root], 0);
+      heaviestChildren(tree, -1).reduce(
+        (total, root) => total + tree.total[root],
+        0,
+      );
     expect(sum(callers(profile.tree(true), row.fn))).toBe(row.total);
     expect(sum(callees(profile.tree(true), row.fn))).toBe(row.total);
   }
@@ -37,7 +44,7 @@ test("callers and callees add up to the function's total", async () => {
 test("a function called from two places has both as callers", async () => {
   const { profile, number, below } = await made();
   const tree = callers(profile.tree(true), number("work"));
-  const [root] = heaviest(tree, -1);
+  const [root] = heaviestChildren(tree, -1);
   expect(below(tree, root)).toEqual([
     ["Thread._bootstrap", 75],
     ["main", 60],
@@ -48,12 +55,12 @@ test("a recursive function is no caller of itself, but calls itself", async () =
   const { profile, number, below } = await made();
   const fib = number("fib");
   const up = callers(profile.tree(true), fib);
-  const [above] = heaviest(up, -1);
+  const [above] = heaviestChildren(up, -1);
   expect(up.total[above]).toBe(40 * MS);
   expect(below(up, above)).toEqual([["work", 40]]);
   const down = callees(profile.tree(true), fib);
-  const [root] = heaviest(down, -1);
-  expect(down.own[root]).toBe(10 * MS);
+  const [root] = heaviestChildren(down, -1);
+  expect(down.self[root]).toBe(10 * MS);
   expect(below(down, root)).toEqual([["fib", 30]]);
 });
 
@@ -82,7 +89,7 @@ test("mutual recursion is counted once", async () => {
   });
   const totals = flat(profile).map((row) => [
     profile.functions[row.fn].name,
-    row.own / MS,
+    row.self / MS,
     row.total / MS,
   ]);
   expect(totals).toEqual([
@@ -91,13 +98,13 @@ test("mutual recursion is counted once", async () => {
     ["a", 0, 20],
   ]);
   const up = callers(profile.tree(true), number("b"));
-  expect(below(up, heaviest(up, -1)[0])).toEqual([["a", 20]]);
+  expect(below(up, heaviestChildren(up, -1)[0])).toEqual([["a", 20]]);
 });
 
 test("the share of a search counts nested matches once", async () => {
   const { profile } = await made();
   const flags = search(profile.functions, "WORK.py")!;
-  const { time, nodes } = matched(profile.tree(true), flags);
+  const { time, nodes } = matchTotals(profile.tree(true), flags);
   expect(time).toBe(135 * MS);
   expect(nodes).toBe(5);
   expect(search(profile.functions, "  ")).toBeNull();
@@ -110,7 +117,7 @@ test("the hot path goes on while one child has most of the time", async () => {
     (node) => profile.functions[tree.fn[node]].name,
   );
   expect(names).toEqual(["Thread._bootstrap", "work", "Cache.get"]);
-  const rows = seen(tree, new Set(hotPath(tree, -1)));
+  const rows = visibleRows(tree, new Set(hotPath(tree, -1)));
   expect(rows.map((row) => row.depth)).toEqual([0, 1, 2, 0, 0]);
 });
 

@@ -4,11 +4,11 @@ import {
   count,
   duration,
   percent,
-  place,
+  sourceLocation,
   printable,
-  shortened,
+  shorten,
 } from "../../src/elements/format";
-import { coverage } from "../../src/page/concurrency";
+import { concurrency } from "../../src/page/concurrency";
 import { fromHash, START, toHash, type State } from "../../src/shell/state";
 
 describe("the address", () => {
@@ -25,7 +25,7 @@ describe("the address", () => {
       focus: [3, 1],
       hide: [7],
       collapse: [9],
-      own: { "flame.zoom": "12", "source.file": "/a b/ü.py" },
+      settings: { "flame.zoom": "12", "source.file": "/a b/ü.py" },
     };
     expect(fromHash(`#${toHash(state)}`)).toEqual(state);
   });
@@ -45,7 +45,7 @@ describe("the address", () => {
 
 describe("words", () => {
   test("durations, as in the reports", () => {
-    const said = [
+    const examples = [
       [0, "0 s"],
       [999, "999 ns"],
       [1234, "1.23 µs"],
@@ -56,7 +56,7 @@ describe("words", () => {
       [12_000e9, "3 h 20 min"],
       [-5e6, "-5.00 ms"],
     ] as const;
-    for (const [ns, text] of said) expect(duration(ns)).toBe(text);
+    for (const [ns, text] of examples) expect(duration(ns)).toBe(text);
   });
 
   test("shares and counts", () => {
@@ -69,10 +69,10 @@ describe("words", () => {
 
   test("names from strangers", () => {
     expect(printable("a\u202eb\u0000")).toBe("a\\u202eb\\u0000");
-    expect(shortened("x".repeat(10_000), 21)).toBe(
+    expect(shorten("x".repeat(10_000), 21)).toBe(
       `${"x".repeat(10)}…${"x".repeat(10)}`,
     );
-    expect(place("/usr/lib/python3.13/json/decoder.py", 12)).toBe(
+    expect(sourceLocation("/usr/lib/python3.13/json/decoder.py", 12)).toBe(
       "json/decoder.py:12",
     );
   });
@@ -81,7 +81,7 @@ describe("words", () => {
 test("the strip counts threads that ran and waited", async () => {
   const samples = await synthetic().samples();
   const mask = new Uint8Array([1, 1, 1]);
-  const { running, waiting } = coverage(samples, null, mask, 10, 100e6);
+  const { running, waiting } = concurrency(samples, null, mask, 10, 100e6);
   const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0) * 10;
   expect(sum(running)).toBeCloseTo(145);
   expect(sum(waiting)).toBeCloseTo(70);

@@ -6,7 +6,7 @@ import { command } from "../../src/store/command";
 import {
   boxOf,
   cellAt,
-  closer,
+  zoomRange,
   heatOf,
   placeAt,
   placeOf,
@@ -16,19 +16,19 @@ import {
   ticks,
   type Heat,
 } from "../../src/store/heatgrid";
-import { profilerOf, summed } from "../../src/store/load";
+import { profilerOf, decodeTree } from "../../src/store/load";
 import {
-  chosen,
-  narrowedTo,
-  picked,
-  question,
-  written,
+  parseSelection,
+  withLabel,
+  pickCell,
+  queryOf,
+  formatSelection,
   type Cell,
-  type Chosen,
+  type StoreSelection,
 } from "../../src/store/selection";
 
 const NOON = Date.UTC(2026, 10, 15, 12);
-const NOTHING: Chosen = chosen({}, "host");
+const NOTHING: StoreSelection = parseSelection({}, "host");
 
 function cell(value: string | null, column: number): Cell {
   const from = NOON + column * 5000;
@@ -48,7 +48,7 @@ const HEAT: Heat = {
 };
 
 describe("what is chosen", () => {
-  const all: Chosen = {
+  const all: StoreSelection = {
     where: [
       ["service", ["shop & co", "a,b*"]],
       ["region", [null]],
@@ -61,17 +61,19 @@ describe("what is chosen", () => {
   };
 
   test("is all in the address", () => {
-    const own = written(all, { "flame.colour": "state" }, "host");
-    expect(own["flame.colour"]).toBe("state");
-    expect(chosen(own, "host")).toEqual(all);
+    const settings = formatSelection(all, { "flame.colour": "state" }, "host");
+    expect(settings["flame.colour"]).toBe("state");
+    expect(parseSelection(settings, "host")).toEqual(all);
     // What is as at the start takes no room there.
-    expect(written(NOTHING, {}, "host")).toEqual({});
-    expect(written(NOTHING, own, "host")).toEqual({ "flame.colour": "state" });
+    expect(formatSelection(NOTHING, {}, "host")).toEqual({});
+    expect(formatSelection(NOTHING, settings, "host")).toEqual({
+      "flame.colour": "state",
+    });
   });
 
   test("nonsense means nothing", () => {
     for (const text of ["", "{", "1", "[1]", '["x",[]]', '[["x",[2]]]'])
-      expect(chosen({ "store.where": text }, "host").where).toEqual([]);
+      expect(parseSelection({ "store.where": text }, "host").where).toEqual([]);
     for (const text of [
       "x",
       "[]",
@@ -80,46 +82,46 @@ describe("what is chosen", () => {
       '[1,"a",1,2]',
       '["host",{},1,2]',
     ])
-      expect(chosen({ "store.a": text }, "host").a).toBeNull();
+      expect(parseSelection({ "store.a": text }, "host").a).toBeNull();
     const backwards = { "store.from": "9", "store.to": "3" };
-    expect(chosen(backwards, "host")).toEqual(NOTHING);
+    expect(parseSelection(backwards, "host")).toEqual(NOTHING);
     // A second cell needs a first one.
     const lonely = { "store.b": '["host","a",1,2]' };
-    expect(chosen(lonely, "host").b).toBeNull();
+    expect(parseSelection(lonely, "host").b).toBeNull();
   });
 
   test("cells: one, a second to compare, then one again", () => {
-    const one = picked(NOTHING, cell("a", 1));
+    const one = pickCell(NOTHING, cell("a", 1));
     expect([one.a, one.b]).toEqual([cell("a", 1), null]);
-    const two = picked(one, cell("b", 1));
+    const two = pickCell(one, cell("b", 1));
     expect([two.a, two.b]).toEqual([cell("a", 1), cell("b", 1)]);
-    const again = picked(two, cell("c", 1));
+    const again = pickCell(two, cell("c", 1));
     expect([again.a, again.b]).toEqual([cell("c", 1), null]);
     // The same once more lets it go.
-    expect(picked(two, cell("b", 1)).b).toBeNull();
-    expect(picked(two, cell("a", 1)).a).toEqual(cell("b", 1));
-    expect(picked(one, cell("a", 1)).a).toBeNull();
-    const alone = picked(two, cell("a", 1), true);
+    expect(pickCell(two, cell("b", 1)).b).toBeNull();
+    expect(pickCell(two, cell("a", 1)).a).toEqual(cell("b", 1));
+    expect(pickCell(one, cell("a", 1)).a).toBeNull();
+    const alone = pickCell(two, cell("a", 1), true);
     expect([alone.a, alone.b]).toEqual([cell("a", 1), null]);
   });
 
   test("labels are narrowed and widened", () => {
-    const some = narrowedTo(all.where, "service", ["x"]);
+    const some = withLabel(all.where, "service", ["x"]);
     expect(some).toEqual([
       ["region", [null]],
       ["service", ["x"]],
     ]);
-    expect(narrowedTo(some, "service", null)).toEqual([["region", [null]]]);
-    expect(narrowedTo(some, "region", [])).toEqual([["service", ["x"]]]);
+    expect(withLabel(some, "service", null)).toEqual([["region", [null]]]);
+    expect(withLabel(some, "region", [])).toEqual([["service", ["x"]]]);
   });
 
   test("a cell is asked for with the labels above it", () => {
-    expect(question(all, all.a)).toEqual({
+    expect(queryOf(all, all.a)).toEqual({
       where: [...all.where, ["host", ["ü#&"]]],
       from: NOON + 5000,
       to: NOON + 10_000,
     });
-    expect(question(all, null)).toEqual({
+    expect(queryOf(all, null)).toEqual({
       where: all.where,
       from: NOON,
       to: NOON + 60_000,
@@ -128,15 +130,15 @@ describe("what is chosen", () => {
 });
 
 describe("the command that tells the same", () => {
-  const told = (where: Chosen["where"], at: Cell | null) =>
+  const commandOf = (where: StoreSelection["where"], at: Cell | null) =>
     command("my store", where, at, { from: null, to: NOON }, "wall");
 
   test("is written as a shell takes it", () => {
-    expect(told([["service", ["shop", "b's"]]], cell("a", 0))).toBe(
+    expect(commandOf([["service", ["shop", "b's"]]], cell("a", 0))).toBe(
       "sonde fleet report 'my store' flat --where 'service=shop,b'\\''s' " +
         "--where host=a --from 2026-11-15T12:00:00.000 --to 2026-11-15T12:00:05.000 --wall",
     );
-    expect(told([["region", [null]]], null)).toBe(
+    expect(commandOf([["region", [null]]], null)).toBe(
       "sonde fleet report 'my store' flat --where 'region!=*' " +
         "--to 2026-11-15T12:00:00.000 --wall",
     );
@@ -144,18 +146,18 @@ describe("the command that tells the same", () => {
 
   test("is left out where it would mean something else", () => {
     for (const value of ["a,b", "a*", "", " a"])
-      expect(told([["service", [value]]], null)).toBeNull();
-    expect(told([["service", ["a", null]]], null)).toBeNull();
+      expect(commandOf([["service", [value]]], null)).toBeNull();
+    expect(commandOf([["service", ["a", null]]], null)).toBeNull();
   });
 });
 
 describe("the map", () => {
   test("is told in nanoseconds and kept in milliseconds", () => {
-    const told = JSON.parse(
+    const json = JSON.parse(
       `{"by":"host","begin_ns":${NOON}000000,"step_ns":5000000000,"columns":10,
         "rows":[],"more_rows":3,"more_ns":7}`,
     );
-    const heat = heatOf(told);
+    const heat = heatOf(json);
     expect([heat.begin, heat.step]).toEqual([NOON, 5000]);
     expect(heat.more).toEqual({ rows: 3, ns: 7 });
   });
@@ -196,7 +198,7 @@ describe("the map", () => {
     const expected = { from: NOON + 10_000, to: NOON + 25_000 };
     expect(rangeOf(HEAT, NOTHING, 2, 4)).toEqual(expected);
     expect(rangeOf(HEAT, NOTHING, 4, 2)).toEqual(expected);
-    expect(closer(HEAT, NOTHING, 0)).toEqual({
+    expect(zoomRange(HEAT, NOTHING, 0)).toEqual({
       from: NOON,
       to: NOON + 10_000,
     });
@@ -275,12 +277,12 @@ describe("a tree that is summed up already", () => {
   column([0, 1, 0, 0]);
   column([1, 1000, 1, 2]);
   column([0, 1, 0, 0]);
-  const found = summed(Uint8Array.from(bytes), "host a");
+  const found = decodeTree(Uint8Array.from(bytes), "host a");
   const profiler = profilerOf(found);
   const rows = (time: "running" | "waiting" | "wall") =>
     flat(profiler.profile({ ...EVERYTHING, time })).map((row) => [
       profiler.functions[row.fn].name,
-      row.own,
+      row.self,
       row.total,
       row.samples,
     ]);

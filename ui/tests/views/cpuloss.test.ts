@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { synthetic } from "../../src/data/synthetic";
-import { stolen, sum, words } from "../../src/views/timeline/lanes/cpuloss";
+import {
+  lossByThread,
+  totalLoss,
+  lossText,
+} from "../../src/views/timeline/lanes/cpuloss";
 
 const MS = 1_000_000;
 const step = (thread: number, queue: number, quota: number) => ({
@@ -13,21 +17,23 @@ const step = (thread: number, queue: number, quota: number) => ({
 });
 
 test("steps of a thread add up, by thief", () => {
-  const lost = stolen(synthetic({ taken: [step(1, 20, 0), step(1, 5, 30)] }));
+  const lost = lossByThread(
+    synthetic({ cpuLoss: [step(1, 20, 0), step(1, 5, 30)] }),
+  );
   expect(lost[1]).toEqual({ queue: 25 * MS, quota: 30 * MS, hypervisor: 0 });
-  expect(sum(lost[1]!)).toBe(55 * MS);
-  expect(sum(lost[0]!)).toBe(0);
+  expect(totalLoss(lost[1]!)).toBe(55 * MS);
+  expect(totalLoss(lost[0]!)).toBe(0);
 });
 
 test("words name only those who took something", () => {
-  expect(words({ queue: 25 * MS, quota: 0, hypervisor: 2 * MS })).toBe(
+  expect(lossText({ queue: 25 * MS, quota: 0, hypervisor: 2 * MS })).toBe(
     "run-queue latency 25.0 ms, steal time 2.00 ms",
   );
-  expect(words({ queue: 0, quota: 0, hypervisor: 0 })).toBe("");
+  expect(lossText({ queue: 0, quota: 0, hypervisor: 0 })).toBe("");
 });
 
 test("a step of a thread that is not there is left out", () => {
-  expect(stolen(synthetic({ taken: [step(99, 1, 1)] })).map(sum)).toEqual([
-    0, 0, 0,
-  ]);
+  expect(
+    lossByThread(synthetic({ cpuLoss: [step(99, 1, 1)] })).map(totalLoss),
+  ).toEqual([0, 0, 0]);
 });

@@ -2,20 +2,20 @@ import { describe, expect, test } from "vitest";
 import type { Fn } from "../../src/data/recording";
 import { synthetic, type Changes } from "../../src/data/synthetic";
 import { Profiler } from "../../src/profile/profile";
-import { heaviest } from "../../src/profile/profile";
+import { heaviestChildren } from "../../src/profile/profile";
 import { EVERYTHING } from "../../src/profile/selection";
 import { START } from "../../src/shell/state";
-import { mixed, signed } from "../../src/views/diff/colour";
-import { sameFunctions } from "../../src/views/diff/functionmatch";
+import { mixColours, formatSigned } from "../../src/views/diff/colour";
+import { matchFunctions } from "../../src/views/diff/functionmatch";
 import {
   change,
   coverage,
   coverages,
   overlap,
 } from "../../src/views/diff/measures";
-import { asTree, scaled, SHARE } from "../../src/views/diff/shape";
-import { rangeOf, sides, written } from "../../src/views/diff/sides";
-import { sorted } from "../../src/views/diff/table";
+import { asTree, scaleUnion, SHARE } from "../../src/views/diff/shape";
+import { parseRange, sides, formatRange } from "../../src/views/diff/sides";
+import { sortRows } from "../../src/views/diff/table";
 import { rows, union } from "../../src/views/diff/union";
 
 describe("overlap", () => {
@@ -80,7 +80,7 @@ describe("the same functions", () => {
   });
 
   test("a function that moved in its file is the same", () => {
-    const same = sameFunctions([fn("f", 5)], [fn("g", 1), fn("f", 9)]);
+    const same = matchFunctions([fn("f", 5)], [fn("g", 1), fn("f", 9)]);
     expect([...same.ofBase]).toEqual([1]);
     expect(same.functions[1]!.line).toBe(9);
   });
@@ -88,13 +88,13 @@ describe("the same functions", () => {
   test("of one name: by line, and else in order if there are as many", () => {
     const base = [fn("<lambda>", 3), fn("<lambda>", 8), fn("<lambda>", 20)];
     const fresh = [fn("<lambda>", 22), fn("<lambda>", 8), fn("<lambda>", 4)];
-    expect([...sameFunctions(base, fresh).ofBase]).toEqual([2, 1, 0]);
+    expect([...matchFunctions(base, fresh).ofBase]).toEqual([2, 1, 0]);
     const more = [...fresh, fn("<lambda>", 30)];
-    expect([...sameFunctions(base, more).ofBase]).toEqual([4, 1, 5]);
+    expect([...matchFunctions(base, more).ofBase]).toEqual([4, 1, 5]);
   });
 
   test("another file is another function", () => {
-    const same = sameFunctions([fn("f", 5, "b.py")], [fn("f", 5)]);
+    const same = matchFunctions([fn("f", 5, "b.py")], [fn("f", 5)]);
     expect([...same.ofBase]).toEqual([1]);
   });
 });
@@ -109,8 +109,8 @@ describe("two trees over each other", () => {
   test("a recording is the same as itself", async () => {
     const both = union(await profiled(), await profiled());
     expect([...both.base.total]).toEqual([...both.fresh.total]);
-    expect(overlap(both.base.own, both.fresh.own)).toBeCloseTo(1);
-    expect(coverages(both.base.own, both.fresh.own)).toMatchObject({
+    expect(overlap(both.base.self, both.fresh.self)).toBeCloseTo(1);
+    expect(coverages(both.base.self, both.fresh.self)).toMatchObject({
       base_by_new: 1,
       new_by_base: 1,
     });
@@ -139,7 +139,7 @@ describe("two trees over each other", () => {
       ["Cache.get", 0, 6, 6, 0, 6],
       ["main", 0, 4, 4, 10, 4],
     ]);
-    expect(overlap(both.base.own, both.fresh.own)).toBe(0);
+    expect(overlap(both.base.self, both.fresh.self)).toBe(0);
     expect(both.base.all).toBe(10e6);
   });
 
@@ -161,28 +161,31 @@ describe("what is compared", () => {
     expect([base.which, fresh.which]).toEqual([0, 1]);
     const swapped = sides([one, other], {
       ...START,
-      own: { "diff.swap": "1" },
+      settings: { "diff.swap": "1" },
     })!;
     expect(swapped.map((side) => side.which)).toEqual([1, 0]);
   });
 
   test("threads of the other recording are known by their names", () => {
     const found = sides([one, other], { ...START, threads: [1] })!;
-    expect(found.map((side) => side.choice.threads)).toEqual([[1], [1, 2]]);
+    expect(found.map((side) => side.selection.threads)).toEqual([[1], [1, 2]]);
   });
 
   test("two ranges of one", () => {
     expect(sides([one], START)).toBeNull();
-    const own = { "diff.base": "0-50", "diff.new": "50-101" };
-    const [base, fresh] = sides([one], { ...START, own })!;
-    expect([base.choice.from, base.choice.to]).toEqual([0, 50]);
-    expect([fresh.choice.from, fresh.choice.to]).toEqual([50, 101]);
+    const settings = { "diff.base": "0-50", "diff.new": "50-101" };
+    const [base, fresh] = sides([one], { ...START, settings })!;
+    expect([base.selection.from, base.selection.to]).toEqual([0, 50]);
+    expect([fresh.selection.from, fresh.selection.to]).toEqual([50, 101]);
   });
 
   test("ranges in the address", () => {
-    expect(rangeOf(written({ from: 3, to: 9 }))).toEqual({ from: 3, to: 9 });
+    expect(parseRange(formatRange({ from: 3, to: 9 }))).toEqual({
+      from: 3,
+      to: 9,
+    });
     for (const nonsense of ["9-3", "x", null, undefined]) {
-      expect(rangeOf(nonsense)).toBeNull();
+      expect(parseRange(nonsense)).toBeNull();
     }
   });
 });
@@ -207,34 +210,34 @@ describe("what is drawn", () => {
 
   test("a frame is as wide as both together", async () => {
     const found = await both();
-    const tree = asTree(found, scaled(found, false));
-    const [root] = heaviest(tree, -1);
+    const tree = asTree(found, scaleUnion(found, false));
+    const [root] = heaviestChildren(tree, -1);
     expect(tree.total[root!]).toBe(50e6);
-    const [main] = heaviest(tree, root!);
+    const [main] = heaviestChildren(tree, root!);
     expect(tree.total[main!]).toBe(50e6);
   });
 
   test("as shares, both count alike", async () => {
     const found = await both();
-    const scale = scaled(found, true);
+    const scale = scaleUnion(found, true);
     const tree = asTree(found, scale);
-    const [root] = heaviest(tree, -1);
+    const [root] = heaviestChildren(tree, -1);
     expect(tree.total[root!]).toBeCloseTo(2 * SHARE);
-    const work = sorted(found, scale, false)[0]!;
+    const work = sortRows(found, scale, false)[0]!;
     expect(work.delta).toBeCloseTo(0);
-    const slower = sorted(found, scaled(found, false), false)[0]!;
+    const slower = sortRows(found, scaleUnion(found, false), false)[0]!;
     expect(found.functions[slower.row.fn]!.name).toBe("work");
     expect(slower.delta).toBe(30e6);
   });
 
   test("changes have a sign", () => {
-    expect(signed(1.5e6, false)).toBe("+1.50 ms");
-    expect(signed(-2e9, false)).toBe("−2.00 s");
-    expect(signed(0, false)).toBe("±0");
-    expect(signed(SHARE / 4, true)).toBe("+25.00 %");
+    expect(formatSigned(1.5e6, false)).toBe("+1.50 ms");
+    expect(formatSigned(-2e9, false)).toBe("−2.00 s");
+    expect(formatSigned(0, false)).toBe("±0");
+    expect(formatSigned(SHARE / 4, true)).toBe("+25.00 %");
   });
 
   test("colours are mixed", () => {
-    expect(mixed("#ff0000", "#000000", 0.5)).toBe("rgb(128 0 0)");
+    expect(mixColours("#ff0000", "#000000", 0.5)).toBe("rgb(128 0 0)");
   });
 });

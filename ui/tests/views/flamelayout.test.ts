@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { synthetic } from "../../src/data/synthetic";
 import { Profiler } from "../../src/profile/profile";
 import { EVERYTHING } from "../../src/profile/selection";
-import { layout, NARROWEST, Order } from "../../src/views/flame/layout";
+import { layout, MIN_WIDTH, Order } from "../../src/views/flame/layout";
 
 async function made() {
   const recording = synthetic();
@@ -14,7 +14,7 @@ test("frames are as wide as their share, below their callers", async () => {
   const profile = await made();
   const tree = profile.tree(true);
   const order = new Order(tree);
-  const rows = layout(order, order.span(-1), 1000);
+  const rows = layout(order, order.interval(-1), 1000);
   const wide = (row: (typeof rows)[number]) =>
     row.boxes.reduce((sum, box) => sum + box.width, 0);
   expect(wide(rows[0])).toBeCloseTo(1000);
@@ -39,7 +39,7 @@ test("zoomed, a frame and its callers take the whole width", async () => {
   const tree = (await made()).tree(true);
   const order = new Order(tree);
   for (let node = 0; node < tree.size; node++) {
-    const rows = layout(order, order.span(node), 800);
+    const rows = layout(order, order.interval(node), 800);
     for (let at = node; at >= 0; at = tree.parent[at]) {
       const row = rows[tree.depth[at]];
       const box = row.boxes.find((one) => one.node === at)!;
@@ -52,7 +52,7 @@ test("zoomed, a frame and its callers take the whole width", async () => {
 test("what is too narrow to draw is still there", async () => {
   const tree = (await made()).tree(true);
   const order = new Order(tree);
-  const rows = layout(order, order.span(-1), NARROWEST * 3);
+  const rows = layout(order, order.interval(-1), MIN_WIDTH * 3);
   expect(rows[0].boxes.length).toBeLessThan(3);
   expect(rows[0].dust.length).toBeLessThanOrEqual(1);
 });

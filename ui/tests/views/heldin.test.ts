@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import {
   AFTER_RELEASE,
-  HANDED,
+  OWNER_RELEASED,
   RUNNING,
   WAITING,
 } from "../../src/data/recording";
 import { synthetic } from "../../src/data/synthetic";
-import { whole } from "../../src/views/locks/groups";
-import { Held, RELEASED } from "../../src/views/locks/heldin";
+import { totalOf } from "../../src/views/locks/groups";
+import { HolderProfile, RELEASED } from "../../src/views/locks/heldin";
 import { label } from "../../src/views/locks/labels";
-import { Columns, select } from "../../src/views/locks/parts";
-import { Rows } from "../../src/views/locks/rows";
+import { AspectColumns, select } from "../../src/views/locks/parts";
+import { RowTree } from "../../src/views/locks/rows";
 
 const MS = 1_000_000;
 const ALL = Uint8Array.of(1, 1, 1);
@@ -42,7 +42,7 @@ async function split(
   to: number | null = null,
 ) {
   const waits = await recording.waits();
-  const held = new Held(recording, await recording.samples(), waits);
+  const held = new HolderProfile(recording, await recording.samples(), waits);
   const parts = select(waits, ALL, from, to);
   const groups = held.split(parts, parts.rows, "held_in_function");
   return Object.fromEntries(
@@ -77,7 +77,7 @@ describe("what holders did", () => {
       waits: [
         [0, 1, 0, 10, 1, 1, 10, 8, 4, 2, 2, 0],
         [0, 1, 10, 30, 1, 1, 10, 2, 4, 2, 0, 0, -1, AFTER_RELEASE],
-        [0, 1, 30, 33, 1, 1, 10, 2, 4, 2, 0, 0, -1, HANDED],
+        [0, 1, 30, 33, 1, 1, 10, 2, 4, 2, 0, 0, -1, OWNER_RELEASED],
       ],
     });
     expect(await split(recording)).toEqual({ "-1": 20, [RELEASED]: 13 });
@@ -86,21 +86,21 @@ describe("what holders did", () => {
   test("as the last level of the rows, with labels", async () => {
     const recording = holds(1, true);
     const waits = await recording.waits();
-    const columns = new Columns(recording, waits);
+    const columns = new AspectColumns(recording, waits);
     const parts = select(waits, ALL, null, null);
-    const held = new Held(recording, await recording.samples(), waits);
+    const held = new HolderProfile(recording, await recording.samples(), waits);
     const by = ["lock_class", "held_in_chain"] as const;
-    const all = whole(waits, parts);
-    const rows = new Rows(waits, parts, columns, by, all, held);
+    const all = totalOf(waits, parts);
+    const rows = new RowTree(waits, parts, columns, by, all, held);
     const top = rows.top[0]!;
     expect(label(recording, waits, "lock_class", top.group).text).toBe(
       "Cache._lock",
     );
-    const said = rows
+    const labels = rows
       .children(top)
       .map(({ group }) => label(recording, waits, "held_in_chain", group));
-    expect(said.map((one) => one.verb)).toEqual(["holder in", "holder in"]);
-    expect(said[1]!.text).toContain("work");
+    expect(labels.map((one) => one.verb)).toEqual(["holder in", "holder in"]);
+    expect(labels[1]!.text).toContain("work");
     expect(rows.children(top)[1]!.group.samples).toBe(80);
   });
 });

@@ -2,17 +2,21 @@ import { describe, expect, test } from "vitest";
 import type { Aspect } from "../../src/data/recording";
 import { synthetic } from "../../src/data/synthetic";
 import {
-  chain,
+  stackFrames,
   isLibrary,
-  onOneLine,
+  stackLine,
   shortFile,
 } from "../../src/views/locks/callstack";
-import { moved } from "../../src/views/locks/chips";
-import { whole } from "../../src/views/locks/groups";
-import { label, summedUp } from "../../src/views/locks/labels";
+import { moveAspect } from "../../src/views/locks/chips";
+import { totalOf } from "../../src/views/locks/groups";
+import { label, summaryText } from "../../src/views/locks/labels";
 import { longest, pairs } from "../../src/views/locks/pairs";
-import { Columns, DEFAULT_ASPECTS, select } from "../../src/views/locks/parts";
-import { Rows } from "../../src/views/locks/rows";
+import {
+  AspectColumns,
+  DEFAULT_ASPECTS,
+  select,
+} from "../../src/views/locks/parts";
+import { RowTree } from "../../src/views/locks/rows";
 
 const MS = 1_000_000;
 const recording = synthetic();
@@ -20,17 +24,17 @@ const recording = synthetic();
 async function opened(by: readonly Aspect[] = DEFAULT_ASPECTS) {
   const waits = await recording.waits();
   const parts = select(waits, Uint8Array.of(1, 1, 1), null, null);
-  const columns = new Columns(recording, waits);
-  return new Rows(waits, parts, columns, by, whole(waits, parts));
+  const columns = new AspectColumns(recording, waits);
+  return new RowTree(waits, parts, columns, by, totalOf(waits, parts));
 }
 
 describe("the tree of rows", () => {
   test("opens by itself where the time is", async () => {
     const rows = await opened();
-    const told = rows
+    const rowTexts = rows
       .visible()
       .map((row) => [row.depth, row.aspect, row.group.wait_ns / MS]);
-    expect(told).toEqual([
+    expect(rowTexts).toEqual([
       [0, "kind", 41],
       [1, "lock", 41],
       [2, "owner_chain", 31],
@@ -60,14 +64,18 @@ describe("the order of aspects", () => {
   const order: Aspect[] = ["kind", "lock", "owner_chain"];
 
   test("a chip is put to any place", () => {
-    expect(moved(order, "owner_chain", 0)).toEqual([
+    expect(moveAspect(order, "owner_chain", 0)).toEqual([
       "owner_chain",
       "kind",
       "lock",
     ]);
-    expect(moved(order, "kind", 2)).toEqual(["lock", "owner_chain", "kind"]);
-    expect(moved(order, "kind", -5)).toEqual(order);
-    expect(moved(order, "waiter_thread", 1)).toEqual([
+    expect(moveAspect(order, "kind", 2)).toEqual([
+      "lock",
+      "owner_chain",
+      "kind",
+    ]);
+    expect(moveAspect(order, "kind", -5)).toEqual(order);
+    expect(moveAspect(order, "waiter_thread", 1)).toEqual([
       "kind",
       "waiter_thread",
       "lock",
@@ -76,25 +84,25 @@ describe("the order of aspects", () => {
   });
 
   test("or taken out, but not the last one", () => {
-    expect(moved(order, "lock", null)).toEqual(["kind", "owner_chain"]);
-    expect(moved(["lock"], "lock", null)).toEqual(["lock"]);
+    expect(moveAspect(order, "lock", null)).toEqual(["kind", "owner_chain"]);
+    expect(moveAspect(["lock"], "lock", null)).toEqual(["lock"]);
   });
 });
 
 describe("chains", () => {
   test("innermost first, the machinery inside the marked frame", () => {
-    const frames = chain(recording, 10, 4);
+    const frames = stackFrames(recording, 10, 4);
     expect(frames.map((frame) => [frame.name, frame.site])).toEqual([
       ["_thread.lock.__enter__", false],
       ["Cache.get", true],
       ["work", false],
       ["Thread._bootstrap", false],
     ]);
-    expect(onOneLine(frames)).toBe("Cache.get (cache.py:43) < work");
+    expect(stackLine(frames)).toBe("Cache.get (cache.py:43) < work");
   });
 
   test("of recursion the innermost is marked", () => {
-    const frames = chain(recording, 5, 3);
+    const frames = stackFrames(recording, 5, 3);
     expect(frames.map((frame) => frame.site)).toEqual([
       true,
       false,
@@ -103,7 +111,7 @@ describe("chains", () => {
       false,
       false,
     ]);
-    expect(onOneLine(frames, 1)).toBe("fib (work.py:22) < fib < …");
+    expect(stackLine(frames, 1)).toBe("fib (work.py:22) < fib < …");
   });
 
   test("in a library, the program's own frame comes first", () => {
@@ -129,13 +137,13 @@ describe("chains", () => {
         [0, 1, 1026],
       ],
     });
-    expect(onOneLine(chain(library, 1, 1))).toBe(
+    expect(stackLine(stackFrames(library, 1, 1))).toBe(
       "order (shop.py:22), in Handler.handle",
     );
   });
 
   test("no frames at all", () => {
-    expect(onOneLine(chain(recording, -1, -1))).toBe("no Python frames");
+    expect(stackLine(stackFrames(recording, -1, -1))).toBe("no Python frames");
   });
 
   test("files", () => {
@@ -151,13 +159,13 @@ describe("chains", () => {
 test("who waited because of whom", async () => {
   const rows = await opened();
   const { waits, parts } = rows;
-  const told = pairs(waits, parts, parts.rows).map((pair) => [
+  const rowTexts = pairs(waits, parts, parts.rows).map((pair) => [
     pair.waiter,
     pair.owner,
     pair.ns / MS,
     pair.row,
   ]);
-  expect(told).toEqual([
+  expect(rowTexts).toEqual([
     [10, 2, 31, 2],
     [1, 9, 30, 3],
     [10, 8, 10, 1],
@@ -173,7 +181,7 @@ test("who waited because of whom", async () => {
 
 test("in words", async () => {
   const rows = await opened();
-  expect(summedUp(rows.all, 2)).toBe(
+  expect(summaryText(rows.all, 2)).toBe(
     "Threads waited 75.0 ms in 5 waits: 45.0 ms for locks held by other threads and 30.0 ms for " +
       "notifications (queues, events, joins). 2 more waits cannot be counted: " +
       "events were lost.",
@@ -190,8 +198,8 @@ test("in words", async () => {
   ]);
   expect(words).toContain("notified by Cache.get (cache.py:43) < work");
   const nobody = await opened(["owner_thread"]);
-  const said = nobody.top.map(
+  const owners = nobody.top.map(
     (row) => label(recording, nobody.waits, row.aspect, row.group).text,
   );
-  expect(said).toContain("an unknown thread");
+  expect(owners).toContain("an unknown thread");
 });

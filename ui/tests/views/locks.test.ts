@@ -6,14 +6,14 @@ import { spanMask } from "../../src/profile/selection";
 import {
   lengths,
   split,
-  unknown,
-  whole,
+  unknownTime,
+  totalOf,
   type Group,
 } from "../../src/views/locks/groups";
-import { filled, histogram, powerOf } from "../../src/views/locks/histogram";
+import { fillGaps, histogram, powerOf } from "../../src/views/locks/histogram";
 import {
   aspectsOf,
-  Columns,
+  AspectColumns,
   DEFAULT_ASPECTS,
   isHeldIn,
   select,
@@ -31,7 +31,7 @@ async function grouped(
   threads = ALL,
 ) {
   const waits = await recording.waits();
-  const columns = new Columns(recording, waits);
+  const columns = new AspectColumns(recording, waits);
   const parts = select(waits, threads, from, to);
   const level = (rows: Int32Array, depth: number): unknown[] =>
     depth === by.length
@@ -96,15 +96,15 @@ describe("the rows of the locks", () => {
 
   test("every order adds up to the same", async () => {
     const waits = await recording.waits();
-    const columns = new Columns(recording, waits);
+    const columns = new AspectColumns(recording, waits);
     const parts = select(waits, ALL, null, null);
     for (const aspect of ASPECTS.filter((aspect) => !isHeldIn(aspect))) {
       const groups = split(waits, parts, parts.rows, columns.values(aspect));
       const total = groups.reduce((sum, group) => sum + group.wait_ns, 0);
       expect(total, aspect).toBe(75 * MS);
     }
-    expect(unknown(waits, parts)).toBe(MS);
-    expect(whole(waits, parts)).toMatchObject({
+    expect(unknownTime(waits, parts)).toBe(MS);
+    expect(totalOf(waits, parts)).toMatchObject({
       wait_ns: 75 * MS,
       signalling_ns: 30 * MS,
       count: 5,
@@ -115,9 +115,12 @@ describe("the rows of the locks", () => {
   test("two threads of one name are two, two rows of one thread are one", async () => {
     const threads = recording.threads.map((thread) => ({ ...thread }));
     threads[2] = { ...threads[1]! };
-    const twice = new Columns(synthetic({ threads }), await recording.waits());
+    const twice = new AspectColumns(
+      synthetic({ threads }),
+      await recording.waits(),
+    );
     expect([...twice.values("waiter_thread")]).toEqual([1, 1, 1, 0, 1, 1]);
-    const apart = new Columns(recording, await recording.waits());
+    const apart = new AspectColumns(recording, await recording.waits());
     expect([...apart.values("waiter_thread")]).toEqual([1, 1, 2, 0, 2, 2]);
   });
 
@@ -166,7 +169,7 @@ describe("the histogram", () => {
 
   test("an axis has no holes", () => {
     const found = histogram(Float64Array.of(1, 9, 9, 100));
-    expect(filled(found).map(({ upper, count }) => [upper, count])).toEqual([
+    expect(fillGaps(found).map(({ upper, count }) => [upper, count])).toEqual([
       [1, 1],
       [2, 0],
       [4, 0],
@@ -176,7 +179,7 @@ describe("the histogram", () => {
       [64, 0],
       [128, 1],
     ]);
-    expect(filled([])).toEqual([]);
+    expect(fillGaps([])).toEqual([]);
   });
 });
 
@@ -215,7 +218,7 @@ function random(size: number): { waits: Waits; parts: Parts } {
     end: Float64Array.from(column(3), (ms) => Math.round(ms * MS)),
     lock: Int32Array.from(column(4)),
     ownerThread: Int32Array.from(column(10)),
-    signalling: Uint8Array.from(column(11)),
+    notification: Uint8Array.from(column(11)),
     part: Uint8Array.from(column(12), (bit) => bit * AFTER_NOTIFICATION),
   } as Waits;
   waits.ns = waits.end.map((end, i) => end - waits.start[i]!);
@@ -228,7 +231,7 @@ function plain({ rows: _rows, ...sums }: Group) {
 
 function slowly(waits: Waits, parts: Parts, values: Int32Array) {
   const byValue = new Map<number, Map<number, number>>();
-  const signals = new Map<number, number>();
+  const notifications = new Map<number, number>();
   const notified = new Map<number, number>();
   for (const row of parts.rows) {
     const value = values[row]!;
@@ -236,8 +239,11 @@ function slowly(waits: Waits, parts: Parts, values: Int32Array) {
     byValue.set(value, byWait);
     const wait = waits.wait[row]!;
     byWait.set(wait, (byWait.get(wait) ?? 0) + parts.ns[row]!);
-    if (waits.signalling[row])
-      signals.set(value, (signals.get(value) ?? 0) + parts.ns[row]!);
+    if (waits.notification[row])
+      notifications.set(
+        value,
+        (notifications.get(value) ?? 0) + parts.ns[row]!,
+      );
     if (waits.part[row]! & AFTER_NOTIFICATION)
       notified.set(value, (notified.get(value) ?? 0) + parts.ns[row]!);
   }
@@ -247,7 +253,7 @@ function slowly(waits: Waits, parts: Parts, values: Int32Array) {
       return {
         value,
         wait_ns: all.reduce((a, b) => a + b, 0),
-        signalling_ns: signals.get(value) ?? 0,
+        signalling_ns: notifications.get(value) ?? 0,
         after_notification_ns: notified.get(value) ?? 0,
         count: all.length,
         max_ns: Math.max(...all),

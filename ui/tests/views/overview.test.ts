@@ -4,18 +4,18 @@ import { blockers } from "../../src/views/overview/blockers";
 import { evidence } from "../../src/views/overview/evidence";
 import {
   shares,
-  whatRan,
-  whereTimeWent,
+  targetSentence,
+  timeSentence,
 } from "../../src/views/overview/summary";
 
 const MS = 1_000_000;
 
 test("what ran, and where its time went", () => {
   const recording = synthetic();
-  expect(whatRan(recording)).toBe(
+  expect(targetSentence(recording)).toBe(
     "main.py was recorded for 100 ms under CPython 3.13.0, 3 threads.",
   );
-  expect(whereTimeWent(recording.meta)).toBe(
+  expect(timeSentence(recording.meta)).toBe(
     "It used 165 ms of CPU time, 165 % of one core, and its threads waited " +
       "41.0 ms for locks, 4.00 ms for the GIL and 30.0 ms for notifications (queues, events, joins).",
   );
@@ -24,7 +24,7 @@ test("what ran, and where its time went", () => {
 test("a recording without waits says nothing of them", () => {
   const { meta } = synthetic();
   const alone = { ...meta, summary: { cpu_ns: 50 * MS, wait_ns: {} } };
-  expect(whereTimeWent(alone)).toBe(
+  expect(timeSentence(alone)).toBe(
     "It used 50.0 ms of CPU time, 50 % of one core.",
   );
 });
@@ -65,7 +65,7 @@ test("the command of a finding leads to a view", () => {
   ).toEqual({
     view: "sandwich",
     time: "running",
-    own: { "sandwich.fn": "3" },
+    settings: { "sandwich.fn": "3" },
   });
   expect(
     evidence(
@@ -75,7 +75,7 @@ test("the command of a finding leads to a view", () => {
     ),
   ).toMatchObject({
     view: "locks",
-    own: { "locks.by": "lock,owner_chain,waiter_chain" },
+    settings: { "locks.by": "lock,owner_chain,waiter_chain" },
   });
   expect(
     evidence(
@@ -90,7 +90,7 @@ test("the command of a finding leads to a view", () => {
 test("a last kind of waiting is named, several are summed up", () => {
   const { meta } = synthetic();
   const waited = (wait_ns: Record<string, number>) =>
-    whereTimeWent({ ...meta, summary: { ...meta.summary, wait_ns } });
+    timeSentence({ ...meta, summary: { ...meta.summary, wait_ns } });
   const kinds = { waiting: 50 * MS, preempted: 40 * MS, rlock: 30 * MS };
   expect(waited({ ...kinds, monitor: 20 * MS })).toContain(
     "20.0 ms for monitors",

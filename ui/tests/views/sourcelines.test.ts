@@ -14,7 +14,7 @@ async function made(
   return files(profile.tree(false), profile.functions);
 }
 
-async function told(time: "running" | "waiting" | "wall") {
+async function lineTimes(time: "running" | "waiting" | "wall") {
   const found: Record<string, [number, number]> = {};
   for (const file of await made(time)) {
     for (const line of file.lines.values()) {
@@ -26,7 +26,7 @@ async function told(time: "running" | "waiting" | "wall") {
 }
 
 test("own and total time of lines, recursion counted once", async () => {
-  expect(await told("running")).toEqual({
+  expect(await lineTimes("running")).toEqual({
     "/app/main.py:3": [0, 60],
     "/app/main.py:12": [0, 60],
     "/app/work.py:6": [30, 125],
@@ -39,7 +39,7 @@ test("own and total time of lines, recursion counted once", async () => {
 });
 
 test("the time of a built-in function is the calling line's", async () => {
-  const found = await told("waiting");
+  const found = await lineTimes("waiting");
   expect(found["/app/cache.py:43"]).toEqual([25, 25]);
   expect(found["<built-in>:0"]).toBeUndefined();
 });

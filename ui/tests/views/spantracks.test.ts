@@ -5,8 +5,11 @@ import { spanMask } from "../../src/profile/selection";
 import { yOf, type Layout } from "../../src/views/timeline/drawing/layout";
 import { spanAt } from "../../src/views/timeline/drawing/spans";
 import { LOCK, RUN, type SpanTrack } from "../../src/views/timeline/lanes/lane";
-import { lanes } from "../../src/views/timeline/lanes/segments";
-import { tracks, withSpans } from "../../src/views/timeline/lanes/spantracks";
+import { buildLanes } from "../../src/views/timeline/lanes/segments";
+import {
+  spanTracks,
+  withSpans,
+} from "../../src/views/timeline/lanes/spantracks";
 import { timesOf } from "../../src/views/timeline/lanes/times";
 
 const MS = 1_000_000;
@@ -42,7 +45,7 @@ describe("spans", () => {
     span: number | null = null,
   ): Promise<Map<number, SpanTrack>> {
     const recording = synthetic(SPANS);
-    return tracks(
+    return spanTracks(
       recording,
       await recording.spans(),
       spanMask(recording, { span }),
@@ -75,7 +78,7 @@ describe("spans", () => {
   test("a lane of their own follows the thread's", async () => {
     const recording = synthetic(SPANS);
     const of = [await recording.samples(), await recording.waits()] as const;
-    const shown = withSpans(lanes(3, ...of, 0), await rows());
+    const shown = withSpans(buildLanes(3, ...of, 0), await rows());
     expect(shown.map((lane) => [lane.thread, !!lane.spans])).toEqual([
       [0, false],
       [0, true],
@@ -87,7 +90,7 @@ describe("spans", () => {
       width: 1000,
       height: 400,
       scroll: 0,
-      span: { from: 0, to: 100 * MS },
+      timeWindow: { from: 0, to: 100 * MS },
       lanes: shown,
       lane: 36,
     };
@@ -105,7 +108,7 @@ describe("spans", () => {
       await recording.waits(),
     ];
     const mask = spanMask(recording, { span: 0 });
-    const found = lanes(3, samples, waits, 0, mask);
+    const found = buildLanes(3, samples, waits, 0, mask);
     expect(found.map((lane) => Array.from(lane.state))).toEqual([
       [RUN, RUN],
       [LOCK],

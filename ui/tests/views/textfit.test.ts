@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Lettering } from "../../src/views/flame/textfit";
+import { TextFitter } from "../../src/views/flame/textfit";
 
 /** Every letter is ten pixels wide. */
 const context = {
@@ -8,7 +8,7 @@ const context = {
 } as unknown as CanvasRenderingContext2D;
 
 test("as much of a name as fits", () => {
-  const letters = new Lettering(context, "12px x");
+  const letters = new TextFitter(context, "12px x");
   expect(letters.fit("meant", 50)).toBe("meant");
   expect(letters.fit("meant", 49)).toBe("mea…");
   expect(letters.fit("meant", 30)).toBe("me…");

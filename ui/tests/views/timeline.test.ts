@@ -12,44 +12,51 @@ import {
   yOf,
   type Layout,
 } from "../../src/views/timeline/drawing/layout";
-import { between, scrolledTo } from "../../src/views/timeline/drawing/overlay";
 import {
-  inked,
+  rangeBetween,
+  scrollToLane,
+} from "../../src/views/timeline/drawing/overlay";
+import {
+  hasInk,
   paint,
   textures,
 } from "../../src/views/timeline/drawing/texture";
 import {
-  panned,
-  read,
+  panWindow,
+  parseWindow,
   ticks,
-  written,
-  zoomed,
+  formatWindow,
+  zoomWindow,
 } from "../../src/views/timeline/drawing/window";
 import {
   GIL,
   LOCK,
-  OFF,
+  RUNNABLE,
   OTHER,
   RUN,
   segmentAt,
-  SIGNAL,
+  NOTIFICATION,
   STATES,
 } from "../../src/views/timeline/lanes/lane";
 import {
-  measure,
-  ordered,
+  sortValue,
+  sortLanes,
   orderOf,
   type Order,
 } from "../../src/views/timeline/lanes/order";
-import { lanes } from "../../src/views/timeline/lanes/segments";
+import { buildLanes } from "../../src/views/timeline/lanes/segments";
 import { timesOf } from "../../src/views/timeline/lanes/times";
-import { nextWait, passed, waitOf } from "../../src/views/timeline/lanes/wait";
+import {
+  nextWait,
+  ownerWaits,
+  waitOf,
+} from "../../src/views/timeline/lanes/wait";
 
 const MS = 1_000_000;
 
 async function made(changes: Changes = {}) {
   const recording = synthetic(changes);
-  return lanes(
+  return buildLanes(
     recording.threads.length,
     await recording.samples(),
     await recording.waits(),
@@ -57,7 +64,7 @@ async function made(changes: Changes = {}) {
   );
 }
 
-async function told(changes: Changes = {}, thread = 0) {
+async function segmentsOf(changes: Changes = {}, thread = 0) {
   const lane = (await made(changes))[thread]!;
   return Array.from(lane.start, (start, i) => [
     start / MS,
@@ -68,7 +75,7 @@ async function told(changes: Changes = {}, thread = 0) {
 
 describe("segments", () => {
   test("lock events rule over samples of waiting", async () => {
-    expect(await told({}, 1)).toEqual([
+    expect(await segmentsOf({}, 1)).toEqual([
       [10, 15, RUN],
       [15, 30, LOCK],
       [30, 40, LOCK],
@@ -78,7 +85,7 @@ describe("segments", () => {
   });
 
   test("every state", async () => {
-    const found = await told({
+    const found = await segmentsOf({
       samples: [
         [0, 10, 0, 10, RUNNING],
         [0, 20, 0, 10, WAITING],
@@ -93,15 +100,15 @@ describe("segments", () => {
     expect(found).toEqual([
       [0, 10, RUN],
       [10, 20, OTHER],
-      [25, 30, OFF],
+      [25, 30, RUNNABLE],
       [30, 40, GIL],
       [40, 50, LOCK],
-      [50, 60, SIGNAL],
+      [50, 60, NOTIFICATION],
     ]);
   });
 
   test("running time goes around waits, none of it lost", async () => {
-    const found = await told({
+    const found = await segmentsOf({
       samples: [
         [0, 10, 0, 10, RUNNING],
         [0, 61, 0, 10, RUNNING],
@@ -117,7 +124,7 @@ describe("segments", () => {
   });
 
   test("also around being taken off the processor", async () => {
-    const found = await told({
+    const found = await segmentsOf({
       samples: [
         [0, 10, 0, 10, RUNNING],
         [0, 40, 0, 21, PREEMPTED],
@@ -128,13 +135,13 @@ describe("segments", () => {
     expect(found).toEqual([
       [0, 10, RUN],
       [10, 19, RUN],
-      [19, 40, OFF],
+      [19, 40, RUNNABLE],
       [40, 41, RUN],
     ]);
   });
 
   test("waits that come out of order are put into it", async () => {
-    const found = await told({
+    const found = await segmentsOf({
       samples: [],
       waits: [
         [0, 0, 50, 60, 1, 1, 0, 0, 0, 0, 1, 0],
@@ -250,9 +257,9 @@ describe("painting", () => {
   test("textures differ without their colours", () => {
     const shape = (state: number) =>
       Array.from({ length: 64 }, (_, i) =>
-        inked(state, i % 8, i >> 3) ? "#" : ".",
+        hasInk(state, i % 8, i >> 3) ? "#" : ".",
       ).join("");
-    const shapes = [RUN, GIL, LOCK, SIGNAL, OTHER].map(shape);
+    const shapes = [RUN, GIL, LOCK, NOTIFICATION, OTHER].map(shape);
     expect(new Set(shapes).size).toBe(5);
   });
 });
@@ -260,25 +267,28 @@ describe("painting", () => {
 describe("the window", () => {
   test("zooming keeps the moment under the pointer, and stays inside", () => {
     const span = { from: 0, to: 100 };
-    const closer = zoomed({ from: 0, to: 1e9 }, 0.5, 25e7, 1e9);
+    const closer = zoomWindow({ from: 0, to: 1e9 }, 0.5, 25e7, 1e9);
     expect((25e7 - closer.from) / (closer.to - closer.from)).toBeCloseTo(0.25);
-    expect(zoomed({ from: 0, to: 1e9 }, 2, 5e8, 1e9)).toEqual({
+    expect(zoomWindow({ from: 0, to: 1e9 }, 2, 5e8, 1e9)).toEqual({
       from: 0,
       to: 1e9,
     });
-    expect(panned(span, 50, 100)).toEqual(span);
-    expect(panned({ from: 10, to: 20 }, -50, 100)).toEqual({ from: 0, to: 10 });
-    const least = zoomed({ from: 0, to: 20_000 }, 0.001, 5000, 1e9);
+    expect(panWindow(span, 50, 100)).toEqual(span);
+    expect(panWindow({ from: 10, to: 20 }, -50, 100)).toEqual({
+      from: 0,
+      to: 10,
+    });
+    const least = zoomWindow({ from: 0, to: 20_000 }, 0.001, 5000, 1e9);
     expect(least.to - least.from).toBe(10_000);
   });
 
   test("in the address", () => {
-    expect(read(written({ from: 1.4, to: 99 }), 100)).toEqual({
+    expect(parseWindow(formatWindow({ from: 1.4, to: 99 }), 100)).toEqual({
       from: 1,
       to: 99,
     });
     for (const nonsense of ["", null, "5-2", "a-b", "-"]) {
-      expect(read(nonsense, 100)).toEqual({ from: 0, to: 100 });
+      expect(parseWindow(nonsense, 100)).toEqual({ from: 0, to: 100 });
     }
   });
 
@@ -308,16 +318,16 @@ describe("lanes in order", () => {
       waits: await recording.waits(),
     });
     const order = (by: Order) =>
-      ordered(recording, all, times, by).map((lane) => lane.thread);
+      sortLanes(recording, all, times, by).map((lane) => lane.thread);
     expect(order("cpu")).toEqual([0, 1, 2]);
     expect(order("blocked")).toEqual([1, 2, 0]);
     expect(order("waiting")).toEqual([2, 0, 1]);
     expect(order("name")).toEqual([0, 1, 2]);
-    expect(measure(times, 1, "blocked")).toBe(25 * MS);
-    const told = Object.values(times).map((column) =>
+    expect(sortValue(times, 1, "blocked")).toBe(25 * MS);
+    const totals = Object.values(times).map((column) =>
       [...(column as Float64Array)].map((ns) => ns / MS),
     );
-    expect(told).toEqual([
+    expect(totals).toEqual([
       [90, 55, 20],
       [0, 0, 4],
       [0, 25, 16],
@@ -338,7 +348,7 @@ test("a wait with all its owners", async () => {
     start: 15 * MS,
     end: 40 * MS,
     ns: 25 * MS,
-    signal: false,
+    notification: false,
     parts: [
       { row: 0, owner: 0 },
       { row: 1, owner: 2 },
@@ -382,7 +392,7 @@ test("blame is passed on by owners that wait themselves", async () => {
     ],
   };
   const recording = synthetic(changes);
-  const found = passed(
+  const found = ownerWaits(
     await recording.waits(),
     await made(changes),
     1,
@@ -402,7 +412,7 @@ describe("where things are", () => {
     width: 1222,
     height: 340,
     scroll: 30,
-    span: { from: 0, to: 1000 },
+    timeWindow: { from: 0, to: 1000 },
     lanes: Array.from({ length: 50 }),
     lane: 24,
   } as unknown as Layout;
@@ -424,14 +434,20 @@ describe("where things are", () => {
   });
 
   test("a brush is a range inside the recording", () => {
-    expect(between(layout, 310, 410, 1000)).toEqual({ from: 100, to: 200 });
-    expect(between(layout, 410, 0, 1000)).toEqual({ from: 0, to: 200 });
-    expect(between(layout, 310, 310, 1000)).toEqual({ from: 100, to: 101 });
+    expect(rangeBetween(layout, 310, 410, 1000)).toEqual({
+      from: 100,
+      to: 200,
+    });
+    expect(rangeBetween(layout, 410, 0, 1000)).toEqual({ from: 0, to: 200 });
+    expect(rangeBetween(layout, 310, 310, 1000)).toEqual({
+      from: 100,
+      to: 101,
+    });
   });
 
   test("a lane is scrolled into sight, no farther", () => {
-    expect(scrolledTo(layout, 3)).toBe(30);
-    expect(scrolledTo(layout, 0)).toBe(0);
-    expect(scrolledTo(layout, 49)).toBe(900);
+    expect(scrollToLane(layout, 3)).toBe(30);
+    expect(scrollToLane(layout, 0)).toBe(0);
+    expect(scrollToLane(layout, 49)).toBe(900);
   });
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { Reader } from "../../src/views/source/tokens";
+import { Tokenizer } from "../../src/views/source/tokens";
 
-function told(...lines: string[]): string[] {
-  const reader = new Reader();
+function tokenTexts(...lines: string[]): string[] {
+  const reader = new Tokenizer();
   return lines.map((line) =>
     reader
       .line(line)
@@ -13,23 +13,27 @@ function told(...lines: string[]): string[] {
 }
 
 test("what stands out in a line of Python", () => {
-  expect(told("def price(query):  # why")).toEqual([
+  expect(tokenTexts("def price(query):  # why")).toEqual([
     "keyword:def defined:price comment:# why",
   ]);
-  expect(told("with self._lock, open('a#b') as f:")).toEqual([
+  expect(tokenTexts("with self._lock, open('a#b') as f:")).toEqual([
     "keyword:with string:'a#b' keyword:as",
   ]);
-  expect(told('x = rb"\\"#" # end')).toEqual(['string:rb"\\"#" comment:# end']);
-  expect(told("definite = format(notes)")).toEqual([""]);
+  expect(tokenTexts('x = rb"\\"#" # end')).toEqual([
+    'string:rb"\\"#" comment:# end',
+  ]);
+  expect(tokenTexts("definite = format(notes)")).toEqual([""]);
 });
 
 test("strings go on over lines", () => {
-  expect(told('"""Say', "if so # no comment", 'end""" if x else 1')).toEqual([
+  expect(
+    tokenTexts('"""Say', "if so # no comment", 'end""" if x else 1'),
+  ).toEqual([
     'string:"""Say',
     "string:if so # no comment",
     'string:end""" keyword:if keyword:else',
   ]);
-  expect(told("f'''a\\''' b''' or c")).toEqual([
+  expect(tokenTexts("f'''a\\''' b''' or c")).toEqual([
     "string:f'''a\\''' b''' keyword:or",
   ]);
 });
@@ -46,7 +50,7 @@ test("nothing is lost, whatever the line is", () => {
     "\t  a  ",
     "",
   ];
-  const reader = new Reader();
+  const reader = new Tokenizer();
   for (const line of lines) {
     const all = reader.line(line).map((token) => token.text);
     expect(all.join("")).toBe(line);
@@ -54,7 +58,7 @@ test("nothing is lost, whatever the line is", () => {
 });
 
 test("very long lines come to an end", () => {
-  const reader = new Reader();
+  const reader = new Tokenizer();
   for (const line of [
     `x = "${"\\a".repeat(20_000)}`,
     "'\"".repeat(20_000),

@@ -7,7 +7,7 @@
  */
 import type { Fn } from "../../data/recording";
 
-export interface Same {
+export interface FunctionMatch {
   /** All of both, as the new recording has them where both do. */
   functions: Fn[];
   /** By number in the base's, in the new one's list: the number here. */
@@ -15,12 +15,15 @@ export interface Same {
   ofFresh: Int32Array;
 }
 
-export function sameFunctions(base: readonly Fn[], fresh: readonly Fn[]): Same {
+export function matchFunctions(
+  base: readonly Fn[],
+  fresh: readonly Fn[],
+): FunctionMatch {
   const functions: Fn[] = [];
   const ofFresh = Int32Array.from(fresh, (fn) => functions.push(fn) - 1);
   const ofBase = new Int32Array(base.length).fill(-1);
-  const named = grouped(fresh);
-  for (const [name, mine] of grouped(base)) {
+  const named = byNameAndFile(fresh);
+  for (const [name, mine] of byNameAndFile(base)) {
     const theirs = named.get(name) ?? [];
     const left = theirs.filter((there) => {
       const same = mine.find((here) => base[here]!.line === fresh[there]!.line);
@@ -42,7 +45,7 @@ export function sameFunctions(base: readonly Fn[], fresh: readonly Fn[]): Same {
   return { functions, ofBase, ofFresh };
 }
 
-function grouped(functions: readonly Fn[]): Map<string, number[]> {
+function byNameAndFile(functions: readonly Fn[]): Map<string, number[]> {
   const found = new Map<string, number[]>();
   functions.forEach((fn, i) => {
     const key = `${fn.name}\0${fn.file}`;

@@ -1,15 +1,15 @@
 /** What frames look like: a hue per module, or running and waiting told apart. */
 
 import { h } from "../../elements/dom";
-import { shortened } from "../../elements/format";
+import { shorten } from "../../elements/format";
 import type { Theme } from "../../elements/theme";
 import type { Profile, Tree } from "../../profile/profile";
 import type { App } from "../../shell/app";
 import type { Look } from "./icicle";
 
-const MODULES_TOLD = 6;
+const MAX_MODULES = 6;
 
-export function colouring(
+export function frameColours(
   app: App,
   profile: Profile,
   tree: Tree,
@@ -17,9 +17,9 @@ export function colouring(
   mergeLines: boolean,
 ): Look {
   const { theme } = app;
-  const byState = app.own("flame", "colour") === "state";
-  const waits = profile.choice.time === "wall";
-  const waiting = hatched(theme);
+  const byState = app.setting("flame", "colour") === "state";
+  const waits = profile.selection.time === "wall";
+  const waiting = hatchPattern(theme);
   const label = (node: number) => {
     const { name, line } = profile.functions[tree.fn[node]];
     const at = tree.line[node];
@@ -66,7 +66,7 @@ export function legend(app: App, profile: Profile): HTMLElement {
       h("i", { class: `swatch ${kind}`, style: { "--swatch": colour } }),
       h("bdi", null, text),
     );
-  if (app.own("flame", "colour") === "state") {
+  if (app.setting("flame", "colour") === "state") {
     return h(
       "span",
       { class: "legend" },
@@ -78,7 +78,7 @@ export function legend(app: App, profile: Profile): HTMLElement {
     "span",
     { class: "legend" },
     modulesOf(profile).map((module) =>
-      key(theme.module(module).fill, shortened(module, 20)),
+      key(theme.module(module).fill, shorten(module, 20)),
     ),
   );
 }
@@ -90,15 +90,15 @@ function modulesOf(profile: Profile): string[] {
   const known = MODULES.get(profile);
   if (known) return known;
   const tree = profile.tree(true);
-  const own = new Map<string, number>();
+  const self = new Map<string, number>();
   for (let i = 0; i < tree.size; i++) {
     const { module } = profile.functions[tree.fn[i]];
-    if (!tree.own[i] || !module) continue;
-    own.set(module, (own.get(module) ?? 0) + tree.own[i]);
+    if (!tree.self[i] || !module) continue;
+    self.set(module, (self.get(module) ?? 0) + tree.self[i]);
   }
-  const found = [...own]
+  const found = [...self]
     .sort((a, b) => b[1] - a[1])
-    .slice(0, MODULES_TOLD)
+    .slice(0, MAX_MODULES)
     .map(([module]) => module);
   MODULES.set(profile, found);
   return found;
@@ -112,7 +112,7 @@ function fadedGreen(theme: Theme, waiting: number): string {
 const PATTERNS = new WeakMap<Theme, CanvasPattern>();
 
 /** Waiting is hatched everywhere, so that nobody needs to tell it by its colour. */
-function hatched(theme: Theme): CanvasPattern {
+function hatchPattern(theme: Theme): CanvasPattern {
   const known = PATTERNS.get(theme);
   if (known) return known;
   const tile = document.createElement("canvas");

@@ -1,10 +1,10 @@
 /** Text cut to a width, without asking the browser to measure every label anew. */
 
-import { shortened } from "../../elements/format";
+import { shorten } from "../../elements/format";
 
 const MAX_LENGTH = 200;
 
-export class Lettering {
+export class TextFitter {
   private readonly widths = new Map<string, number>();
   private readonly cut = new Map<string, string>();
 
@@ -33,7 +33,7 @@ export class Lettering {
   private clean(text: string): string {
     let found = this.cut.get(text);
     if (found === undefined)
-      this.cut.set(text, (found = shortened(text, MAX_LENGTH)));
+      this.cut.set(text, (found = shorten(text, MAX_LENGTH)));
     return found;
   }
 

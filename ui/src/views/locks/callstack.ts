@@ -22,19 +22,19 @@ const BEGINNINGS = new Set([
 ]);
 
 /** The frames of a context, innermost first; `site` is the function that waits or holds. */
-export function chain(
+export function stackFrames(
   recording: Recording,
   context: number,
   site: number,
 ): Frame[] {
   const { contexts, functions } = recording;
   const found: Frame[] = [];
-  let sought = true;
+  let searching = true;
   for (let at = context; at >= 0; at = contexts.parent[at]!) {
     const fn = functions[contexts.fn[at]!];
     if (!fn) continue;
-    const here = sought && contexts.fn[at] === site;
-    if (here) sought = false;
+    const here = searching && contexts.fn[at] === site;
+    if (here) searching = false;
     found.push({
       name: fn.name,
       file: fn.file,
@@ -43,7 +43,7 @@ export function chain(
       site: here,
     });
   }
-  if (sought && found.length) found[0]!.site = true;
+  if (searching && found.length) found[0]!.site = true;
   return found;
 }
 
@@ -51,7 +51,7 @@ export function chain(
  * `query (shop.py:41) < serve < main`. If it ends in a library the program's own frame comes
  * first, as that is what tells one chain from another: `report (shop.py:16), in Handler.handle`.
  */
-export function onOneLine(frames: Frame[], callers = 2): string {
+export function stackLine(frames: Frame[], callers = 2): string {
   const first = Math.max(
     frames.findIndex((frame) => frame.site),
     0,
@@ -61,17 +61,18 @@ export function onOneLine(frames: Frame[], callers = 2): string {
   const inner = kept[0];
   if (!inner) return "no Python frames";
   if (inner.library) {
-    const own = kept.find((frame) => !frame.library);
-    if (own) return `${spot(own)}, in ${printable(inner.name)}`;
+    const programFrame = kept.find((frame) => !frame.library);
+    if (programFrame)
+      return `${codeLocation(programFrame)}, in ${printable(inner.name)}`;
   }
   const rest = kept.slice(1);
   const shown = rest.slice(0, callers).map((frame) => printable(frame.name));
   if (rest.length > callers) shown.push("…");
-  return [spot(inner), ...shown].join(" < ");
+  return [codeLocation(inner), ...shown].join(" < ");
 }
 
 /** A function and the line executed in it. */
-export function spot(frame: {
+export function codeLocation(frame: {
   name: string;
   file: string;
   line: number;

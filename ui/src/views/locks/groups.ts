@@ -31,7 +31,7 @@ export function split(
   rows: Int32Array,
   values: Int32Array,
 ): Group[] {
-  const { of, found } = numbered(rows, values);
+  const { of, found } = numberValues(rows, values);
   const sums = new Sums(found.length);
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
@@ -54,7 +54,7 @@ export function split(
 }
 
 /** The same sums of all rows together. */
-export function whole(waits: Waits, parts: Parts): Group {
+export function totalOf(waits: Waits, parts: Parts): Group {
   const sums = new Sums(1);
   for (let i = 0; i < parts.rows.length; i++) {
     const row = parts.rows[i]!;
@@ -64,7 +64,7 @@ export function whole(waits: Waits, parts: Parts): Group {
 }
 
 /** The time for which no owner could be named. */
-export function unknown(waits: Waits, parts: Parts): number {
+export function unknownTime(waits: Waits, parts: Parts): number {
   let ns = 0;
   for (const row of parts.rows)
     if (waits.ownerThread[row]! < 0) ns += parts.ns[row]!;
@@ -91,7 +91,7 @@ export function lengths(
 }
 
 /** The different values of some rows, and for each row which of them it has. */
-export function numbered(
+export function numberValues(
   rows: Int32Array,
   values: Int32Array,
 ): { of: Int32Array; found: number[] } {
@@ -129,7 +129,7 @@ export function numbered(
 class Sums {
   readonly rows: Int32Array;
   private readonly ns: Float64Array;
-  private readonly signalling: Float64Array;
+  private readonly notification: Float64Array;
   private readonly notified: Float64Array;
   private readonly count: Int32Array;
   private readonly longest: Float64Array;
@@ -140,7 +140,7 @@ class Sums {
   constructor(size: number) {
     this.rows = new Int32Array(size);
     this.ns = new Float64Array(size);
-    this.signalling = new Float64Array(size);
+    this.notification = new Float64Array(size);
     this.notified = new Float64Array(size);
     this.count = new Int32Array(size);
     this.longest = new Float64Array(size);
@@ -152,7 +152,7 @@ class Sums {
     const wait = waits.wait[row]!;
     this.rows[group]!++;
     this.ns[group]! += ns;
-    if (waits.signalling[row]) this.signalling[group]! += ns;
+    if (waits.notification[row]) this.notification[group]! += ns;
     if (waits.part[row]! & AFTER_NOTIFICATION) this.notified[group]! += ns;
     if (this.wait[group] !== wait) {
       this.wait[group] = wait;
@@ -167,7 +167,7 @@ class Sums {
     return {
       value,
       wait_ns: this.ns[group]!,
-      signalling_ns: this.signalling[group]!,
+      signalling_ns: this.notification[group]!,
       after_notification_ns: this.notified[group]!,
       count: this.count[group]!,
       max_ns: this.longest[group]!,

@@ -6,8 +6,8 @@
  */
 import {
   AFTER_RELEASE,
-  HANDED,
-  NOBODY,
+  OWNER_RELEASED,
+  UNKNOWN,
   RUNNING,
   type Aspect,
   type Recording,
@@ -28,12 +28,12 @@ interface Sum {
   known: number;
   sampled: number;
   sampledOpen: number;
-  signalling: number;
+  notification: number;
   samples: Set<number>;
   rows: number[];
 }
 
-export class Held {
+export class HolderProfile {
   /** By thread: where its samples begin; one more for the end. */
   private readonly first: Int32Array;
   private readonly offCpuKnown: Uint8Array;
@@ -98,7 +98,7 @@ export class Held {
           known: 0,
           sampled: 0,
           sampledOpen: 0,
-          signalling: 0,
+          notification: 0,
           samples: new Set(),
           rows: [],
         };
@@ -116,13 +116,13 @@ export class Held {
     const seenOpen = new Set<number>();
     for (const row of rows) {
       const ns = parts.ns[row]!;
-      const signal = this.waits.signalling[row] === 1;
+      const isNotified = this.waits.notification[row] === 1;
       const owner = this.waits.ownerThread[row]!;
-      const handed = this.waits.part[row]! & HANDED;
-      if (signal || owner < 0 || handed || ns <= 0) {
-        const sum = of(handed ? RELEASED : NOBODY);
+      const handed = this.waits.part[row]! & OWNER_RELEASED;
+      if (isNotified || owner < 0 || handed || ns <= 0) {
+        const sum = of(handed ? RELEASED : UNKNOWN);
         sum.known += ns;
-        if (signal) sum.signalling += ns;
+        if (isNotified) sum.notification += ns;
         touch(sum, row);
         continue;
       }
@@ -166,7 +166,7 @@ export class Held {
         : 0;
     const left = rest - scale * sampled + (restOpen - scaleOpen * sampledOpen);
     if (left > 0.5) {
-      const sum = of(NOBODY);
+      const sum = of(UNKNOWN);
       sum.known += left;
       sum.rows = [...new Set([...sum.rows, ...unknownRows])].sort(
         (a, b) => a - b,
@@ -179,7 +179,7 @@ export class Held {
       groups.push({
         value,
         wait_ns: Math.round(ns),
-        signalling_ns: sum.signalling,
+        signalling_ns: sum.notification,
         after_notification_ns: 0, // only the sum of all waiting tells it
         ...this.counted(parts, sum.rows),
         rows: Int32Array.from(sum.rows),

@@ -1,12 +1,12 @@
 /** What rows, kinds and aspects are called. */
 import {
-  NOBODY,
+  UNKNOWN,
   type Aspect,
   type Recording,
   type Waits,
 } from "../../data/recording";
 import { count, duration, printable } from "../../elements/format";
-import { chain, onOneLine, spot } from "./callstack";
+import { stackFrames, stackLine, codeLocation } from "./callstack";
 import type { Group } from "./groups";
 import { RELEASED } from "./heldin";
 import { isHeldIn } from "./parts";
@@ -74,7 +74,7 @@ export const QUESTIONS: readonly (readonly [string, readonly Aspect[]])[] = [
 ];
 
 /** The sentence above the rows, as the text report says it. */
-export function summedUp(all: Group, undecided: number): string {
+export function summaryText(all: Group, undecided: number): string {
   if (!all.wait_ns) {
     return "No thread waited for a lock, for the GIL or for another thread.";
   }
@@ -92,16 +92,16 @@ export function summedUp(all: Group, undecided: number): string {
       `${duration(all.signalling_ns)} for notifications (queues, events, joins)`,
     );
   }
-  let said = `Threads waited ${duration(all.wait_ns)} in ${count(all.count, "wait")}: `;
-  said += `${parts.join(" and ")}.`;
+  let sentence = `Threads waited ${duration(all.wait_ns)} in ${count(all.count, "wait")}: `;
+  sentence += `${parts.join(" and ")}.`;
   if (undecided) {
-    said += ` ${count(undecided, "more wait")} cannot be counted: events were lost.`;
+    sentence += ` ${count(undecided, "more wait")} cannot be counted: events were lost.`;
   }
-  return said;
+  return sentence;
 }
 
 /** Whether all of a row was for notifications. */
-export function isSignal(group: Group): boolean {
+export function isNotification(group: Group): boolean {
   return group.wait_ns > 0 && group.signalling_ns === group.wait_ns;
 }
 
@@ -123,7 +123,7 @@ export function label(
       ? ""
       : "holder in"
     : owner
-      ? isSignal(group)
+      ? isNotification(group)
         ? "notified by"
         : "held by"
       : aspect === "waiter_thread"
@@ -131,10 +131,10 @@ export function label(
         : aspect.startsWith("waiter")
           ? "in"
           : "";
-  return { verb, text: told(recording, waits, aspect, group) };
+  return { verb, text: valueText(recording, waits, aspect, group) };
 }
 
-function told(
+function valueText(
   recording: Recording,
   waits: Waits,
   aspect: Aspect,
@@ -150,18 +150,21 @@ function told(
     return printable(recording.locks[value]?.lock_class ?? "");
   if (isHeldIn(aspect) && value < 0) {
     if (value === RELEASED) return "released, waiter not yet running";
-    return isSignal(group) ? "no holder" : "holder off CPU, or too few samples";
+    return isNotification(group)
+      ? "no holder"
+      : "holder off CPU, or too few samples";
   }
   if (value < 0) return "an unknown thread";
   if (aspect.endsWith("_thread"))
     return printable(recording.threads[value]!.label);
-  if (aspect.endsWith("_function")) return spot(recording.functions[value]!);
+  if (aspect.endsWith("_function"))
+    return codeLocation(recording.functions[value]!);
   if (aspect === "held_in_chain")
-    return onOneLine(chain(recording, value, NOBODY));
+    return stackLine(stackFrames(recording, value, UNKNOWN));
   const site =
     aspect === "owner_chain" ? waits.ownerFunction : waits.waiterFunction;
-  const frames = chain(recording, value, site[group.rows[0]!]!);
-  if (frames[0]?.name === "[no Python frames]" && isSignal(group))
+  const frames = stackFrames(recording, value, site[group.rows[0]!]!);
+  if (frames[0]?.name === "[no Python frames]" && isNotification(group))
     return "a thread's end";
-  return onOneLine(frames);
+  return stackLine(frames);
 }

@@ -1,6 +1,6 @@
 /** Who waited because of whom: the pairs of chains in a row, the heaviest first. */
 import type { Waits } from "../../data/recording";
-import { numbered } from "./groups";
+import { numberValues } from "./groups";
 import type { Parts } from "./parts";
 
 export interface Pair {
@@ -12,8 +12,8 @@ export interface Pair {
 }
 
 export function pairs(waits: Waits, parts: Parts, rows: Int32Array): Pair[] {
-  const waiters = numbered(rows, waits.waiter);
-  const owners = numbered(rows, waits.owner);
+  const waiters = numberValues(rows, waits.waiter);
+  const owners = numberValues(rows, waits.owner);
   // Rows by waiter, so that a column over the owners is enough to find pairs in: a table of all
   // that may be would be large and nearly empty.
   const next = new Int32Array(waiters.found.length + 1);

@@ -112,7 +112,7 @@ function blocksOf(waits: Waits): Blocks {
 }
 
 /** The value of an aspect by row of the waits, as a number; -1 is nobody that could be named. */
-export class Columns {
+export class AspectColumns {
   /** By thread row: the first row of its label; a thread that runs two interpreters has two. */
   private readonly threads: Int32Array;
   /** By lock: the first lock of its class. */
@@ -139,11 +139,11 @@ export class Columns {
 
   values(aspect: Aspect): Int32Array {
     let column = this.kept.get(aspect);
-    if (!column) this.kept.set(aspect, (column = this.made(aspect)));
+    if (!column) this.kept.set(aspect, (column = this.makeColumn(aspect)));
     return column;
   }
 
-  private made(aspect: Aspect): Int32Array {
+  private makeColumn(aspect: Aspect): Int32Array {
     const { waits } = this;
     const named = (thread: Int32Array) =>
       thread.map((row) => (row < 0 ? -1 : this.threads[row]!));

@@ -14,7 +14,7 @@ export function blockers(waits: Waits): Blocker[] {
   const counted = new Map<number, number>();
   const latest = new Map<number, number>();
   for (let i = 0; i < waits.wait.length; i++) {
-    if (waits.signalling[i]) continue;
+    if (waits.notification[i]) continue;
     const fn = waits.ownerFunction[i];
     ns.set(fn, (ns.get(fn) ?? 0) + waits.ns[i]);
     // The parts of one wait are neighbours.

@@ -8,7 +8,10 @@ export function link(
   change: Partial<State>,
   text: string,
 ): HTMLElement {
-  const merged = { ...change, own: { ...app.state.own, ...change.own } };
+  const merged = {
+    ...change,
+    settings: { ...app.state.settings, ...change.settings },
+  };
   return h(
     "a",
     {

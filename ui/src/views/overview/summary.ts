@@ -2,11 +2,11 @@
 
 import { programName, runtimeName } from "../../data/names";
 import type { Meta, Recording } from "../../data/recording";
-import { count, duration, percent, shortened } from "../../elements/format";
+import { count, duration, percent, shorten } from "../../elements/format";
 import type { ColourName } from "../../elements/theme";
 import { KINDS } from "../locks/labels";
 
-const SIGNALS = new Set([
+const NOTIFICATIONS = new Set([
   "condition",
   "event",
   "barrier",
@@ -16,7 +16,7 @@ const SIGNALS = new Set([
 ]);
 const MAX_KINDS = 3;
 
-export function whatRan(recording: Recording): string {
+export function targetSentence(recording: Recording): string {
   const { meta, processes, threads } = recording;
   const pid = meta.target?.pid;
   const versions = [
@@ -28,42 +28,43 @@ export function whatRan(recording: Recording): string {
   if (processes.length > 1)
     many.push(count(processes.length, "process", "processes"));
   return (
-    shortened(programName(meta.target, meta.file), 120) +
+    shorten(programName(meta.target, meta.file), 120) +
     (pid === undefined || pid === null ? "" : ` (pid ${pid})`) +
     ` was recorded for ${duration(meta.duration)}` +
-    (versions.length ? ` under ${shortened(versions.join(", "), 120)}` : "") +
+    (versions.length ? ` under ${shorten(versions.join(", "), 120)}` : "") +
     `, ${many.join(" in ")}.`
   );
 }
 
-export function whereTimeWent(meta: Meta): string {
+export function timeSentence(meta: Meta): string {
   const { summary } = meta;
   const cpu: number = summary.cpu_ns;
   const kinds: Record<string, number> = summary.wait_ns;
-  const waited = Object.values(kinds).reduce((sum, ns) => sum + ns, 0);
-  let said = `It used ${duration(cpu)} of CPU time`;
-  if (meta.duration) said += `, ${percent(cpu / meta.duration, 0)} of one core`;
-  if (!waited) return `${said}.`;
-  const parts = told(kinds).map(
-    ([kind, ns]) => `${duration(ns)} ${waitedFor(kind)}`,
+  const waitNs = Object.values(kinds).reduce((sum, ns) => sum + ns, 0);
+  let sentence = `It used ${duration(cpu)} of CPU time`;
+  if (meta.duration)
+    sentence += `, ${percent(cpu / meta.duration, 0)} of one core`;
+  if (!waitNs) return `${sentence}.`;
+  const parts = topKinds(kinds).map(
+    ([kind, ns]) => `${duration(ns)} ${waitPhrase(kind)}`,
   );
   const last = parts.pop()!;
   const listed = parts.length ? `${parts.join(", ")} and ${last}` : last;
-  said += `, and its threads waited ${listed}`;
+  sentence += `, and its threads waited ${listed}`;
   // Where sleep, input and output were not recorded: of what would this be a share?
-  if (!("waiting" in kinds) && !("preempted" in kinds)) return `${said}.`;
-  return `${said}. Threads were on CPU ${percent(cpu / (cpu + waited), 0)} of the time.`;
+  if (!("waiting" in kinds) && !("preempted" in kinds)) return `${sentence}.`;
+  return `${sentence}. Threads were on CPU ${percent(cpu / (cpu + waitNs), 0)} of the time.`;
 }
 
 /** Most first; waits for notifications are one kind and come last: idle threads wait all day. */
-function told(kinds: Record<string, number>): [string, number][] {
+function topKinds(kinds: Record<string, number>): [string, number][] {
   const entries = Object.entries(kinds);
   const idle = entries.reduce(
-    (sum, [kind, ns]) => sum + (SIGNALS.has(kind) ? ns : 0),
+    (sum, [kind, ns]) => sum + (NOTIFICATIONS.has(kind) ? ns : 0),
     0,
   );
   let others = entries
-    .filter(([kind, ns]) => !SIGNALS.has(kind) && ns > 0)
+    .filter(([kind, ns]) => !NOTIFICATIONS.has(kind) && ns > 0)
     .sort((a, b) => b[1] - a[1]);
   // One kind more is named in less room than it takes to say that there is another.
   if (others.length > MAX_KINDS + 1) {
@@ -73,7 +74,7 @@ function told(kinds: Record<string, number>): [string, number][] {
   return idle ? [...others, ["signal", idle]] : others;
 }
 
-function waitedFor(kind: string): string {
+function waitPhrase(kind: string): string {
   const words: Record<string, string> = {
     waiting: "for sleep, I/O or other processes",
     preempted: "in the run queue",
@@ -113,13 +114,13 @@ export function shares(
     },
     {
       name: "waiting for locks",
-      ns: of((kind) => !plain(kind) && !SIGNALS.has(kind)),
+      ns: of((kind) => !plain(kind) && !NOTIFICATIONS.has(kind)),
       colour: "lock",
       texture: "crossed",
     },
     {
       name: "waiting for a notification (queue, event, join)",
-      ns: of((kind) => SIGNALS.has(kind)),
+      ns: of((kind) => NOTIFICATIONS.has(kind)),
       colour: "io",
       texture: "lined",
     },

@@ -2,7 +2,7 @@
 
 import { threadName } from "../../data/names";
 import { h } from "../../elements/dom";
-import { count, duration, named, percent } from "../../elements/format";
+import { count, duration, displayName, percent } from "../../elements/format";
 import type { App } from "../../shell/app";
 import { link } from "./link";
 import { shares, type Share } from "./summary";
@@ -10,11 +10,11 @@ import { shares, type Share } from "./summary";
 const TOP = 10;
 
 /** Time as parts of one bar, told apart by texture and by words too. */
-export function bar(parts: readonly Share[]): HTMLElement {
+export function stateBar(parts: readonly Share[]): HTMLElement {
   const whole = parts.reduce((sum, share) => sum + share.ns, 0);
   return h(
     "div",
-    { class: "life" },
+    { class: "state-bar" },
     h(
       "div",
       {
@@ -61,7 +61,7 @@ interface ThreadRow {
   wait_ns: Record<string, number>;
 }
 
-export function threads(app: App): HTMLElement {
+export function threadBars(app: App): HTMLElement {
   const recording = app.recordings[0];
   const rows: ThreadRow[] = recording.meta.summary.threads;
   const longest = Math.max(1, ...rows.map((row) => row.wall_ns));
@@ -71,7 +71,7 @@ export function threads(app: App): HTMLElement {
     h("h2", null, "Threads by CPU time"),
     h(
       "ol",
-      { class: "lives" },
+      { class: "thread-bars" },
       rows.slice(0, TOP).map((row) => {
         const index = recording.threads.findIndex(
           (one) =>
@@ -92,7 +92,7 @@ export function threads(app: App): HTMLElement {
               ? link(
                   app,
                   { view: "flame", threads: [index] },
-                  named(threadName(recording.threads[index]), 40),
+                  displayName(threadName(recording.threads[index]), 40),
                 )
               : String(row.tid),
           ),

@@ -3,27 +3,27 @@ import { fill, h } from "../../elements/dom";
 import type { Profile } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { App } from "../../shell/app";
-import { told } from "../../shell/detailpanel";
-import { nothing } from "../../shell/emptystate";
-import { colouring } from "../flame/colour";
+import { functionDetail } from "../../shell/detailpanel";
+import { emptyState } from "../../shell/emptystate";
+import { frameColours } from "../flame/colour";
 import { Icicle } from "../flame/icicle";
 
-export interface Below {
+export interface RangeFlame {
   readonly element: HTMLElement;
   update(): void;
   destroy(): void;
 }
 
-export function below(app: App): Below {
+export function rangeFlame(app: App): RangeFlame {
   let profile: Profile | null = null;
   let zoom = -1;
   let asked = 0;
   const explain = (node: number) => {
     const tree = profile!.tree(true);
-    return told(app, profile!, {
+    return functionDetail(app, profile!, {
       fn: tree.fn[node]!,
       line: tree.line[node]!,
-      own: tree.own[node]!,
+      self: tree.self[node]!,
       total: tree.total[node]!,
       totalWaiting: tree.totalWaiting[node]!,
       samples: tree.totalSamples[node]!,
@@ -50,9 +50,9 @@ export function below(app: App): Below {
     const tree = profile.tree(true);
     const flags = search(profile.functions, app.state.search);
     icicle.element.hidden = !profile.total;
-    fill(empty, profile.total ? null : nothing(app));
+    fill(empty, profile.total ? null : emptyState(app));
     if (profile.total) {
-      const look = colouring(app, profile, tree, flags, true);
+      const look = frameColours(app, profile, tree, flags, true);
       icicle.show(tree, look, app.theme, zoom);
     }
   }

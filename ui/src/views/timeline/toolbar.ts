@@ -1,22 +1,22 @@
 /** The tools above the lanes. */
 import { h } from "../../elements/dom";
 import type { App } from "../../shell/app";
-import type { Span } from "./drawing/window";
+import type { TimeWindow } from "./drawing/window";
 import { ORDERS, type Order } from "./lanes/order";
 import { legend } from "./legend";
 
 export interface Tools {
   /** Whether all of the time is shown. */
   all: boolean;
-  range: Span | null;
+  range: TimeWindow | null;
   /** Whether the flame graph is shown below. */
   flame: boolean;
-  whole: Span;
+  whole: TimeWindow;
   zoom(factor: number): void;
-  show(span: Span): void;
+  show(span: TimeWindow): void;
 }
 
-export function bar(
+export function toolbar(
   app: App,
   order: Order,
   tools: Tools,
@@ -27,7 +27,7 @@ export function bar(
     {
       "aria-label": "Sort lanes by",
       onchange: () =>
-        app.setOwn(
+        app.setSetting(
           "timeline",
           "sort",
           sort.value === "cpu" ? null : sort.value,
@@ -72,11 +72,11 @@ export function bar(
         "aria-pressed": String(tools.flame),
         class: tools.flame ? "active" : "",
         onclick: () =>
-          app.setOwn("timeline", "flame", tools.flame ? null : "below"),
+          app.setSetting("timeline", "flame", tools.flame ? null : "below"),
       },
       range ? "flame graph of the range" : "flame graph below",
     ),
     h("span", { class: "gap" }),
-    legend(app.theme, app.recordings[0]!.taken.length > 0),
+    legend(app.theme, app.recordings[0]!.cpuLoss.length > 0),
   ];
 }

@@ -1,23 +1,26 @@
 /** Which rows of a tree are seen, with some of its nodes open. */
 
-import { heaviest, type Tree } from "../../profile/profile";
+import { heaviestChildren, type Tree } from "../../profile/profile";
 
-export interface Seen {
+export interface VisibleRow {
   readonly node: number;
   readonly depth: number;
   readonly children: boolean;
 }
 
 /** The rows from top to bottom; the roots are always seen. */
-export function seen(tree: Tree, open: ReadonlySet<number>): Seen[] {
-  const rows: Seen[] = [];
-  const work = heaviest(tree, -1).reverse();
+export function visibleRows(
+  tree: Tree,
+  open: ReadonlySet<number>,
+): VisibleRow[] {
+  const rows: VisibleRow[] = [];
+  const work = heaviestChildren(tree, -1).reverse();
   while (work.length) {
     const node = work.pop()!;
     const children = tree.totalSamples[node] > tree.samples[node];
     rows.push({ node, depth: tree.depth[node], children });
     if (children && open.has(node))
-      work.push(...heaviest(tree, node).reverse());
+      work.push(...heaviestChildren(tree, node).reverse());
   }
   return rows;
 }
@@ -25,10 +28,10 @@ export function seen(tree: Tree, open: ReadonlySet<number>): Seen[] {
 /** From a node (-1: the heaviest root) along the heaviest child, while that has most of the time. */
 export function hotPath(tree: Tree, from: number): number[] {
   const found: number[] = [];
-  let at = from >= 0 ? from : (heaviest(tree, -1)[0] ?? -1);
+  let at = from >= 0 ? from : (heaviestChildren(tree, -1)[0] ?? -1);
   while (at >= 0) {
     found.push(at);
-    const next = heaviest(tree, at)[0];
+    const next = heaviestChildren(tree, at)[0];
     // Below this the node's own time, or several children, are what is hot.
     if (next === undefined || tree.total[next] * 2 < tree.total[at]) break;
     at = next;
@@ -37,7 +40,7 @@ export function hotPath(tree: Tree, from: number): number[] {
 }
 
 /** The ancestors of all nodes whose function is flagged, so that opening these shows them. */
-export function above(
+export function ancestorsOf(
   tree: Tree,
   flags: Uint8Array,
   most: number,

@@ -1,38 +1,38 @@
 /** What is under the pointer or selected, in words. */
 import type { Recording, Samples, Waits } from "../../../data/recording";
 import { h } from "../../../elements/dom";
-import { count, duration, moment, shortened } from "../../../elements/format";
+import { count, duration, moment, shorten } from "../../../elements/format";
 import type { App } from "../../../shell/app";
-import { chain, onOneLine } from "../../locks/callstack";
+import { stackFrames, stackLine } from "../../locks/callstack";
 import { KINDS } from "../../locks/labels";
-import { stolen, words } from "../lanes/cpuloss";
+import { lossByThread, lossText } from "../lanes/cpuloss";
 import {
   GIL,
-  isOfLock,
+  isLockState,
   LOCK,
-  OFF,
+  RUNNABLE,
   OTHER,
   RUN,
-  SIGNAL,
+  NOTIFICATION,
   type Lane,
 } from "../lanes/lane";
 import type { Times } from "../lanes/times";
-import { lockName, passed, type Passed, type Wait } from "../lanes/wait";
+import { lockName, ownerWaits, type OwnerWait, type Wait } from "../lanes/wait";
 
 const STATE_WORDS: Record<number, string> = {
   [RUN]: "on CPU",
   [GIL]: "waits for the GIL",
   [LOCK]: "waits for a lock",
-  [SIGNAL]: "waits for a notification",
+  [NOTIFICATION]: "waits for a notification",
   [OTHER]: "waits: sleep or I/O",
-  [OFF]: "runnable, in the run queue",
+  [RUNNABLE]: "runnable, in the run queue",
 };
 
 const SHORT: readonly (readonly [keyof Times, string])[] = [
   ["cpu", "CPU time"],
   ["gil", "waiting for the GIL"],
   ["locks", "for locks"],
-  ["signals", "for notifications"],
+  ["notifications", "for notifications"],
   ["other", "other waits"],
   ["off", "runnable"],
 ];
@@ -46,7 +46,7 @@ export interface Tables {
   times: Times;
 }
 
-export function segmentWords(
+export function segmentDetail(
   tables: Tables,
   lane: Lane,
   segment: number,
@@ -57,44 +57,48 @@ export function segmentWords(
   const length = lane.end[segment]! - lane.start[segment]!;
   const thread = recording.threads[lane.thread]!;
   let more = "";
-  if (isOfLock(state)) {
+  if (isLockState(state)) {
     const owner = recording.threads[waits.ownerThread[row]!];
-    const who = owner ? shortened(owner.label, 60) : "an unknown thread";
-    const where = onOneLine(
-      chain(recording, waits.owner[row]!, waits.ownerFunction[row]!),
+    const who = owner ? shorten(owner.label, 60) : "an unknown thread";
+    const where = stackLine(
+      stackFrames(recording, waits.owner[row]!, waits.ownerFunction[row]!),
       1,
     );
     more =
-      `${shortened(lockName(recording, waits.lock[row]!), 90)}, ` +
-      `${state === SIGNAL ? "notified" : "held"} by ${who}` +
+      `${shorten(lockName(recording, waits.lock[row]!), 90)}, ` +
+      `${state === NOTIFICATION ? "notified" : "held"} by ${who}` +
       (owner ? ` in ${where}` : "");
   } else {
     const context = samples.context[row]!;
     more =
       context < 0
         ? "stack could not be decoded"
-        : "in " + chainWords(recording, context);
+        : "in " + stackText(recording, context);
   }
   return h(
     "div",
     null,
     h(
       "p",
-      { class: "told" },
-      h("span", { class: "name" }, shortened(thread.label, 80)),
+      { class: "detail" },
+      h("span", { class: "name" }, shorten(thread.label, 80)),
       h("span", null, `${STATE_WORDS[state]!} for ${duration(length)}`),
       h("span", { class: "faint" }, `from ${moment(lane.start[segment]!)} on`),
     ),
-    h("p", { class: "told" }, h("span", { class: "name" }, more)),
+    h("p", { class: "detail" }, h("span", { class: "name" }, more)),
   );
 }
 
-function chainWords(recording: Recording, context: number): string {
-  return onOneLine(chain(recording, context, -1), 4);
+function stackText(recording: Recording, context: number): string {
+  return stackLine(stackFrames(recording, context, -1), 4);
 }
 
 /** A thread, and a way to look at it alone. */
-export function threadWords(tables: Tables, lane: Lane, app: App): HTMLElement {
+export function threadDetail(
+  tables: Tables,
+  lane: Lane,
+  app: App,
+): HTMLElement {
   const { recording, times } = tables;
   const thread = recording.threads[lane.thread]!;
   const alone =
@@ -110,14 +114,14 @@ export function threadWords(tables: Tables, lane: Lane, app: App): HTMLElement {
       0,
       `${duration(thread.corrected)} of it without steal time`,
     );
-  const lost = words(stolen(recording)[lane.thread]!);
+  const lost = lossText(lossByThread(recording)[lane.thread]!);
   return h(
     "div",
     null,
     h(
       "p",
-      { class: "told" },
-      h("span", { class: "name" }, shortened(thread.label, 100)),
+      { class: "detail" },
+      h("span", { class: "name" }, shorten(thread.label, 100)),
       h(
         "span",
         { class: "faint" },
@@ -135,13 +139,13 @@ export function threadWords(tables: Tables, lane: Lane, app: App): HTMLElement {
     ),
     h("p", { class: "faint" }, parts.join(" · ")),
     lost
-      ? h("p", { class: "faint taken" }, `Delayed while runnable: ${lost}`)
+      ? h("p", { class: "faint cpu-loss" }, `Delayed while runnable: ${lost}`)
       : null,
   );
 }
 
 /** The selected wait in full, with a way to the rows that it is part of. */
-export function waitWords(
+export function waitDetail(
   tables: Tables,
   wait: Wait,
   app: App,
@@ -150,13 +154,13 @@ export function waitWords(
   const { recording, waits } = tables;
   const first = wait.parts[0]!.row;
   const kind = recording.meta.kinds[waits.kind[first]!] ?? "";
-  const waiter = onOneLine(
-    chain(recording, waits.waiter[first]!, waits.waiterFunction[first]!),
+  const waiter = stackLine(
+    stackFrames(recording, waits.waiter[first]!, waits.waiterFunction[first]!),
     3,
   );
   const thread = recording.threads[wait.thread]!;
-  const own = {
-    ...app.state.own,
+  const settings = {
+    ...app.state.settings,
     "locks.by": "lock,owner_chain,waiter_chain",
     "locks.row": `${wait.lock}`,
   };
@@ -166,15 +170,19 @@ export function waitWords(
     h(
       "p",
       null,
-      h("b", null, shortened(thread.label, 60)),
+      h("b", null, shorten(thread.label, 60)),
       ` waited `,
       h("b", null, duration(wait.ns)),
       ` for ${KINDS[kind] ?? kind}: `,
-      h("b", null, shortened(lockName(recording, wait.lock), 120)),
-      `, in ${shortened(waiter, 120)}, from ${moment(wait.start)} on. `,
+      h("b", null, shorten(lockName(recording, wait.lock), 120)),
+      `, in ${shorten(waiter, 120)}, from ${moment(wait.start)} on. `,
       h("button", { class: "quiet", onclick: zoom }, "zoom to it"),
       " ",
-      h("a", { href: app.link({ view: "locks", own }) }, "all waits for it"),
+      h(
+        "a",
+        { href: app.link({ view: "locks", settings }) },
+        "all waits for it",
+      ),
     ),
     h(
       "table",
@@ -185,8 +193,8 @@ export function waitWords(
         wait.parts.slice(0, 100).map((part) => {
           const owner = recording.threads[part.owner];
           const where = owner
-            ? onOneLine(
-                chain(
+            ? stackLine(
+                stackFrames(
                   recording,
                   waits.owner[part.row]!,
                   waits.ownerFunction[part.row]!,
@@ -195,9 +203,15 @@ export function waitWords(
               )
             : "";
           const on =
-            part.owner < 0 || wait.signal
+            part.owner < 0 || wait.notification
               ? []
-              : passed(waits, tables.lanes, part.owner, part.start, part.end);
+              : ownerWaits(
+                  waits,
+                  tables.lanes,
+                  part.owner,
+                  part.start,
+                  part.end,
+                );
           const row = h(
             "tr",
             null,
@@ -205,17 +219,17 @@ export function waitWords(
             h(
               "td",
               { class: "faint" },
-              wait.signal ? "notified by" : "held by",
+              wait.notification ? "notified by" : "held by",
             ),
             h(
               "td",
               null,
-              owner ? shortened(owner.label, 60) : "an unknown thread",
+              owner ? shorten(owner.label, 60) : "an unknown thread",
             ),
             h("td", { class: "faint" }, owner ? "in" : ""),
-            h("td", null, shortened(where, 140)),
+            h("td", null, shorten(where, 140)),
           );
-          return [row, ...on.map((one) => passedWords(recording, one))];
+          return [row, ...on.map((one) => ownerWaitDetail(recording, one))];
         }),
       ),
     ),
@@ -229,9 +243,9 @@ export function waitWords(
   );
 }
 
-function passedWords(recording: Recording, one: Passed): HTMLElement {
+function ownerWaitDetail(recording: Recording, one: OwnerWait): HTMLElement {
   const name = (thread: number) =>
-    shortened(recording.threads[thread]?.label ?? "an unknown thread", 60);
+    shorten(recording.threads[thread]?.label ?? "an unknown thread", 60);
   return h(
     "tr",
     { class: "passed faint" },
@@ -241,7 +255,7 @@ function passedWords(recording: Recording, one: Passed): HTMLElement {
       "td",
       { colspan: "3" },
       `${name(one.thread)} was waiting too, for ` +
-        `${shortened(lockName(recording, one.lock), 90)}, held by ${name(one.owner)}`,
+        `${shorten(lockName(recording, one.lock), 90)}, held by ${name(one.owner)}`,
     ),
   );
 }

@@ -1,10 +1,10 @@
 /** The lanes and the spans as tables, for screen readers: what the canvas shows. */
 import type { Recording } from "../../../data/recording";
 import { h } from "../../../elements/dom";
-import { duration, named, printable } from "../../../elements/format";
-import { forReaders } from "../../../elements/screenreader";
-import { stolen, sum } from "../lanes/cpuloss";
-import { isOfThread, type Lane } from "../lanes/lane";
+import { duration, displayName, printable } from "../../../elements/format";
+import { screenReaderTable } from "../../../elements/screenreader";
+import { lossByThread, totalLoss } from "../lanes/cpuloss";
+import { isThreadLane, type Lane } from "../lanes/lane";
 import type { Times } from "../lanes/times";
 
 const COLUMNS = [
@@ -16,22 +16,22 @@ const COLUMNS = [
   "runnable",
 ];
 
-export function reading(
+export function timesTable(
   recording: Recording,
   lanes: readonly Lane[],
   times: Times,
 ): HTMLElement {
-  const lost = recording.taken.length ? stolen(recording) : null;
+  const lost = recording.cpuLoss.length ? lossByThread(recording) : null;
   const heads = [
     "thread",
     ...COLUMNS,
     ...(lost ? ["run-queue latency, throttling, steal"] : []),
   ];
-  const { cpu, gil, locks, signals, other, off } = times;
-  const columns = [cpu, gil, locks, signals, other, off];
-  const rows = lanes.filter(isOfThread).map(({ thread }) => {
+  const { cpu, gil, locks, notifications, other, off } = times;
+  const columns = [cpu, gil, locks, notifications, other, off];
+  const rows = lanes.filter(isThreadLane).map(({ thread }) => {
     const figures = columns.map((column) => column[thread]!);
-    if (lost) figures.push(sum(lost[thread]!));
+    if (lost) figures.push(totalLoss(lost[thread]!));
     return h(
       "tr",
       null,
@@ -43,7 +43,7 @@ export function reading(
       figures.map((ns) => h("td", { "data-ns": ns }, duration(ns))),
     );
   });
-  return forReaders("Threads and their times", heads, rows);
+  return screenReaderTable("Threads and their times", heads, rows);
 }
 
 /** The figures by name, for who does not see the canvas. */
@@ -55,14 +55,14 @@ export function spansTable(recording: Recording): HTMLElement | null {
     h(
       "tr",
       null,
-      h("th", { scope: "row" }, named(row.name, 60)),
+      h("th", { scope: "row" }, displayName(row.name, 60)),
       h("td", null, row.count),
       [row.wall_ns, row.cpu_ns, row.lock_wait_ns].map((ns) =>
         h("td", { "data-ns": ns }, duration(ns)),
       ),
     ),
   );
-  const made = forReaders("Spans and their times", heads, rows);
+  const made = screenReaderTable("Spans and their times", heads, rows);
   made.classList.add("spans");
   return made;
 }

@@ -1,12 +1,17 @@
 /** Spans in words: the one under the pointer, those of a lane, and all by name. */
 import type { Recording } from "../../../data/recording";
 import { h } from "../../../elements/dom";
-import { duration, moment, named, shortened } from "../../../elements/format";
+import {
+  duration,
+  moment,
+  displayName,
+  shorten,
+} from "../../../elements/format";
 import type { App } from "../../../shell/app";
 import type { Lane } from "../lanes/lane";
 
 /** One span, and what it was entered in. */
-export function spanWords(
+export function spanDetail(
   recording: Recording,
   lane: Lane,
   i: number,
@@ -22,7 +27,7 @@ export function spanWords(
     null,
     h(
       "p",
-      { class: "told" },
+      { class: "detail" },
       h("span", { class: "name" }, nameOf(recording, name[spans.path[i]!]!)),
       h("span", null, spans.open[i] ? `still open, for ${length}` : length),
       h("span", { class: "faint" }, `from ${moment(spans.start[i]!)}`),
@@ -30,14 +35,14 @@ export function spanWords(
     h(
       "p",
       { class: "faint" },
-      `entered by ${shortened(recording.threads[lane.thread]!.label, 80)}` +
+      `entered by ${shorten(recording.threads[lane.thread]!.label, 80)}` +
         (around.length ? `, inside ${around.join(", inside ")}` : ""),
     ),
   );
 }
 
 /** The names in a lane, each with its figures and a way to look at it alone. */
-export function spansWords(
+export function spanLaneDetail(
   recording: Recording,
   lane: Lane,
   app: App,
@@ -45,10 +50,10 @@ export function spansWords(
   const names = new Set<number>();
   for (const path of lane.spans!.path)
     names.add(recording.spanPaths.name[path]!);
-  const label = shortened(recording.threads[lane.thread]!.label, 80);
+  const label = shorten(recording.threads[lane.thread]!.label, 80);
   return h(
     "p",
-    { class: "told" },
+    { class: "detail" },
     h("span", { class: "name" }, `Spans of ${label}`),
     [...names]
       .sort((a, b) => a - b)
@@ -71,5 +76,5 @@ export function spansWords(
 }
 
 function nameOf(recording: Recording, name: number): string {
-  return named(recording.meta.spans[name]?.name ?? "", 60);
+  return displayName(recording.meta.spans[name]?.name ?? "", 60);
 }

@@ -1,5 +1,5 @@
 /** How much of each column of pixels a thread spent in which state. */
-import { after, STATES, type Lane } from "../lanes/lane";
+import { firstAfter, STATES, type Lane } from "../lanes/lane";
 
 /**
  * Shares by column and state, from 0 to 1. Every segment in the window is looked at once; so a
@@ -17,7 +17,7 @@ export function columns(
   const scale = 1 / perColumn;
   const { start, end, state } = lane;
   for (
-    let i = Math.max(after(lane, from) - 1, 0);
+    let i = Math.max(firstAfter(lane, from) - 1, 0);
     i < start.length && start[i]! < to;
     i++
   ) {

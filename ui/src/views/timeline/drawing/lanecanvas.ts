@@ -1,13 +1,13 @@
 /** The lanes with their labels and the axis: what changes only with the window and the filters. */
 import type { Recording } from "../../../data/recording";
-import { sized } from "../../../elements/dom";
-import { count, duration, shortened } from "../../../elements/format";
+import { sizeCanvas } from "../../../elements/dom";
+import { count, duration, shorten } from "../../../elements/format";
 import type { Theme } from "../../../elements/theme";
-import { isOfThread, STATES } from "../lanes/lane";
-import { measure, type Order } from "../lanes/order";
+import { isThreadLane, STATES } from "../lanes/lane";
+import { sortValue, type Order } from "../lanes/order";
 import type { Times } from "../lanes/times";
 import { columns } from "./columns";
-import { drawTaken } from "./cpuloss";
+import { drawCpuLoss } from "./cpuloss";
 import {
   AXIS,
   barOf,
@@ -19,10 +19,10 @@ import {
   type Layout,
 } from "./layout";
 import { drawSpans } from "./spans";
-import { packed, paint, rgb, textures, type Textures } from "./texture";
+import { packPixel, paint, rgb, textures, type Textures } from "./texture";
 import { ticks } from "./window";
 
-export class Picture {
+export class LaneCanvas {
   private look: Textures | null = null;
   private lookOf = "";
   private image: ImageData | null = null;
@@ -34,11 +34,11 @@ export class Picture {
   ) {}
 
   draw(layout: Layout, theme: Theme, order: Order, times: Times): void {
-    const context = sized(this.canvas, layout.width, layout.height);
+    const context = sizeCanvas(this.canvas, layout.width, layout.height);
     context.fillStyle = theme.colour("ground");
     context.fillRect(0, 0, layout.width, layout.height);
     this.bars(context, layout, theme);
-    drawTaken(context, this.recording, layout, theme);
+    drawCpuLoss(context, this.recording, layout, theme);
     this.spans(context, layout, theme);
     this.labels(context, layout, theme, order, times);
     this.axis(context, layout, theme);
@@ -63,15 +63,15 @@ export class Picture {
       this.shares = new Float32Array(width * STATES);
     }
     const data = new Uint32Array(this.image.data.buffer);
-    data.fill(packed(rgb(theme.colour("ground"))));
+    data.fill(packPixel(rgb(theme.colour("ground"))));
     const picture = { data, width, height };
-    const alive = packed(rgb(theme.colour("raised")));
-    const { from, to } = layout.span;
+    const alive = packPixel(rgb(theme.colour("raised")));
+    const { from, to } = layout.timeWindow;
     const [first, last] = visible(layout);
     const perPixel = width / (to - from);
     for (let place = first; place < last; place++) {
       const lane = layout.lanes[place]!;
-      if (!isOfThread(lane)) continue;
+      if (!isThreadLane(lane)) continue;
       const top = Math.round((yOf(layout, place) - AXIS) * ratio);
       const tall = Math.round(barOf(layout) * ratio);
       const thread = this.recording.threads[lane.thread]!;
@@ -128,7 +128,7 @@ export class Picture {
       context.fillStyle = theme.colour("faint");
       const figure = lane.spans
         ? count(lane.spans.start.length, "span")
-        : duration(measure(times, lane.thread, order));
+        : duration(sortValue(times, lane.thread, order));
       context.fillText(figure, GUTTER - 8, y);
       const room = GUTTER - 28 - context.measureText(figure).width;
       context.font = `12px ${theme.font}`;
@@ -152,7 +152,7 @@ export class Picture {
     context.font = `11px ${theme.font}`;
     context.textBaseline = "middle";
     context.textAlign = "center";
-    for (const tick of ticks(layout.span, plotWidth(layout) / 130)) {
+    for (const tick of ticks(layout.timeWindow, plotWidth(layout) / 130)) {
       const x = Math.round(xOf(layout, tick.time)) + 0.5;
       context.strokeStyle = theme.colour("line");
       context.beginPath();
@@ -204,7 +204,7 @@ export class Picture {
       context.lineTo(x, 11);
       context.fill();
       if (x < free) continue;
-      const text = shortened(mark.text, 40);
+      const text = shorten(mark.text, 40);
       context.fillText(text, x + 10, 8);
       free = x + 18 + context.measureText(text).width;
     }
@@ -218,7 +218,7 @@ function fitted(
   width: number,
 ): string {
   for (let most = 60; most >= 3; most -= most > 20 ? 5 : 1) {
-    const shown = shortened(text, most);
+    const shown = shorten(text, most);
     if (context.measureText(shown).width <= width) return shown;
   }
   return "";

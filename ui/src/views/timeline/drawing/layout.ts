@@ -1,11 +1,11 @@
 /** Where things are on the timeline's canvas, in CSS pixels. */
 import type { Lane } from "../lanes/lane";
-import type { Span } from "./window";
+import type { TimeWindow } from "./window";
 
 export const GUTTER = 210;
 export const AXIS = 40;
 /** Lanes are as high as there is room for, within reason. */
-const LOWEST = 24;
+const MIN_HEIGHT = 24;
 const MAX_HEIGHT = 46;
 const BETWEEN = 6;
 
@@ -14,7 +14,7 @@ export interface Layout {
   height: number;
   /** How far the lanes are scrolled. */
   scroll: number;
-  span: Span;
+  timeWindow: TimeWindow;
   lanes: readonly Lane[];
   /** The height of a lane with what is between lanes. */
   lane: number;
@@ -22,7 +22,7 @@ export interface Layout {
 
 export function laneHeight(lanes: number, height: number): number {
   const room = Math.floor((height - AXIS - 8) / Math.max(lanes, 1));
-  return Math.min(Math.max(room, LOWEST), MAX_HEIGHT);
+  return Math.min(Math.max(room, MIN_HEIGHT), MAX_HEIGHT);
 }
 
 /** The height of a lane's bar. */
@@ -35,12 +35,12 @@ export function plotWidth(layout: Layout): number {
 }
 
 export function xOf(layout: Layout, time: number): number {
-  const { from, to } = layout.span;
+  const { from, to } = layout.timeWindow;
   return GUTTER + ((time - from) / (to - from)) * plotWidth(layout);
 }
 
 export function timeAt(layout: Layout, x: number): number {
-  const { from, to } = layout.span;
+  const { from, to } = layout.timeWindow;
   return from + ((x - GUTTER) / plotWidth(layout)) * (to - from);
 }
 

@@ -1,31 +1,31 @@
 /** What lies over the lanes: the chosen range, the selected wait with its arrows, the pointer. */
-import { sized } from "../../../elements/dom";
+import { sizeCanvas } from "../../../elements/dom";
 import { duration } from "../../../elements/format";
 import type { Theme } from "../../../elements/theme";
-import type { Passed, Wait } from "../lanes/wait";
+import type { OwnerWait, Wait } from "../lanes/wait";
 import { AXIS, barOf, GUTTER, timeAt, xOf, yOf, type Layout } from "./layout";
-import type { Span } from "./window";
+import type { TimeWindow } from "./window";
 
 /** Of a wait that went through many hands, the longest are drawn. */
 const ARROWS = 40;
 
-export interface Over {
-  range: Span | null;
+export interface OverlayState {
+  range: TimeWindow | null;
   wait: Wait | null;
   /** What the owners of that wait waited for themselves. */
-  passed: Passed[];
+  ownerWaits: OwnerWait[];
   pointer: { x: number; y: number } | null;
   /** The lane that keys act on, -1: none. */
   cursor: number;
 }
 
-export function drawOver(
+export function drawOverlay(
   canvas: HTMLCanvasElement,
   layout: Layout,
   theme: Theme,
-  over: Over,
+  over: OverlayState,
 ): void {
-  const context = sized(canvas, layout.width, layout.height);
+  const context = sizeCanvas(canvas, layout.width, layout.height);
   context.clearRect(0, 0, layout.width, layout.height);
   context.save();
   context.beginPath();
@@ -39,7 +39,7 @@ export function drawOver(
     line(context, x, AXIS - 6, x, layout.height);
     context.globalAlpha = 1;
   }
-  if (over.wait) selected(context, layout, theme, over.wait, over.passed);
+  if (over.wait) drawWait(context, layout, theme, over.wait, over.ownerWaits);
   context.restore();
   if (over.cursor >= 0) {
     context.strokeStyle = theme.colour("accent");
@@ -56,7 +56,7 @@ function range(
   context: CanvasRenderingContext2D,
   layout: Layout,
   theme: Theme,
-  chosen: Span,
+  chosen: TimeWindow,
 ): void {
   const left = Math.max(xOf(layout, chosen.from), GUTTER);
   const right = Math.min(xOf(layout, chosen.to), layout.width);
@@ -84,12 +84,12 @@ function range(
   context.fillText(words, middle, 8.5);
 }
 
-function selected(
+function drawWait(
   context: CanvasRenderingContext2D,
   layout: Layout,
   theme: Theme,
   wait: Wait,
-  passed: Passed[],
+  ownerWaits: OwnerWait[],
 ): void {
   const mine = placeOf(layout, wait.thread);
   if (mine < 0) return;
@@ -109,11 +109,12 @@ function selected(
     .slice(0, ARROWS);
   context.strokeStyle = context.fillStyle = theme.colour("faint");
   context.lineWidth = 1.5;
-  for (const one of passed.slice(0, ARROWS)) arrow(context, layout, one, true);
+  for (const one of ownerWaits.slice(0, ARROWS))
+    arrow(context, layout, one, true);
   context.strokeStyle = context.fillStyle = theme.colour("accent");
   context.lineWidth = 2;
   for (const part of known)
-    arrow(context, layout, { ...part, thread: wait.thread }, wait.signal);
+    arrow(context, layout, { ...part, thread: wait.thread }, wait.notification);
   context.lineWidth = 1;
 }
 
@@ -127,19 +128,19 @@ function arrow(
   const owner = placeOf(layout, part.owner);
   const waiter = placeOf(layout, part.thread);
   if (owner < 0 || waiter < 0 || owner === waiter) return;
-  const { from, to } = layout.span;
+  const { from, to } = layout.timeWindow;
   if (part.end < from || part.start > to) return;
   const down = owner < waiter;
-  const x = clamped(xOf(layout, part.end), layout.width);
+  const x = clampX(xOf(layout, part.end), layout.width);
   const edge = yOf(layout, owner) + (down ? barOf(layout) + 2 : -2);
   const end = yOf(layout, waiter) + (down ? -3 : barOf(layout) + 3);
   context.setLineDash(dashed ? [3, 3] : []);
-  line(context, clamped(xOf(layout, part.start), layout.width), edge, x, edge);
+  line(context, clampX(xOf(layout, part.start), layout.width), edge, x, edge);
   const bend = Math.min(14, Math.abs(end - edge) / 3);
-  const between = (share: number) => edge + (end - edge) * share;
+  const along = (share: number) => edge + (end - edge) * share;
   context.beginPath();
   context.moveTo(x, edge);
-  context.bezierCurveTo(x + bend, between(0.3), x + bend, between(0.7), x, end);
+  context.bezierCurveTo(x + bend, along(0.3), x + bend, along(0.7), x, end);
   context.stroke();
   context.setLineDash([]);
   const back = down ? -8 : 8;
@@ -154,7 +155,7 @@ function placeOf(layout: Layout, thread: number): number {
   return layout.lanes.findIndex((lane) => lane.thread === thread);
 }
 
-function clamped(x: number, width: number): number {
+function clampX(x: number, width: number): number {
   return Math.min(Math.max(x, GUTTER + 1), width - 6);
 }
 
@@ -172,12 +173,12 @@ function line(
 }
 
 /** A range between two points of the canvas, inside the recording. */
-export function between(
+export function rangeBetween(
   layout: Layout,
   a: number,
   b: number,
   whole: number,
-): Span {
+): TimeWindow {
   const inside = (x: number) =>
     Math.round(Math.min(Math.max(timeAt(layout, x), 0), whole));
   const [from, to] = [inside(Math.min(a, b)), inside(Math.max(a, b))];
@@ -185,7 +186,7 @@ export function between(
 }
 
 /** How far to scroll so that a lane is seen. */
-export function scrolledTo(layout: Layout, place: number): number {
+export function scrollToLane(layout: Layout, place: number): number {
   const top = place * layout.lane;
   const room = layout.height - AXIS;
   if (top < layout.scroll) return top;

@@ -1,7 +1,7 @@
 /** Drawing a lane of spans: a colour for each name, which is written where there is room. */
 import type { Recording } from "../../../data/recording";
 import type { Theme } from "../../../elements/theme";
-import { Lettering } from "../../flame/textfit";
+import { TextFitter } from "../../flame/textfit";
 import { firstAt } from "../lanes/lane";
 import { barOf, GUTTER, xOf, yOf, type Layout } from "./layout";
 
@@ -20,11 +20,11 @@ export function drawSpans(
   if (!spans) return;
   const top = yOf(layout, place);
   const high = barOf(layout) / spans.levels;
-  const letters = new Lettering(context, `10px ${theme.font}`);
+  const fitter = new TextFitter(context, `10px ${theme.font}`);
   const drawn = new Float64Array(spans.levels).fill(-Infinity);
   context.textBaseline = "middle";
   context.textAlign = "left";
-  const { from: left, to: right } = layout.span;
+  const { from: left, to: right } = layout.timeWindow;
   const { name } = recording.spanPaths;
   for (
     let i = firstAt(spans, left);
@@ -50,9 +50,9 @@ export function drawSpans(
       Math.max(high - 1, 1),
     );
     if (width < WIDE || high < HIGH) continue;
-    context.font = letters.font;
+    context.font = fitter.font;
     context.fillStyle = look.text;
-    context.fillText(letters.fit(text, width - 6), x + 3, y + high / 2);
+    context.fillText(fitter.fit(text, width - 6), x + 3, y + high / 2);
   }
 }
 

@@ -3,7 +3,15 @@
  * colours. Written straight into the picture: tens of thousands of small fills would take longer.
  */
 import type { ColourName, Theme } from "../../../elements/theme";
-import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL, STATES } from "../lanes/lane";
+import {
+  GIL,
+  LOCK,
+  RUNNABLE,
+  OTHER,
+  RUN,
+  NOTIFICATION,
+  STATES,
+} from "../lanes/lane";
 
 export const COLOURS: readonly ColourName[] = [
   "running",
@@ -24,18 +32,18 @@ export interface Textures {
 }
 
 /** Whether the pattern of a state has ink at a place. */
-export function inked(state: number, x: number, y: number): boolean {
+export function hasInk(state: number, x: number, y: number): boolean {
   const sum = (x + y) % SIDE;
   const difference = (x - y + SIDE) % SIDE;
   switch (state) {
     case RUN:
-    case OFF:
+    case RUNNABLE:
       return true;
     case GIL:
       return sum % 4 < 2;
     case LOCK:
       return sum < 1.5 || difference < 1.5;
-    case SIGNAL:
+    case NOTIFICATION:
       return y % 4 < 1;
     case OTHER:
       return x % 4 < 1.5 && y % 4 < 1.5;
@@ -55,8 +63,8 @@ export function textures(theme: Theme, ratio: number): Textures {
     const square = new Uint32Array(side * side);
     for (let y = 0; y < side; y++) {
       for (let x = 0; x < side; x++) {
-        const has = inked(state, (x * SIDE) / side, (y * SIDE) / side);
-        square[y * side + x] = packed(has ? ink : pale);
+        const has = hasInk(state, (x * SIDE) / side, (y * SIDE) / side);
+        square[y * side + x] = packPixel(has ? ink : pale);
       }
     }
     return square;
@@ -107,7 +115,7 @@ export function rgb(hex: string): number[] {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
-export function packed([red, green, blue]: number[]): number {
+export function packPixel([red, green, blue]: number[]): number {
   // ImageData is red, green, blue, alpha; browsers run on machines that store the lowest byte first.
   return ((255 << 24) | (blue! << 16) | (green! << 8) | red!) >>> 0;
 }

@@ -1,43 +1,52 @@
 /** What hands and keys do with the timeline: move its window, choose a lane, a wait, a range. */
 import type { App } from "../../../shell/app";
-import { segmentWords, threadWords, type Tables } from "../detail/detailpanel";
-import { spansWords, spanWords } from "../detail/spanpanel";
+import {
+  segmentDetail,
+  threadDetail,
+  type Tables,
+} from "../detail/detailpanel";
+import { spanLaneDetail, spanDetail } from "../detail/spanpanel";
 import { placeAt, plotWidth, timeAt, type Layout } from "../drawing/layout";
-import { between, type Over } from "../drawing/overlay";
+import { rangeBetween, type OverlayState } from "../drawing/overlay";
 import { spanAt } from "../drawing/spans";
-import { panned, within, zoomed, type Span } from "../drawing/window";
-import { isOfLock, segmentAt, type Lane } from "../lanes/lane";
+import {
+  panWindow,
+  clampWindow,
+  zoomWindow,
+  type TimeWindow,
+} from "../drawing/window";
+import { isLockState, segmentAt, type Lane } from "../lanes/lane";
 import { nextWait } from "../lanes/wait";
-import { act } from "./keys";
-import { listen } from "./pointer";
+import { handleKey } from "./keys";
+import { listenToPointer } from "./pointer";
 
 /** What is steered. */
-export interface Steered {
+export interface ControllerHost {
   readonly app: App;
   readonly layout: Layout;
-  readonly state: Over;
+  readonly state: OverlayState;
   /** How long the recording is. */
   readonly whole: number;
   /** null: not loaded yet. */
   readonly tables: Tables | null;
-  show(span: Span): void;
+  show(span: TimeWindow): void;
   /** Scrolls to the lane at this place. */
   reveal(place: number): void;
   redraw(): void;
   redrawOver(): void;
 }
 
-export class Steering {
+export class TimelineController {
   constructor(
-    private readonly it: Steered,
+    private readonly host: ControllerHost,
     canvas: HTMLCanvasElement,
   ) {
     this.listen(canvas);
   }
 
   zoom(factor: number): void {
-    const { span } = this.it.layout;
-    this.zoomAround(factor, (span.from + span.to) / 2);
+    const { timeWindow } = this.host.layout;
+    this.zoomAround(factor, (timeWindow.from + timeWindow.to) / 2);
   }
 
   /** So close that a stretch of time fills half of the window. */
@@ -46,25 +55,26 @@ export class Steering {
     this.show({ from: from - room, to: to + room });
   }
 
-  show(span: Span): void {
-    this.it.show(within(span, this.it.whole));
+  show(span: TimeWindow): void {
+    this.host.show(clampWindow(span, this.host.whole));
   }
 
   private listen(canvas: HTMLCanvasElement): void {
-    const { it } = this;
-    const length = () => it.layout.span.to - it.layout.span.from;
-    const perPixel = () => length() / plotWidth(it.layout);
-    listen(canvas, {
-      zoom: (factor, x) => this.zoomAround(factor, timeAt(it.layout, x)),
+    const { host } = this;
+    const length = () =>
+      host.layout.timeWindow.to - host.layout.timeWindow.from;
+    const perPixel = () => length() / plotWidth(host.layout);
+    listenToPointer(canvas, {
+      zoom: (factor, x) => this.zoomAround(factor, timeAt(host.layout, x)),
       pan: (pixels) => this.pan(pixels * perPixel()),
       brush: (a, b, done) => {
-        const range = between(it.layout, a, b, it.whole);
-        it.state.range = range;
-        it.redrawOver();
-        if (done) it.app.set(range, true);
+        const range = rangeBetween(host.layout, a, b, host.whole);
+        host.state.range = range;
+        host.redrawOver();
+        if (done) host.app.set(range, true);
       },
       click: (x, y) => this.choose(x, y),
-      name: (y) => this.tell(placeAt(it.layout, y)),
+      name: (y) => this.showDetail(placeAt(host.layout, y)),
       doubleClick: (x, y) => {
         const found = this.at(x, y);
         if (!found || found.segment < 0) return;
@@ -72,36 +82,36 @@ export class Steering {
         this.zoomTo(start[found.segment]!, end[found.segment]!);
       },
       point: (x, y) => {
-        it.state.pointer = { x, y };
-        const found = it.tables && this.at(x, y);
-        it.app.explain(
+        host.state.pointer = { x, y };
+        const found = host.tables && this.at(x, y);
+        host.app.explain(
           found && found.segment >= 0
-            ? this.words(it.tables!, found.lane, found.segment)
+            ? this.words(host.tables!, found.lane, found.segment)
             : null,
         );
-        it.redrawOver();
+        host.redrawOver();
       },
       leave: () => {
-        it.state.pointer = null;
-        it.app.explain(null);
-        it.redrawOver();
+        host.state.pointer = null;
+        host.app.explain(null);
+        host.redrawOver();
       },
       key: (event) =>
-        act(event, {
+        handleKey(event, {
           pan: (share) => this.pan(share * length()),
           zoom: (factor) => this.zoom(factor),
-          all: () => it.show({ from: 0, to: it.whole }),
+          all: () => host.show({ from: 0, to: host.whole }),
           lane: (by) => this.move(by),
-          tell: () => this.tell(it.state.cursor),
+          showDetail: () => this.showDetail(host.state.cursor),
           step: (by) => this.step(by),
-          letGo: () => this.letGo(),
+          clearSelection: () => this.clearSelection(),
         }),
     });
   }
 
   /** What lies there: a segment of the lane, or a span where the lane shows spans. */
   private at(x: number, y: number): { lane: Lane; segment: number } | null {
-    const { layout } = this.it;
+    const { layout } = this.host;
     const place = placeAt(layout, y);
     const lane = layout.lanes[place];
     if (!lane) return null;
@@ -115,60 +125,62 @@ export class Steering {
 
   private words(tables: Tables, lane: Lane, segment: number): HTMLElement {
     return lane.spans
-      ? spanWords(tables.recording, lane, segment)
-      : segmentWords(tables, lane, segment);
+      ? spanDetail(tables.recording, lane, segment)
+      : segmentDetail(tables, lane, segment);
   }
 
   /** What a lane is, in the bottom band, to stay there. */
-  private tell(place: number): void {
-    const { app, layout, state, tables } = this.it;
+  private showDetail(place: number): void {
+    const { app, layout, state, tables } = this.host;
     const lane = layout.lanes[place];
     if (!lane || !tables) return;
     state.cursor = place;
     const words = lane.spans
-      ? spansWords(tables.recording, lane, app)
-      : threadWords(tables, lane, app);
+      ? spanLaneDetail(tables.recording, lane, app)
+      : threadDetail(tables, lane, app);
     app.explain(words, true);
-    this.it.redrawOver();
+    this.host.redrawOver();
   }
 
   private choose(x: number, y: number): void {
     const found = this.at(x, y);
-    if (found?.lane.spans) return this.tell(placeAt(this.it.layout, y));
-    this.it.state.cursor = -1;
+    if (found?.lane.spans) return this.showDetail(placeAt(this.host.layout, y));
+    this.host.state.cursor = -1;
     const ofLock =
-      found && found.segment >= 0 && isOfLock(found.lane.state[found.segment]!);
+      found &&
+      found.segment >= 0 &&
+      isLockState(found.lane.state[found.segment]!);
     this.select(ofLock ? found.lane : null, found?.segment ?? -1);
   }
 
   private select(lane: Lane | null, segment: number): void {
-    const { app, tables } = this.it;
+    const { app, tables } = this.host;
     if (!tables) return;
     const row = lane ? lane.row[segment]! : -1;
     const wait = lane ? String(tables.waits.wait[row]!) : null;
-    app.setOwn("timeline", "wait", wait);
+    app.setSetting("timeline", "wait", wait);
   }
 
   private zoomAround(factor: number, moment: number): void {
-    const { layout, whole } = this.it;
-    this.it.show(zoomed(layout.span, factor, moment, whole));
+    const { layout, whole } = this.host;
+    this.host.show(zoomWindow(layout.timeWindow, factor, moment, whole));
   }
 
   private pan(ns: number): void {
-    this.it.show(panned(this.it.layout.span, ns, this.it.whole));
+    this.host.show(panWindow(this.host.layout.timeWindow, ns, this.host.whole));
   }
 
   /** To another lane, by keys. */
   private move(by: number): void {
-    const { layout, state } = this.it;
+    const { layout, state } = this.host;
     const last = layout.lanes.length - 1;
     state.cursor = Math.min(Math.max(state.cursor + by, 0), last);
-    this.it.reveal(state.cursor);
-    this.it.redraw();
+    this.host.reveal(state.cursor);
+    this.host.redraw();
   }
 
-  private letGo(): boolean {
-    const { app, state } = this.it;
+  private clearSelection(): boolean {
+    const { app, state } = this.host;
     if (state.wait) this.select(null, -1);
     else if (state.range) app.set({ from: null, to: null }, true);
     else return false;
@@ -177,17 +189,20 @@ export class Steering {
 
   /** To the next wait of the lane under the cursor, or the one before. */
   private step(by: 1 | -1): void {
-    const { layout, state } = this.it;
+    const { layout, state } = this.host;
     if (state.cursor < 0) state.cursor = 0;
     const lane = layout.lanes[state.cursor];
     if (!lane) return;
     const now = state.wait?.thread === lane.thread ? state.wait : null;
-    const i = nextWait(lane, now, by, layout.span.from);
+    const i = nextWait(lane, now, by, layout.timeWindow.from);
     if (i < 0) return;
     const [from, to] = [lane.start[i]!, lane.end[i]!];
-    const { span } = layout;
-    if (from < span.from || to > span.to) {
-      const length = Math.max(span.to - span.from, (to - from) * 1.5);
+    const { timeWindow } = layout;
+    if (from < timeWindow.from || to > timeWindow.to) {
+      const length = Math.max(
+        timeWindow.to - timeWindow.from,
+        (to - from) * 1.5,
+      );
       const start = (from + to - length) / 2;
       this.show({ from: start, to: start + length });
     }

@@ -1,37 +1,37 @@
 /** Keys on the timeline, turned into what they mean. */
 
-export interface Actions {
+export interface KeyActions {
   /** By a share of the window. */
   pan(share: number): void;
   zoom(factor: number): void;
   all(): void;
   /** To the lane above or below. */
   lane(by: number): void;
-  tell(): void;
+  showDetail(): void;
   /** To the next wait of the lane, or the one before. */
   step(by: 1 | -1): void;
   /** False: nothing was held. */
-  letGo(): boolean;
+  clearSelection(): boolean;
 }
 
-const CLOSER = 0.7;
+const ZOOM_STEP = 0.7;
 
 /** Whether the key meant something here. */
-export function act(event: KeyboardEvent, actions: Actions): boolean {
+export function handleKey(event: KeyboardEvent, actions: KeyActions): boolean {
   const share = event.shiftKey ? 0.5 : 0.1;
   const meanings: Record<string, () => boolean | void> = {
     ArrowLeft: () => actions.pan(-share),
     ArrowRight: () => actions.pan(share),
     ArrowUp: () => actions.lane(-1),
     ArrowDown: () => actions.lane(1),
-    "+": () => actions.zoom(CLOSER),
-    "=": () => actions.zoom(CLOSER),
-    "-": () => actions.zoom(1 / CLOSER),
+    "+": () => actions.zoom(ZOOM_STEP),
+    "=": () => actions.zoom(ZOOM_STEP),
+    "-": () => actions.zoom(1 / ZOOM_STEP),
     "0": () => actions.all(),
-    Enter: () => actions.tell(),
+    Enter: () => actions.showDetail(),
     n: () => actions.step(1),
     p: () => actions.step(-1),
-    Escape: () => actions.letGo(),
+    Escape: () => actions.clearSelection(),
   };
   const meaning = Object.hasOwn(meanings, event.key)
     ? meanings[event.key]

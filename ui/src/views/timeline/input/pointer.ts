@@ -1,7 +1,7 @@
 /** Pointer, wheel and keys on the timeline, turned into what they mean. */
 import { AXIS, GUTTER } from "../drawing/layout";
 
-export interface Hands {
+export interface PointerActions {
   zoom(factor: number, x: number): void;
   /** By so many pixels. */
   pan(pixels: number): void;
@@ -16,10 +16,14 @@ export interface Hands {
 }
 
 /** Less than this is a click, not a drag. */
-const STEADY = 4;
+const DRAG_THRESHOLD = 4;
 
-export function listen(canvas: HTMLCanvasElement, hands: Hands): void {
-  let held: { x: number; y: number; last: number; pans: boolean } | null = null;
+export function listenToPointer(
+  canvas: HTMLCanvasElement,
+  actions: PointerActions,
+): void {
+  let press: { x: number; y: number; last: number; pans: boolean } | null =
+    null;
   let dragged = false;
   const at = (event: MouseEvent) => {
     const box = canvas.getBoundingClientRect();
@@ -36,9 +40,9 @@ export function listen(canvas: HTMLCanvasElement, hands: Hands): void {
       const unit = event.deltaMode === 1 ? 16 : 1;
       const sideways = event.shiftKey ? event.deltaY : event.deltaX;
       if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
-        hands.pan(sideways * unit);
+        actions.pan(sideways * unit);
       } else {
-        hands.zoom(Math.exp(event.deltaY * unit * 0.002), x);
+        actions.zoom(Math.exp(event.deltaY * unit * 0.002), x);
       }
     },
     { passive: false },
@@ -47,38 +51,38 @@ export function listen(canvas: HTMLCanvasElement, hands: Hands): void {
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button > 1) return;
     const { x, y } = at(event);
-    if (x < GUTTER) return hands.name(y);
+    if (x < GUTTER) return actions.name(y);
     const pans = event.shiftKey || event.button === 1 || y < AXIS;
-    held = { x, y, last: x, pans };
+    press = { x, y, last: x, pans };
     dragged = false;
     canvas.setPointerCapture(event.pointerId);
     if (event.button === 1) event.preventDefault();
   });
   canvas.addEventListener("pointermove", (event) => {
     const { x, y } = at(event);
-    if (!held) return hands.point(x, y);
-    if (Math.abs(x - held.x) >= STEADY) dragged = true;
+    if (!press) return actions.point(x, y);
+    if (Math.abs(x - press.x) >= DRAG_THRESHOLD) dragged = true;
     if (!dragged) return;
-    if (held.pans) hands.pan(held.last - x);
-    else hands.brush(held.x, x, false);
-    held.last = x;
+    if (press.pans) actions.pan(press.last - x);
+    else actions.brush(press.x, x, false);
+    press.last = x;
   });
   canvas.addEventListener("pointerup", (event) => {
-    if (!held) return;
+    if (!press) return;
     const { x, y } = at(event);
-    if (dragged && !held.pans) hands.brush(held.x, x, true);
-    else if (!dragged) hands.click(x, y);
-    held = null;
+    if (dragged && !press.pans) actions.brush(press.x, x, true);
+    else if (!dragged) actions.click(x, y);
+    press = null;
   });
-  canvas.addEventListener("pointercancel", () => (held = null));
-  canvas.addEventListener("pointerleave", () => hands.leave());
+  canvas.addEventListener("pointercancel", () => (press = null));
+  canvas.addEventListener("pointerleave", () => actions.leave());
   canvas.addEventListener("dblclick", (event) => {
     const { x, y } = at(event);
-    if (x >= GUTTER) hands.doubleClick(x, y);
+    if (x >= GUTTER) actions.doubleClick(x, y);
   });
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (hands.key(event)) {
+    if (actions.key(event)) {
       event.preventDefault();
       event.stopPropagation();
     }

@@ -4,11 +4,11 @@ export const RUN = 0;
 export const GIL = 1;
 export const LOCK = 2;
 /** Waits for a notification by another thread: a queue, an event, a join. */
-export const SIGNAL = 3;
+export const NOTIFICATION = 3;
 /** Waits that no lock event explains: sleep, input and output. */
 export const OTHER = 4;
 /** Runnable, but preempted. */
-export const OFF = 5;
+export const RUNNABLE = 5;
 export const STATES = 6;
 
 export interface Lane {
@@ -24,12 +24,12 @@ export interface Lane {
 }
 
 /** Whether it shows what a thread did, not its spans. */
-export function isOfThread(lane: Lane): boolean {
+export function isThreadLane(lane: Lane): boolean {
   return !lane.spans;
 }
 
-export function isOfLock(state: number): boolean {
-  return state === GIL || state === LOCK || state === SIGNAL;
+export function isLockState(state: number): boolean {
+  return state === GIL || state === LOCK || state === NOTIFICATION;
 }
 
 /** Spans of one thread in the order of their beginning. */
@@ -48,12 +48,12 @@ export interface SpanTrack {
 
 /** The segment at a moment, -1 where nothing is known. */
 export function segmentAt(lane: Lane, time: number): number {
-  const i = after(lane, time) - 1;
+  const i = firstAfter(lane, time) - 1;
   return i >= 0 && lane.end[i]! > time ? i : -1;
 }
 
 /** The first segment that begins after a moment. */
-export function after(lane: Lane, time: number): number {
+export function firstAfter(lane: Lane, time: number): number {
   let low = 0;
   let high = lane.start.length;
   while (low < high) {

@@ -16,17 +16,17 @@ export function orderOf(text: string | null): Order {
 }
 
 /** What a lane is sorted by, in nanoseconds; by name it still tells the CPU time. */
-export function measure(times: Times, thread: number, order: Order): number {
-  const { cpu, gil, locks, signals, other, off } = times;
+export function sortValue(times: Times, thread: number, order: Order): number {
+  const { cpu, gil, locks, notifications, other, off } = times;
   if (order === "blocked") return gil[thread]! + locks[thread]!;
   if (order !== "waiting") return cpu[thread]!;
-  return [gil, locks, signals, other, off].reduce(
+  return [gil, locks, notifications, other, off].reduce(
     (ns, column) => ns + column[thread]!,
     0,
   );
 }
 
-export function ordered(
+export function sortLanes(
   recording: Recording,
   lanes: readonly Lane[],
   times: Times | null,
@@ -37,6 +37,6 @@ export function ordered(
     name(a).localeCompare(name(b), "en", { numeric: true }) ||
     a.thread - b.thread;
   if (order === "name" || !times) return [...lanes].sort(byName);
-  const ns = (lane: Lane) => measure(times, lane.thread, order);
+  const ns = (lane: Lane) => sortValue(times, lane.thread, order);
   return [...lanes].sort((a, b) => ns(b) - ns(a) || byName(a, b));
 }

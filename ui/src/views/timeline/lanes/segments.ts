@@ -12,13 +12,21 @@ import {
   type Waits,
 } from "../../../data/recording";
 import { inSpan } from "../../../profile/selection";
-import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL, type Lane } from "./lane";
+import {
+  GIL,
+  LOCK,
+  RUNNABLE,
+  OTHER,
+  RUN,
+  NOTIFICATION,
+  type Lane,
+} from "./lane";
 
 /**
  * A lane for each thread, by row of the table; `gil` is its number among the kinds, `spans` tells
  * which paths of spans are looked at (null: anything).
  */
-export function lanes(
+export function buildLanes(
   threads: number,
   samples: Samples,
   waits: Waits,
@@ -33,13 +41,17 @@ export function lanes(
     );
     const off = mine.filter((row) => samples.state[row] !== RUNNING);
     const on = mine.filter((row) => samples.state[row] === RUNNING);
-    const told = inOrder(
+    const lockWaits = inOrder(
       waited[thread]!.filter((row) => inSpan(spans, waits.span, row)),
       waits.start,
     );
     return lane(
       thread,
-      ran(samples, on, blocked(samples, waits, gil, off, told)),
+      runSegments(
+        samples,
+        on,
+        blockedSegments(samples, waits, gil, off, lockWaits),
+      ),
     );
   });
 }
@@ -73,7 +85,7 @@ class Track {
 }
 
 /** When the thread could not run: its waits, and samples of waiting where no wait is told. */
-function blocked(
+function blockedSegments(
   samples: Samples,
   waits: Waits,
   gil: number,
@@ -86,7 +98,7 @@ function blocked(
   const wait = () => {
     const row = waited[next++]!;
     const kind = waits.kind[row] === gil ? GIL : LOCK;
-    const state = waits.signalling[row] ? SIGNAL : kind;
+    const state = waits.notification[row] ? NOTIFICATION : kind;
     track.add(
       Math.max(track.done, waits.start[row]!),
       waits.end[row]!,
@@ -96,7 +108,7 @@ function blocked(
   };
   for (const sample of off) {
     const end = samples.time[sample]!;
-    const state = samples.state[sample] === WAITING ? OTHER : OFF;
+    const state = samples.state[sample] === WAITING ? OTHER : RUNNABLE;
     let at = Math.max(track.done, end - samples.weight[sample]!);
     while (next < waited.length && waits.start[waited[next]!]! < end) {
       track.add(at, waits.start[waited[next]!]!, state, sample);
@@ -110,7 +122,7 @@ function blocked(
 }
 
 /** The running samples put between what kept the thread from running. */
-function ran(samples: Samples, on: Int32Array, blocks: Track): Track {
+function runSegments(samples: Samples, on: Int32Array, blocks: Track): Track {
   const track = new Track(on.length + 2 * blocks.size);
   let next = 0;
   const block = () => {

@@ -6,7 +6,7 @@ import type { Lane, SpanTrack } from "./lane";
 const MAX_LEVELS = 5;
 
 /** By thread, of those that have any in paths of the mask (null: all). */
-export function tracks(
+export function spanTracks(
   recording: Recording,
   spans: Spans,
   mask: Uint8Array | null,

@@ -14,7 +14,7 @@ export interface Times {
   cpu: Float64Array;
   gil: Float64Array;
   locks: Float64Array;
-  signals: Float64Array;
+  notifications: Float64Array;
   other: Float64Array;
   off: Float64Array;
 }
@@ -34,7 +34,7 @@ export function timesOf(
     cpu: column(),
     gil: column(),
     locks: column(),
-    signals: column(),
+    notifications: column(),
     other: column(),
     off: column(),
   };
@@ -42,10 +42,10 @@ export function timesOf(
   for (let row = 0; row < waits.ns.length; row++) {
     if (!inSpan(spans, waits.span, row)) continue;
     const kind = waits.kind[row] === gil ? times.gil : times.locks;
-    const into = waits.signalling[row] ? times.signals : kind;
+    const into = waits.notification[row] ? times.notifications : kind;
     into[waits.thread[row]!]! += waits.ns[row]!;
   }
-  const told = byThread(waits.thread, threads.length).map((rows) =>
+  const lockWaits = byThread(waits.thread, threads.length).map((rows) =>
     inOrder(
       rows.filter((row) => inSpan(spans, waits.span, row)),
       waits.start,
@@ -60,7 +60,7 @@ export function timesOf(
       continue;
     }
     const end = samples.time[row]!;
-    const known = explained(waits, told[thread]!, end - weight, end);
+    const known = coveredTime(waits, lockWaits[thread]!, end - weight, end);
     const into = samples.state[row] === WAITING ? times.other : times.off;
     into[thread]! += Math.max(weight - known, 0);
   }
@@ -72,7 +72,7 @@ export function timesOf(
 }
 
 /** How much of a stretch of time the waits of a thread cover. */
-function explained(
+function coveredTime(
   waits: Waits,
   rows: Int32Array,
   start: number,

@@ -1,6 +1,6 @@
 /** One wait: what for, how long, and who had it meanwhile. */
 import type { Recording, Waits } from "../../../data/recording";
-import { after, isOfLock, SIGNAL, type Lane } from "./lane";
+import { firstAfter, isLockState, NOTIFICATION, type Lane } from "./lane";
 
 export interface Part {
   row: number;
@@ -17,7 +17,7 @@ export interface Wait {
   start: number;
   end: number;
   ns: number;
-  signal: boolean;
+  notification: boolean;
   /** In the order of time. */
   parts: Part[];
 }
@@ -37,7 +37,7 @@ export function waitOf(waits: Waits, number: number): Wait | null {
   }
   if (!parts.length) return null;
   parts.sort((a, b) => a.start - b.start);
-  joined(waits, parts);
+  joinParts(waits, parts);
   const first = parts[0]!.row;
   return {
     number,
@@ -46,13 +46,13 @@ export function waitOf(waits: Waits, number: number): Wait | null {
     start: parts[0]!.start,
     end: parts.at(-1)!.end,
     ns,
-    signal: waits.signalling[first] === 1,
+    notification: waits.notification[first] === 1,
     parts,
   };
 }
 
 /** Parts that follow each other and are of one owner at one place become one. */
-function joined(waits: Waits, parts: Part[]): void {
+function joinParts(waits: Waits, parts: Part[]): void {
   for (let i = parts.length - 1; i > 0; i--) {
     const [before, part] = [parts[i - 1]!, parts[i]!];
     const same =
@@ -79,13 +79,13 @@ export function nextWait(
     by > 0 ? start >= (now?.end ?? moment) : start < (now?.start ?? moment);
   const size = lane.start.length;
   for (let i = by > 0 ? 0 : size - 1; i >= 0 && i < size; i += by) {
-    if (isOfLock(lane.state[i]!) && beyond(lane.start[i]!)) return i;
+    if (isLockState(lane.state[i]!) && beyond(lane.start[i]!)) return i;
   }
   return -1;
 }
 
 /** An owner's own wait while others waited for it: the blame is passed on. */
-export interface Passed {
+export interface OwnerWait {
   /** Who waited, and who had what it waited for. */
   thread: number;
   owner: number;
@@ -99,27 +99,27 @@ export interface Passed {
 /** How far blame is followed. */
 const MAX_DEPTH = 4;
 /** Smaller parts of the time are left out. */
-const LEAST = 0.05;
+const MIN_SHARE = 0.05;
 
 /**
  * What a thread itself waited for in a stretch of time, each lock and owner once, the longest
  * first, followed by what those owners waited for. Waits for signals pass no blame.
  */
-export function passed(
+export function ownerWaits(
   waits: Waits,
   lanes: readonly Lane[],
   thread: number,
   start: number,
   end: number,
   deep = 0,
-): Passed[] {
+): OwnerWait[] {
   const lane = lanes[thread];
   if (!lane || deep === MAX_DEPTH) return [];
-  const found = new Map<string, Passed>();
-  let i = Math.max(after(lane, start) - 1, 0);
+  const found = new Map<string, OwnerWait>();
+  let i = Math.max(firstAfter(lane, start) - 1, 0);
   for (; i < lane.start.length && lane.start[i]! < end; i++) {
     const state = lane.state[i]!;
-    if (!isOfLock(state) || state === SIGNAL) continue;
+    if (!isLockState(state) || state === NOTIFICATION) continue;
     const from = Math.max(lane.start[i]!, start);
     const to = Math.min(lane.end[i]!, end);
     if (to <= from) continue;
@@ -135,14 +135,14 @@ export function passed(
     }
   }
   return [...found.values()]
-    .filter((one) => one.ns >= LEAST * (end - start))
+    .filter((one) => one.ns >= MIN_SHARE * (end - start))
     .sort((a, b) => b.ns - a.ns)
     .slice(0, 3)
     .flatMap((one) => [
       one,
       ...(one.owner < 0
         ? []
-        : passed(waits, lanes, one.owner, one.start, one.end, deep + 1)),
+        : ownerWaits(waits, lanes, one.owner, one.start, one.end, deep + 1)),
     ]);
 }
 
