@@ -20,7 +20,7 @@ for (const from of ["server", "file"]) {
         for (const time of ["running", "wall"]) {
           await open(page, url, view, `time=${time}`);
           await page.waitForTimeout(300);
-          // Over everything that tells more about what is under the pointer.
+          // Over everything that shows details of what is under the pointer.
           for (const [x, y] of [
             [300, 260],
             [640, 330],

@@ -10,7 +10,7 @@ import {
 import { ns } from "../figures";
 import { expect, HOSTILE_HOST, open, test } from "../sonde";
 
-/** The map as the server tells it, from the page's own question. */
+/** The map as the server sends it, for the query of the page. */
 async function mapOf(page: Page, act: () => Promise<unknown>): Promise<Heat> {
   const answer = page.waitForResponse((one) => one.url().includes("/s/heat?"));
   await act();
@@ -75,10 +75,10 @@ test("all of it: the tree of sonde fleet report", async ({
   await expect(page.locator("main .row").first()).toBeVisible();
   const seen = await page.locator("main .row").evaluateAll((found) =>
     found.slice(0, 8).map((row) => {
-      const [own, all] = [...row.querySelectorAll(".share")].map((cell) =>
+      const [self, all] = [...row.querySelectorAll(".share")].map((cell) =>
         parseInt(cell.getAttribute("title")!, 10),
       );
-      return `${row.querySelector("bdi.name")!.textContent} ${own} ${all}`;
+      return `${row.querySelector("bdi.name")!.textContent} ${self} ${all}`;
     }),
   );
   expect(seen).toEqual(
@@ -108,14 +108,14 @@ test("a cell: its flame graph; a second one: their diff", async ({
   await click(page, heat, row, other);
   await expect(page.locator("main")).toHaveClass(/diff/);
   const second = await fleet("flat", "--wall", ...optionsOf(heat, row, other));
-  const own = (report: any) =>
+  const self = (report: any) =>
     new Map<string, number>(
       report.rows.map((row: any) => [
         `${row.name} ${row.file}:${row.line}`,
         row.self,
       ]),
     );
-  const [base, fresh] = [own(first), own(second)];
+  const [base, fresh] = [self(first), self(second)];
   const changes = [...new Set([...base.keys(), ...fresh.keys()])]
     .map((key) => (fresh.get(key) ?? 0) - (base.get(key) ?? 0))
     .map(Math.abs)

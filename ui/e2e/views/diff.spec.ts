@@ -83,20 +83,17 @@ test("overlap and hot-edge coverage of two recordings", async ({
   }
 });
 
-test("the table: the own time that both reports say", async ({
-  page,
-  served,
-}) => {
+test("the table: the self time in both reports", async ({ page, served }) => {
   await open(page, await served("shop", "repaired"), "diff");
   await expect(page.locator(".diff-rows .row").first()).toBeVisible();
-  const own = (name: RecordingName) => {
+  const self = (name: RecordingName) => {
     const found = new Map<string, number>();
     for (const row of report(name, "flat").rows) {
       found.set(`${row.name} ${row.file}:${row.line}`, row.self);
     }
     return found;
   };
-  const [base, fresh] = [own("shop"), own("repaired")];
+  const [base, fresh] = [self("shop"), self("repaired")];
   const changes = [...new Set([...base.keys(), ...fresh.keys()])]
     .map((key) => [base.get(key) ?? 0, fresh.get(key) ?? 0] as const)
     .filter(([a, b]) => a || b)

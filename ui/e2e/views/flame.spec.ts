@@ -87,7 +87,7 @@ test("zoom by double click and keys, back by Escape and the back button", async 
   await expect(page).not.toHaveURL(/flame\.zoom/);
 });
 
-test("search tells the share of what it found", async ({ page, served }) => {
+test("search shows the share of what it found", async ({ page, served }) => {
   await open(page, await served("everything"), "flame", "time=wall");
   await page.locator("#search").fill("FIB");
   const rows = report("everything", "flat", "--wall").rows;

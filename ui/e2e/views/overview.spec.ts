@@ -60,7 +60,7 @@ test("top functions are those of flat, and obey the filters", async ({
   }
 });
 
-test("blockers are the owners of locks, without what waited for signals", async ({
+test("blockers are the owners of locks, without waits for notifications", async ({
   page,
   served,
 }) => {

@@ -47,20 +47,20 @@ for (const time of ["running", "wall", "waiting"]) {
   });
 }
 
-test("files by own time; a click opens one", async ({ page, served }) => {
+test("files by self time; a click opens one", async ({ page, served }) => {
   await open(page, await served("shop"), "source");
   const files = page.locator(".files a");
   await expect(files.first()).toHaveAttribute("aria-current", "true");
   const rows: Line[] = report("shop", "lines").rows;
-  const own = new Map<string, number>();
+  const self = new Map<string, number>();
   for (const row of rows)
-    own.set(row.file, (own.get(row.file) ?? 0) + row.self);
+    self.set(row.file, (self.get(row.file) ?? 0) + row.self);
   const sums = (
     await files.evaluateAll((all) =>
       all.map((link) => (link as HTMLElement).dataset.file!),
     )
-  ).map((file) => own.get(file));
-  expect(sums).toEqual([...own.values()].sort((a, b) => b - a));
+  ).map((file) => self.get(file));
+  expect(sums).toEqual([...self.values()].sort((a, b) => b - a));
   await files.nth(1).click();
   await expect(files.nth(1)).toHaveAttribute("aria-current", "true");
   expect(page.url()).toContain("source.file=");

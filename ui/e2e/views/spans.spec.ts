@@ -77,7 +77,7 @@ test("lanes of spans, with the report's figures", async ({ page, served }) => {
       }) => [row.name, row.wall_ns, row.cpu_ns, row.lock_wait_ns],
     ),
   );
-  // The lane of the main thread's spans is the second one: its name tells of it.
+  // The lane of the main thread's spans is the second one: its name says so.
   const box = (await page.locator("canvas.over").boundingBox())!;
   await page.mouse.click(box.x + 60, box.y + 40 + 46 + 20);
   const band = page.locator("footer.band");
@@ -98,7 +98,10 @@ test("lanes of spans, with the report's figures", async ({ page, served }) => {
     .toEqual(threads.map((row: { cpu_ns: number }) => row.cpu_ns));
 });
 
-test("a span under the pointer is told", async ({ page, served }) => {
+test("the bottom band shows the span under the pointer", async ({
+  page,
+  served,
+}) => {
   await open(page, await served("spans"), "timeline");
   await expect(page.locator(".screen-reader.spans")).toBeAttached();
   const box = (await page.locator("canvas.over").boundingBox())!;
@@ -108,5 +111,5 @@ test("a span under the pointer is told", async ({ page, served }) => {
     await page.mouse.move(x, box.y + 40 + 46 + 8);
     if (/entered by MainThread/.test(await band.innerText())) return;
   }
-  throw new Error("no span was told anywhere along the lane");
+  throw new Error("no span was shown anywhere along the lane");
 });

@@ -17,7 +17,7 @@ async function lanes(page: Page): Promise<string[]> {
   );
 }
 
-/** The same of the report; what is neither the GIL nor unexplained is of locks and signals. */
+/** The same of the report; what is neither the GIL nor unexplained is of locks and notifications. */
 function reported(): string[] {
   return report("shop", "threads").rows.map(
     (row: { cpu_ns: number; wait_ns: Record<string, number> }) => {
@@ -148,7 +148,10 @@ test("the longest wait of a lock is found from there", async ({
   expect(await span(page)).toBeTruthy();
 });
 
-test("what is under the pointer is told", async ({ page, served }) => {
+test("the bottom band shows what is under the pointer", async ({
+  page,
+  served,
+}) => {
   await open(page, await served("shop"), "timeline");
   await lanes(page);
   for (let share = 0.1; share < 1; share += 0.05) {
@@ -157,10 +160,10 @@ test("what is under the pointer is told", async ({ page, served }) => {
     const band = await page.locator("footer.band").innerText();
     if (/on CPU|waits|runnable/.test(band)) return;
   }
-  throw new Error("nothing was told anywhere along the first lane");
+  throw new Error("nothing was shown anywhere along the first lane");
 });
 
-test("what others took, as the report tells it", async ({ page, served }) => {
+test("CPU loss, as in the report", async ({ page, served }) => {
   await open(page, await served("rivals"), "timeline");
   await lanes(page);
   const [reported] = report("rivals", "threads").rows;

@@ -1,4 +1,4 @@
-/** A recording made by hand, small enough to add up in one's head; for tests. */
+/** A recording for tests, small enough to add up by hand. */
 
 import {
   ASPECTS,

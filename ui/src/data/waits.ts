@@ -121,7 +121,7 @@ function walk(found: Contentions, holds: Holds, part: Part): void {
       const hold = found.first[i]! + place;
       const until = Math.min(Math.max(holds.until[hold]!, start), end);
       if (until > since) {
-        // After a gap nobody knows, and nobody gets what he holds himself.
+        // After a gap the owner is unknown, and no thread waits for what it holds itself.
         const unsure =
           (holds.gap[hold]! && !(place === 0 && flags & CLEAN)) ||
           holds.thread[hold] === thread;

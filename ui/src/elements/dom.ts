@@ -1,5 +1,5 @@
 /**
- * Elements by hand. Text always becomes a text node, whatever it holds: names come from strangers.
+ * Creates elements. Text always becomes a text node, whatever it contains: names are not trusted.
  * Styles go through the style object, not the attribute, which the page's policy forbids.
  */
 

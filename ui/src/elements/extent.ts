@@ -10,7 +10,7 @@ export class Extent {
   top = 0;
   private readonly watcher: ResizeObserver;
 
-  /** `changed` is called when the size is another, and when somebody has scrolled. */
+  /** `changed` is called when the size is another, and when it was scrolled. */
   constructor(
     private readonly element: HTMLElement,
     changed: () => void,

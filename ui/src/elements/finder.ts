@@ -10,9 +10,9 @@ export interface FinderOptions<Row> {
   readonly one: string;
   readonly rows: readonly Row[];
   readonly text: (row: Row) => string;
-  /** Asked anew whenever the list is drawn: what a row shows. */
+  /** Called whenever the list is drawn: what a row shows. */
   readonly shows: () => (row: Row) => Child[];
-  /** Stands between the field and the list. */
+  /** Shown between the field and the list. */
   readonly all: Child;
 }
 

@@ -1,4 +1,4 @@
-/** Figures in units people say, alike in the text reports and on the page; names made harmless. */
+/** Numbers with units, the same as in the text reports; names without control characters. */
 
 import type { Time } from "../profile/selection";
 
@@ -30,14 +30,14 @@ export function duration(ns: number): string {
   for (const [at, [unit, size]] of UNITS.entries()) {
     if (ns < size) continue;
     const digits = size > 1 ? threeDigits(ns / size) : String(Math.round(ns));
-    // 999.7 µs rounds to 1000 µs, which people call 1.00 ms.
+    // 999.7 µs rounds to 1000 µs, shown as 1.00 ms.
     if (digits === "1000" && at > 0) return `1.00 ${UNITS[at - 1][0]}`;
     return `${digits} ${unit}`;
   }
   return "0 s";
 }
 
-/** 0.423 is 42 %; what is there but rounds to nothing is said to be less. */
+/** 0.423 is 42 %; what rounds to zero is shown as less than the last digit. */
 export function percent(share: number, digits = 1): string {
   const least = 10 ** -digits;
   if (!Number.isFinite(share)) return "–";
@@ -70,7 +70,7 @@ export function moment(ns: number): string {
   return `${(ns / 1e9).toFixed(3)} s`;
 }
 
-// Control characters, and those that turn the direction of what follows or are not seen at all.
+// Control characters, and those that change the direction of text or are invisible.
 const UNSEEN =
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
@@ -82,7 +82,7 @@ export function printable(text: string): string {
   );
 }
 
-/** Printable, and cut in the middle: both ends of a qualified name tell more than its middle. */
+/** Printable, and cut in the middle: both ends of a qualified name say more than its middle. */
 export function shorten(text: string, most = 120): string {
   // Cut before looking for odd characters: a name may be very long.
   const ends =
@@ -95,7 +95,7 @@ export function shorten(text: string, most = 120): string {
   return `${shown.slice(0, head)}…${shown.slice(shown.length - (most - 1 - head))}`;
 }
 
-/** The name of a function or thread, which may be empty, but must be seen. */
+/** The name of a function or thread, which may be empty, but must be visible. */
 export function displayName(text: string, most = 120): string {
   return shorten(text, most).trim() || "(no name)";
 }

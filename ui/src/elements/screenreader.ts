@@ -1,4 +1,4 @@
-/** A table that says what a canvas cannot, to who does not see it. */
+/** A table for screen readers with what a canvas shows. */
 import { h } from "./dom";
 
 export function screenReaderTable(

@@ -13,7 +13,7 @@ export type ColourName =
   | "gil" // waiting for the GIL
   | "lock" // waiting for any other lock
   | "io" // waiting for anything else: sleep, input, output
-  | "off" // ready, but taken off the processor by the scheduler
+  | "off" // runnable, but preempted
   | "match" // what a search found
   | "slower" // diff
   | "faster"
@@ -27,7 +27,7 @@ export interface Theme {
   module(name: string, light?: number): { fill: string; text: string };
 }
 
-// Of the palette of Okabe and Ito, which colour-blind people can tell apart; by day and by night.
+// Of the palette of Okabe and Ito, which colour-blind people can distinguish; light and dark.
 const COLOURS: Record<ColourName, readonly [string, string]> = {
   ground: ["#ffffff", "#16181d"],
   raised: ["#f5f6f8", "#1e2127"],
@@ -46,7 +46,7 @@ const COLOURS: Record<ColourName, readonly [string, string]> = {
   fresh: ["#7d4fb3", "#a97fdb"],
 };
 
-/** Hues far enough apart to be told; lightness tells modules of one hue apart. */
+/** Hues that can be distinguished; lightness distinguishes modules of one hue. */
 const HUES = [205, 28, 160, 330, 48, 265, 100, 10, 230, 185];
 const STEPS = 3;
 

@@ -42,7 +42,7 @@ export class VirtualList {
     this.paint();
   }
 
-  /** Scrolls as little as needed for a row to be seen. */
+  /** Scrolls as little as needed for a row to be visible. */
   reveal(index: number): void {
     if (this.scrollTo(index)) this.paint();
   }

@@ -4,7 +4,7 @@ import { fill, h } from "../elements/dom";
 
 export interface Band {
   readonly element: HTMLElement;
-  /** Shows this until told otherwise; with `keep` it is what null comes back to. */
+  /** Shows this until the next call; with `keep`, null brings it back later. */
   show(node: HTMLElement | null, keep?: boolean): void;
   clear(): void;
 }

@@ -18,7 +18,7 @@ export interface Items {
   readonly items: readonly Item[];
 }
 
-/** `chosen` and `choose` speak of rows; null: all. */
+/** `chosen` and `choose` are about rows; null: all. */
 export function checklist(
   { one, many, items }: Items,
   chosen: () => readonly number[] | null,

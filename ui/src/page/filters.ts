@@ -173,7 +173,7 @@ function chip(
   );
 }
 
-/** The range in figures: what the strip does by dragging, for the keyboard. */
+/** The range as numbers: what dragging does on the strip, for the keyboard. */
 function rangeChoice(app: App) {
   const whole = app.recordings[0].meta.duration;
   const choice = popover("range", (close) => {

@@ -15,7 +15,7 @@ import { strip } from "./strip";
 
 const URL_DELAY_MS = 200;
 
-/** A page, told apart from others by what it is of. */
+/** What one page has and another has not. */
 export interface PageSpec {
   readonly views: readonly View[];
   /** Another object when something else is looked at. */
@@ -126,7 +126,7 @@ export function openPage(root: HTMLElement, made: PageSpec): App {
   );
   keyboard(app, views, made.keys, root);
 
-  /** Steps for the back button are written at once, the rest when the hand rests. */
+  /** Steps for the back button are written at once, the rest after a pause. */
   function write(push: boolean): void {
     clearTimeout(writing);
     const put = () => {

@@ -86,7 +86,7 @@ export function strip(app: App): Part {
         };
         explain(curves);
       }
-      // Each on its own ground and scale: many wait where few can run.
+      // Each with its own baseline and scale: many threads wait, few can run.
       area(
         context,
         width,

@@ -1,5 +1,5 @@
 /**
- * Who calls whom, from which line, how often: the page's twin of src/sonde/views/calls/calls.py.
+ * Who calls whom, from which line, how often: the same as src/sonde/views/calls/calls.py.
  *
  * Weights are shares of the calls that are looked at, and add up to 1.
  */
@@ -121,7 +121,7 @@ class Edges {
 
 /**
  * Of each edge its part of all weight, with the standard error of that: from how windows differ
- * from each other, since calls of one window are alike and no independent ones.
+ * from each other, since calls of one window are not independent.
  */
 function shares(
   calls: Calls,

@@ -1,4 +1,4 @@
-/** Which functions does the time go to, whoever calls them? */
+/** Time by function, whatever calls it. */
 
 import type { Profile, Tree } from "./profile";
 import type { Shape } from "./shape";
@@ -16,7 +16,7 @@ export interface FlatRow {
 
 const OUTER = new WeakMap<Int32Array, Uint8Array>();
 
-/** Functions seen, by own time, then by total, descending. */
+/** Functions with samples, by self time, then by total, descending. */
 export function flat(profile: Profile): FlatRow[] {
   const tree = profile.tree(true);
   const size = profile.functions.length;
@@ -84,7 +84,7 @@ export function outermostOfAll(shape: Shape): Uint8Array {
   return outer;
 }
 
-/** Nodes of flagged functions that are below none such, and the time they stand for together. */
+/** Nodes of flagged functions that are below none such, and their time together. */
 export function matchTotals(
   tree: Tree,
   flags: Uint8Array,

@@ -1,4 +1,4 @@
-/** Of a frame that stands for several lines, the one that has most of its time. */
+/** Of a frame that merges several lines, the one that has most of its time. */
 
 import type { Profile, Tree } from "./profile";
 

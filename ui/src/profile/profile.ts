@@ -99,7 +99,7 @@ export class Profiler {
     };
   }
 
-  /** The sums of everything are made once: then another time is a choice between them. */
+  /** The sums of everything are made once: then another kind of time selects among them. */
   private sums(selection: Selection): Sums {
     const { recording, sampleIndex, latest } = this;
     if (sampleIndex && isNarrowed(selection)) {
@@ -172,7 +172,7 @@ export function withTotals(
   const total = self.slice();
   const totalWaiting = selfWaiting.slice();
   const totalSamples = samples.slice();
-  // Parents come first, so from the end every node finds its own complete.
+  // Parents come first, so from the end the total of every node is complete.
   for (let i = shape.size - 1; i >= 0; i--) {
     const above = shape.parent[i];
     if (above < 0) continue;

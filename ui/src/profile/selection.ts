@@ -1,7 +1,7 @@
 /**
- * Which samples count, and with how much of their time; the page's twin of the reports' selection.
+ * Which samples count, and with how much of their time; the same as the reports' selection.
  *
- * A sample stands for the `weight` nanoseconds that end at its `time`. A running one is in the
+ * A sample covers the `weight` nanoseconds that end at its `time`. A running one is in the
  * range or out of it as a whole, since its stack is that of the moment; a wait may be longer than
  * the range, so only the part inside it counts.
  */
@@ -29,7 +29,7 @@ export const EVERYTHING: Selection = {
   to: null,
 };
 
-/** Whether the choice leaves out any thread, process, span or part of the time. */
+/** Whether the selection leaves out any thread, process, span or part of the time. */
 export function isNarrowed(selection: Selection): boolean {
   return (
     selection.threads !== null ||
@@ -160,9 +160,9 @@ function firstIndex(
 }
 
 /**
- * The sums of a range, out of those of one nearby: only what lies between is looked at, so a hand
- * that drags is followed at once. Times are whole nanoseconds, so nothing is lost by subtracting.
- * null: the ranges are too far apart for that, or the choices differ in more.
+ * The sums of a range, out of those of one nearby: only what lies between is looked at, so a drag
+ * is followed at once. Times are whole nanoseconds, so nothing is lost by subtracting.
+ * null: the ranges are too far apart for that, or the selections differ in more.
  */
 export function shiftSums(
   recording: Recording,

@@ -23,12 +23,12 @@ export interface Shape {
   readonly size: number;
 }
 
-/** Whether it is no function of the target but a name for what could not be seen. */
+/** Whether it is no function of the target but a name for frames that are unknown. */
 export function isPlaceholder(fn: Fn): boolean {
   return fn.name.startsWith("[") && (fn.file === "" || fn.file === BUILT_IN);
 }
 
-/** The functions of a recording, and last the one that stands for samples without a stack. */
+/** The functions of a recording, and last the one of samples without a stack. */
 export function functionsOf(recording: Recording): Fn[] {
   return [
     ...recording.functions,
@@ -78,7 +78,7 @@ export function mergeFrames(frames: Frames): Shape {
   const line = new Int32Array(count);
   let size = 0;
   // A hash table of nodes by parent, function and line: a Map of made-up keys takes five times as
-  // long, and this is done anew for every focus and every function looked at.
+  // long, and this is done again for every focus and every function looked at.
   const places = 2 ** Math.ceil(Math.log2(count * 2 + 2));
   const table = new Int32Array(places).fill(-1);
   for (let i = 0; i < count; i++) {

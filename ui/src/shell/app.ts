@@ -12,9 +12,9 @@ export interface App {
   readonly recordings: Recording[];
   readonly state: State;
   readonly theme: Theme;
-  /** Changes the state and re-renders whoever is shown; `push` makes a step for the back button. */
+  /** Changes the state and renders the view again; `push` makes a step for the back button. */
   set(change: Partial<State>, push?: boolean): void;
-  /** A setting that only one view knows; null forgets it. Read it by `own()`. */
+  /** A setting that only one view knows; null forgets it. Read it by `setting()`. */
   setSetting(
     view: string,
     key: string,
@@ -22,13 +22,13 @@ export interface App {
     push?: boolean,
   ): void;
   setting(view: string, key: string): string | null;
-  /** The samples that pass the filters, summed; of the first recording unless told. */
+  /** The samples that pass the filters, summed; of the first recording by default. */
   profile(which?: number): Promise<Profile>;
   /** Makes profiles of one of the recordings, whatever is chosen above. */
   profiler(which: number): Promise<Profiler>;
   /** Whether this page has a view of that name. */
   shows(view: string): boolean;
-  /** Renders whoever is shown: something besides the state is another. */
+  /** Renders the view again: something besides the state has changed. */
   refresh(): void;
   /** Shows something in the bottom band; with `keep` it is what null later brings back. */
   explain(node: HTMLElement | null, keep?: boolean): void;

@@ -1,4 +1,4 @@
-/** A function or a frame, told in the bottom band: what, where, how much, and what to do with it. */
+/** A function or a frame in the bottom band: name, place, times, and what can be done with it. */
 
 import { h } from "../elements/dom";
 import {

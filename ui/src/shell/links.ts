@@ -28,7 +28,7 @@ export function focusOn(app: App, fn: number): Partial<State> {
   return { focus, settings: withoutSettings(app.state.settings, "flame.zoom") };
 }
 
-/** The state in which what this function took is left out. */
+/** The state in which the time of this function is left out. */
 export function hideFunction(app: App, fn: number): Partial<State> {
   const hide = [...app.state.hide.filter((other) => other !== fn), fn];
   return { hide, settings: withoutSettings(app.state.settings, "flame.zoom") };
@@ -43,7 +43,7 @@ export function collapseRecursion(app: App, fn: number): Partial<State> {
   };
 }
 
-/** Frames are numbered anew when the tree has another shape. */
+/** Frames have other numbers when the tree has another shape. */
 export function withoutSettings(
   settings: State["settings"],
   ...keys: string[]

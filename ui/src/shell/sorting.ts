@@ -1,4 +1,4 @@
-/** Tables sorted by a click on the head of a column; which one it is stands in the address. */
+/** Tables sorted by a click on the head of a column; which one it is is in the address. */
 
 import { h } from "../elements/dom";
 import type { App } from "./app";
@@ -7,7 +7,7 @@ export interface Column<C extends string> {
   readonly id: C;
   readonly label: string;
   readonly title: string;
-  /** Names are sorted from a to z and stand left, figures from the largest on. */
+  /** Names are sorted from a to z and aligned left, numbers from the largest on. */
   readonly text?: boolean;
 }
 
@@ -86,7 +86,7 @@ export function nextRow(
   return rows ? Math.max(0, Math.min(rows - 1, next)) : null;
 }
 
-/** Names as people list them. */
+/** Names in ascending order. */
 export function byName(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-/** Moments as a store's page tells them: in UTC, as finely as they are divided. */
+/** Moments as a store's page shows them: in UTC, as finely as they are divided. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

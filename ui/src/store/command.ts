@@ -1,4 +1,4 @@
-/** The command that tells the same as a cell. */
+/** The command that reports the same as a cell. */
 
 import { iso } from "./clock";
 import type { Cell, Value, Where } from "./selection";

@@ -40,7 +40,7 @@ export class StoreController {
     return parseSelection(this.app!.state.settings, this.first);
   }
 
-  /** The label the rows are of unless told: hosts differ most often. */
+  /** The label of the rows by default: hosts differ most often. */
   private get first(): string {
     const labels = this.meta.labels;
     const many = labels.find(
@@ -111,7 +111,7 @@ export class StoreController {
     return view === "diff" || this.app!.state.view === "diff";
   }
 
-  /** Asks for what the state wants and is not there yet. */
+  /** Requests what the state needs and is not there yet. */
   follow(app: App): void {
     this.app = app;
     const { selection } = this;
@@ -162,7 +162,7 @@ export class StoreController {
 
   private pending = 0;
 
-  /** Those looked at last are kept: going back and forth asks nothing. */
+  /** Those looked at last are kept: going back and forth requests nothing. */
   private tree(asked: object, title: string): Promise<SummedTree> {
     const key = JSON.stringify(asked);
     const known = this.trees.get(key);

@@ -15,7 +15,7 @@ export interface Heat {
   readonly more: { rows: number; ns: number };
 }
 
-/** As `sonde fleet report STORE heat --json` tells it. */
+/** The JSON of `sonde fleet report STORE heat --json`. */
 export interface HeatJson {
   readonly by: string;
   readonly begin_ns: number;
@@ -142,7 +142,7 @@ export function maxTime(heat: Heat): number {
 
 /**
  * How strong the colour of a cell is, from 0 to 1. By the root: of one busy cell among many quiet
- * ones the quiet ones are still told apart; and what is there at all is seen.
+ * ones the quiet ones can still be distinguished; and any time at all is visible.
  */
 export function strength(ns: number, most: number): number {
   return ns > 0 && most > 0 ? 0.12 + 0.88 * Math.sqrt(ns / most) : 0;

@@ -129,7 +129,7 @@ describe("what is chosen", () => {
   });
 });
 
-describe("the command that tells the same", () => {
+describe("the command that reports the same", () => {
   const commandOf = (where: StoreSelection["where"], at: Cell | null) =>
     command("my store", where, at, { from: null, to: NOON }, "wall");
 
@@ -152,7 +152,7 @@ describe("the command that tells the same", () => {
 });
 
 describe("the map", () => {
-  test("is told in nanoseconds and kept in milliseconds", () => {
+  test("comes in nanoseconds and is kept in milliseconds", () => {
     const json = JSON.parse(
       `{"by":"host","begin_ns":${NOON}000000,"step_ns":5000000000,"columns":10,
         "rows":[],"more_rows":3,"more_ns":7}`,
@@ -211,7 +211,7 @@ describe("the map", () => {
     expect(strength(3, 9)).toBeLessThan(strength(4, 9));
   });
 
-  test("times are told once in a while, with the day when it is another", () => {
+  test("times are shown at intervals, with the day when it changes", () => {
     const texts = ticks(HEAT, 500, 100).map((tick) => tick.text);
     expect(texts).toEqual([
       "2026-11-15 12:00:00",

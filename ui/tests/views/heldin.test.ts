@@ -71,7 +71,7 @@ describe("what holders did", () => {
     });
   });
 
-  test("after a release nobody holds it", async () => {
+  test("after a release no thread holds it", async () => {
     const recording = synthetic({
       samples: [[0, 20, ENTER, 20, WAITING]],
       waits: [

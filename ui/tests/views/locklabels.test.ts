@@ -197,9 +197,9 @@ test("in words", async () => {
     "in Cache.get (cache.py:43) < work",
   ]);
   expect(words).toContain("notified by Cache.get (cache.py:43) < work");
-  const nobody = await opened(["owner_thread"]);
-  const owners = nobody.top.map(
-    (row) => label(recording, nobody.waits, row.aspect, row.group).text,
+  const unowned = await opened(["owner_thread"]);
+  const owners = unowned.top.map(
+    (row) => label(recording, unowned.waits, row.aspect, row.group).text,
   );
   expect(owners).toContain("an unknown thread");
 });

@@ -40,7 +40,7 @@ test("what is left of the threads' lives was not recorded", () => {
   ]);
 });
 
-test("who makes others wait; a wait for a signal blames nobody", async () => {
+test("who makes others wait; a wait for a notification is attributed to none", async () => {
   const recording = synthetic();
   const found = blockers(await recording.waits()).map(({ fn, ns, waits }) => [
     fn < 0 ? null : recording.functions[fn].name,

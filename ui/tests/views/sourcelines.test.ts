@@ -25,7 +25,7 @@ async function lineTimes(time: "running" | "waiting" | "wall") {
   return found;
 }
 
-test("own and total time of lines, recursion counted once", async () => {
+test("self and total time of lines, recursion counted once", async () => {
   expect(await lineTimes("running")).toEqual({
     "/app/main.py:3": [0, 60],
     "/app/main.py:12": [0, 60],
@@ -44,7 +44,7 @@ test("the time of a built-in function is the calling line's", async () => {
   expect(found["<built-in>:0"]).toBeUndefined();
 });
 
-test("files by own time; a file on a stack twice counts once", async () => {
+test("files by self time; a file on a stack twice counts once", async () => {
   const found = (await made()).map((file) => [
     file.file,
     file.self / 1e6,

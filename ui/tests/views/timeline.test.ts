@@ -379,8 +379,8 @@ test("from wait to wait along a lane", async () => {
   expect(nextWait(lane, waitOf(waits, 1), -1, 0)).toBe(-1);
 });
 
-test("blame is passed on by owners that wait themselves", async () => {
-  // 0 waits for 1, which waits for 2, which waits for the GIL that 0 had; and 2 for a signal.
+test("waits are attributed further where owners wait themselves", async () => {
+  // 0 waits for 1, which waits for 2, which waits for the GIL that 0 had; and 2 for a notification.
   const changes: Changes = {
     samples: [],
     waits: [

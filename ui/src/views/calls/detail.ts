@@ -36,7 +36,7 @@ export class Detail {
   ) {}
 
   show(graph: CallGraph, edge: CallEdge): void {
-    // Drawing it anew would take the focus from its buttons.
+    // Drawing it again would take the focus from its buttons.
     if (this.shown?.[0] === graph && this.shown[1] === edge) return;
     this.shown = [graph, edge];
     const { caller, line, callee } = edge;

@@ -1,4 +1,4 @@
-/** What several parts of the view say alike. */
+/** Names and bars that several parts of the view share. */
 
 import { h } from "../../elements/dom";
 import { percent } from "../../elements/format";

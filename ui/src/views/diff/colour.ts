@@ -100,7 +100,7 @@ export function legend(theme: Theme): HTMLElement {
   return h(
     "span",
     { class: "legend" },
-    key(colours.faster.at(-1)!, "gone"),
+    key(colours.faster.at(-1)!, "removed"),
     key(colours.faster[7]!, "faster"),
     key(colours.still, "unchanged"),
     key(colours.slower[7]!, "slower"),

@@ -1,8 +1,8 @@
 /**
  * Which functions of two recordings are the same.
  *
- * Name and file must be. The first line tells functions of one name apart (lambdas, overridden
- * ones), but it moves when somebody edits the file above; so where lines differ, functions of one
+ * Name and file must be. The first line distinguishes functions of one name (lambdas, overridden
+ * ones), but it moves when the file is edited above; so where lines differ, functions of one
  * name are taken in their order, if both recordings have as many.
  */
 import type { Fn } from "../../data/recording";

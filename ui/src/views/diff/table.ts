@@ -1,4 +1,4 @@
-/** By function: what it took before, what it takes now, and the change. */
+/** By function: its time in both recordings, and the change. */
 import { h } from "../../elements/dom";
 import {
   duration,
@@ -106,7 +106,7 @@ export class Table {
           { role: "cell" },
           h("bdi", { class: "name" }, shorten(fn.name, 100)),
           !base ? h("span", { class: "badge fresh" }, "new") : null,
-          !fresh ? h("span", { class: "badge faster" }, "gone") : null,
+          !fresh ? h("span", { class: "badge faster" }, "removed") : null,
         ),
         h(
           "span",

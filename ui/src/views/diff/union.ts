@@ -23,7 +23,7 @@ export interface Times {
   all: number;
 }
 
-/** A function's times in both; `delta` is of its own time. */
+/** A function's times in both; `delta` is of its self time. */
 export interface Row {
   fn: number;
   base: number;
@@ -61,7 +61,7 @@ class UnionBuilder {
       if (!tree.totalSamples[i]) continue;
       const above = tree.parent[i]! < 0 ? -1 : node[tree.parent[i]!]!;
       const at = (node[i] = this.child(above, functions[tree.fn[i]!]!));
-      // Siblings that are told apart in one recording may be the same for both.
+      // Siblings that differ in one recording may be the same for both.
       this.self[side][at]! += tree.self[i]!;
       this.total[side][at]! += tree.total[i]!;
     }

@@ -1,4 +1,4 @@
-/** What frames look like: a hue per module, or running and waiting told apart. */
+/** What frames look like: a hue per module, or on-CPU and off-CPU time distinguished. */
 
 import { h } from "../../elements/dom";
 import { shorten } from "../../elements/format";
@@ -56,7 +56,7 @@ export function frameColours(
   };
 }
 
-/** What the colours mean; in words too, for who cannot tell them. */
+/** What the colours mean; in words, too, for those who cannot distinguish them. */
 export function legend(app: App, profile: Profile): HTMLElement {
   const { theme } = app;
   const key = (colour: string, text: string, kind = "") =>
@@ -70,7 +70,7 @@ export function legend(app: App, profile: Profile): HTMLElement {
     return h(
       "span",
       { class: "legend" },
-      key(fadedGreen(theme, 0), "running"),
+      key(fadedGreen(theme, 0), "on-CPU"),
       key(theme.colour("io"), "mostly off-CPU", "hatched"),
     );
   }
@@ -85,7 +85,7 @@ export function legend(app: App, profile: Profile): HTMLElement {
 
 const MODULES = new WeakMap<Profile, string[]>();
 
-/** The modules with most time of their own. */
+/** The modules with most self time. */
 function modulesOf(profile: Profile): string[] {
   const known = MODULES.get(profile);
   if (known) return known;
@@ -111,7 +111,7 @@ function fadedGreen(theme: Theme, waiting: number): string {
 
 const PATTERNS = new WeakMap<Theme, CanvasPattern>();
 
-/** Waiting is hatched everywhere, so that nobody needs to tell it by its colour. */
+/** Waiting is hatched everywhere, so that its colour is not needed to recognize it. */
 function hatchPattern(theme: Theme): CanvasPattern {
   const known = PATTERNS.get(theme);
   if (known) return known;

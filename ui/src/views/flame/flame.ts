@@ -111,7 +111,7 @@ function toolbar(
       label,
     );
   const setLines = (value: string | null) => {
-    // Frames are numbered anew: what was zoomed into is another one now.
+    // Frames have other numbers now: the zoomed one would be another.
     const settings: Record<string, string> = { ...app.state.settings };
     delete settings["flame.zoom"];
     if (value) settings["flame.lines"] = value;

@@ -1,4 +1,4 @@
-/** What a frame can tell about itself, and what can be done with it. */
+/** Details of a frame, its tooltip and its menu. */
 
 import { h } from "../../elements/dom";
 import {

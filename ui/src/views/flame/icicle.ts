@@ -41,11 +41,11 @@ export class Icicle {
   private rows: Row[] = [];
   private pointed: number | null = null;
   private selected: number | null = null;
-  /** How far the rows reach below what is seen. */
+  /** How far the rows reach below the visible part. */
   private below = 0;
   private width = 0;
   private height = 0;
-  /** To be scrolled to its root with the next picture. */
+  /** To be scrolled to its root with the next drawing. */
   private rootward = false;
   private moving = 0;
   private readonly extent: Extent;

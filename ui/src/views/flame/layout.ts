@@ -1,4 +1,4 @@
-/** Where the frames of a tree stand: each as wide as its share, children below, heaviest first. */
+/** Where frames are drawn: each as wide as its share, children below, heaviest first. */
 
 import { heaviestChildren, type Tree } from "../../profile/profile";
 
@@ -67,7 +67,7 @@ export class Order {
         this.starts[child] = x;
         x += this.tree.total[child];
       }
-      // A node without time stands nowhere; it begins where its parent does.
+      // A node without time is not drawn; it begins where its parent does.
       if (Number.isNaN(this.starts[next]))
         this.starts[next] = parent < 0 ? 0 : this.starts[parent];
     }

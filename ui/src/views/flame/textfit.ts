@@ -1,4 +1,4 @@
-/** Text cut to a width, without asking the browser to measure every label anew. */
+/** Text cut to a width, without asking the browser to measure every label. */
 
 import { shorten } from "../../elements/format";
 

@@ -1,4 +1,4 @@
-/** Call chains: their frames, and how one reads on a line. */
+/** Call stacks: their frames, and how one reads on a line. */
 import type { Recording } from "../../data/recording";
 import { printable } from "../../elements/format";
 
@@ -8,11 +8,11 @@ export interface Frame {
   /** The line executed. */
   line: number;
   library: boolean;
-  /** The frame that waits, holds or lets go, as the program sees it; machinery is inside of it. */
+  /** The frame that waits, holds or releases, as the program sees it; lock code is inside of it. */
   site: boolean;
 }
 
-/** What every thread begins with, and nobody wants to read. */
+/** What every thread begins with; it is left out. */
 const BEGINNINGS = new Set([
   "Thread._bootstrap",
   "Thread._bootstrap_inner",
@@ -49,7 +49,7 @@ export function stackFrames(
 
 /**
  * `query (shop.py:41) < serve < main`. If it ends in a library the program's own frame comes
- * first, as that is what tells one chain from another: `report (shop.py:16), in Handler.handle`.
+ * first, as that distinguishes stacks: `report (shop.py:16), in Handler.handle`.
  */
 export function stackLine(frames: Frame[], callers = 2): string {
   const first = Math.max(
@@ -82,7 +82,7 @@ export function codeLocation(frame: {
   return `${name} (${printable(shortFile(frame.file))}:${frame.line})`;
 }
 
-/** The file's own name, with its folder where that says nothing. */
+/** The file's own name, with its folder where the name alone is ambiguous. */
 export function shortFile(file: string): string {
   const parts = file.split("/");
   const name = parts.at(-1)!;
@@ -93,7 +93,7 @@ export function shortFile(file: string): string {
 /** Whether a file is of the standard library or of an installed package, not of the program. */
 export function isLibrary(file: string): boolean {
   if (!file || file.startsWith("<")) return true;
-  // A Java class tells its package, but no folder.
+  // A Java class has a package, but no folder.
   if (/^(java|javax|jdk|sun|com\/sun)\/.*\.java$/.test(file)) return true;
   return file
     .split("/")

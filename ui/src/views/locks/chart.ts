@@ -9,7 +9,7 @@ const BASE = 88;
 const WIDTH = 340;
 const LEFT = 30;
 
-/** `point` is told what is under the pointer, null when nothing is. */
+/** `point` gets what is under the pointer, null when nothing is. */
 export function chart(
   buckets: Bucket[],
   isNotified: boolean,
@@ -58,9 +58,9 @@ export function chart(
         s(
           "rect",
           {
-            class: isNotified ? "signalled" : "held",
+            class: isNotified ? "notified" : "held",
             x: left + 1,
-            // What is there is seen, however few.
+            // What is there is visible, however few.
             y: Math.min(y(bucket.count), BASE - 1.5),
             width: Math.max(step - 2, 1),
             height: Math.max(BASE - y(bucket.count), 1.5),

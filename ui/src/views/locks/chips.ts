@@ -23,7 +23,7 @@ export function moveAspect(
 export function chips(changed: (order: Aspect[]) => void): Chips {
   let order: readonly Aspect[] = [];
   let dragged: Aspect | null = null;
-  /** The chip that was moved last: it keeps the focus when all are drawn anew. */
+  /** The chip that was moved last: it keeps the focus when all are drawn again. */
   let focused: Aspect | null = null;
   const used = h("ol", { class: "aspects used", "aria-label": "Group by" });
   const spare = h("ul", { class: "aspects spare", "aria-label": "Not used" });

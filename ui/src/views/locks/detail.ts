@@ -1,4 +1,4 @@
-/** The chosen row: how long its waits were, and both chains side by side with their source. */
+/** The chosen row: how long its waits were, and both stacks side by side with their source. */
 import type { Recording, Waits } from "../../data/recording";
 import { fill, h } from "../../elements/dom";
 import { count, duration, percentOf, shorten } from "../../elements/format";

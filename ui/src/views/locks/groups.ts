@@ -9,10 +9,10 @@ import { AFTER_NOTIFICATION, type Waits } from "../../data/recording";
 import type { Parts } from "./parts";
 
 export interface Group {
-  /** Value of the aspect it was split by; -1 is nobody that could be named. */
+  /** Value of the aspect it was split by; -1 is unknown. */
   value: number;
   wait_ns: number;
-  /** The part of it that was for a signal (a queue, an event, a join), not for a lock. */
+  /** The part of it that was for a notification (a queue, an event, a join), not for a lock. */
   signalling_ns: number;
   /** The part of it that was for the lock of a condition, after that was notified. */
   after_notification_ns: number;

@@ -19,7 +19,7 @@ import type { Parts } from "./parts";
 
 /** In place of a context: the lock was free, the waiter had yet to wake up. */
 export const RELEASED = -2;
-/** Fewer CPU samples than this say nothing about a group of holds. */
+/** Fewer CPU samples than this are too few for a group of holds. */
 export const MIN_SAMPLES = 10;
 const BUILT_IN = "<built-in>";
 
@@ -180,7 +180,7 @@ export class HolderProfile {
         value,
         wait_ns: Math.round(ns),
         signalling_ns: sum.notification,
-        after_notification_ns: 0, // only the sum of all waiting tells it
+        after_notification_ns: 0, // known only for the sum of all waiting
         ...this.counted(parts, sum.rows),
         rows: Int32Array.from(sum.rows),
         samples: sum.samples.size,

@@ -73,7 +73,7 @@ export const QUESTIONS: readonly (readonly [string, readonly Aspect[]])[] = [
   ["Which lock classes?", ["lock_class", "waiter_function"]],
 ];
 
-/** The sentence above the rows, as the text report says it. */
+/** The sentence above the rows, as in the text report. */
 export function summaryText(all: Group, undecided: number): string {
   if (!all.wait_ns) {
     return "No thread waited for a lock, for the GIL or for another thread.";
@@ -106,7 +106,7 @@ export function isNotification(group: Group): boolean {
 }
 
 export interface Label {
-  /** What stands before: "held by", "notified by", "in". */
+  /** The words before it: "held by", "notified by", "in". */
   verb: string;
   text: string;
 }

@@ -1,4 +1,4 @@
-/** Who waited for what, and who is to blame: by any aspects, in any order. */
+/** Who waited for what, and to whom it is attributed: by any aspects, in any order. */
 import "./locks.css";
 import type { Aspect, Recording, Waits } from "../../data/recording";
 import { fill, h, set } from "../../elements/dom";
@@ -265,7 +265,7 @@ function mounted(
   };
 }
 
-/** Only the waits for signals, or only the others. */
+/** Only the waits for notifications, or only the others. */
 function kept(waits: Waits, parts: Parts, only: string): Parts {
   if (only === "all") return parts;
   const wanted = only === "signals" ? 1 : 0;

@@ -1,4 +1,4 @@
-/** Who waited because of whom: the pairs of chains in a row, the heaviest first. */
+/** Who waited because of whom: the pairs of stacks in a row, the heaviest first. */
 import type { Waits } from "../../data/recording";
 import { numberValues } from "./groups";
 import type { Parts } from "./parts";
@@ -7,7 +7,7 @@ export interface Pair {
   waiter: number;
   owner: number;
   ns: number;
-  /** Its row with most time; tells the functions and threads. */
+  /** Its row with most time, which has the functions and threads. */
   row: number;
 }
 

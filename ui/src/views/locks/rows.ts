@@ -8,7 +8,7 @@ import type { HolderProfile } from "./heldin";
 import { isNotification, label, TITLES } from "./labels";
 import { isHeldIn, type AspectColumns, type Parts } from "./parts";
 
-/** A row of the tree; its children are made when somebody opens it. */
+/** A row of the tree; its children are computed when it is opened. */
 export interface Row {
   group: Group;
   aspect: Aspect;
@@ -96,7 +96,7 @@ export class RowTree {
     return found;
   }
 
-  /** The rows that are to be seen, from the top. */
+  /** The visible rows, from the top. */
   visible(): Row[] {
     const found: Row[] = [];
     const walk = (rows: Row[], most: number) => {
@@ -133,7 +133,7 @@ export class RowTree {
   }
 }
 
-/** Pixels: of the columns of figures with the opener and the verb, of a level, of a letter. */
+/** Pixels: of the columns of numbers with the opener and the verb, of a level, of a letter. */
 const FIGURES = 360;
 const INDENT = 18;
 const LETTER = 6.4;
@@ -238,7 +238,7 @@ export function table(
         "data-ns": group.wait_ns,
         "data-count": group.count,
         "data-longest": group.max_ns,
-        class: isNotification(group) ? "signal" : "",
+        class: isNotification(group) ? "notification" : "",
         onclick: () => choose(row),
         ondblclick: () => toggle(row),
         onpointerenter: () => point(row),
@@ -253,7 +253,7 @@ export function table(
           style: { width: share(group.wait_ns - group.signalling_ns) },
         }),
         h("span", {
-          class: "bar signalled",
+          class: "bar notified",
           style: {
             left: share(group.wait_ns - group.signalling_ns),
             width: share(group.signalling_ns),

@@ -1,9 +1,9 @@
-/** Whose functions made others wait; waits for a signal blame nobody. */
+/** Functions to which waits are attributed; waits for a notification are attributed to none. */
 
 import type { Recording, Waits } from "../../data/recording";
 
 export interface Blocker {
-  /** -1: nobody knows. */
+  /** -1: unknown. */
   readonly fn: number;
   readonly ns: number;
   readonly waits: number;

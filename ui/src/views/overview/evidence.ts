@@ -43,7 +43,7 @@ export function evidence(
   return change;
 }
 
-/** Words of a shell command, quotes taken off. */
+/** Words of a shell command, without their quotes. */
 function split(command: string): string[] {
   const words: string[] = [];
   for (const [, single, double, bare] of command.matchAll(

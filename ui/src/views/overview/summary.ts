@@ -1,4 +1,4 @@
-/** The recording in sentences, as the text report says them, and its time as shares. */
+/** The recording in the sentences of the text report, and its time as shares. */
 
 import { programName, runtimeName } from "../../data/names";
 import type { Meta, Recording } from "../../data/recording";
@@ -66,7 +66,7 @@ function topKinds(kinds: Record<string, number>): [string, number][] {
   let others = entries
     .filter(([kind, ns]) => !NOTIFICATIONS.has(kind) && ns > 0)
     .sort((a, b) => b[1] - a[1]);
-  // One kind more is named in less room than it takes to say that there is another.
+  // The name of one more kind is shorter than the note that there is another.
   if (others.length > MAX_KINDS + 1) {
     const rest = others.slice(MAX_KINDS).reduce((sum, [, ns]) => sum + ns, 0);
     others = [...others.slice(0, MAX_KINDS), ["other", rest]];

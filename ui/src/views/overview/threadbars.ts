@@ -9,7 +9,7 @@ import { shares, type Share } from "./summary";
 
 const TOP = 10;
 
-/** Time as parts of one bar, told apart by texture and by words too. */
+/** Time as parts of one bar, distinguished by texture and by words, too. */
 export function stateBar(parts: readonly Share[]): HTMLElement {
   const whole = parts.reduce((sum, share) => sum + share.ns, 0);
   return h(

@@ -1,4 +1,4 @@
-/** Own and total time of every source line seen: the rows of `sonde report lines`. */
+/** Self and total time of every source line in a sample: the rows of `sonde report lines`. */
 import type { Fn } from "../../data/recording";
 import type { Tree } from "../../profile/profile";
 import { BUILT_IN, isPlaceholder } from "../../profile/shape";
@@ -19,7 +19,7 @@ export interface File {
   readonly self: number;
   /** A file that is on a stack more than once counts only once. */
   readonly total: number;
-  /** By number; made when somebody looks: of hundreds of files one is shown. */
+  /** By number; computed on first use: of hundreds of files one is shown. */
   readonly lines: ReadonlyMap<number, Line>;
 }
 
@@ -40,7 +40,7 @@ interface Plan {
   node: Int32Array;
 }
 
-/** The files with lines, by own time, descending. */
+/** The files with lines, by self time, descending. */
 export function files(tree: Tree, functions: readonly Fn[]): File[] {
   const plan = planOf(tree, functions);
   const found: File[] = [];
@@ -116,7 +116,7 @@ function planOf(tree: Tree, functions: readonly Fn[]): Plan {
 
 function planned(tree: Tree, functions: readonly Fn[]): Plan {
   const numbers = new Map<string, number>();
-  // A built-in function has no lines, so its time is the calling line's own.
+  // A built-in function has no lines, so its time is self time of the calling line.
   const fileOf = Int32Array.from(functions, (fn) => {
     if (fn.file === BUILT_IN || isPlaceholder(fn)) return -1;
     const known = numbers.get(fn.file) ?? numbers.size;

@@ -12,7 +12,7 @@ const MAX_LENGTH = 1000;
 /** Longer files are shown without colours: there would be too many elements. */
 const COLOURED = 8000;
 
-/** The elements of one line that tell its time. */
+/** The elements of one line that show its time. */
 interface Drawn {
   readonly element: HTMLElement;
   readonly total: HTMLElement;
@@ -204,7 +204,7 @@ export class Listing {
 }
 
 function coded(code: string, reader: Tokenizer | null): HTMLElement {
-  // The reader must see every line, or it would not know which are in a string.
+  // The tokenizer must get every line, or it would not know which are in a string.
   const tokens = reader?.line(code);
   if (code.length > MAX_LENGTH)
     return h("span", { class: "text" }, shorten(code, MAX_LENGTH));

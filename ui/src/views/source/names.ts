@@ -1,4 +1,4 @@
-/** The files by own time: each a link to its lines. */
+/** The files by self time: each a link to its lines. */
 import { h } from "../../elements/dom";
 import { percentOf, sourceLocation, shorten } from "../../elements/format";
 import { VirtualList } from "../../elements/virtuallist";

@@ -88,7 +88,7 @@ class Source implements MountedView {
       fill(this.notice, text === null ? this.unreadable(file) : null);
     }
     this.listing.show(profile, file, line);
-    // Where somebody has scrolled to, it stays while only the times change.
+    // The scroll position stays while only the times change.
     if (line === this.asked) return;
     this.asked = line;
     this.listing.mark()?.scrollIntoView({ block: "center" });
@@ -105,8 +105,8 @@ class Source implements MountedView {
       h(
         "p",
         null,
-        "own ",
-        h("b", { class: "own" }, duration(file.self)),
+        "self ",
+        h("b", { class: "self" }, duration(file.self)),
         ` (${percentOf(file.self, profile.total)}), total `,
         h("b", null, duration(file.total)),
         ` (${percentOf(file.total, profile.total)}) of ${duration(profile.total)} ${TIMES[profile.selection.time]}`,

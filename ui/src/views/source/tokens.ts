@@ -1,4 +1,4 @@
-/** Python source told apart for the eye: comments, strings, keywords, what is defined. */
+/** Syntax colouring of Python: comments, strings, keywords, what is defined. */
 
 export type Kind = "" | "comment" | "string" | "keyword" | "defined";
 

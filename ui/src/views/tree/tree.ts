@@ -194,7 +194,7 @@ export const tree: View = {
         const merge = app.setting("tree", "lines") !== "split";
         const next = found.tree(merge);
         const first = shown === null;
-        // With another shape the nodes are numbered anew.
+        // With another shape the nodes have other numbers.
         if (shown && shown.parent !== next.parent) {
           open = new Set();
           selected = -1;

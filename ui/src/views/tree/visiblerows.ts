@@ -1,4 +1,4 @@
-/** Which rows of a tree are seen, with some of its nodes open. */
+/** Which rows of a tree are visible, with some of its nodes open. */
 
 import { heaviestChildren, type Tree } from "../../profile/profile";
 
@@ -8,7 +8,7 @@ export interface VisibleRow {
   readonly children: boolean;
 }
 
-/** The rows from top to bottom; the roots are always seen. */
+/** The rows from top to bottom; the roots are always visible. */
 export function visibleRows(
   tree: Tree,
   open: ReadonlySet<number>,
@@ -32,7 +32,7 @@ export function hotPath(tree: Tree, from: number): number[] {
   while (at >= 0) {
     found.push(at);
     const next = heaviestChildren(tree, at)[0];
-    // Below this the node's own time, or several children, are what is hot.
+    // Below this the self time, or several children, are what is hot.
     if (next === undefined || tree.total[next] * 2 < tree.total[at]) break;
     at = next;
   }

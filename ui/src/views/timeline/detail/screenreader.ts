@@ -46,7 +46,7 @@ export function timesTable(
   return screenReaderTable("Threads and their times", heads, rows);
 }
 
-/** The figures by name, for who does not see the canvas. */
+/** Times by the name of the span. */
 export function spansTable(recording: Recording): HTMLElement | null {
   const { spans } = recording.meta;
   if (!spans.length) return null;

@@ -41,7 +41,7 @@ export function spanDetail(
   );
 }
 
-/** The names in a lane, each with its figures and a way to look at it alone. */
+/** The names in a lane, each with its times and a button to select it alone. */
 export function spanLaneDetail(
   recording: Recording,
   lane: Lane,

@@ -7,7 +7,7 @@ import { barOf, GUTTER, visible, xOf, yOf, type Layout } from "./layout";
 
 const HEIGHT = 4;
 
-/** The darker, the more of that time was taken. */
+/** The darker, the larger the lost share of that time. */
 export function drawCpuLoss(
   context: CanvasRenderingContext2D,
   recording: Recording,

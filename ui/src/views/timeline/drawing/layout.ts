@@ -56,7 +56,7 @@ export function placeAt(layout: Layout, y: number): number {
   return place < layout.lanes.length ? place : -1;
 }
 
-/** The first lane that is to be seen, and the one after the last. */
+/** The first visible lane, and the one after the last. */
 export function visible(layout: Layout): [number, number] {
   const first = Math.max(Math.floor(layout.scroll / layout.lane), 0);
   const last = Math.ceil((layout.scroll + layout.height - AXIS) / layout.lane);

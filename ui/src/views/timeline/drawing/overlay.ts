@@ -1,4 +1,4 @@
-/** What lies over the lanes: the chosen range, the selected wait with its arrows, the pointer. */
+/** Drawn over the lanes: the selected range, the selected wait with its arrows, the pointer. */
 import { sizeCanvas } from "../../../elements/dom";
 import { duration } from "../../../elements/format";
 import type { Theme } from "../../../elements/theme";
@@ -6,7 +6,7 @@ import type { OwnerWait, Wait } from "../lanes/wait";
 import { AXIS, barOf, GUTTER, timeAt, xOf, yOf, type Layout } from "./layout";
 import type { TimeWindow } from "./window";
 
-/** Of a wait that went through many hands, the longest are drawn. */
+/** Of a wait with many holders, the longest are drawn. */
 const ARROWS = 40;
 
 export interface OverlayState {
@@ -118,7 +118,7 @@ function drawWait(
   context.lineWidth = 1;
 }
 
-/** From whoever had it, when it let go, to the one who waited; what was held is underlined. */
+/** From the holder, at the release, to the waiter; the time it was held is underlined. */
 function arrow(
   context: CanvasRenderingContext2D,
   layout: Layout,
@@ -185,7 +185,7 @@ export function rangeBetween(
   return { from, to: Math.max(to, from + 1) };
 }
 
-/** How far to scroll so that a lane is seen. */
+/** How far to scroll so that a lane is visible. */
 export function scrollToLane(layout: Layout, place: number): number {
   const top = place * layout.lane;
   const room = layout.height - AXIS;

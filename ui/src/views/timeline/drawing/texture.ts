@@ -1,6 +1,6 @@
 /**
- * Lanes as pixels: states by colour and by texture, so that they can be told apart without seeing
- * colours. Written straight into the picture: tens of thousands of small fills would take longer.
+ * Lanes as pixels: states by colour and by texture, so that they can be distinguished without
+ * colours. Written directly into the image: tens of thousands of small fills would take longer.
  */
 import type { ColourName, Theme } from "../../../elements/theme";
 import {
@@ -73,7 +73,7 @@ export function textures(theme: Theme, ratio: number): Textures {
 }
 
 /**
- * Paints one lane at the given row of the picture, states from the bottom up, each as high as its
+ * Paints one lane at the given row of the image, states from the bottom up, each as high as its
  * share of the column.
  */
 export function paint(

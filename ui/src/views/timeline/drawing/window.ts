@@ -48,7 +48,7 @@ export interface Tick {
   label: string;
 }
 
-/** Round moments, about `most` of them, with as many digits as tell them apart. */
+/** Round moments, about `most` of them, with as many digits as distinguish them. */
 export function ticks(shown: TimeWindow, most: number): Tick[] {
   if (!(shown.to > shown.from)) return [];
   const count = Math.max(most, 1);
@@ -63,7 +63,7 @@ export function ticks(shown: TimeWindow, most: number): Tick[] {
   }));
 }
 
-/** As it stands in the address: whole nanoseconds. */
+/** As in the address: whole nanoseconds. */
 export function formatWindow(shown: TimeWindow): string {
   return `${Math.round(shown.from)}-${Math.round(shown.to)}`;
 }

@@ -1,4 +1,4 @@
-/** What hands and keys do with the timeline: move its window, choose a lane, a wait, a range. */
+/** What pointer and keys do on the timeline: move its window, select a lane, a wait, a range. */
 import type { App } from "../../../shell/app";
 import {
   segmentDetail,
@@ -20,7 +20,7 @@ import { nextWait } from "../lanes/wait";
 import { handleKey } from "./keys";
 import { listenToPointer } from "./pointer";
 
-/** What is steered. */
+/** The timeline, as its controller needs it. */
 export interface ControllerHost {
   readonly app: App;
   readonly layout: Layout;
@@ -109,13 +109,13 @@ export class TimelineController {
     });
   }
 
-  /** What lies there: a segment of the lane, or a span where the lane shows spans. */
+  /** What is at a point: a segment of the lane, or a span where the lane shows spans. */
   private at(x: number, y: number): { lane: Lane; segment: number } | null {
     const { layout } = this.host;
     const place = placeAt(layout, y);
     const lane = layout.lanes[place];
     if (!lane) return null;
-    // A pixel may stand for many segments: the one in its middle speaks for it.
+    // A pixel may cover many segments: the one in its middle is taken.
     const time = timeAt(layout, x + 0.5);
     const segment = lane.spans
       ? spanAt(layout, place, time, y)

@@ -1,4 +1,4 @@
-/** Run-queue latency, throttling and steal time of each thread: a strip below its lane. */
+/** Run-queue latency, throttling and steal time of each thread. */
 import type { Recording } from "../../../data/recording";
 import { duration } from "../../../elements/format";
 

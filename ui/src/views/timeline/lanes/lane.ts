@@ -17,7 +17,7 @@ export interface Lane {
   start: Float64Array;
   end: Float64Array;
   state: Uint8Array;
-  /** Row of the samples; of the waits where the state is one of GIL, LOCK, SIGNAL. */
+  /** Row of the samples; of the waits where the state is one of GIL, LOCK, NOTIFICATION. */
   row: Int32Array;
   /** Of a lane that shows the spans of the thread, and no segments. */
   spans?: SpanTrack;

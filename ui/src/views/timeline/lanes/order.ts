@@ -1,4 +1,4 @@
-/** In which order lanes stand. */
+/** The order of the lanes. */
 import type { Recording } from "../../../data/recording";
 import type { Lane } from "./lane";
 import type { Times } from "./times";
@@ -15,7 +15,7 @@ export function orderOf(text: string | null): Order {
   return text !== null && text in ORDERS ? (text as Order) : "cpu";
 }
 
-/** What a lane is sorted by, in nanoseconds; by name it still tells the CPU time. */
+/** What a lane is sorted by, in nanoseconds; in the order of names it is the CPU time. */
 export function sortValue(times: Times, thread: number, order: Order): number {
   const { cpu, gil, locks, notifications, other, off } = times;
   if (order === "blocked") return gil[thread]! + locks[thread]!;

@@ -1,9 +1,9 @@
 /**
  * What each thread did when: one row of segments per thread, in order and without overlap.
  *
- * Lock events are exact, so they rule where samples say something else. A sample of waiting stands
- * for the time before it. A running sample tells how much its thread ran since the running sample
- * before, not when: its time is put into the last gaps that no wait fills, where it must have been.
+ * Lock events are exact, so they win where samples differ. An off-CPU sample covers the time before
+ * it. A CPU sample shows how long its thread ran since the CPU sample before, not when: its time is
+ * put into the last gaps that no wait fills, where it must have been.
  */
 import {
   RUNNING,
@@ -23,8 +23,8 @@ import {
 } from "./lane";
 
 /**
- * A lane for each thread, by row of the table; `gil` is its number among the kinds, `spans` tells
- * which paths of spans are looked at (null: anything).
+ * A lane for each thread, by row of the table; `gil` is its number among the kinds, `spans` a mask
+ * of the selected paths of spans (null: all).
  */
 export function buildLanes(
   threads: number,
@@ -63,7 +63,7 @@ class Track {
   readonly state: Uint8Array;
   readonly row: Int32Array;
   size = 0;
-  /** Up to here everything is told. */
+  /** Segments are complete up to here. */
   done = -Infinity;
 
   constructor(most: number) {
@@ -84,7 +84,7 @@ class Track {
   }
 }
 
-/** When the thread could not run: its waits, and samples of waiting where no wait is told. */
+/** When the thread could not run: its waits, and off-CPU samples where there is no wait. */
 function blockedSegments(
   samples: Samples,
   waits: Waits,

@@ -20,8 +20,8 @@ export interface Times {
 }
 
 /**
- * Drawn lanes cannot tell these: there, what overlaps is drawn once. A sample of waiting counts as
- * far as no wait for a lock explains it. `spans` as for lanes.
+ * The drawn lanes do not have these: there, what overlaps is drawn once. An off-CPU sample counts
+ * as far as no wait for a lock explains it. `spans` as for lanes.
  */
 export function timesOf(
   tables: { recording: Recording; samples: Samples; waits: Waits },
@@ -64,7 +64,7 @@ export function timesOf(
     const into = samples.state[row] === WAITING ? times.other : times.off;
     into[thread]! += Math.max(weight - known, 0);
   }
-  // The kernel's count where there is one; it knows no spans.
+  // The kernel's count where there is one; it does not know spans.
   threads.forEach(({ cpu }, row) => {
     if (cpu >= 0 && !spans) times.cpu[row] = cpu;
   });

@@ -1,4 +1,4 @@
-/** One wait: what for, how long, and who had it meanwhile. */
+/** One wait: what for, how long, and who held it meanwhile. */
 import type { Recording, Waits } from "../../../data/recording";
 import { firstAfter, isLockState, NOTIFICATION, type Lane } from "./lane";
 
@@ -66,7 +66,7 @@ function joinParts(waits: Waits, parts: Part[]): void {
 }
 
 /**
- * The segment of the next wait of a lane (`by` 1) or of the one before (-1), seen from a wait or
+ * The segment of the next wait of a lane (`by` 1) or of the one before (-1), counted from a wait or
  * else from a moment; -1 if there is none.
  */
 export function nextWait(
@@ -84,7 +84,7 @@ export function nextWait(
   return -1;
 }
 
-/** An owner's own wait while others waited for it: the blame is passed on. */
+/** What a holder waited for while others waited for it: their wait is attributed further. */
 export interface OwnerWait {
   /** Who waited, and who had what it waited for. */
   thread: number;
@@ -96,14 +96,14 @@ export interface OwnerWait {
   ns: number;
 }
 
-/** How far blame is followed. */
+/** How far waits are attributed further. */
 const MAX_DEPTH = 4;
 /** Smaller parts of the time are left out. */
 const MIN_SHARE = 0.05;
 
 /**
  * What a thread itself waited for in a stretch of time, each lock and owner once, the longest
- * first, followed by what those owners waited for. Waits for signals pass no blame.
+ * first, followed by what those owners waited for. Waits for notifications are not followed.
  */
 export function ownerWaits(
   waits: Waits,
