@@ -77,7 +77,7 @@ export class Listing {
     const lines = text.split("\n");
     if (lines.at(-1) === "") lines.pop();
     const python = lines.length <= COLOURED && /\.pyw?$/.test(this.file);
-    const reader = python ? new Tokenizer() : null;
+    const tokenizer = python ? new Tokenizer() : null;
     const blocks: HTMLElement[] = [];
     for (let start = 0; start < lines.length; start += BLOCK) {
       const block = lines.slice(start, start + BLOCK);
@@ -89,7 +89,7 @@ export class Listing {
             style: { "contain-intrinsic-height": `${block.length * 19}px` },
           },
           block.map((code, i) =>
-            this.line(start + i + 1, code, coded(code, reader)),
+            this.line(start + i + 1, code, coded(code, tokenizer)),
           ),
         ),
       );
@@ -203,9 +203,9 @@ export class Listing {
   }
 }
 
-function coded(code: string, reader: Tokenizer | null): HTMLElement {
+function coded(code: string, tokenizer: Tokenizer | null): HTMLElement {
   // The tokenizer must get every line, or it would not know which are in a string.
-  const tokens = reader?.line(code);
+  const tokens = tokenizer?.line(code);
   if (code.length > MAX_LENGTH)
     return h("span", { class: "text" }, shorten(code, MAX_LENGTH));
   return h(
