@@ -8,7 +8,7 @@ export default defineConfig({
   // Two browsers at a time take as long: each draws without a graphics card.
   workers: 1,
   timeout: 30_000,
-  // As with the other tests: what fails on a busy machine gets one second try, and is told.
+  // As with the other tests: what fails on a busy machine gets one more try, and is reported.
   retries: 1,
   forbidOnly: Boolean(process.env.CI),
   reporter: [["list"]],

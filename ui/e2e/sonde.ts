@@ -3,10 +3,10 @@
  * their reports, and a page that must stay clean: no error, no question to another host.
  */
 
+import { expect, test as base, type Page } from "@playwright/test";
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { test as base, expect, type Page } from "@playwright/test";
 import { address, faults } from "../browser.mjs";
 import { folder, ROOT, SONDE } from "./record";
 
@@ -28,7 +28,7 @@ export function file(name: RecordingName): string {
 }
 
 /** Reports do not change during a run, and several tests want the same one. */
-const TOLD = new Map<string, string>();
+const REPORTS = new Map<string, string>();
 
 /** `sonde report FILE VIEW --json`, read. */
 export function report(
@@ -36,29 +36,29 @@ export function report(
   view: string,
   ...options: string[]
 ): any {
-  return told("report", file(name), view, "--json", ...options);
+  return reported("report", file(name), view, "--json", ...options);
 }
 
 /** `sonde diff BASE NEW --json`, read. */
 export function compared(base: RecordingName, fresh: RecordingName): any {
-  return told("diff", file(base), file(fresh), "--json");
+  return reported("diff", file(base), file(fresh), "--json");
 }
 
 function store(): string {
   return join(folder(), "store");
 }
 
-function told(...words: string[]): any {
+function reported(...words: string[]): any {
   const key = words.join(" ");
-  let said = TOLD.get(key);
-  if (said === undefined) {
-    said = execFileSync(SONDE, words, {
+  let output = REPORTS.get(key);
+  if (output === undefined) {
+    output = execFileSync(SONDE, words, {
       maxBuffer: 1 << 28,
       encoding: "utf8",
     });
-    TOLD.set(key, said);
+    REPORTS.set(key, output);
   }
-  return JSON.parse(said);
+  return JSON.parse(output);
 }
 
 const WRITTEN = new Set<string>();

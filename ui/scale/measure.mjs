@@ -167,15 +167,15 @@ try {
   await page.profiler.send("Performance.enable", { timeDomain: "threadTicks" });
   // The server makes a part when it is first asked for; that is reading, not drawing.
   for (const view of ["flame", "locks"]) await drawn(page, url, view);
-  const told = { views: VIEWS, server: [], file: [], gestures: {} };
+  const results = { views: VIEWS, server: [], file: [], gestures: {} };
   for (const view of VIEWS) {
-    told.server.push(await drawn(page, url, view));
-    told.file.push(await drawn(page, pathToFileURL(file).href, view));
+    results.server.push(await drawn(page, url, view));
+    results.file.push(await drawn(page, pathToFileURL(file).href, view));
   }
-  told.gestures = await gestures(page, url);
+  results.gestures = await gestures(page, url);
   // A page that fails is quick.
   if (wrong.length) throw new Error(wrong.join("\n"));
-  console.log(JSON.stringify(told));
+  console.log(JSON.stringify(results));
 } finally {
   await browser.close();
   server.kill("SIGINT");

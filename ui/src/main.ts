@@ -1,12 +1,13 @@
-import "./shell/style.css";
-import "./shell/bands.css";
-import "./shell/shared.css";
-import { load } from "./data/recording";
-import { h, fill } from "./shell/dom";
-import { ofRecordings, openPage } from "./shell/page";
+import "./elements/style.css";
+import "./page/bands.css";
+import "./elements/shared.css";
+import { load } from "./data/load";
+import { fill, h } from "./elements/dom";
+import { recordingPage, openPage } from "./page/page";
 import { isStore } from "./store/load";
 import { openStore } from "./store/page";
-import { STORE_VIEWS, VIEWS } from "./views/index";
+import { STORE_VIEWS } from "./store/views";
+import { VIEWS } from "./views/index";
 
 const root = document.getElementById("app")!;
 const store = isStore();
@@ -18,7 +19,7 @@ root.append(
 const opened = store
   ? openStore(root, STORE_VIEWS)
   : load().then((recordings) =>
-      openPage(root, ofRecordings(recordings, VIEWS)),
+      openPage(root, recordingPage(recordings, VIEWS)),
     );
 opened.catch((error: unknown) => {
   fill(

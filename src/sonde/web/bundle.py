@@ -2,8 +2,8 @@
 
 The parts hold the tables behind the views, not their results, so that the page can filter and
 regroup by itself, and one file holds everything. Functions and call stacks that read the same to a
-person are one here already, as in the views. What the columns are is told in
-`ui/src/data/recording.ts`; how they are written is known here and in `ui/src/data/decode.ts` only.
+person are one here already, as in the views. `ui/src/data/recording.ts` describes the columns; how
+they are written is known only here and in `decode.ts` and `waits.ts` beside it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A store as its page asks for it: what is in it, a map of its time, the tree of a part of it.
 
 Nothing of a store is sent but what a view shows: sums by context, made by DuckDB. What comes and
-goes is told in `ui/src/store/load.ts`.
+goes is described in `ui/src/store/load.ts`.
 """
 
 from __future__ import annotations

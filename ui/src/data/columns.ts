@@ -31,7 +31,7 @@ export class Columns {
   }
 
   /** Numbers from -1 on, written one higher. */
-  orNobody<A extends Numbers>(make: new (length: number) => A): A {
+  orUnknown<A extends Numbers>(make: new (length: number) => A): A {
     const column = new make(this.next());
     for (let i = 0; i < column.length; i++) column[i] = this.next() - 1;
     return column;
@@ -72,7 +72,7 @@ function unzigzag(value: number): number {
 }
 
 /** Undoes the compression of a part. */
-export async function inflated(
+export async function inflate(
   data: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array> {
   const stream = new Blob([data])

@@ -16,10 +16,10 @@ export function samples(bytes: Uint8Array): Samples {
   const columns = new Columns(bytes);
   const thread = columns.changes(Uint32Array);
   const time = columns.signed(Float64Array);
-  const context = columns.orNobody(Int32Array);
+  const context = columns.orUnknown(Int32Array);
   const weight = columns.signed(Float64Array);
   const state = columns.unsigned(Uint8Array);
-  const span = columns.orNobody(Int32Array);
+  const span = columns.orUnknown(Int32Array);
   for (let i = 0; i < time.length; i++) {
     const before = i > 0 && thread[i] === thread[i - 1] ? time[i - 1]! : 0;
     time[i]! += before + weight[i]!;
@@ -32,7 +32,7 @@ export function spans(bytes: Uint8Array): Spans {
   return {
     thread: columns.changes(Uint32Array),
     start: columns.changes(Float64Array),
-    length: columns.orNobody(Float64Array),
+    length: columns.orUnknown(Float64Array),
     path: columns.unsigned(Int32Array),
   };
 }
@@ -43,7 +43,7 @@ export function calls(bytes: Uint8Array): Calls {
     windowThread: columns.unsigned(Uint32Array),
     windowTime: columns.changes(Float64Array),
     window: columns.changes(Int32Array),
-    context: columns.orNobody(Int32Array),
+    context: columns.orUnknown(Int32Array),
     weight: columns.unsigned(Float64Array),
   };
 }

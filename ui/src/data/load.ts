@@ -1,9 +1,9 @@
 /** Where the page gets its recordings from: out of itself, or from the server it came from. */
 
-import { waits } from "./blames";
-import { inflated } from "./columns";
+import { inflate } from "./columns";
 import { calls, contexts, samples, spans } from "./decode";
 import type { Calls, Fn, Recording, Samples, Spans, Waits } from "./recording";
+import { waits } from "./waits";
 
 /** Gives the bytes of a part, decompressed. */
 export interface Parts {
@@ -13,17 +13,17 @@ export interface Parts {
 
 /** The recordings of this page: one, or two to be compared. */
 export async function load(): Promise<Recording[]> {
-  const told = document.querySelector<HTMLMetaElement>(
+  const metaTag = document.querySelector<HTMLMetaElement>(
     'meta[name="sonde-recordings"]',
   );
   if (typeof DecompressionStream === "undefined")
     throw new Error("this browser is too old to decompress it");
-  const count = Number(told?.content ?? 0);
+  const count = Number(metaTag?.content ?? 0);
   if (!count) throw new Error("this file has no recording");
   const embedded = document.getElementById("part-0-meta") !== null;
   const recordings = await Promise.all(
     Array.from({ length: count }, (_, i) =>
-      opened(embedded ? new Embedded(i) : new Served(i)),
+      openRecording(embedded ? new EmbeddedParts(i) : new ServerParts(i)),
     ),
   );
   // From here on the page can show something; benchmarks count from this mark.
@@ -31,7 +31,10 @@ export async function load(): Promise<Recording[]> {
   return recordings;
 }
 
-type Written = Pick<Recording, "processes" | "threads" | "locks" | "marks"> &
+type RecordingJson = Pick<
+  Recording,
+  "processes" | "threads" | "locks" | "marks"
+> &
   Recording["meta"] & {
     functions: [string, number, number, string, string][];
     taken: [number, number, number, number, number, number][];
@@ -39,7 +42,7 @@ type Written = Pick<Recording, "processes" | "threads" | "locks" | "marks"> &
     spanPaths: [number, number][];
   };
 
-export async function opened(parts: Parts): Promise<Recording> {
+export async function openRecording(parts: Parts): Promise<Recording> {
   const [head, tree] = await Promise.all([
     parts.part("meta"),
     parts.part("contexts"),
@@ -54,7 +57,7 @@ export async function opened(parts: Parts): Promise<Recording> {
     spanPaths,
     taken: lost,
     ...meta
-  } = JSON.parse(new TextDecoder().decode(head)) as Written;
+  } = JSON.parse(new TextDecoder().decode(head)) as RecordingJson;
   const functions: Fn[] = rows.map(([name, file, line, runtime, module]) => ({
     name,
     file: files[file]!,
@@ -63,10 +66,10 @@ export async function opened(parts: Parts): Promise<Recording> {
     module,
   }));
   const tables = contexts(tree, functions);
-  let taken: Promise<Samples> | undefined;
-  let waited: Promise<Waits> | undefined;
-  let entered: Promise<Spans> | undefined;
-  let called: Promise<Calls> | undefined;
+  let sampleRows: Promise<Samples> | undefined;
+  let waitRows: Promise<Waits> | undefined;
+  let spanRows: Promise<Spans> | undefined;
+  let callRows: Promise<Calls> | undefined;
   return {
     meta,
     processes,
@@ -74,7 +77,7 @@ export async function opened(parts: Parts): Promise<Recording> {
     functions,
     locks,
     marks,
-    taken: lost.map(([thread, start, end, queue, quota, hypervisor]) => ({
+    cpuLoss: lost.map(([thread, start, end, queue, quota, hypervisor]) => ({
       thread,
       start,
       end,
@@ -87,19 +90,19 @@ export async function opened(parts: Parts): Promise<Recording> {
       parent: Int32Array.from(spanPaths, ([parent]) => parent),
       name: Int32Array.from(spanPaths, ([, name]) => name),
     },
-    samples: () => (taken ??= parts.part("samples").then(samples)),
+    samples: () => (sampleRows ??= parts.part("samples").then(samples)),
     waits: () =>
-      (waited ??= parts
+      (waitRows ??= parts
         .part("waits")
         .then((bytes) => waits(bytes, tables.parent.length))),
-    spans: () => (entered ??= parts.part("spans").then(spans)),
-    calls: () => (called ??= parts.part("calls").then(calls)),
+    spans: () => (spanRows ??= parts.part("spans").then(spans)),
+    calls: () => (callRows ??= parts.part("calls").then(calls)),
     source: (file) =>
       meta.hasSources ? parts.source(file) : Promise.resolve(null),
   };
 }
 
-class Embedded implements Parts {
+class EmbeddedParts implements Parts {
   private sources: Promise<Record<string, string>> | undefined;
 
   constructor(private readonly number: number) {}
@@ -111,7 +114,7 @@ class Embedded implements Parts {
     const data = bytes(element.textContent ?? "");
     // As text it takes twice the room, and it is not read again.
     element.remove();
-    return inflated(data);
+    return inflate(data);
   }
 
   async source(file: string): Promise<string | null> {
@@ -124,7 +127,7 @@ class Embedded implements Parts {
   }
 }
 
-class Served implements Parts {
+class ServerParts implements Parts {
   constructor(private readonly number: number) {}
 
   async part(name: string): Promise<Uint8Array> {
@@ -133,7 +136,7 @@ class Served implements Parts {
       throw new Error(
         `the server refused the ${name} of the recording (${answer.status})`,
       );
-    return inflated(new Uint8Array(await answer.arrayBuffer()));
+    return inflate(new Uint8Array(await answer.arrayBuffer()));
   }
 
   async source(file: string): Promise<string | null> {

@@ -1,6 +1,6 @@
 /**
  * A recording as the page sees it: the tables behind `sonde report`, already made one where two
- * read the same to a person (functions and call chains of several processes).
+ * read the same to a person (functions and call stacks of several processes).
  *
  * Times are whole nanoseconds since the start of the recording, as JavaScript numbers: exact to
  * 2^53, which is 104 days.
@@ -8,13 +8,13 @@
 
 export const RUNNING = 0;
 export const WAITING = 1;
-/** Off the processor although it could run; counted with the waiting time. */
+/** Runnable, but off CPU; counted with the waiting time. */
 export const PREEMPTED = 2;
 
 /** In place of a thread, a context or a function: there is none, or it could not be known. */
-export const NOBODY = -1;
+export const UNKNOWN = -1;
 
-export const HANDED = 1;
+export const OWNER_RELEASED = 1;
 export const AFTER_RELEASE = 2;
 export const AFTER_NOTIFICATION = 4;
 
@@ -42,7 +42,7 @@ export interface Process {
   executable: string;
   argv: string[];
   start: number;
-  /** null: it still ran when the recording ended, or nobody saw its end. */
+  /** null: it still ran when the recording ended, or its end was not recorded. */
   end: number | null;
   exit: string | null;
 }
@@ -58,7 +58,7 @@ export interface Thread {
   end: number;
   /** As the kernel counts it; -1: unknown. */
   cpu: number;
-  /** The same without what the hypervisor took; -1: unknown. */
+  /** The same without steal time; -1: unknown. */
   corrected: number;
   /** No other thread's: the name, with the tid where several bear it. As in `locks --json`. */
   label: string;
@@ -75,7 +75,7 @@ export interface Fn {
 }
 
 /**
- * The calling context tree: no two siblings read the same. `parent` is less than the own id,
+ * The calling context tree: no two siblings read the same. `parent` is less than its id,
  * -1 for a root; `line` is the line executed in that frame.
  */
 export interface Contexts {
@@ -84,7 +84,7 @@ export interface Contexts {
   line: Int32Array;
 }
 
-/** By thread, and ascending in time within one. A sample stands for the `weight` before `time`. */
+/** By thread, and ascending in time within one. A sample covers the `weight` before `time`. */
 export interface Samples {
   thread: Uint32Array;
   time: Float64Array;
@@ -92,16 +92,16 @@ export interface Samples {
   context: Int32Array;
   weight: Float64Array;
   state: Uint8Array;
-  /** The path of spans it lies in, NOBODY: in none. Empty where there are no spans. */
+  /** The path of spans it is in, UNKNOWN: in none. Empty where there are no spans. */
   span: Int32Array;
 }
 
 /**
- * One row per part of a wait that one owner is blamed for: the rows behind `sonde report locks`.
+ * One row per part of a wait that is attributed to one owner: the rows behind `sonde report locks`.
  *
  * Rows come by wait: those of one wait are neighbours and share the number in `wait`. What a row
  * of the report counts is different waits; its longest and its histogram are of the time that one
- * wait has in that row. With a range of time, a part counts as far as it lies inside; it belongs to
+ * wait has in that row. With a range of time, a part counts as far as it is inside; it belongs to
  * the selection if `end > from && start < to` (some waits have no length, and count).
  */
 export interface Waits {
@@ -115,15 +115,15 @@ export interface Waits {
   /** Contexts. */
   waiter: Int32Array;
   owner: Int32Array;
-  /** Functions, as in `waiter_function`: the innermost one outside the machinery of locks. */
+  /** Functions, as in `waiter_function`: the innermost one outside the code of locks. */
   waiterFunction: Int32Array;
   ownerFunction: Int32Array;
   ownerThread: Int32Array;
   ns: Float64Array;
-  /** 1: for another thread's signal (a queue, an event, a join), not for a lock that another has. */
-  signalling: Uint8Array;
+  /** 1: for a notification (a queue, an event, a join), not for a lock that another holds. */
+  notification: Uint8Array;
   /**
-   * HANDED: the owner has released it. AFTER_RELEASE: another thread held it before.
+   * OWNER_RELEASED: the owner has released it. AFTER_RELEASE: another thread held it before.
    * AFTER_NOTIFICATION: it is the lock of a condition, which was notified before.
    */
   part: Uint8Array;
@@ -132,8 +132,8 @@ export interface Waits {
 }
 
 /**
- * Spans that read the same from the outermost name to their own are one path. `parent` is less than
- * the own number, -1: entered in no other; `name` is a place in `meta.spans`.
+ * Spans that read the same from the outermost name to theirs are one path. `parent` is less than
+ * its number, -1: entered in no other; `name` is a place in `meta.spans`.
  */
 export interface SpanPaths {
   parent: Int32Array;
@@ -144,7 +144,7 @@ export interface SpanPaths {
 export interface Spans {
   thread: Uint32Array;
   start: Float64Array;
-  /** NOBODY: it was not left before the recording ended. */
+  /** UNKNOWN: it was not left before the recording ended. */
   length: Float64Array;
   path: Int32Array;
 }
@@ -154,10 +154,10 @@ export interface Calls {
   /** By window. */
   windowThread: Uint32Array;
   windowTime: Float64Array;
-  /** By call: in which window, and the callee's context; its caller stands at the line of the call. */
+  /** By call: in which window, and the callee's context; its caller is at the line of the call. */
   window: Int32Array;
   context: Int32Array;
-  /** What it stands for, against the others. */
+  /** Its weight against the others. */
   weight: Float64Array;
 }
 
@@ -199,17 +199,17 @@ export interface Lock {
 
 export interface Mark {
   time: number;
-  /** NOBODY: of no thread. */
+  /** UNKNOWN: of no thread. */
   thread: number;
   text: string;
 }
 
-/** What others took of a thread in a stretch of time. */
-export interface Taken {
+/** CPU time that a thread lost in an interval. */
+export interface CpuLoss {
   thread: number;
   start: number;
   end: number;
-  /** By other threads that ran, by the group's quota, by the hypervisor; nanoseconds. */
+  /** Run-queue latency, CPU throttling (quota), steal time; nanoseconds. */
   queue: number;
   quota: number;
   hypervisor: number;
@@ -251,7 +251,7 @@ export interface Recording {
   readonly functions: Fn[];
   readonly locks: Lock[];
   readonly marks: Mark[];
-  readonly taken: Taken[];
+  readonly cpuLoss: CpuLoss[];
   readonly contexts: Contexts;
   readonly spanPaths: SpanPaths;
   samples(): Promise<Samples>;
@@ -261,5 +261,3 @@ export interface Recording {
   /** null: it cannot be had. */
   source(file: string): Promise<string | null>;
 }
-
-export { load } from "./load";

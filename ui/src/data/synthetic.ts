@@ -1,8 +1,8 @@
-/** A recording made by hand, small enough to add up in one's head; for tests. */
+/** A recording for tests, small enough to add up by hand. */
 
 import {
   ASPECTS,
-  NOBODY,
+  UNKNOWN,
   PREEMPTED,
   RUNNING,
   WAITING,
@@ -17,7 +17,7 @@ import {
   type Samples,
   type SpanName,
   type Spans,
-  type Taken,
+  type CpuLoss,
   type Thread,
   type Waits,
 } from "./recording";
@@ -79,7 +79,7 @@ const WAITS: number[][] = [
   [0, 1, 30, 40, 1, 1, 10, 8, 4, 2, 2, 0],
   [1, 2, 20, 36, 1, 1, 10, 2, 4, 2, 0, 0],
   [2, 0, 40, 70, 2, 7, 1, 9, 1, 4, 1, 1],
-  [3, 2, 60, 61, 0, 0, 8, NOBODY, 2, NOBODY, NOBODY, 0],
+  [3, 2, 60, 61, 0, 0, 8, UNKNOWN, 2, UNKNOWN, UNKNOWN, 0],
   [4, 2, 61, 64, 0, 0, 8, 3, 2, 3, 0, 0],
 ];
 
@@ -120,7 +120,7 @@ export interface Changes {
   spans?: [number, number, number, number][];
   threads?: Thread[];
   locks?: Lock[];
-  taken?: Taken[];
+  cpuLoss?: CpuLoss[];
   /** Windows of [thread, start in ms], and calls of [window, context, weight]. */
   windows?: [number, number][];
   calls?: [number, number, number][];
@@ -133,15 +133,15 @@ export function synthetic(changes: Changes = {}): Recording {
     fn: Int32Array.from(rows, (row) => row[1]),
     line: Int32Array.from(rows, (row) => row[2]),
   };
-  const taken = changes.samples ?? SAMPLES;
+  const sampleRows = changes.samples ?? SAMPLES;
   const samples: Samples = {
-    thread: Uint32Array.from(taken, (row) => row[0]!),
-    time: Float64Array.from(taken, (row) => row[1]! * MS),
-    context: Int32Array.from(taken, (row) => row[2]!),
-    weight: Float64Array.from(taken, (row) => row[3]! * MS),
-    state: Uint8Array.from(taken, (row) => row[4]!),
+    thread: Uint32Array.from(sampleRows, (row) => row[0]!),
+    time: Float64Array.from(sampleRows, (row) => row[1]! * MS),
+    context: Int32Array.from(sampleRows, (row) => row[2]!),
+    weight: Float64Array.from(sampleRows, (row) => row[3]! * MS),
+    state: Uint8Array.from(sampleRows, (row) => row[4]!),
     span: Int32Array.from(
-      changes.spans ? taken.map((row) => row[5] ?? NOBODY) : [],
+      changes.spans ? sampleRows.map((row) => row[5] ?? UNKNOWN) : [],
     ),
   };
   const waited = changes.waits ?? WAITS;
@@ -159,10 +159,10 @@ export function synthetic(changes: Changes = {}): Recording {
     ownerFunction: Int32Array.from(column(9)),
     ownerThread: Int32Array.from(column(10)),
     ns: Float64Array.from(waited, (row) => (row[3]! - row[2]!) * MS),
-    signalling: Uint8Array.from(column(11)),
+    notification: Uint8Array.from(column(11)),
     part: Uint8Array.from(waited, (row) => row[13] ?? 0),
     span: Int32Array.from(
-      changes.spans ? waited.map((row) => row[12] ?? NOBODY) : [],
+      changes.spans ? waited.map((row) => row[12] ?? UNKNOWN) : [],
     ),
   };
   const entered = changes.spans ?? [];
@@ -215,7 +215,7 @@ export function synthetic(changes: Changes = {}): Recording {
       },
     ],
     marks: marks(),
-    taken: changes.taken ?? [],
+    cpuLoss: changes.cpuLoss ?? [],
     contexts,
     samples: () => Promise.resolve(samples),
     spanPaths: {
@@ -266,7 +266,7 @@ function process(): Process {
 function marks(): Mark[] {
   return [
     { time: 25 * MS, thread: 0, text: "warm" },
-    { time: 60 * MS, thread: NOBODY, text: "load begins" },
+    { time: 60 * MS, thread: UNKNOWN, text: "load begins" },
   ];
 }
 

@@ -1,11 +1,11 @@
 /**
- * Who calls whom, from which line, how often: the page's twin of src/sonde/views/calls/calls.py.
+ * Who calls whom, from which line, how often: the same as src/sonde/views/calls/calls.py.
  *
  * Weights are shares of the calls that are looked at, and add up to 1.
  */
 
 import type { Calls, Fn, Recording } from "../data/recording";
-import { threadMask, type Choice } from "./choice";
+import { threadMask, type Selection } from "./selection";
 import { functionsOf } from "./shape";
 
 /** Calls of one function from one line of another. */
@@ -34,11 +34,11 @@ export interface CallGraph {
 export function callGraph(
   recording: Recording,
   calls: Calls,
-  choice: Choice,
+  selection: Selection,
 ): CallGraph {
   const functions = functionsOf(recording);
   const edges = new Edges(recording, functions.length - 1);
-  const kept = windowMask(recording, calls, choice);
+  const kept = windowMask(recording, calls, selection);
   const rows: number[] = [];
   for (let i = 0; i < calls.window.length; i++)
     if (kept[calls.window[i]]) rows.push(i);
@@ -67,11 +67,11 @@ export function callGraph(
 function windowMask(
   recording: Recording,
   calls: Calls,
-  choice: Choice,
+  selection: Selection,
 ): Uint8Array {
-  const threads = threadMask(recording, choice);
-  const from = choice.from ?? -Infinity;
-  const to = choice.to ?? Infinity;
+  const threads = threadMask(recording, selection);
+  const from = selection.from ?? -Infinity;
+  const to = selection.to ?? Infinity;
   return Uint8Array.from(calls.windowThread, (thread, i) => {
     const time = calls.windowTime[i];
     return threads[thread] && time >= from && time < to ? 1 : 0;
@@ -121,7 +121,7 @@ class Edges {
 
 /**
  * Of each edge its part of all weight, with the standard error of that: from how windows differ
- * from each other, since calls of one window are alike and no independent ones.
+ * from each other, since calls of one window are not independent.
  */
 function shares(
   calls: Calls,
@@ -158,8 +158,8 @@ function shares(
   return { share, error, windows: 1 / all };
 }
 
-const CONFIDENT = 1.96; // standard errors
-const CLOCK = 0.2; // the relative standard error of a density
+const Z_95 = 1.96; // standard errors
+const DENSITY_ERROR = 0.2; // the relative standard error of a density
 
 /**
  * The 95 % confidence interval of a share, as sonde/model/call_windows.py has it: Wilson's, widened
@@ -174,20 +174,20 @@ export function interval(
   const part = Math.min(Math.max(share, 0), 1);
   const spread = part * (1 - part);
   const calls = error > 0 ? Math.min(spread / error ** 2, windows) : windows;
-  const z2 = CONFIDENT ** 2 / calls;
+  const z2 = Z_95 ** 2 / calls;
   const middle = (part + z2 / 2) / (1 + z2);
   const half = Math.sqrt(z2 * spread + z2 ** 2 / 4) / (1 + z2);
   const low = Math.max(middle - half, 0);
   const high = Math.min(middle + half, 1);
   return part > 0 && part < 1
-    ? [widened(part, low, -1), widened(part, high, 1)]
+    ? [widen(part, low, -1), widen(part, high, 1)]
     : [low, high];
 }
 
-function widened(share: number, end: number, sign: number): number {
+function widen(share: number, end: number, sign: number): number {
   if (!(end > 0 && end < 1)) return end;
   const odds = logOdds(share);
-  const far = Math.hypot(logOdds(end) - odds, CONFIDENT * CLOCK);
+  const far = Math.hypot(logOdds(end) - odds, Z_95 * DENSITY_ERROR);
   return 1 / (1 + Math.exp(-odds - sign * far));
 }
 

@@ -1,27 +1,27 @@
-/** Which functions does the time go to, whoever calls them? */
+/** Time by function, whatever calls it. */
 
 import type { Profile, Tree } from "./profile";
 import type { Shape } from "./shape";
 
 export interface FlatRow {
   readonly fn: number;
-  readonly own: number;
+  readonly self: number;
   /** Recursion counted once. */
   readonly total: number;
   /** Samples that ended in it. */
   readonly samples: number;
-  readonly ownWaiting: number;
+  readonly selfWaiting: number;
   readonly totalWaiting: number;
 }
 
 const OUTER = new WeakMap<Int32Array, Uint8Array>();
 
-/** Functions seen, by own time, then by total, descending. */
+/** Functions with samples, by self time, then by total, descending. */
 export function flat(profile: Profile): FlatRow[] {
   const tree = profile.tree(true);
   const size = profile.functions.length;
-  const own = new Float64Array(size);
-  const ownWaiting = new Float64Array(size);
+  const self = new Float64Array(size);
+  const selfWaiting = new Float64Array(size);
   const total = new Float64Array(size);
   const totalWaiting = new Float64Array(size);
   const samples = new Float64Array(size);
@@ -31,8 +31,8 @@ export function flat(profile: Profile): FlatRow[] {
     if (!tree.totalSamples[i]) continue;
     const fn = tree.fn[i];
     seen[fn] = 1;
-    own[fn] += tree.own[i];
-    ownWaiting[fn] += tree.ownWaiting[i];
+    self[fn] += tree.self[i];
+    selfWaiting[fn] += tree.selfWaiting[i];
     samples[fn] += tree.samples[i];
     if (!outer[i]) continue;
     total[fn] += tree.total[i];
@@ -43,14 +43,16 @@ export function flat(profile: Profile): FlatRow[] {
     if (!seen[fn]) continue;
     rows.push({
       fn,
-      own: own[fn],
+      self: self[fn],
       total: total[fn],
       samples: samples[fn],
-      ownWaiting: ownWaiting[fn],
+      selfWaiting: selfWaiting[fn],
       totalWaiting: totalWaiting[fn],
     });
   }
-  return rows.sort((a, b) => b.own - a.own || b.total - a.total || a.fn - b.fn);
+  return rows.sort(
+    (a, b) => b.self - a.self || b.total - a.total || a.fn - b.fn,
+  );
 }
 
 /** Which nodes have no ancestor of the same function: summing these counts recursion once. */
@@ -82,8 +84,8 @@ export function outermostOfAll(shape: Shape): Uint8Array {
   return outer;
 }
 
-/** Nodes of flagged functions that are below none such, and the time they stand for together. */
-export function matched(
+/** Nodes of flagged functions that are below none such, and their time together. */
+export function matchTotals(
   tree: Tree,
   flags: Uint8Array,
 ): { time: number; nodes: number } {

@@ -3,26 +3,26 @@
 import type { Fn, Recording, Samples } from "../data/recording";
 import {
   EVERYTHING,
-  moved,
-  narrowed,
-  Stretches,
-  summed,
-  type Choice,
+  shiftSums,
+  isNarrowed,
+  SampleIndex,
+  sumSamples,
+  type Selection,
   type Sums,
-} from "./choice";
+} from "./selection";
 import { functionsOf, shapeOf, type Shape } from "./shape";
-import { NO_CHANGES, transformed, type Changes } from "./transform";
+import { NO_CHANGES, transform, type Changes } from "./transform";
 
-export type { Choice } from "./choice";
+export type { Selection } from "./selection";
 export type { Shape } from "./shape";
 
 /** A shape with its times; nodes without samples are there too, with zeros. */
 export interface Tree extends Shape {
   /** Nanoseconds of the node itself, and with all below it. */
-  readonly own: Float64Array;
+  readonly self: Float64Array;
   readonly total: Float64Array;
   /** The part of them that was waiting. */
-  readonly ownWaiting: Float64Array;
+  readonly selfWaiting: Float64Array;
   readonly totalWaiting: Float64Array;
   /** Samples that ended in the node, and in it or below. */
   readonly samples: Float64Array;
@@ -31,7 +31,7 @@ export interface Tree extends Shape {
 
 export interface Profile {
   readonly recording: Recording;
-  readonly choice: Choice;
+  readonly selection: Selection;
   readonly changes: Changes;
   /** Distinct functions; the last is `[undecodable]`. `Tree.fn` points here. */
   readonly functions: readonly Fn[];
@@ -48,36 +48,36 @@ export interface Profile {
 export class Profiler {
   readonly functions: readonly Fn[];
   private readonly shapes = new Map<string, Shape>();
-  private readonly stretches: Stretches | null;
+  private readonly sampleIndex: SampleIndex | null;
   private whole: Sums | null = null;
-  private latest: { choice: Choice; sums: Sums } | null = null;
+  private latest: { selection: Selection; sums: Sums } | null = null;
 
   /** Of sums alone no part can be chosen but running and waiting time. */
   constructor(
     readonly recording: Recording,
     source: Samples | Sums,
   ) {
-    const summed = "runningSamples" in source;
-    this.stretches = summed ? null : new Stretches(source);
-    if (summed) this.whole = source;
+    const isSums = "runningSamples" in source;
+    this.sampleIndex = isSums ? null : new SampleIndex(source);
+    if (isSums) this.whole = source;
     this.functions = functionsOf(recording);
   }
 
-  profile(choice: Choice, changes: Changes = NO_CHANGES): Profile {
-    const sums = this.sums(choice);
+  profile(selection: Selection, changes: Changes = NO_CHANGES): Profile {
+    const sums = this.sums(selection);
     const trees = new Map<boolean, Tree>();
     const tree = (mergeLines: boolean): Tree => {
       let found = trees.get(mergeLines);
       if (!found)
         trees.set(
           mergeLines,
-          (found = timed(this.shape(mergeLines, changes), sums)),
+          (found = withTimes(this.shape(mergeLines, changes), sums)),
         );
       return found;
     };
-    const measured = all(sums.running) + all(sums.waiting);
+    const measured = sum(sums.running) + sum(sums.waiting);
     let total = measured;
-    let samples = all(sums.runningSamples) + all(sums.waitingSamples);
+    let samples = sum(sums.runningSamples) + sum(sums.waitingSamples);
     if (changes.focus.length || changes.hide.length) {
       const merged = tree(true);
       total = samples = 0;
@@ -89,7 +89,7 @@ export class Profiler {
     }
     return {
       recording: this.recording,
-      choice,
+      selection,
       changes,
       functions: this.functions,
       total,
@@ -99,21 +99,25 @@ export class Profiler {
     };
   }
 
-  /** The sums of everything are made once: then another time is a choice between them. */
-  private sums(choice: Choice): Sums {
-    const { recording, stretches, latest } = this;
-    if (stretches && narrowed(choice)) {
+  /** The sums of everything are made once: then another kind of time selects among them. */
+  private sums(selection: Selection): Sums {
+    const { recording, sampleIndex, latest } = this;
+    if (sampleIndex && isNarrowed(selection)) {
       const sums =
-        (latest && moved(recording, stretches, latest, choice)) ??
-        summed(recording, stretches, choice);
-      this.latest = { choice, sums };
+        (latest && shiftSums(recording, sampleIndex, latest, selection)) ??
+        sumSamples(recording, sampleIndex, selection);
+      this.latest = { selection, sums };
       return sums;
     }
-    const whole = (this.whole ??= summed(recording, stretches!, EVERYTHING));
+    const whole = (this.whole ??= sumSamples(
+      recording,
+      sampleIndex!,
+      EVERYTHING,
+    ));
     const none = new Float64Array(whole.running.length);
-    if (choice.time === "running")
+    if (selection.time === "running")
       return { ...whole, waiting: none, waitingSamples: none };
-    if (choice.time === "waiting")
+    if (selection.time === "waiting")
       return { ...whole, running: none, runningSamples: none };
     return whole;
   }
@@ -133,7 +137,7 @@ export class Profiler {
       base = shapeOf(this.recording, this.functions, mergeLines);
       this.shapes.set(plain, base);
     }
-    shape = key === plain ? base : transformed(base, changes);
+    shape = key === plain ? base : transform(base, changes);
     // Two plain ones and the latest changed ones: going back and forth stays quick.
     if (this.shapes.size > 8)
       for (const old of [...this.shapes.keys()].slice(2, 4))
@@ -143,32 +147,32 @@ export class Profiler {
   }
 }
 
-function timed(shape: Shape, sums: Sums): Tree {
+function withTimes(shape: Shape, sums: Sums): Tree {
   const { size, node } = shape;
-  const own = new Float64Array(size);
-  const ownWaiting = new Float64Array(size);
+  const self = new Float64Array(size);
+  const selfWaiting = new Float64Array(size);
   const samples = new Float64Array(size);
   for (let i = 0; i < node.length; i++) {
     const to = node[i];
     if (to < 0) continue;
-    own[to] += sums.running[i] + sums.waiting[i];
-    ownWaiting[to] += sums.waiting[i];
+    self[to] += sums.running[i] + sums.waiting[i];
+    selfWaiting[to] += sums.waiting[i];
     samples[to] += sums.runningSamples[i] + sums.waitingSamples[i];
   }
-  return withTotals(shape, own, ownWaiting, samples);
+  return withTotals(shape, self, selfWaiting, samples);
 }
 
 /** A tree of what its nodes have themselves. */
 export function withTotals(
   shape: Shape,
-  own: Float64Array,
-  ownWaiting: Float64Array,
+  self: Float64Array,
+  selfWaiting: Float64Array,
   samples: Float64Array,
 ): Tree {
-  const total = own.slice();
-  const totalWaiting = ownWaiting.slice();
+  const total = self.slice();
+  const totalWaiting = selfWaiting.slice();
   const totalSamples = samples.slice();
-  // Parents come first, so from the end every node finds its own complete.
+  // Parents come first, so from the end the total of every node is complete.
   for (let i = shape.size - 1; i >= 0; i--) {
     const above = shape.parent[i];
     if (above < 0) continue;
@@ -178,9 +182,9 @@ export function withTotals(
   }
   return {
     ...shape,
-    own,
+    self,
     total,
-    ownWaiting,
+    selfWaiting,
     totalWaiting,
     samples,
     totalSamples,
@@ -188,7 +192,7 @@ export function withTotals(
 }
 
 /** The children of a node (of -1: the roots) that have samples, the heaviest first. */
-export function heaviest(tree: Tree, node: number): number[] {
+export function heaviestChildren(tree: Tree, node: number): number[] {
   const at = node < 0 ? tree.size : node;
   const found: number[] = [];
   for (let k = tree.first[at]; k < tree.first[at + 1]; k++) {
@@ -210,7 +214,7 @@ export function path(shape: Shape, node: number): number[] {
   return found.reverse();
 }
 
-function all(values: Float64Array): number {
+function sum(values: Float64Array): number {
   let total = 0;
   for (let i = 0; i < values.length; i++) total += values[i];
   return total;

@@ -5,7 +5,7 @@
 
 import { outermostOfAll } from "./flat";
 import { withTotals, type Tree } from "./profile";
-import { merged, type Shape } from "./shape";
+import { mergeFrames, type Shape } from "./shape";
 
 /** What of it does not depend on the times: made once for a function, whatever is filtered. */
 interface Sides {
@@ -25,32 +25,32 @@ const MAX_KNOWN = 20;
 /** The function as root, with what it called below it. */
 export function callees(tree: Tree, fn: number): Tree {
   const { callees: shape, below, places } = sides(tree, fn);
-  const { own, waiting, samples } = zeros(shape);
+  const { self, waiting, samples } = zeros(shape);
   for (let i = 0; i < below.length; i++) {
     const from = below[i];
     const to = places[i];
-    own[to] += tree.own[from];
-    waiting[to] += tree.ownWaiting[from];
+    self[to] += tree.self[from];
+    waiting[to] += tree.selfWaiting[from];
     samples[to] += tree.samples[from];
   }
-  return withTotals(shape, own, waiting, samples);
+  return withTotals(shape, self, waiting, samples);
 }
 
 /** The function as root, its callers below it, theirs below them; with the time of the function. */
 export function callers(tree: Tree, fn: number): Tree {
   const { callers: shape, frames, ends } = sides(tree, fn);
-  const { own, waiting, samples } = zeros(shape);
+  const { self, waiting, samples } = zeros(shape);
   frames.forEach((frame, i) => {
-    own[ends[i]] += tree.total[frame];
+    self[ends[i]] += tree.total[frame];
     waiting[ends[i]] += tree.totalWaiting[frame];
     samples[ends[i]] += tree.totalSamples[frame];
   });
-  return withTotals(shape, own, waiting, samples);
+  return withTotals(shape, self, waiting, samples);
 }
 
 function zeros(shape: Shape) {
   return {
-    own: new Float64Array(shape.size),
+    self: new Float64Array(shape.size),
     waiting: new Float64Array(shape.size),
     samples: new Float64Array(shape.size),
   };
@@ -100,7 +100,7 @@ function called(
       parent[size++] = i;
     }
   }
-  const shape = merged({
+  const shape = mergeFrames({
     parent: parent.subarray(0, size),
     fn: fn.subarray(0, size),
     line: line.subarray(0, size),
@@ -132,7 +132,7 @@ function turned(
     ends[i] = next - 1;
   });
   // By function, not by line: one that calls from two lines is one caller.
-  const callers = merged({ parent, fn, line: new Int32Array(size) });
+  const callers = mergeFrames({ parent, fn, line: new Int32Array(size) });
   for (let i = 0; i < ends.length; i++) ends[i] = callers.node[ends[i]];
   return { callers, ends };
 }

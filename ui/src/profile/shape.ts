@@ -23,12 +23,12 @@ export interface Shape {
   readonly size: number;
 }
 
-/** Whether it is no function of the target but a name for what could not be seen. */
-export function standsIn(fn: Fn): boolean {
+/** Whether it is no function of the target but a name for frames that are unknown. */
+export function isPlaceholder(fn: Fn): boolean {
   return fn.name.startsWith("[") && (fn.file === "" || fn.file === BUILT_IN);
 }
 
-/** The functions of a recording, and last the one that stands for samples without a stack. */
+/** The functions of a recording, and last the one of samples without a stack. */
 export function functionsOf(recording: Recording): Fn[] {
   return [
     ...recording.functions,
@@ -56,7 +56,7 @@ export function shapeOf(
       : Math.max(contexts.line[i], 0);
   }
   fn[size - 1] = functions.length - 1;
-  return merged({ parent, fn, line });
+  return mergeFrames({ parent, fn, line });
 }
 
 export interface Frames {
@@ -64,13 +64,13 @@ export interface Frames {
   readonly fn: Int32Array;
   readonly line: Int32Array;
   /** Left out (1), with no node of its own; nothing below it may be kept. */
-  readonly gone?: Uint8Array;
+  readonly removed?: Uint8Array;
   /** Takes the place of the frame with this number, which comes earlier; -1: of none. */
   readonly same?: Int32Array;
 }
 
 /** One node for all siblings of equal function and line, from the roots downwards. */
-export function merged(frames: Frames): Shape {
+export function mergeFrames(frames: Frames): Shape {
   const count = frames.parent.length;
   const node = new Int32Array(count).fill(-1);
   const parent = new Int32Array(count);
@@ -78,11 +78,11 @@ export function merged(frames: Frames): Shape {
   const line = new Int32Array(count);
   let size = 0;
   // A hash table of nodes by parent, function and line: a Map of made-up keys takes five times as
-  // long, and this is done anew for every focus and every function looked at.
+  // long, and this is done again for every focus and every function looked at.
   const places = 2 ** Math.ceil(Math.log2(count * 2 + 2));
   const table = new Int32Array(places).fill(-1);
   for (let i = 0; i < count; i++) {
-    if (frames.gone?.[i]) continue;
+    if (frames.removed?.[i]) continue;
     const same = frames.same ? frames.same[i] : -1;
     if (same >= 0) {
       node[i] = node[same];

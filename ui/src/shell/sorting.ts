@@ -1,17 +1,17 @@
-/** Tables sorted by a click on the head of a column; which one it is stands in the address. */
+/** Tables sorted by a click on the head of a column; which one it is is in the address. */
 
+import { h } from "../elements/dom";
 import type { App } from "./app";
-import { h } from "./dom";
 
 export interface Column<C extends string> {
   readonly id: C;
   readonly label: string;
   readonly title: string;
-  /** Names are sorted from a to z and stand left, figures from the largest on. */
+  /** Names are sorted from a to z and aligned left, numbers from the largest on. */
   readonly text?: boolean;
 }
 
-export class Sorting<C extends string> {
+export class ColumnSort<C extends string> {
   /** The heads of the columns. */
   readonly heads: HTMLElement[];
   private readonly buttons: HTMLButtonElement[];
@@ -35,40 +35,41 @@ export class Sorting<C extends string> {
   }
 
   /** The column, and whether its largest or last comes first. */
-  now(): [C, boolean] {
-    const said = this.said();
-    const name = said.replace(/^-/, "");
+  current(): [C, boolean] {
+    const setting = this.setting();
+    const name = setting.replace(/^-/, "");
     const column =
       this.columns.find(({ id }) => id === name) ?? this.columns[0];
     // A minus turns round what a column is at first.
-    return [column.id, said.startsWith("-") === (column.text ?? false)];
+    return [column.id, setting.startsWith("-") === (column.text ?? false)];
   }
 
   /** Shows at the heads what the table is sorted by. */
   mark(): void {
-    const [now, down] = this.now();
+    const [current, down] = this.current();
     this.columns.forEach(({ id, label }, i) => {
-      const arrow = id === now ? (down ? " ▾" : " ▴") : "";
+      const arrow = id === current ? (down ? " ▾" : " ▴") : "";
       this.buttons[i].textContent = label + arrow;
       this.heads[i].setAttribute(
         "aria-sort",
-        id === now ? (down ? "descending" : "ascending") : "none",
+        id === current ? (down ? "descending" : "ascending") : "none",
       );
     });
   }
 
-  private said(): string {
-    return this.app.own(this.view, "sort") ?? this.columns[0].id;
+  private setting(): string {
+    return this.app.setting(this.view, "sort") ?? this.columns[0].id;
   }
 
   private by(column: C): void {
-    const turned = this.now()[0] === column && !this.said().startsWith("-");
-    this.app.setOwn(this.view, "sort", turned ? `-${column}` : column);
+    const reverse =
+      this.current()[0] === column && !this.setting().startsWith("-");
+    this.app.setSetting(this.view, "sort", reverse ? `-${column}` : column);
   }
 }
 
 /** The row that a key goes to from the chosen one; null: the key is not for that. */
-export function stepped(
+export function nextRow(
   event: KeyboardEvent,
   chosen: number,
   rows: number,
@@ -85,7 +86,7 @@ export function stepped(
   return rows ? Math.max(0, Math.min(rows - 1, next)) : null;
 }
 
-/** Names as people list them. */
+/** Names in ascending order. */
 export function byName(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

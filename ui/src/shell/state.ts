@@ -1,6 +1,6 @@
 /** What is looked at and how; all of it fits into the address, so that a link shows the same. */
 
-export type Time = "running" | "waiting" | "wall";
+import type { Time } from "../profile/selection";
 
 export interface State {
   readonly view: string;
@@ -22,7 +22,7 @@ export interface State {
   /** Functions whose recursion is drawn as one call. */
   readonly collapse: number[];
   /** Settings of single views, `view.key`. */
-  readonly own: Readonly<Record<string, string>>;
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 export const START: State = {
@@ -37,7 +37,7 @@ export const START: State = {
   focus: [],
   hide: [],
   collapse: [],
-  own: {},
+  settings: {},
 };
 
 const TIMES: readonly string[] = ["running", "waiting", "wall"];
@@ -59,17 +59,17 @@ export function toHash(state: State): string {
   if (state.search) words.set("search", state.search);
   for (const key of LISTS)
     if (state[key].length) words.set(key, state[key].join("."));
-  for (const key of Object.keys(state.own).sort())
-    words.set(key, state.own[key]);
+  for (const key of Object.keys(state.settings).sort())
+    words.set(key, state.settings[key]);
   return words.toString();
 }
 
 /** The state an address means. Whatever makes no sense in it is as at the start. */
 export function fromHash(hash: string): State {
   const words = new URLSearchParams(hash.replace(/^#/, ""));
-  const own: Record<string, string> = {};
+  const settings: Record<string, string> = {};
   for (const [key, value] of words)
-    if (/^[a-z]+\.[a-z]+$/i.test(key)) own[key] = value;
+    if (/^[a-z]+\.[a-z]+$/i.test(key)) settings[key] = value;
   const time = words.get("time");
   return {
     view: words.get("view") ?? START.view,
@@ -83,7 +83,7 @@ export function fromHash(hash: string): State {
     focus: numbers(words.get("focus")) ?? [],
     hide: numbers(words.get("hide")) ?? [],
     collapse: numbers(words.get("collapse")) ?? [],
-    own,
+    settings,
   };
 }
 

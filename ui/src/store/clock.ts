@@ -1,4 +1,4 @@
-/** Moments as a store's page tells them: in UTC, as finely as they are divided. */
+/** Moments as a store's page shows them: in UTC, as finely as they are divided. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -23,9 +23,10 @@ export function range(from: number, to: number): string {
     (one) => from % one === 0 && to % one === 0,
   );
   if (step === DAY) return `${day(from)} – ${day(to)} UTC`;
-  const told = (ms: number) => clock(ms, step ?? 1);
-  const end = day(from) === day(to) ? told(to) : `${day(to)} ${told(to)}`;
-  return `${day(from)} ${told(from)} – ${end} UTC`;
+  const timeOfDay = (ms: number) => clock(ms, step ?? 1);
+  const end =
+    day(from) === day(to) ? timeOfDay(to) : `${day(to)} ${timeOfDay(to)}`;
+  return `${day(from)} ${timeOfDay(from)} – ${end} UTC`;
 }
 
 /** As `--from` and `--to` take it. */

@@ -1,7 +1,7 @@
-/** The command that tells the same as a cell. */
+/** The command that reports the same as a cell. */
 
-import type { Cell, Value, Where } from "./ask";
 import { iso } from "./clock";
+import type { Cell, Value, Where } from "./selection";
 
 /** null: its labels cannot be written there, where `,` and `*` mean something. */
 export function command(
@@ -15,11 +15,11 @@ export function command(
     ...where,
     ...(at ? [[at.label, [at.value]] as const] : []),
   ];
-  const words = ["sonde fleet report", quoted(address), "flat"];
+  const words = ["sonde fleet report", quote(address), "flat"];
   for (const [label, values] of conditions) {
-    const told = condition(label, values);
-    if (told === null) return null;
-    words.push("--where", quoted(told));
+    const clause = condition(label, values);
+    if (clause === null) return null;
+    words.push("--where", quote(clause));
   }
   const { from, to } = at ?? range;
   if (from !== null) words.push("--from", iso(from));
@@ -37,7 +37,7 @@ function condition(label: string, values: readonly Value[]): string | null {
   return plain ? `${label}=${values.join(",")}` : null;
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text)
     ? text
     : `'${text.replaceAll("'", `'\\''`)}'`;

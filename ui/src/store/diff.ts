@@ -1,7 +1,7 @@
 /** The diff of a store's page: of two cells. */
 
+import { fill, h } from "../elements/dom";
 import type { View } from "../shell/app";
-import { fill, h } from "../shell/dom";
 import { diff } from "../views/diff/diff";
 
 export const cellDiff: View = {

@@ -1,11 +1,11 @@
 /** What the page of a store asks its server for; src/sonde/web/store.py is the other side. */
 
-import { Columns, inflated } from "../data/columns";
+import { Columns, inflate } from "../data/columns";
 import type { Fn, Recording } from "../data/recording";
-import type { Sums } from "../profile/choice";
 import { Profiler } from "../profile/profile";
-import type { Value } from "./ask";
-import { heatOf, type Heat, type Told } from "./map";
+import type { Sums } from "../profile/selection";
+import { heatOf, type Heat, type HeatJson } from "./heatgrid";
+import type { Value } from "./selection";
 
 export interface Values {
   readonly label: string;
@@ -26,7 +26,7 @@ export interface StoreMeta {
 }
 
 /** A tree of contexts with its times. */
-export interface Summed {
+export interface SummedTree {
   readonly recording: Recording;
   readonly sums: Sums;
   /** How many recordings it is of. */
@@ -38,25 +38,28 @@ export function isStore(): boolean {
 }
 
 export async function meta(): Promise<StoreMeta> {
-  return told<StoreMeta>(await ask("meta", {}));
+  return parseJson<StoreMeta>(await ask("meta", {}));
 }
 
 export async function heat(question: object): Promise<Heat> {
-  return heatOf(told<Told>(await ask("heat", question)));
+  return heatOf(parseJson<HeatJson>(await ask("heat", question)));
 }
 
-export async function tree(question: object, title: string): Promise<Summed> {
-  return summed(await ask("tree", question), title);
+export async function tree(
+  question: object,
+  title: string,
+): Promise<SummedTree> {
+  return decodeTree(await ask("tree", question), title);
 }
 
 /** Makes what the time views want: a recording whose samples are summed up already. */
-export function profilerOf({ recording, sums }: Summed): Profiler {
+export function profilerOf({ recording, sums }: SummedTree): Profiler {
   return new Profiler(recording, sums);
 }
 
-export function summed(bytes: Uint8Array, title: string): Summed {
+export function decodeTree(bytes: Uint8Array, title: string): SummedTree {
   const columns = new Columns(bytes);
-  const head = told<{
+  const head = parseJson<{
     recordings: number;
     functions: [string, number, number, string, string][];
     files: string[];
@@ -71,7 +74,7 @@ export function summed(bytes: Uint8Array, title: string): Summed {
     }),
   );
   const parent = columns.changes(Int32Array);
-  const fn = columns.orNobody(Int32Array);
+  const fn = columns.orUnknown(Int32Array);
   const line = columns.signed(Int32Array);
   // One place more, for samples without a context: theirs is a context of its own here.
   const sum = () => {
@@ -109,7 +112,7 @@ export function summed(bytes: Uint8Array, title: string): Summed {
     functions,
     locks: [],
     marks: [],
-    taken: [],
+    cpuLoss: [],
     contexts: { parent, fn, line },
     spanPaths: { parent: new Int32Array(), name: new Int32Array() },
     samples: none,
@@ -121,7 +124,7 @@ export function summed(bytes: Uint8Array, title: string): Summed {
   return { recording, sums, recordings: head.recordings };
 }
 
-function told<T>(bytes: Uint8Array): T {
+function parseJson<T>(bytes: Uint8Array): T {
   return JSON.parse(new TextDecoder().decode(bytes)) as T;
 }
 
@@ -134,5 +137,5 @@ async function ask(what: string, question: object): Promise<Uint8Array> {
     throw new Error("no connection to the server; run `sonde view` again");
   }
   if (!answer.ok) throw new Error((await answer.text()).trim());
-  return inflated(new Uint8Array(await answer.arrayBuffer()));
+  return inflate(new Uint8Array(await answer.arrayBuffer()));
 }

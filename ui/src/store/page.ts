@@ -1,15 +1,15 @@
 /** The page of a store: a map of its time above, the views of what is chosen on it below. */
 
+import { h } from "../elements/dom";
+import { count, thousands } from "../elements/format";
+import { checklist } from "../page/checklist";
+import { changeChips, timeChoice, viewTabs } from "../page/filters";
+import { headline } from "../page/heading";
+import { openPage } from "../page/page";
 import type { App, Part, View } from "../shell/app";
-import { h } from "../shell/dom";
-import { changes, timeChoice, viewTabs } from "../shell/filters";
-import { count, thousands } from "../shell/format";
-import { headline } from "../shell/heading";
-import { openPage } from "../shell/page";
-import { ticks } from "../shell/ticks";
-import { heatMap } from "./heat";
+import { StoreController } from "./controller";
+import { heatMap } from "./heatmap";
 import { meta, type StoreMeta, type Values } from "./load";
-import { Steering } from "./steering";
 
 export async function openStore(
   root: HTMLElement,
@@ -17,19 +17,24 @@ export async function openStore(
 ): Promise<App> {
   if (typeof DecompressionStream === "undefined")
     throw new Error("this browser is too old to decompress it");
-  const steering = new Steering(await meta());
+  const controller = new StoreController(await meta());
   return openPage(root, {
     views,
-    looked: () => steering.looked,
+    subject: () => controller.subject,
     bands: (app, toggleTheme) => [
       // First of all: the others show what is asked for.
       {
         element: h("div", { hidden: true }),
-        update: () => steering.follow(app),
+        update: () => controller.follow(app),
       },
-      headline(app, toggleTheme, steering.meta.address, factsOf(steering.meta)),
-      filters(app, views, steering),
-      heatMap(app, steering),
+      headline(
+        app,
+        toggleTheme,
+        controller.meta.address,
+        factsOf(controller.meta),
+      ),
+      filters(app, views, controller),
+      heatMap(app, controller),
     ],
     keys: [
       [
@@ -56,13 +61,17 @@ function factsOf(meta: StoreMeta): HTMLElement[] {
   ];
 }
 
-function filters(app: App, views: readonly View[], steering: Steering): Part {
+function filters(
+  app: App,
+  views: readonly View[],
+  controller: StoreController,
+): Part {
   const tabs = viewTabs(app, views);
   const times = timeChoice(app);
-  const labels = steering.meta.labels
+  const labels = controller.meta.labels
     .filter(({ values }) => values.length > 1)
-    .map((values) => labelChoice(steering, values));
-  const chips = changes(app);
+    .map((values) => labelChoice(controller, values));
+  const chips = changeChips(app);
   const parts = [tabs, times, ...labels, chips];
   return {
     element: h(
@@ -83,22 +92,28 @@ function filters(app: App, views: readonly View[], steering: Steering): Part {
 }
 
 /** Recordings with some values of a label. */
-function labelChoice(steering: Steering, { label, values }: Values): Part {
+function labelChoice(
+  controller: StoreController,
+  { label, values }: Values,
+): Part {
   const items = values.map(([value, recordings], row) => ({
     row,
     label: value ?? "(none)",
     detail: count(recordings, "recording"),
   }));
-  return ticks(
+  return checklist(
     { one: label, many: label, items },
     () => {
-      const chosen = steering.now.where.find(([name]) => name === label)?.[1];
+      const chosen = controller.selection.where.find(
+        ([name]) => name === label,
+      )?.[1];
       if (!chosen) return null;
       const wanted = new Set(chosen);
       return items
         .map((item) => item.row)
         .filter((row) => wanted.has(values[row][0]));
     },
-    (rows) => steering.choose(label, rows && rows.map((row) => values[row][0])),
+    (rows) =>
+      controller.choose(label, rows && rows.map((row) => values[row][0])),
   );
 }

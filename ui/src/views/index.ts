@@ -1,7 +1,6 @@
 /** The views in the order of their tabs. */
 
 import type { View } from "../shell/app";
-import { cellDiff } from "../store/diff";
 import { calls } from "./calls/calls";
 import { diff } from "./diff/diff";
 import { flame } from "./flame/flame";
@@ -23,6 +22,3 @@ export const VIEWS: readonly View[] = [
   source,
   diff,
 ];
-
-/** Of sums by context: what a store gives. */
-export const STORE_VIEWS: readonly View[] = [flame, sandwich, tree, cellDiff];

@@ -1,15 +1,15 @@
 /** Counted calls: all edges in a table, the chosen one beside it, and what to do about them. */
 
+import "./calls.css";
 import type { Calls } from "../../data/recording";
+import { fill, h } from "../../elements/dom";
+import { count } from "../../elements/format";
 import { callGraph, type CallEdge, type CallGraph } from "../../profile/calls";
-import { narrowed } from "../../profile/choice";
 import { search } from "../../profile/search";
+import { isNarrowed } from "../../profile/selection";
 import type { App, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count } from "../../shell/format";
 import { Detail } from "./detail";
 import { EdgeTable, keyOf } from "./table";
-import "./calls.css";
 
 export const calls: View = {
   id: "calls",
@@ -25,14 +25,14 @@ export const calls: View = {
     let of = "";
     let asked = 0;
     const take = (edge: CallEdge) =>
-      app.setOwn("calls", "edge", keyOf(edge), true);
+      app.setSetting("calls", "edge", keyOf(edge), true);
     const table = new EdgeTable(app, take);
     const detail = new Detail(app, take);
-    const said = h("p", { class: "summary" });
+    const summaryLine = h("p", { class: "summary" });
     const both = h(
       "div",
       { class: "calls-view" },
-      h("div", { class: "edges" }, said, table.element),
+      h("div", { class: "edges" }, summaryLine, table.element),
       detail.element,
     );
     const empty = h(
@@ -57,10 +57,10 @@ export const calls: View = {
         both.hidden = none;
         fill(empty, none && nothing(app));
         if (none) return;
-        const key = app.own("calls", "edge");
+        const key = app.setting("calls", "edge");
         const chosen =
           graph.edges.find((edge) => keyOf(edge) === key) ?? graph.edges[0];
-        fill(said, ...summary(app, graph, counted));
+        fill(summaryLine, ...summary(app, graph, counted));
         const flags = search(graph.functions, app.state.search);
         table.show(graph, flags, chosen);
         detail.show(graph, chosen);
@@ -101,7 +101,7 @@ function nothing(app: App): HTMLElement {
     "div",
     { class: "empty" },
     h("p", null, "No calls were counted in this part of the recording."),
-    narrowed(app.state) &&
+    isNarrowed(app.state) &&
       h(
         "button",
         {

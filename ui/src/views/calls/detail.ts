@@ -1,14 +1,20 @@
 /** The chosen edge: what else its line calls, who else calls its callee, and advice for the whole. */
 
 import type { CallAdvice, Fn } from "../../data/recording";
+import { fill, h } from "../../elements/dom";
+import {
+  count,
+  displayName,
+  percent,
+  sourceLocation,
+  shorten,
+} from "../../elements/format";
 import type { CallEdge, CallGraph } from "../../profile/calls";
-import { standsIn } from "../../profile/shape";
+import { isPlaceholder } from "../../profile/shape";
 import type { App } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, named, percent, place, shortened } from "../../shell/format";
-import { sandwichOf, sourceAt } from "../../shell/links";
+import { sandwichFor, sourceAt } from "../../shell/links";
 import { sourceLine } from "../../shell/sourceline";
-import { nameOf, shareBar } from "./words";
+import { nameOf, shareBar } from "./labels";
 
 /** Edges listed beside the chosen one, and pieces of advice of each kind. */
 const MAX_ROWS = 10;
@@ -30,7 +36,7 @@ export class Detail {
   ) {}
 
   show(graph: CallGraph, edge: CallEdge): void {
-    // Drawing it anew would take the focus from its buttons.
+    // Drawing it again would take the focus from its buttons.
     if (this.shown?.[0] === graph && this.shown[1] === edge) return;
     this.shown = [graph, edge];
     const { caller, line, callee } = edge;
@@ -38,7 +44,7 @@ export class Detail {
       (other) => other.caller === caller && other.line === line,
     );
     const there = graph.edges.filter((other) => other.callee === callee);
-    const name = named(nameOf(graph, callee), 60);
+    const name = displayName(nameOf(graph, callee), 60);
     const called = graph.functions[callee];
     fill(
       this.element,
@@ -47,7 +53,11 @@ export class Detail {
         null,
         h("bdi", null, name),
         " ",
-        h("bdi", { class: "faint" }, place(called.file, called.line, 40)),
+        h(
+          "bdi",
+          { class: "faint" },
+          sourceLocation(called.file, called.line, 40),
+        ),
       ),
       h(
         "p",
@@ -71,14 +81,14 @@ export class Detail {
 
   private link(graph: CallGraph, fn: number): HTMLElement | false {
     const known = fn < this.app.recordings[0].functions.length;
-    if (!known || standsIn(graph.functions[fn])) return false;
+    if (!known || isPlaceholder(graph.functions[fn])) return false;
     return h(
       "span",
       null,
       " · ",
       h(
         "a",
-        { href: this.app.link(sandwichOf(this.app, fn)) },
+        { href: this.app.link(sandwichFor(this.app, fn)) },
         "its time in the sandwich view",
       ),
     );
@@ -89,11 +99,11 @@ export class Detail {
     const code = h("code", { class: "source-line" });
     void sourceLine(this.app.recordings[0], fn.file, line).then((text) => {
       const source = text?.trim();
-      if (source) code.append(shortened(source, 200));
+      if (source) code.append(shorten(source, 200));
       else code.remove();
     });
-    const told = place(fn.file, line, 50);
-    const name = h("bdi", { class: "name" }, named(fn.name, 60));
+    const location = sourceLocation(fn.file, line, 50);
+    const name = h("bdi", { class: "name" }, displayName(fn.name, 60));
     const opens = line > 0 && !fn.file.startsWith("<");
     return h(
       "p",
@@ -106,11 +116,11 @@ export class Detail {
             {
               class: "place",
               href: this.app.link(sourceAt(this.app, fn.file, line)),
-              title: shortened(fn.file, 300),
+              title: shorten(fn.file, 300),
             },
-            told,
+            location,
           )
-        : h("bdi", { class: "faint" }, told),
+        : h("bdi", { class: "faint" }, location),
       code,
     );
   }
@@ -141,10 +151,14 @@ export class Detail {
               "aria-current": edge === chosen ? "true" : null,
               onclick: () => this.take(edge),
             },
-            h("bdi", null, named(nameOf(graph, number), 44)),
+            h("bdi", null, displayName(nameOf(graph, number), 44)),
             " ",
             fn &&
-              h("bdi", { class: "faint" }, place(fn.file, line || fn.line, 30)),
+              h(
+                "bdi",
+                { class: "faint" },
+                sourceLocation(fn.file, line || fn.line, 30),
+              ),
           ),
         );
       }),
@@ -168,7 +182,7 @@ export class Detail {
             "p",
             null,
             h("b", null, percent(piece.weight)),
-            ` of all calls: ${shortened(piece.said, 300)}.`,
+            ` of all calls: ${shorten(piece.said, 300)}.`,
           ),
         ]),
     );

@@ -1,18 +1,18 @@
 /** The table of edges: what is called, from where, how often. */
 
-import type { CallEdge, CallGraph } from "../../profile/calls";
-import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
+import { h } from "../../elements/dom";
 import {
-  named,
+  displayName,
   percent,
-  place,
+  sourceLocation,
   printable,
   thousands,
-} from "../../shell/format";
-import { Rows } from "../../shell/rows";
-import { byName, Sorting, stepped, type Column } from "../../shell/sorting";
-import { nameOf, shareBar } from "./words";
+} from "../../elements/format";
+import { VirtualList } from "../../elements/virtuallist";
+import type { CallEdge, CallGraph } from "../../profile/calls";
+import type { App } from "../../shell/app";
+import { byName, ColumnSort, nextRow, type Column } from "../../shell/sorting";
+import { nameOf, shareBar } from "./labels";
 
 type By = "weight" | "count" | "callee" | "caller";
 const COLUMNS: readonly Column<By>[] = [
@@ -39,8 +39,8 @@ export function keyOf(edge: CallEdge): string {
 
 export class EdgeTable {
   readonly element: HTMLElement;
-  private readonly rows: Rows;
-  private readonly sorting: Sorting<By>;
+  private readonly rows: VirtualList;
+  private readonly sorting: ColumnSort<By>;
   private shown: CallEdge[] = [];
   private chosen = -1;
   private revealed: CallEdge | null = null;
@@ -49,20 +49,20 @@ export class EdgeTable {
     app: App,
     private readonly take: (edge: CallEdge) => void,
   ) {
-    this.sorting = new Sorting(app, "calls", COLUMNS);
+    this.sorting = new ColumnSort(app, "calls", COLUMNS);
     const head = h("div", { class: "head", role: "row" }, this.sorting.heads);
     // The error has no head of its own to sort by.
     head.children[0].after(h("span", { class: "number faint" }, "±"));
-    this.rows = new Rows("grid", "Calls", head);
+    this.rows = new VirtualList("grid", "Calls", head);
     this.element = this.rows.element;
     this.element.addEventListener("keydown", (event) => {
-      const next = stepped(event, this.chosen, this.shown.length);
+      const next = nextRow(event, this.chosen, this.shown.length);
       if (next !== null) this.take(this.shown[next]);
     });
   }
 
   show(graph: CallGraph, flags: Uint8Array | null, chosen: CallEdge): void {
-    const [by, down] = this.sorting.now();
+    const [by, down] = this.sorting.current();
     this.shown = graph.edges.filter(
       ({ callee, caller }) =>
         !flags || flags[callee] || (caller >= 0 && flags[caller]),
@@ -123,8 +123,8 @@ function end(graph: CallGraph, fn: number, line: number): HTMLElement {
   return h(
     "span",
     { role: "cell", title: printable(`${name} ${file}`.slice(0, 500)) },
-    h("bdi", { class: "name" }, named(name, 60)),
+    h("bdi", { class: "name" }, displayName(name, 60)),
     " ",
-    h("bdi", { class: "faint" }, place(file, line || first, 40)),
+    h("bdi", { class: "faint" }, sourceLocation(file, line || first, 40)),
   );
 }

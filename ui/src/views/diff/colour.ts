@@ -1,10 +1,10 @@
 /** Red is slower, blue faster, purple only in the new one; the stronger, the more it changed. */
-import { h } from "../../shell/dom";
-import { duration, percent } from "../../shell/format";
-import type { Theme } from "../../shell/theme";
+import { h } from "../../elements/dom";
+import { duration, percent } from "../../elements/format";
+import type { Theme } from "../../elements/theme";
 import type { Look } from "../flame/icicle";
 import { change } from "./measures";
-import { SHARE, type Scaled } from "./shape";
+import { SHARE, type Scale } from "./shape";
 import type { Union } from "./union";
 
 /** Smaller changes are noise, and have no colour. */
@@ -12,7 +12,7 @@ const STILL = 0.02;
 const STEPS = 16;
 
 /** A change in its unit, with its sign. */
-export function signed(value: number, shares: boolean): string {
+export function formatSigned(value: number, shares: boolean): string {
   if (!value) return "±0";
   const sign = value > 0 ? "+" : "−";
   const size = Math.abs(value);
@@ -21,7 +21,7 @@ export function signed(value: number, shares: boolean): string {
 
 export function look(
   union: Union,
-  scale: Scaled,
+  scale: Scale,
   shares: boolean,
   theme: Theme,
   flags: Uint8Array | null,
@@ -36,9 +36,9 @@ export function look(
     label(node) {
       const [base, fresh] = times(node);
       const { name } = union.functions[union.fn[node]!]!;
-      if (!base) return `${name}  new ${signed(fresh, shares)}`;
+      if (!base) return `${name}  new ${formatSigned(fresh, shares)}`;
       const still = Math.abs(change(base, fresh)) < STILL;
-      return still ? name : `${name}  ${signed(fresh - base, shares)}`;
+      return still ? name : `${name}  ${formatSigned(fresh - base, shares)}`;
     },
     fill: (node) => fillOf(colours, ...times(node)),
     ink: () => theme.colour("text"),
@@ -67,18 +67,18 @@ function ramps(theme: Theme): Ramps {
   const most = theme.dark ? 0.6 : 0.72;
   const ramp = (colour: string) =>
     Array.from({ length: STEPS }, (_, i) =>
-      mixed(colour, still, (most * (i + 2)) / (STEPS + 1)),
+      mixColours(colour, still, (most * (i + 2)) / (STEPS + 1)),
     );
   return {
     still,
     slower: ramp(theme.colour("slower")),
     faster: ramp(theme.colour("faster")),
-    fresh: mixed(theme.colour("fresh"), still, most),
+    fresh: mixColours(theme.colour("fresh"), still, most),
   };
 }
 
 /** So much of one colour in another; both as #rrggbb. */
-export function mixed(ink: string, ground: string, share: number): string {
+export function mixColours(ink: string, ground: string, share: number): string {
   const parts = [1, 3, 5].map((at) => {
     const [a, b] = [ink, ground].map((hex) =>
       parseInt(hex.slice(at, at + 2), 16),
@@ -100,7 +100,7 @@ export function legend(theme: Theme): HTMLElement {
   return h(
     "span",
     { class: "legend" },
-    key(colours.faster.at(-1)!, "gone"),
+    key(colours.faster.at(-1)!, "removed"),
     key(colours.faster[7]!, "faster"),
     key(colours.still, "unchanged"),
     key(colours.slower[7]!, "slower"),

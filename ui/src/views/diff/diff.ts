@@ -1,17 +1,22 @@
 /** Two recordings, or two ranges of one, over each other: what became slower, faster, new. */
 import "./diff.css";
+import { fill, h } from "../../elements/dom";
+import {
+  duration,
+  percent,
+  sourceLocation,
+  shorten,
+} from "../../elements/format";
 import { search } from "../../profile/search";
-import type { App, Mounted, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { duration, percent, place, shortened } from "../../shell/format";
-import { without } from "../../shell/links";
+import type { App, MountedView, View } from "../../shell/app";
+import { withoutSettings } from "../../shell/links";
 import { Icicle } from "../flame/icicle";
-import { legend, look, signed } from "./colour";
-import { choosing } from "./empty";
+import { legend, look, formatSigned } from "./colour";
+import { emptyDiff } from "./empty";
 import { coverages, HOT, overlap } from "./measures";
-import { asTree, scaled, type Scaled } from "./shape";
+import { asTree, scaleUnion, type Scale } from "./shape";
 import { sides, type Side } from "./sides";
-import { sorted, Table } from "./table";
+import { sortRows, Table } from "./table";
 import { union, type Union } from "./union";
 
 export const diff: View = {
@@ -23,7 +28,7 @@ export const diff: View = {
 
 const THRESHOLDS = [0.05, HOT, 0.2, 0.4, 0.6];
 
-class Diff implements Mounted {
+class Diff implements MountedView {
   private readonly tools = h("div", { class: "tools" });
   private readonly measures = h("p", { class: "measures", role: "status" });
   private readonly icicle: Icicle;
@@ -34,12 +39,12 @@ class Diff implements Mounted {
   private found: Union | null = null;
   private drawnKey = "";
   private tree: ReturnType<typeof asTree> | null = null;
-  private scale: Scaled | null = null;
+  private scale: Scale | null = null;
   private readonly back = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || this.zoomed() < 0 || !this.tree) return;
     if ((event.target as HTMLElement).matches("input, .strip")) return;
     const above = this.tree.parent[this.zoomed()] ?? -1;
-    this.app.setOwn("diff", "zoom", above < 0 ? null : String(above), true);
+    this.app.setSetting("diff", "zoom", above < 0 ? null : String(above), true);
   };
 
   constructor(
@@ -51,7 +56,7 @@ class Diff implements Mounted {
         point: (node) => app.explain(node === null ? null : this.words(node)),
         select: (node) => app.explain(this.words(node), true),
         zoom: (node) =>
-          app.setOwn("diff", "zoom", node < 0 ? null : String(node), true),
+          app.setSetting("diff", "zoom", node < 0 ? null : String(node), true),
         menu: () => {},
       },
       false,
@@ -81,15 +86,15 @@ class Diff implements Mounted {
     const turn = ++this.asked;
     const { app } = this;
     const pair = sides(app.recordings, app.state);
-    if (!pair) return fill(this.root, choosing(app));
+    if (!pair) return fill(this.root, emptyDiff(app));
     if (!this.view.isConnected) fill(this.root, this.view);
     const key = JSON.stringify(
-      pair.map(({ which, choice }) => [which, choice]),
+      pair.map(({ which, selection }) => [which, selection]),
     );
     if (key !== this.key) {
       const [base, fresh] = await Promise.all(
-        pair.map(async ({ which, choice }) =>
-          (await app.profiler(which)).profile(choice),
+        pair.map(async ({ which, selection }) =>
+          (await app.profiler(which)).profile(selection),
         ),
       );
       if (turn !== this.asked) return;
@@ -102,24 +107,24 @@ class Diff implements Mounted {
 
   private show(pair: [Side, Side], found: Union): void {
     const { app } = this;
-    const shares = app.own("diff", "by") === "share";
-    const totals = app.own("diff", "of") === "total";
+    const shares = app.setting("diff", "by") === "share";
+    const totals = app.setting("diff", "of") === "total";
     const flags = search(found.functions, app.state.search);
     if (this.drawnKey !== `${this.key} ${shares}`) {
       this.drawnKey = `${this.key} ${shares}`;
-      this.scale = scaled(found, shares);
+      this.scale = scaleUnion(found, shares);
       this.tree = asTree(found, this.scale);
     }
     fill(this.tools, ...this.toolbar(pair, found, shares, totals));
-    this.told(found);
+    this.showMeasures(found);
     const drawn = look(found, this.scale!, shares, app.theme, flags);
     this.icicle.show(this.tree!, drawn, app.theme, this.zoomed());
-    const rows = sorted(found, this.scale!, totals);
+    const rows = sortRows(found, this.scale!, totals);
     this.table.show(found, rows, shares, flags);
   }
 
   private zoomed(): number {
-    return Number(this.app.own("diff", "zoom") ?? -1);
+    return Number(this.app.setting("diff", "zoom") ?? -1);
   }
 
   private toolbar(
@@ -135,7 +140,7 @@ class Diff implements Mounted {
         "span",
         null,
         h("span", { class: "faint" }, `${name} `),
-        h("b", null, shortened(at.title, 44)),
+        h("b", null, shorten(at.title, 44)),
         ` ${duration(all)}`,
       );
     const pick = (
@@ -149,7 +154,7 @@ class Diff implements Mounted {
         {
           class: "segment",
           "aria-pressed": String(on),
-          onclick: () => app.setOwn("diff", key, value),
+          onclick: () => app.setSetting("diff", key, value),
         },
         text,
       );
@@ -173,8 +178,8 @@ class Diff implements Mounted {
               onclick: () =>
                 app.set(
                   {
-                    own: without(
-                      app.state.own,
+                    settings: withoutSettings(
+                      app.state.settings,
                       "diff.base",
                       "diff.new",
                       "diff.zoom",
@@ -200,7 +205,7 @@ class Diff implements Mounted {
       this.zoomed() >= 0
         ? h(
             "button",
-            { onclick: () => app.setOwn("diff", "zoom", null, true) },
+            { onclick: () => app.setSetting("diff", "zoom", null, true) },
             "zoom out",
           )
         : null,
@@ -211,25 +216,28 @@ class Diff implements Mounted {
 
   private swap(two: boolean): void {
     const { app } = this;
-    const own = without(app.state.own, "diff.zoom") as Record<string, string>;
+    const settings = withoutSettings(app.state.settings, "diff.zoom") as Record<
+      string,
+      string
+    >;
     if (two) {
-      if (own["diff.swap"] === "1") delete own["diff.swap"];
-      else own["diff.swap"] = "1";
+      if (settings["diff.swap"] === "1") delete settings["diff.swap"];
+      else settings["diff.swap"] = "1";
     } else {
-      const base = own["diff.base"]!;
-      own["diff.base"] = own["diff.new"]!;
-      own["diff.new"] = base;
+      const base = settings["diff.base"]!;
+      settings["diff.base"] = settings["diff.new"]!;
+      settings["diff.new"] = base;
     }
-    app.set({ own }, true);
+    app.set({ settings }, true);
   }
 
   /** Overlap and coverage, with what they mean. */
-  private told(found: Union): void {
+  private showMeasures(found: Union): void {
     const { app } = this;
-    const asked = Number(app.own("diff", "hot"));
+    const asked = Number(app.setting("diff", "hot"));
     const threshold = THRESHOLDS.includes(asked) ? asked : HOT;
-    const alike = overlap(found.base.own, found.fresh.own);
-    const cover = coverages(found.base.own, found.fresh.own, threshold);
+    const alike = overlap(found.base.self, found.fresh.self);
+    const cover = coverages(found.base.self, found.fresh.self, threshold);
     const figure = (value: number | null, id: string) =>
       h(
         "b",
@@ -241,7 +249,7 @@ class Diff implements Mounted {
       {
         "aria-label": "Threshold of hot edges",
         onchange: () =>
-          app.setOwn(
+          app.setSetting(
             "diff",
             "hot",
             Number(choose.value) === HOT ? null : choose.value,
@@ -294,17 +302,17 @@ class Diff implements Mounted {
       null,
       h(
         "p",
-        { class: "told" },
-        h("span", { class: "name" }, shortened(name, 120)),
-        h("span", { class: "faint" }, place(file, line)),
-        h("b", null, signed(delta, false)),
+        { class: "detail" },
+        h("span", { class: "name" }, shorten(name, 120)),
+        h("span", { class: "faint" }, sourceLocation(file, line)),
+        h("b", null, formatSigned(delta, false)),
       ),
       h(
         "p",
         { class: "faint" },
         `total time: ${share(base.total[node]!, base.all)} → ` +
           `${share(fresh.total[node]!, fresh.all)}; self time: ` +
-          `${share(base.own[node]!, base.all)} → ${share(fresh.own[node]!, fresh.all)}`,
+          `${share(base.self[node]!, base.all)} → ${share(fresh.self[node]!, fresh.all)}`,
       ),
     );
   }

@@ -1,10 +1,10 @@
 /** Nothing to compare yet: how to get there. */
+import { h } from "../../elements/dom";
+import { shorten } from "../../elements/format";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { shortened } from "../../shell/format";
-import { rangeOf, seconds, written, type Range } from "./sides";
+import { parseRange, seconds, formatRange, type Range } from "./sides";
 
-export function choosing(app: App): HTMLElement {
+export function emptyDiff(app: App): HTMLElement {
   const { state } = app;
   const recording = app.recordings[0]!;
   const whole = recording.meta.duration;
@@ -13,11 +13,11 @@ export function choosing(app: App): HTMLElement {
       ? null
       : { from: state.from ?? 0, to: state.to ?? whole };
   const half = Math.round(whole / 2);
-  const file = shortened(recording.meta.file, 60);
+  const file = shorten(recording.meta.file, 60);
   const put = (side: "base" | "new", range: Range) => () =>
-    app.setOwn("diff", side, written(range), true);
+    app.setSetting("diff", side, formatRange(range), true);
   const row = (side: "base" | "new", title: string) => {
-    const chosen = rangeOf(app.own("diff", side));
+    const chosen = parseRange(app.setting("diff", side));
     return h(
       "tr",
       null,
@@ -59,10 +59,10 @@ export function choosing(app: App): HTMLElement {
             {
               from: null,
               to: null,
-              own: {
-                ...state.own,
-                "diff.base": written({ from: 0, to: half }),
-                "diff.new": written({ from: half, to: whole + 1 }),
+              settings: {
+                ...state.settings,
+                "diff.base": formatRange({ from: 0, to: half }),
+                "diff.new": formatRange({ from: half, to: whole + 1 }),
               },
             },
             true,

@@ -1,11 +1,11 @@
 /**
- * How alike two calling context trees are, as Hofer defines it (thesis, 3.4.2 and figures 3.16 and
- * 3.17, after Zhuang 2006). All formulas of the diff are in this file.
+ * How similar two calling context trees are, as Hofer defines it (thesis, 3.4.2 and figures 3.16
+ * and 3.17, after Zhuang 2006). All formulas of the diff are in this file.
  *
  * Trees have a node for each function and path of callers; lines do not count. Nodes of two trees
  * are equivalent if they are of the same function and their parents are equivalent; edges if both
  * their ends are. So there is exactly one edge to each node, a root's coming from outside, and
- * edges can be told by the node they lead to.
+ * an edge can be identified by the node it leads to.
  *
  *   weight(e)      time in which the callee itself was executing (self time of its node)
  *   relweight(e)   weight(e) / sum of all edges' weights in the tree
@@ -80,7 +80,7 @@ export function coverages(
 }
 
 /**
- * How a time changed, for colour: -1 (gone) over 0 (the same) to 1 (only there now), relative to
+ * How a time changed, for colour: -1 (removed) over 0 (the same) to 1 (only there now), relative to
  * the larger one, so that twice as slow and half as slow are equally strong.
  */
 export function change(base: number, fresh: number): number {

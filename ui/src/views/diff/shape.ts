@@ -3,7 +3,7 @@ import type { Tree } from "../../profile/profile";
 import type { Union } from "./union";
 
 /** Times of both in the unit they are compared in: nanoseconds, or shares of all. */
-export interface Scaled {
+export interface Scale {
   base: (ns: number) => number;
   fresh: (ns: number) => number;
 }
@@ -11,14 +11,14 @@ export interface Scaled {
 /** A share is counted in thousand millionths, so that it is no smaller than a nanosecond. */
 export const SHARE = 1e9;
 
-export function scaled(union: Union, shares: boolean): Scaled {
+export function scaleUnion(union: Union, shares: boolean): Scale {
   if (!shares) return { base: (ns) => ns, fresh: (ns) => ns };
   const by = (all: number) => (ns: number) =>
     all > 0 ? (ns / all) * SHARE : 0;
   return { base: by(union.base.all), fresh: by(union.fresh.all) };
 }
 
-export function asTree(union: Union, scale: Scaled): Tree {
+export function asTree(union: Union, scale: Scale): Tree {
   const { size, parent, depth, fn } = union;
   const both = (base: Float64Array, fresh: Float64Array) =>
     base.map((ns, i) => scale.base(ns) + scale.fresh(fresh[i]!));
@@ -41,9 +41,9 @@ export function asTree(union: Union, scale: Scaled): Tree {
     first,
     child,
     size,
-    own: both(union.base.own, union.fresh.own),
+    self: both(union.base.self, union.fresh.self),
     total,
-    ownWaiting: nothing,
+    selfWaiting: nothing,
     totalWaiting: nothing,
     samples: there,
     totalSamples: there,

@@ -1,12 +1,12 @@
 /** What is compared with what: two recordings, or two ranges of one. */
 import type { Recording } from "../../data/recording";
-import type { Choice } from "../../profile/choice";
+import type { Selection } from "../../profile/selection";
 import type { State } from "../../shell/state";
 
 export interface Side {
   /** Which recording. */
   which: number;
-  choice: Choice;
+  selection: Selection;
   title: string;
 }
 
@@ -15,14 +15,14 @@ export interface Range {
   to: number;
 }
 
-export function rangeOf(text: string | null | undefined): Range | null {
+export function parseRange(text: string | null | undefined): Range | null {
   const found = /^(\d{1,16})-(\d{1,16})$/.exec(text ?? "");
   if (!found) return null;
   const range = { from: Number(found[1]), to: Number(found[2]) };
   return range.to > range.from ? range : null;
 }
 
-export function written(range: Range): string {
+export function formatRange(range: Range): string {
   return `${Math.round(range.from)}-${Math.round(range.to)}`;
 }
 
@@ -34,17 +34,17 @@ export function sides(
   const [first, second] = recordings;
   const { time, threads, processes, span, from, to } = state;
   if (first && second) {
-    const swap = state.own["diff.swap"] === "1";
+    const swap = state.settings["diff.swap"] === "1";
     const pair: [Side, Side] = [
       {
         which: 0,
-        choice: { time, threads, processes, span, from, to },
+        selection: { time, threads, processes, span, from, to },
         title: first.meta.file,
       },
       {
         which: 1,
         // Threads and spans are known by their names over there; processes by nothing.
-        choice: {
+        selection: {
           time,
           threads: threads && named(first, second, threads),
           processes: null,
@@ -57,20 +57,20 @@ export function sides(
     ];
     return swap ? [pair[1], pair[0]] : pair;
   }
-  const base = rangeOf(state.own["diff.base"]);
-  const fresh = rangeOf(state.own["diff.new"]);
+  const base = parseRange(state.settings["diff.base"]);
+  const fresh = parseRange(state.settings["diff.new"]);
   if (!first || !base || !fresh) return null;
   const side = (range: Range): Side => ({
     which: 0,
-    choice: { time, threads, processes, span, ...range },
+    selection: { time, threads, processes, span, ...range },
     title: seconds(range),
   });
   return [side(base), side(fresh)];
 }
 
 export function seconds(range: Range): string {
-  const told = (ns: number) => (ns / 1e9).toFixed(3);
-  return `${told(range.from)} – ${told(range.to)} s`;
+  const format = (ns: number) => (ns / 1e9).toFixed(3);
+  return `${format(range.from)} – ${format(range.to)} s`;
 }
 
 /** The threads of the other recording that bear the same names. */

@@ -1,13 +1,18 @@
-/** By function: what it took before, what it takes now, and the change. */
+/** By function: its time in both recordings, and the change. */
+import { h } from "../../elements/dom";
+import {
+  duration,
+  percent,
+  sourceLocation,
+  shorten,
+} from "../../elements/format";
+import { VirtualList } from "../../elements/virtuallist";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { duration, percent, place, shortened } from "../../shell/format";
-import { Rows } from "../../shell/rows";
-import { signed } from "./colour";
-import { SHARE, type Scaled } from "./shape";
+import { formatSigned } from "./colour";
+import { SHARE, type Scale } from "./shape";
 import { rows, type Row, type Union } from "./union";
 
-export interface Sorted {
+export interface SortedRow {
   row: Row;
   base: number;
   fresh: number;
@@ -15,7 +20,11 @@ export interface Sorted {
 }
 
 /** The rows in the unit and by the time that are compared, the greatest change first. */
-export function sorted(union: Union, scale: Scaled, totals: boolean): Sorted[] {
+export function sortRows(
+  union: Union,
+  scale: Scale,
+  totals: boolean,
+): SortedRow[] {
   return rows(union)
     .map((row) => {
       const base = scale.base(totals ? row.baseTotal : row.base);
@@ -41,7 +50,11 @@ export class Table {
     h("span", { role: "columnheader" }, "function"),
     h("span", { role: "columnheader" }, "file"),
   );
-  private readonly rows = new Rows("table", "Functions by change", this.head);
+  private readonly rows = new VirtualList(
+    "table",
+    "Functions by change",
+    this.head,
+  );
   readonly element = this.rows.element;
 
   constructor(private readonly app: App) {
@@ -50,7 +63,7 @@ export class Table {
 
   show(
     union: Union,
-    found: Sorted[],
+    found: SortedRow[],
     shares: boolean,
     flags: Uint8Array | null,
   ): void {
@@ -59,7 +72,7 @@ export class Table {
       ...kept.slice(0, 1).map((one) => Math.abs(one.delta)),
       1e-9,
     );
-    const told = (value: number) =>
+    const timeText = (value: number) =>
       value ? (shares ? percent(value / SHARE, 2) : duration(value)) : "–";
     this.rows.show(kept.length, (i) => {
       const { row, base, fresh, delta } = kept[i]!;
@@ -84,21 +97,21 @@ export class Table {
             class: kind,
             style: { width: `${(100 * Math.abs(delta)) / most}%` },
           }),
-          h("span", null, signed(delta, shares)),
+          h("span", null, formatSigned(delta, shares)),
         ),
-        h("span", { class: "number", role: "cell" }, told(base)),
-        h("span", { class: "number", role: "cell" }, told(fresh)),
+        h("span", { class: "number", role: "cell" }, timeText(base)),
+        h("span", { class: "number", role: "cell" }, timeText(fresh)),
         h(
           "span",
           { role: "cell" },
-          h("bdi", { class: "name" }, shortened(fn.name, 100)),
+          h("bdi", { class: "name" }, shorten(fn.name, 100)),
           !base ? h("span", { class: "badge fresh" }, "new") : null,
-          !fresh ? h("span", { class: "badge faster" }, "gone") : null,
+          !fresh ? h("span", { class: "badge faster" }, "removed") : null,
         ),
         h(
           "span",
           { class: "faint", role: "cell" },
-          place(fn.file, fn.line, 60),
+          sourceLocation(fn.file, fn.line, 60),
         ),
       );
     });
@@ -118,9 +131,9 @@ export class Table {
       null,
       h(
         "p",
-        { class: "told" },
-        h("span", { class: "name" }, shortened(fn.name, 120)),
-        h("span", { class: "faint" }, place(fn.file, fn.line)),
+        { class: "detail" },
+        h("span", { class: "name" }, shorten(fn.name, 120)),
+        h("span", { class: "faint" }, sourceLocation(fn.file, fn.line)),
       ),
       h(
         "p",

@@ -1,7 +1,7 @@
 /** Two calling context trees laid over each other: one node for what is equivalent. */
 import type { Fn } from "../../data/recording";
 import type { Profile, Tree } from "../../profile/profile";
-import { sameFunctions } from "./same";
+import { matchFunctions } from "./functionmatch";
 
 export interface Union {
   /** Parents come before their children; -1: a root. */
@@ -17,13 +17,13 @@ export interface Union {
 }
 
 export interface Times {
-  own: Float64Array;
+  self: Float64Array;
   total: Float64Array;
   /** All that was measured. */
   all: number;
 }
 
-/** A function's times in both; `delta` is of its own time. */
+/** A function's times in both; `delta` is of its self time. */
 export interface Row {
   fn: number;
   base: number;
@@ -35,34 +35,34 @@ export interface Row {
 }
 
 export function union(base: Profile, fresh: Profile): Union {
-  const { functions, ofBase, ofFresh } = sameFunctions(
+  const { functions, ofBase, ofFresh } = matchFunctions(
     base.functions,
     fresh.functions,
   );
-  const maker = new Maker(functions.length);
-  maker.lay(base.tree(true), ofBase, 0);
-  maker.lay(fresh.tree(true), ofFresh, 1);
-  return maker.made(functions);
+  const builder = new UnionBuilder(functions.length);
+  builder.add(base.tree(true), ofBase, 0);
+  builder.add(fresh.tree(true), ofFresh, 1);
+  return builder.build(functions);
 }
 
-class Maker {
+class UnionBuilder {
   private readonly parent: number[] = [];
   private readonly depth: number[] = [];
   private readonly fn: number[] = [];
-  private readonly own: [number[], number[]] = [[], []];
+  private readonly self: [number[], number[]] = [[], []];
   private readonly total: [number[], number[]] = [[], []];
   private readonly children = new Map<number, number>();
 
   constructor(private readonly functions: number) {}
 
-  lay(tree: Tree, functions: Int32Array, side: 0 | 1): void {
+  add(tree: Tree, functions: Int32Array, side: 0 | 1): void {
     const node = new Int32Array(tree.size).fill(-1);
     for (let i = 0; i < tree.size; i++) {
       if (!tree.totalSamples[i]) continue;
       const above = tree.parent[i]! < 0 ? -1 : node[tree.parent[i]!]!;
       const at = (node[i] = this.child(above, functions[tree.fn[i]!]!));
-      // Siblings that are told apart in one recording may be the same for both.
-      this.own[side][at]! += tree.own[i]!;
+      // Siblings that differ in one recording may be the same for both.
+      this.self[side][at]! += tree.self[i]!;
       this.total[side][at]! += tree.total[i]!;
     }
   }
@@ -74,17 +74,17 @@ class Maker {
     this.children.set(key, this.fn.length);
     this.parent.push(above);
     this.depth.push(above < 0 ? 0 : this.depth[above]! + 1);
-    for (const column of [...this.own, ...this.total]) column.push(0);
+    for (const column of [...this.self, ...this.total]) column.push(0);
     return this.fn.push(fn) - 1;
   }
 
-  made(functions: Fn[]): Union {
+  build(functions: Fn[]): Union {
     const [base, fresh] = ([0, 1] as const).map((side) => {
-      const own = Float64Array.from(this.own[side]);
+      const self = Float64Array.from(this.self[side]);
       return {
-        own,
+        self,
         total: Float64Array.from(this.total[side]),
-        all: own.reduce((a, b) => a + b, 0),
+        all: self.reduce((a, b) => a + b, 0),
       };
     }) as [Times, Times];
     return {
@@ -104,19 +104,19 @@ const ROWS = new WeakMap<Union, Row[]>();
 /** By function, the greatest change first. */
 export function rows(union: Union): Row[] {
   let found = ROWS.get(union);
-  if (!found) ROWS.set(union, (found = counted(union)));
+  if (!found) ROWS.set(union, (found = countRows(union)));
   return found;
 }
 
-function counted(union: Union): Row[] {
+function countRows(union: Union): Row[] {
   const found = union.functions.map((_, fn): Row => {
     return { fn, base: 0, fresh: 0, delta: 0, baseTotal: 0, freshTotal: 0 };
   });
   const outer = outermost(union);
   for (let i = 0; i < union.size; i++) {
     const row = found[union.fn[i]!]!;
-    row.base += union.base.own[i]!;
-    row.fresh += union.fresh.own[i]!;
+    row.base += union.base.self[i]!;
+    row.fresh += union.fresh.self[i]!;
     if (!outer[i]) continue;
     row.baseTotal += union.base.total[i]!;
     row.freshTotal += union.fresh.total[i]!;

@@ -1,15 +1,15 @@
-/** What frames look like: a hue per module, or running and waiting told apart. */
+/** What frames look like: a hue per module, or on-CPU and off-CPU time distinguished. */
 
+import { h } from "../../elements/dom";
+import { shorten } from "../../elements/format";
+import type { Theme } from "../../elements/theme";
 import type { Profile, Tree } from "../../profile/profile";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { shortened } from "../../shell/format";
-import type { Theme } from "../../shell/theme";
 import type { Look } from "./icicle";
 
-const MODULES_TOLD = 6;
+const MAX_MODULES = 6;
 
-export function colouring(
+export function frameColours(
   app: App,
   profile: Profile,
   tree: Tree,
@@ -17,9 +17,9 @@ export function colouring(
   mergeLines: boolean,
 ): Look {
   const { theme } = app;
-  const byState = app.own("flame", "colour") === "state";
-  const waits = profile.choice.time === "wall";
-  const waiting = hatched(theme);
+  const byState = app.setting("flame", "colour") === "state";
+  const waits = profile.selection.time === "wall";
+  const waiting = hatchPattern(theme);
   const label = (node: number) => {
     const { name, line } = profile.functions[tree.fn[node]];
     const at = tree.line[node];
@@ -56,7 +56,7 @@ export function colouring(
   };
 }
 
-/** What the colours mean; in words too, for who cannot tell them. */
+/** What the colours mean; in words, too, for those who cannot distinguish them. */
 export function legend(app: App, profile: Profile): HTMLElement {
   const { theme } = app;
   const key = (colour: string, text: string, kind = "") =>
@@ -66,11 +66,11 @@ export function legend(app: App, profile: Profile): HTMLElement {
       h("i", { class: `swatch ${kind}`, style: { "--swatch": colour } }),
       h("bdi", null, text),
     );
-  if (app.own("flame", "colour") === "state") {
+  if (app.setting("flame", "colour") === "state") {
     return h(
       "span",
       { class: "legend" },
-      key(fadedGreen(theme, 0), "running"),
+      key(fadedGreen(theme, 0), "on-CPU"),
       key(theme.colour("io"), "mostly off-CPU", "hatched"),
     );
   }
@@ -78,27 +78,27 @@ export function legend(app: App, profile: Profile): HTMLElement {
     "span",
     { class: "legend" },
     modulesOf(profile).map((module) =>
-      key(theme.module(module).fill, shortened(module, 20)),
+      key(theme.module(module).fill, shorten(module, 20)),
     ),
   );
 }
 
 const MODULES = new WeakMap<Profile, string[]>();
 
-/** The modules with most time of their own. */
+/** The modules with most self time. */
 function modulesOf(profile: Profile): string[] {
   const known = MODULES.get(profile);
   if (known) return known;
   const tree = profile.tree(true);
-  const own = new Map<string, number>();
+  const self = new Map<string, number>();
   for (let i = 0; i < tree.size; i++) {
     const { module } = profile.functions[tree.fn[i]];
-    if (!tree.own[i] || !module) continue;
-    own.set(module, (own.get(module) ?? 0) + tree.own[i]);
+    if (!tree.self[i] || !module) continue;
+    self.set(module, (self.get(module) ?? 0) + tree.self[i]);
   }
-  const found = [...own]
+  const found = [...self]
     .sort((a, b) => b[1] - a[1])
-    .slice(0, MODULES_TOLD)
+    .slice(0, MAX_MODULES)
     .map(([module]) => module);
   MODULES.set(profile, found);
   return found;
@@ -111,8 +111,8 @@ function fadedGreen(theme: Theme, waiting: number): string {
 
 const PATTERNS = new WeakMap<Theme, CanvasPattern>();
 
-/** Waiting is hatched everywhere, so that nobody needs to tell it by its colour. */
-function hatched(theme: Theme): CanvasPattern {
+/** Waiting is hatched everywhere, so that its colour is not needed to recognize it. */
+function hatchPattern(theme: Theme): CanvasPattern {
   const known = PATTERNS.get(theme);
   if (known) return known;
   const tile = document.createElement("canvas");

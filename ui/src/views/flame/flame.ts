@@ -1,15 +1,15 @@
 /** The icicle of all stacks: where the time goes, at a glance. */
 
-import { matched } from "../../profile/flat";
+import "./flame.css";
+import { fill, h } from "../../elements/dom";
+import { count, duration, percentOf, TIMES } from "../../elements/format";
+import { matchTotals } from "../../profile/flat";
 import type { Profile, Tree } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { App, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, duration, part, TIMES } from "../../shell/format";
-import { nothing, reading } from "../../shell/nothing";
-import { colouring, legend } from "./colour";
-import "./flame.css";
-import { explained, frameMenu, tip } from "./frame";
+import { emptyState, loadingState } from "../../shell/emptystate";
+import { frameColours, legend } from "./colour";
+import { frameDetail, frameMenu, frameTip } from "./frame";
 import { Icicle } from "./icicle";
 
 const SOON = 300;
@@ -22,26 +22,26 @@ export const flame: View = {
     let profile: Profile | null = null;
     let tree: Tree | null = null;
     let asked = 0;
-    const explain = (node: number) => explained(app, profile!, tree!, node);
-    const zoomed = () => Number(app.own("flame", "zoom") ?? -1);
+    const explain = (node: number) => frameDetail(app, profile!, tree!, node);
+    const zoomed = () => Number(app.setting("flame", "zoom") ?? -1);
     const icicle = new Icicle(
       {
         point: (node) => app.explain(node === null ? null : explain(node)),
         select: (node) => app.explain(explain(node), true),
-        tip: (node) => tip(profile!, tree!, node),
+        tip: (node) => frameTip(profile!, tree!, node),
         zoom: (node) =>
-          app.setOwn("flame", "zoom", node < 0 ? null : String(node), true),
+          app.setSetting("flame", "zoom", node < 0 ? null : String(node), true),
         menu: (node, x, y) =>
           frameMenu(app, profile!, tree!, node, x, y, {
             label: "Zoom here",
-            run: () => app.setOwn("flame", "zoom", String(node), true),
+            run: () => app.setSetting("flame", "zoom", String(node), true),
           }),
       },
       false,
       "Flame graph. Arrow keys move between frames, Enter zooms, Escape zooms out, Shift F10 opens the menu.",
     );
     const tools = h("div", { class: "tools" });
-    const empty = h("div", { class: "empty-room" }, reading());
+    const empty = h("div", { class: "empty-room" }, loadingState());
     icicle.element.hidden = true;
     fill(root, tools, icicle.element, empty);
     const back = (event: KeyboardEvent) => {
@@ -56,7 +56,7 @@ export const flame: View = {
 
     function zoomOut(): void {
       const above = tree && zoomed() < tree.size ? tree.parent[zoomed()] : -1;
-      app.setOwn("flame", "zoom", above < 0 ? null : String(above), true);
+      app.setSetting("flame", "zoom", above < 0 ? null : String(above), true);
     }
 
     return {
@@ -70,11 +70,11 @@ export const flame: View = {
         const flags = search(found.functions, app.state.search);
         fill(tools, ...toolbar(app, found, tree, flags, zoomOut));
         icicle.element.hidden = !found.total;
-        fill(empty, !found.total && nothing(app));
+        fill(empty, !found.total && emptyState(app));
         if (!found.total) return;
         icicle.show(
           tree,
-          colouring(app, found, tree, flags, merge),
+          frameColours(app, found, tree, flags, merge),
           app.theme,
           zoomed(),
         );
@@ -91,7 +91,7 @@ export const flame: View = {
 };
 
 function mergesLines(app: App): boolean {
-  return app.own("flame", "lines") !== "split";
+  return app.setting("flame", "lines") !== "split";
 }
 
 function toolbar(
@@ -101,9 +101,9 @@ function toolbar(
   flags: Uint8Array | null,
   zoomOut: () => void,
 ): (HTMLElement | false)[] {
-  const colour = app.own("flame", "colour") ?? "module";
+  const colour = app.setting("flame", "colour") ?? "module";
   const merge = mergesLines(app);
-  const zoom = Number(app.own("flame", "zoom") ?? -1);
+  const zoom = Number(app.setting("flame", "zoom") ?? -1);
   const pick = (label: string, on: boolean, run: () => void, title: string) =>
     h(
       "button",
@@ -111,25 +111,25 @@ function toolbar(
       label,
     );
   const setLines = (value: string | null) => {
-    // Frames are numbered anew: what was zoomed into is another one now.
-    const own: Record<string, string> = { ...app.state.own };
-    delete own["flame.zoom"];
-    if (value) own["flame.lines"] = value;
-    else delete own["flame.lines"];
-    app.set({ own });
+    // Frames have other numbers now: the zoomed one would be another.
+    const settings: Record<string, string> = { ...app.state.settings };
+    delete settings["flame.zoom"];
+    if (value) settings["flame.lines"] = value;
+    else delete settings["flame.lines"];
+    app.set({ settings });
   };
-  const hits = flags && matched(tree, flags);
+  const hits = flags && matchTotals(tree, flags);
   return [
     h(
       "span",
       { class: "total" },
       h("strong", { title: `${profile.total} ns` }, duration(profile.total)),
-      ` ${TIMES[profile.choice.time]}, ${count(profile.samples, "sample")}`,
+      ` ${TIMES[profile.selection.time]}, ${count(profile.samples, "sample")}`,
       profile.total !== profile.measured &&
         h(
           "span",
           { class: "faint" },
-          ` (${part(profile.total, profile.measured)} of the total)`,
+          ` (${percentOf(profile.total, profile.measured)} of the total)`,
         ),
     ),
     h(
@@ -138,13 +138,13 @@ function toolbar(
       pick(
         "by module",
         colour === "module",
-        () => app.setOwn("flame", "colour", null),
+        () => app.setSetting("flame", "colour", null),
         "One hue per module",
       ),
       pick(
         "by state",
         colour === "state",
-        () => app.setOwn("flame", "colour", "state"),
+        () => app.setSetting("flame", "colour", "state"),
         "On-CPU or off-CPU",
       ),
     ),
@@ -169,14 +169,14 @@ function toolbar(
         "span",
         { class: "hits", role: "status", title: `${hits.time} ns` },
         hits.nodes
-          ? `found in ${count(hits.nodes, "frame")}: ${duration(hits.time)}, ${part(hits.time, profile.total)} of the time`
+          ? `found in ${count(hits.nodes, "frame")}: ${duration(hits.time)}, ${percentOf(hits.time, profile.total)} of the time`
           : "found in no frame",
       ),
     zoom >= 0 && h("button", { onclick: zoomOut, title: "Esc" }, "zoom out"),
     zoom >= 0 &&
       h(
         "button",
-        { onclick: () => app.setOwn("flame", "zoom", null, true) },
+        { onclick: () => app.setSetting("flame", "zoom", null, true) },
         "whole",
       ),
     h("span", { class: "gap" }),

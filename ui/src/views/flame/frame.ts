@@ -1,39 +1,39 @@
-/** What a frame can tell about itself, and what can be done with it. */
+/** Details of a frame, its tooltip and its menu. */
 
-import { hottestLine } from "../../profile/hottest";
-import type { Profile, Tree } from "../../profile/profile";
-import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
+import { h } from "../../elements/dom";
 import {
   duration,
-  named,
-  part,
-  place,
+  displayName,
+  percentOf,
+  sourceLocation,
   printable,
-  shortened,
-} from "../../shell/format";
+  shorten,
+} from "../../elements/format";
+import { openMenu, type MenuItem } from "../../elements/menu";
+import { hottestLine } from "../../profile/hotline";
+import type { Profile, Tree } from "../../profile/profile";
+import type { App } from "../../shell/app";
+import { functionDetail } from "../../shell/detailpanel";
 import {
-  collapsed,
+  collapseRecursion,
   focusOn,
-  hidden,
-  sandwichOf,
+  hideFunction,
+  sandwichFor,
   sourceAt,
 } from "../../shell/links";
-import { openMenu, type Choice } from "../../shell/menu";
 import { sourceLine } from "../../shell/sourceline";
-import { told } from "../../shell/told";
 
 /** In the bottom band. */
-export function explained(
+export function frameDetail(
   app: App,
   profile: Profile,
   tree: Tree,
   node: number,
 ): HTMLElement {
-  return told(app, profile, {
+  return functionDetail(app, profile, {
     fn: tree.fn[node],
     line: tree.line[node],
-    own: tree.own[node],
+    self: tree.self[node],
     total: tree.total[node],
     totalWaiting: tree.totalWaiting[node],
     samples: tree.totalSamples[node],
@@ -42,7 +42,11 @@ export function explained(
 }
 
 /** Beside the pointer. */
-export function tip(profile: Profile, tree: Tree, node: number): HTMLElement {
+export function frameTip(
+  profile: Profile,
+  tree: Tree,
+  node: number,
+): HTMLElement {
   const fn = profile.functions[tree.fn[node]];
   const line =
     hottestLine(profile, tree, node)?.line ?? (tree.line[node] || fn.line);
@@ -50,23 +54,23 @@ export function tip(profile: Profile, tree: Tree, node: number): HTMLElement {
   code.hidden = true;
   void sourceLine(profile.recording, fn.file, line).then((text) => {
     code.hidden = !text?.trim();
-    if (text) code.textContent = `${line}  ${shortened(text.trim(), 90)}`;
+    if (text) code.textContent = `${line}  ${shorten(text.trim(), 90)}`;
   });
   return h(
     "div",
     null,
-    h("p", null, h("strong", null, h("bdi", null, named(fn.name, 70)))),
+    h("p", null, h("strong", null, h("bdi", null, displayName(fn.name, 70)))),
     h(
       "p",
       null,
-      `${duration(tree.total[node])}, ${part(tree.total[node], profile.total)}`,
-      h("span", { class: "faint" }, ` · self ${duration(tree.own[node])}`),
+      `${duration(tree.total[node])}, ${percentOf(tree.total[node], profile.total)}`,
+      h("span", { class: "faint" }, ` · self ${duration(tree.self[node])}`),
     ),
     fn.file &&
       h(
         "p",
         { class: "faint" },
-        h("bdi", null, place(fn.file, tree.line[node] || fn.line)),
+        h("bdi", null, sourceLocation(fn.file, tree.line[node] || fn.line)),
       ),
     code,
   );
@@ -80,7 +84,7 @@ export function frameMenu(
   node: number,
   x: number,
   y: number,
-  first: Choice,
+  first: MenuItem,
 ): void {
   const fn = tree.fn[node];
   const { name, file, line } = profile.functions[fn];
@@ -94,16 +98,16 @@ export function frameMenu(
       },
       {
         label: "Hide: exclude its time",
-        run: () => app.set(hidden(app, fn), true),
+        run: () => app.set(hideFunction(app, fn), true),
       },
       {
         label: "Collapse recursion",
-        disabled: !recursive(tree, fn),
-        run: () => app.set(collapsed(app, fn), true),
+        disabled: !isRecursive(tree, fn),
+        run: () => app.set(collapseRecursion(app, fn), true),
       },
       {
         label: "Callers and callees",
-        run: () => app.set(sandwichOf(app, fn), true),
+        run: () => app.set(sandwichFor(app, fn), true),
       },
       {
         label: "Source",
@@ -117,11 +121,11 @@ export function frameMenu(
     ],
     x,
     y,
-    named(name, 60),
+    displayName(name, 60),
   );
 }
 
-function recursive(tree: Tree, fn: number): boolean {
+function isRecursive(tree: Tree, fn: number): boolean {
   for (let i = 0; i < tree.size; i++) {
     if (tree.fn[i] !== fn || !tree.totalSamples[i]) continue;
     for (let at = tree.parent[i]; at >= 0; at = tree.parent[at]) {

@@ -3,13 +3,13 @@
  * drawn again only when something moves; what is under the pointer is drawn on a layer above it.
  */
 
+import { fill, h, perFrame, sizeCanvas } from "../../elements/dom";
+import { Extent } from "../../elements/extent";
+import type { Theme } from "../../elements/theme";
 import type { Tree } from "../../profile/profile";
-import { fill, h, perFrame, sized } from "../../shell/dom";
-import { Extent } from "../../shell/extent";
-import type { Theme } from "../../shell/theme";
-import { Order, layout, type Box, type Row, type Span } from "./layout";
-import { drawRow, ROW, type Look } from "./row";
-import { Lettering } from "./text";
+import { layout, Order, type Box, type Row, type Interval } from "./layout";
+import { drawRow, ROW_HEIGHT, type Look } from "./row";
+import { TextFitter } from "./textfit";
 
 export type { Look } from "./row";
 
@@ -36,16 +36,16 @@ export class Icicle {
   private order: Order | null = null;
   private look: Look | null = null;
   private theme: Theme | null = null;
-  private letters: Lettering | null = null;
-  private span: Span = { from: 0, to: 1 };
+  private fitter: TextFitter | null = null;
+  private interval: Interval = { from: 0, to: 1 };
   private rows: Row[] = [];
   private pointed: number | null = null;
   private selected: number | null = null;
-  /** How far the rows reach below what is seen. */
+  /** How far the rows reach below the visible part. */
   private below = 0;
   private width = 0;
   private height = 0;
-  /** To be scrolled to its root with the next picture. */
+  /** To be scrolled to its root with the next drawing. */
   private rootward = false;
   private moving = 0;
   private readonly extent: Extent;
@@ -80,14 +80,14 @@ export class Icicle {
       this.selected = null;
     if (fresh) this.order = new Order(tree);
     this.look = look;
-    if (this.theme !== theme) this.letters = null;
+    if (this.theme !== theme) this.fitter = null;
     this.theme = theme;
     this.pointed = null;
-    const wanted = this.order!.span(
+    const wanted = this.order!.interval(
       zoom < tree.size && tree.totalSamples[zoom] ? zoom : -1,
     );
     if (fresh) {
-      this.span = wanted;
+      this.interval = wanted;
       // The root is what one wants to see first.
       this.rootward = true;
       cancelAnimationFrame(this.moving);
@@ -106,16 +106,16 @@ export class Icicle {
     this.extent.destroy();
   }
 
-  private move(to: Span): void {
+  private move(to: Interval): void {
     cancelAnimationFrame(this.moving);
-    const from = this.span;
+    const from = this.interval;
     if (from.from === to.from && from.to === to.to) return this.draw();
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const start = performance.now();
     const step = (now: number) => {
       const t = calm ? 1 : Math.min(1, (now - start) / MOVE);
       const eased = t * (2 - t);
-      this.span = {
+      this.interval = {
         from: from.from + (to.from - from.from) * eased,
         to: from.to + (to.to - from.to) * eased,
       };
@@ -131,32 +131,32 @@ export class Icicle {
     this.width = this.extent.width;
     this.height = this.extent.height;
     if (!this.width || !this.height) return;
-    this.rows = layout(order, this.span, this.width);
-    const room = Math.max(0, this.rows.length * ROW + 4 - this.height);
+    this.rows = layout(order, this.interval, this.width);
+    const room = Math.max(0, this.rows.length * ROW_HEIGHT + 4 - this.height);
     if (room !== this.below) {
       this.below = room;
       this.room.style.height = `${room}px`;
     }
     if (this.rootward) this.extent.scrollTo(this.up ? room : 0);
     this.rootward = false;
-    const context = sized(this.base, this.width, this.height);
-    this.letters ??= new Lettering(context, `12px ${theme.font}`);
+    const context = sizeCanvas(this.base, this.width, this.height);
+    this.fitter ??= new TextFitter(context, `12px ${theme.font}`);
     context.fillStyle = theme.colour("ground");
     context.fillRect(0, 0, this.width, this.height);
-    context.font = this.letters.font;
+    context.font = this.fitter.font;
     context.textBaseline = "middle";
     const [first, last] = this.visible();
     for (let depth = first; depth < last; depth++)
       drawRow(context, this.rows[depth], this.y(depth), {
         look,
         theme,
-        letters: this.letters,
+        fitter: this.fitter,
       });
     this.paintOver();
   }
 
   private paintOver(): void {
-    const context = sized(this.over, this.width, this.height);
+    const context = sizeCanvas(this.over, this.width, this.height);
     context.clearRect(0, 0, this.width, this.height);
     const outline = (node: number | null, width: number) => {
       const found = node === null ? null : this.find(node);
@@ -168,7 +168,7 @@ export class Icicle {
         box.x + width / 2,
         this.y(depth) + width / 2,
         Math.max(1, box.width - width - 1),
-        ROW - 1 - width,
+        ROW_HEIGHT - 1 - width,
       );
     };
     outline(this.selected, 2);
@@ -180,23 +180,23 @@ export class Icicle {
     const { top } = this.extent;
     if (!this.up) {
       return [
-        Math.min(rows, Math.floor(top / ROW)),
-        Math.min(rows, Math.ceil((top + this.height) / ROW)),
+        Math.min(rows, Math.floor(top / ROW_HEIGHT)),
+        Math.min(rows, Math.ceil((top + this.height) / ROW_HEIGHT)),
       ];
     }
-    const whole = Math.max(this.height, rows * ROW + 4);
+    const whole = Math.max(this.height, rows * ROW_HEIGHT + 4);
     const below = whole - top - this.height;
     return [
-      Math.min(rows, Math.max(0, Math.floor(below / ROW))),
-      Math.min(rows, Math.ceil((below + this.height) / ROW)),
+      Math.min(rows, Math.max(0, Math.floor(below / ROW_HEIGHT))),
+      Math.min(rows, Math.ceil((below + this.height) / ROW_HEIGHT)),
     ];
   }
 
   private y(depth: number): number {
     const { top } = this.extent;
-    if (!this.up) return depth * ROW - top;
-    const whole = Math.max(this.height, this.rows.length * ROW + 4);
-    return whole - (depth + 1) * ROW - top;
+    if (!this.up) return depth * ROW_HEIGHT - top;
+    const whole = Math.max(this.height, this.rows.length * ROW_HEIGHT + 4);
+    return whole - (depth + 1) * ROW_HEIGHT - top;
   }
 
   private find(node: number): [Box, number] | null {
@@ -210,8 +210,8 @@ export class Icicle {
     const x = event.clientX - frame.left;
     const y = event.clientY - frame.top;
     const depth = this.up
-      ? Math.floor((this.y(-1) - y) / ROW)
-      : Math.floor((y + this.extent.top) / ROW);
+      ? Math.floor((this.y(-1) - y) / ROW_HEIGHT)
+      : Math.floor((y + this.extent.top) / ROW_HEIGHT);
     const hit = this.rows[depth]?.boxes.find(
       (box) => x >= box.x && x < box.x + box.width,
     );
@@ -274,19 +274,19 @@ export class Icicle {
   }
 
   private pan(share: number): void {
-    const size = this.span.to - this.span.from;
+    const size = this.interval.to - this.interval.from;
     const whole = this.order!.width;
     const from = Math.max(
       0,
-      Math.min(whole - size, this.span.from + share * size),
+      Math.min(whole - size, this.interval.from + share * size),
     );
-    this.span = { from, to: from + size };
+    this.interval = { from, to: from + size };
     this.draw();
   }
 
   private wheelZoom(event: WheelEvent): void {
     const whole = this.order!.width;
-    const size = this.span.to - this.span.from;
+    const size = this.interval.to - this.interval.from;
     const factor = Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.01);
     const wanted = Math.min(
       whole,
@@ -296,9 +296,9 @@ export class Icicle {
       (event.clientX - this.base.getBoundingClientRect().left) / this.width;
     const from = Math.max(
       0,
-      Math.min(whole - wanted, this.span.from + x * (size - wanted)),
+      Math.min(whole - wanted, this.interval.from + x * (size - wanted)),
     );
-    this.span = { from, to: from + wanted };
+    this.interval = { from, to: from + wanted };
     this.draw();
   }
 
@@ -358,7 +358,7 @@ export class Icicle {
       this.events.menu(
         at,
         frame.left + (box ? box[0].x + 8 : 20),
-        frame.top + (box ? this.y(box[1]) + ROW : 20),
+        frame.top + (box ? this.y(box[1]) + ROW_HEIGHT : 20),
       );
     } else return;
     event.preventDefault();
@@ -370,7 +370,7 @@ export class Icicle {
   private reveal(depth: number): void {
     const y = this.y(depth);
     if (y < 0) this.element.scrollTop += y;
-    else if (y + ROW > this.height)
-      this.element.scrollTop += y + ROW - this.height;
+    else if (y + ROW_HEIGHT > this.height)
+      this.element.scrollTop += y + ROW_HEIGHT - this.height;
   }
 }

@@ -1,9 +1,9 @@
-/** Where the frames of a tree stand: each as wide as its share, children below, heaviest first. */
+/** Where frames are drawn: each as wide as its share, children below, heaviest first. */
 
-import { heaviest, type Tree } from "../../profile/profile";
+import { heaviestChildren, type Tree } from "../../profile/profile";
 
 /** Narrower frames are not drawn one by one: they would be dust. */
-export const NARROWEST = 0.6;
+export const MIN_WIDTH = 0.6;
 
 export interface Box {
   readonly node: number;
@@ -18,7 +18,7 @@ export interface Row {
 }
 
 /** A window onto the width of the whole tree, in its unit of time. */
-export interface Span {
+export interface Interval {
   readonly from: number;
   readonly to: number;
 }
@@ -33,7 +33,8 @@ export class Order {
 
   children(node: number): readonly number[] {
     let found = this.known.get(node);
-    if (!found) this.known.set(node, (found = heaviest(this.tree, node)));
+    if (!found)
+      this.known.set(node, (found = heaviestChildren(this.tree, node)));
     return found;
   }
 
@@ -43,7 +44,7 @@ export class Order {
 
   /** The time of all children of a node together; of -1: of all roots. */
   below(node: number): number {
-    if (node >= 0) return this.tree.total[node] - this.tree.own[node];
+    if (node >= 0) return this.tree.total[node] - this.tree.self[node];
     return (this.whole ??= this.children(-1).reduce(
       (sum, root) => sum + this.tree.total[root],
       0,
@@ -66,14 +67,14 @@ export class Order {
         this.starts[child] = x;
         x += this.tree.total[child];
       }
-      // A node without time stands nowhere; it begins where its parent does.
+      // A node without time is not drawn; it begins where its parent does.
       if (Number.isNaN(this.starts[next]))
         this.starts[next] = parent < 0 ? 0 : this.starts[parent];
     }
     return this.starts[node];
   }
 
-  span(node: number): Span {
+  interval(node: number): Interval {
     if (node < 0) return { from: 0, to: this.width };
     const from = this.start(node);
     return { from, to: from + this.tree.total[node] };
@@ -81,10 +82,15 @@ export class Order {
 }
 
 /** The rows of frames within a span, drawn so many pixels wide. */
-export function layout(order: Order, span: Span, pixels: number): Row[] {
+export function layout(
+  order: Order,
+  interval: Interval,
+  pixels: number,
+): Row[] {
   const { tree } = order;
-  const scale = pixels / Math.max(span.to - span.from, Number.MIN_VALUE);
-  const narrowest = NARROWEST / scale;
+  const scale =
+    pixels / Math.max(interval.to - interval.from, Number.MIN_VALUE);
+  const narrowest = MIN_WIDTH / scale;
   const rows: Row[] = [];
   // Stacks of our own, since recorded ones are deeper than the browser's may go.
   const nodes = [-1];
@@ -97,15 +103,15 @@ export function layout(order: Order, span: Span, pixels: number): Row[] {
     const row = (rows[depth] ??= { boxes: [], dust: [] });
     for (const child of order.children(node)) {
       const wide = tree.total[child];
-      if (at >= span.to) break;
+      if (at >= interval.to) break;
       if (wide < narrowest) {
         // The heaviest come first: all that follow are as narrow.
         dust(row, at, end);
         break;
       }
-      if (at + wide > span.from) {
-        const left = Math.max(0, (at - span.from) * scale);
-        const right = Math.min(pixels, (at + wide - span.from) * scale);
+      if (at + wide > interval.from) {
+        const left = Math.max(0, (at - interval.from) * scale);
+        const right = Math.min(pixels, (at + wide - interval.from) * scale);
         row.boxes.push({ node: child, x: left, width: right - left });
         nodes.push(child);
         starts.push(at);
@@ -118,9 +124,9 @@ export function layout(order: Order, span: Span, pixels: number): Row[] {
   return rows;
 
   function dust(row: Row, from: number, to: number): void {
-    const left = Math.max(0, (from - span.from) * scale);
-    const right = Math.min(pixels, (to - span.from) * scale);
-    if (right - left >= NARROWEST)
+    const left = Math.max(0, (from - interval.from) * scale);
+    const right = Math.min(pixels, (to - interval.from) * scale);
+    if (right - left >= MIN_WIDTH)
       row.dust.push({ x: left, width: right - left });
   }
 }

@@ -1,21 +1,21 @@
 /** The histogram of a row's waits: count over length, both ends of the axis where the waits are. */
 import { scaleBand, scaleLinear } from "d3-scale";
-import { h, s } from "../../shell/dom";
-import { count, duration } from "../../shell/format";
-import { filled, type Bucket } from "./histogram";
+import { h, s } from "../../elements/dom";
+import { count, duration } from "../../elements/format";
+import { fillGaps, type Bucket } from "./histogram";
 
 const HEIGHT = 110;
 const BASE = 88;
 const WIDTH = 340;
 const LEFT = 30;
 
-/** `point` is told what is under the pointer, null when nothing is. */
+/** `point` gets what is under the pointer, null when nothing is. */
 export function chart(
   buckets: Bucket[],
-  signal: boolean,
+  isNotified: boolean,
   point: (text: string | null) => void,
 ): HTMLElement {
-  const bars = filled(buckets);
+  const bars = fillGaps(buckets);
   const most = Math.max(...bars.map((bucket) => bucket.count), 1);
   // A few waits are no wall: bars are at most a sixth of the room.
   const places = Array.from({ length: Math.max(bars.length, 6) }, (_, i) => i);
@@ -58,9 +58,9 @@ export function chart(
         s(
           "rect",
           {
-            class: signal ? "signalled" : "held",
+            class: isNotified ? "notified" : "held",
             x: left + 1,
-            // What is there is seen, however few.
+            // What is there is visible, however few.
             y: Math.min(y(bucket.count), BASE - 1.5),
             width: Math.max(step - 2, 1),
             height: Math.max(BASE - y(bucket.count), 1.5),

@@ -1,7 +1,7 @@
 /** The aspects as chips: dragged into any order, or moved by keys. */
 import { ASPECTS, type Aspect } from "../../data/recording";
-import { fill, h } from "../../shell/dom";
-import { MEANINGS, TITLES } from "./words";
+import { fill, h } from "../../elements/dom";
+import { MEANINGS, TITLES } from "./labels";
 
 export interface Chips {
   readonly element: HTMLElement;
@@ -9,7 +9,7 @@ export interface Chips {
 }
 
 /** The order with an aspect put to a place; null takes it out. */
-export function moved(
+export function moveAspect(
   order: readonly Aspect[],
   aspect: Aspect,
   place: number | null,
@@ -23,8 +23,8 @@ export function moved(
 export function chips(changed: (order: Aspect[]) => void): Chips {
   let order: readonly Aspect[] = [];
   let dragged: Aspect | null = null;
-  /** The chip that was moved last: it keeps the focus when all are drawn anew. */
-  let held: Aspect | null = null;
+  /** The chip that was moved last: it keeps the focus when all are drawn again. */
+  let focused: Aspect | null = null;
   const used = h("ol", { class: "aspects used", "aria-label": "Group by" });
   const spare = h("ul", { class: "aspects spare", "aria-label": "Not used" });
   const element = h(
@@ -50,9 +50,9 @@ export function chips(changed: (order: Aspect[]) => void): Chips {
   );
 
   function move(aspect: Aspect, place: number | null): void {
-    const next = moved(order, aspect, place);
+    const next = moveAspect(order, aspect, place);
     if (next.join() === order.join()) return;
-    held = aspect;
+    focused = aspect;
     changed(next);
   }
 
@@ -178,12 +178,12 @@ export function chips(changed: (order: Aspect[]) => void): Chips {
         spare,
         left.map((aspect) => chip(aspect, null)),
       );
-      if (held) {
+      if (focused) {
         element
-          .querySelector<HTMLElement>(`[data-aspect="${held}"] .grip`)
+          .querySelector<HTMLElement>(`[data-aspect="${focused}"] .grip`)
           ?.focus();
       }
-      held = null;
+      focused = null;
     },
   };
 }

@@ -1,18 +1,18 @@
-/** The chosen row: how long its waits were, and both chains side by side with their source. */
+/** The chosen row: how long its waits were, and both stacks side by side with their source. */
 import type { Recording, Waits } from "../../data/recording";
+import { fill, h } from "../../elements/dom";
+import { count, duration, percentOf, shorten } from "../../elements/format";
 import type { App } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, duration, part, shortened } from "../../shell/format";
 import { sourceAt } from "../../shell/links";
 import { sourceLine } from "../../shell/sourceline";
-import { chain, shortFile, type Frame } from "./chain";
+import { stackFrames, shortFile, type Frame } from "./callstack";
 import { chart } from "./chart";
+import { lengths } from "./groups";
 import { histogram } from "./histogram";
-import type { Parts } from "./parts";
+import { isNotification, label } from "./labels";
 import { longest, pairs, type Pair } from "./pairs";
-import { lengths } from "./regroup";
+import type { Parts } from "./parts";
 import type { Row } from "./rows";
-import { isSignal, label } from "./words";
 
 /** Outer frames beyond this many are folded. */
 const FRAMES = 14;
@@ -37,14 +37,14 @@ export function detail(recording: Recording, app: App): Detail {
     }
     if (shown?.row === row && shown.parts === parts) return;
     shown = { row, parts };
-    const signal = isSignal(row.group);
-    const said = label(recording, waits, row.aspect, row.group);
+    const isNotified = isNotification(row.group);
+    const rowLabel = label(recording, waits, row.aspect, row.group);
     const buckets = histogram(lengths(waits, parts, row.group.rows));
     const chains = h("div", { class: "chains" });
     const found = pairs(waits, parts, row.group.rows);
     fill(
       element,
-      h("h2", null, shortened(`${said.verb} ${said.text}`.trim(), 200)),
+      h("h2", null, shorten(`${rowLabel.verb} ${rowLabel.text}`.trim(), 200)),
       h(
         "p",
         { class: "figures" },
@@ -54,7 +54,7 @@ export function detail(recording: Recording, app: App): Detail {
         " · ",
         longestLink(waits, parts, row),
       ),
-      chart(buckets, signal, (text) =>
+      chart(buckets, isNotified, (text) =>
         app.explain(text === null ? null : h("p", null, text)),
       ),
       chains,
@@ -78,14 +78,14 @@ export function detail(recording: Recording, app: App): Detail {
     }
     const room = Math.max((to - from) * 0.6, 20_000);
     const window = `${Math.max(Math.round(from - room), 0)}-${Math.round(to + room)}`;
-    const own = {
-      ...app.state.own,
+    const settings = {
+      ...app.state.settings,
       "timeline.wait": String(wait),
       "timeline.span": window,
     };
     return h(
       "a",
-      { href: app.link({ view: "timeline", own }) },
+      { href: app.link({ view: "timeline", settings }) },
       "show it on the timeline",
     );
   }
@@ -99,9 +99,17 @@ export function detail(recording: Recording, app: App): Detail {
   ): void {
     const now = all[at];
     if (!now) return fill(into);
-    const signal = waits.signalling[now.row] === 1;
-    const waiter = chain(recording, now.waiter, waits.waiterFunction[now.row]!);
-    const owner = chain(recording, now.owner, waits.ownerFunction[now.row]!);
+    const isNotified = waits.notification[now.row] === 1;
+    const waiter = stackFrames(
+      recording,
+      now.waiter,
+      waits.waiterFunction[now.row]!,
+    );
+    const owner = stackFrames(
+      recording,
+      now.owner,
+      waits.ownerFunction[now.row]!,
+    );
     const turn = (by: number) => () => pair(into, all, at + by, waits, row);
     const waiting = recording.threads[waits.thread[now.row]!];
     const owning = recording.threads[waits.ownerThread[now.row]!];
@@ -133,7 +141,7 @@ export function detail(recording: Recording, app: App): Detail {
             h(
               "span",
               { class: "faint" },
-              ` ${duration(now.ns)}, ${part(now.ns, row.group.wait_ns)} of the row`,
+              ` ${duration(now.ns)}, ${percentOf(now.ns, row.group.wait_ns)} of the row`,
             ),
           )
         : null,
@@ -144,14 +152,14 @@ export function detail(recording: Recording, app: App): Detail {
           "Waiter",
           waiting ? `such as ${waiting.label}` : "",
           waiter,
-          signal ? "waits here" : "acquires here",
+          isNotified ? "waits here" : "acquires here",
           "its call stack is not known",
         ),
         column(
-          signal ? "Notified by" : "Holder",
+          isNotified ? "Notified by" : "Holder",
           owning ? `such as ${owning.label}` : "",
           owner,
-          signal ? "notifies here" : "releases here",
+          isNotified ? "notifies here" : "releases here",
           "unknown: the wait timed out or had not ended, or an event was lost",
         ),
       ),
@@ -192,7 +200,7 @@ export function detail(recording: Recording, app: App): Detail {
         null,
         title,
         " ",
-        h("span", { class: "faint" }, shortened(who, 40)),
+        h("span", { class: "faint" }, shorten(who, 40)),
       ),
       frames.length ? list : h("p", { class: "faint" }, nobody),
     );
@@ -203,7 +211,7 @@ export function detail(recording: Recording, app: App): Detail {
     if (frame.line > 0) {
       void sourceLine(recording, frame.file, frame.line).then((text) => {
         const source = text?.trim();
-        if (source) line.append(shortened(source, 200));
+        if (source) line.append(shorten(source, 200));
         else line.remove();
       });
     }
@@ -216,7 +224,7 @@ export function detail(recording: Recording, app: App): Detail {
         ].join(" "),
       },
       frame.site ? h("span", { class: "mark" }, verb) : null,
-      h("span", { class: "name" }, shortened(frame.name, 80)),
+      h("span", { class: "name" }, shorten(frame.name, 80)),
       " ",
       frame.line > 0
         ? h(
@@ -224,9 +232,9 @@ export function detail(recording: Recording, app: App): Detail {
             {
               class: "place",
               href: app.link(sourceAt(app, frame.file, frame.line)),
-              title: shortened(frame.file, 300),
+              title: shorten(frame.file, 300),
             },
-            `${shortened(shortFile(frame.file), 40)}:${frame.line}`,
+            `${shorten(shortFile(frame.file), 40)}:${frame.line}`,
           )
         : null,
       frame.line > 0 ? line : null,

@@ -22,7 +22,7 @@ export function histogram(lengths: Float64Array): Bucket[] {
 }
 
 /** The same with the empty buckets in between, as an axis needs them. */
-export function filled(buckets: Bucket[]): Bucket[] {
+export function fillGaps(buckets: Bucket[]): Bucket[] {
   const found: Bucket[] = [];
   for (const bucket of buckets) {
     for (

@@ -1,25 +1,25 @@
-/** Who waited for what, and who is to blame: by any aspects, in any order. */
+/** Who waited for what, and to whom it is attributed: by any aspects, in any order. */
 import "./locks.css";
 import type { Aspect, Recording, Waits } from "../../data/recording";
-import { spanMask, threadMask } from "../../profile/choice";
-import type { App, Mounted, View } from "../../shell/app";
-import { fill, h, set } from "../../shell/dom";
-import { count, duration, part } from "../../shell/format";
-import { without } from "../../shell/links";
+import { fill, h, set } from "../../elements/dom";
+import { count, duration, percentOf } from "../../elements/format";
+import { spanMask, threadMask } from "../../profile/selection";
+import type { App, MountedView, View } from "../../shell/app";
+import { withoutSettings } from "../../shell/links";
 import { chips } from "./chips";
 import { detail } from "./detail";
-import { Held } from "./held";
+import { unknownTime, totalOf, type Group } from "./groups";
+import { HolderProfile } from "./heldin";
+import { label, QUESTIONS, summaryText, TITLES } from "./labels";
 import {
   aspectsOf,
-  Columns,
+  AspectColumns,
   DEFAULT_ASPECTS,
   isHeldIn,
   select,
   type Parts,
 } from "./parts";
-import { unknown, whole, type Group } from "./regroup";
-import { Rows, table, type Row } from "./rows";
-import { label, QUESTIONS, summedUp, TITLES } from "./words";
+import { RowTree, table, type Row } from "./rows";
 
 export const locks: View = {
   id: "locks",
@@ -73,22 +73,26 @@ const PARTS = [
   ["signals", "notifications"],
 ] as const;
 
-function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
+function mounted(
+  root: HTMLElement,
+  app: App,
+  recording: Recording,
+): MountedView {
   let waits: Waits | null = null;
-  let columns: Columns | null = null;
-  let held: Held | null = null;
-  let gone = false;
+  let columns: AspectColumns | null = null;
+  let holderProfile: HolderProfile | null = null;
+  let destroyed = false;
   let filtered: Filtered | null = null;
-  let rows: Rows | null = null;
+  let rows: RowTree | null = null;
 
   const regroup = (order: readonly Aspect[]) => {
     const text = order.join();
     // A row is known by its values, which mean something else in another order.
-    const own: Record<string, string> = {
-      ...without(app.state.own, "locks.row", "locks.by"),
+    const settings: Record<string, string> = {
+      ...withoutSettings(app.state.settings, "locks.row", "locks.by"),
     };
-    if (text !== DEFAULT_ASPECTS.join()) own["locks.by"] = text;
-    app.set({ own }, true);
+    if (text !== DEFAULT_ASPECTS.join()) settings["locks.by"] = text;
+    app.set({ settings }, true);
   };
   const panel = chips(regroup);
   const questions = h("select", {
@@ -103,7 +107,8 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
       "button",
       {
         class: "segment",
-        onclick: () => app.setOwn("locks", "part", id === "all" ? null : id),
+        onclick: () =>
+          app.setSetting("locks", "part", id === "all" ? null : id),
       },
       title,
     ),
@@ -116,7 +121,7 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
   const sentence = h("p", { class: "summary" });
   const body = table(
     recording,
-    (row) => app.setOwn("locks", "row", row.path),
+    (row) => app.setSetting("locks", "row", row.path),
     (row) => app.explain(row && explained(row)),
   );
   const side = detail(recording, app);
@@ -145,28 +150,32 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
   );
   fill(sentence, "Reading the waits …");
   void recording.waits().then((found) => {
-    if (gone) return;
+    if (destroyed) return;
     waits = found;
-    columns = new Columns(recording, found);
+    columns = new AspectColumns(recording, found);
     update();
   });
 
   function explained(row: Row): HTMLElement {
-    const said = label(recording, waits!, row.aspect, row.group);
+    const rowLabel = label(recording, waits!, row.aspect, row.group);
     const { group } = row;
     return h(
       "div",
       null,
       h(
         "p",
-        { class: "told" },
+        { class: "detail" },
         h("span", { class: "faint" }, TITLES[row.aspect]),
-        h("span", { class: "name" }, `${said.verb} ${said.text}`.trim()),
+        h(
+          "span",
+          { class: "name" },
+          `${rowLabel.verb} ${rowLabel.text}`.trim(),
+        ),
       ),
       h(
         "p",
         { class: "faint" },
-        `${duration(group.wait_ns)} (${part(group.wait_ns, rows!.all.wait_ns)}) in ` +
+        `${duration(group.wait_ns)} (${percentOf(group.wait_ns, rows!.all.wait_ns)}) in ` +
           `${count(group.count, "wait")}, the longest ${duration(group.max_ns)}, ` +
           `on average ${duration(group.wait_ns / Math.max(group.count, 1))}.` +
           (group.samples === undefined
@@ -178,8 +187,8 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
 
   function update(): void {
     const { state } = app;
-    const by = aspectsOf(app.own("locks", "by"));
-    const only = app.own("locks", "part") ?? "all";
+    const by = aspectsOf(app.setting("locks", "by"));
+    const only = app.setting("locks", "part") ?? "all";
     panel.show(by);
     asked(by);
     PARTS.forEach(([id], i) => set(segments[i]!, "aria-pressed", id === only));
@@ -193,29 +202,29 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
       filtered = {
         key: filter,
         parts,
-        all: whole(waits, parts),
-        unnamed: unknown(waits, parts),
+        all: totalOf(waits, parts),
+        unnamed: unknownTime(waits, parts),
       };
       rows = null;
     }
-    if (!held && by.some(isHeldIn)) {
+    if (!holderProfile && by.some(isHeldIn)) {
       fill(sentence, "Reading the samples …");
       void recording.samples().then((samples) => {
-        if (gone || !waits) return;
-        held = new Held(recording, samples, waits);
+        if (destroyed || !waits) return;
+        holderProfile = new HolderProfile(recording, samples, waits);
         update();
       });
       return;
     }
     if (!rows || rows.by.join() !== by.join()) {
       const { parts, all } = filtered;
-      rows = new Rows(waits, parts, columns, by, all, held);
+      rows = new RowTree(waits, parts, columns, by, all, holderProfile);
     }
-    const path = app.own("locks", "row");
+    const path = app.setting("locks", "row");
     const row = (path && rows.find(path)) || rows.heaviest();
     fill(
       sentence,
-      summedUp(rows.all, recording.meta.undecided),
+      summaryText(rows.all, recording.meta.undecided),
       filtered.unnamed
         ? h(
             "span",
@@ -230,11 +239,11 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
     body.reveal();
   }
 
-  let askedFor = "";
+  let shownSummary = "";
   function asked(by: Aspect[]): void {
     const text = by.join();
-    if (text === askedFor) return;
-    askedFor = text;
+    if (text === shownSummary) return;
+    shownSummary = text;
     const at = QUESTIONS.findIndex(([, order]) => order.join() === text);
     fill(
       questions,
@@ -250,18 +259,18 @@ function mounted(root: HTMLElement, app: App, recording: Recording): Mounted {
   return {
     update,
     destroy() {
-      gone = true;
+      destroyed = true;
       body.destroy();
     },
   };
 }
 
-/** Only the waits for signals, or only the others. */
+/** Only the waits for notifications, or only the others. */
 function kept(waits: Waits, parts: Parts, only: string): Parts {
   if (only === "all") return parts;
   const wanted = only === "signals" ? 1 : 0;
   return {
     ...parts,
-    rows: parts.rows.filter((row) => waits.signalling[row] === wanted),
+    rows: parts.rows.filter((row) => waits.notification[row] === wanted),
   };
 }

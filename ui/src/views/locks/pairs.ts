@@ -1,19 +1,19 @@
-/** Who waited because of whom: the pairs of chains in a row, the heaviest first. */
+/** Who waited because of whom: the pairs of stacks in a row, the heaviest first. */
 import type { Waits } from "../../data/recording";
+import { numberValues } from "./groups";
 import type { Parts } from "./parts";
-import { numbered } from "./regroup";
 
 export interface Pair {
   waiter: number;
   owner: number;
   ns: number;
-  /** Its row with most time; tells the functions and threads. */
+  /** Its row with most time, which has the functions and threads. */
   row: number;
 }
 
 export function pairs(waits: Waits, parts: Parts, rows: Int32Array): Pair[] {
-  const waiters = numbered(rows, waits.waiter);
-  const owners = numbered(rows, waits.owner);
+  const waiters = numberValues(rows, waits.waiter);
+  const owners = numberValues(rows, waits.owner);
   // Rows by waiter, so that a column over the owners is enough to find pairs in: a table of all
   // that may be would be large and nearly empty.
   const next = new Int32Array(waiters.found.length + 1);

@@ -1,8 +1,8 @@
 /**
  * The waits that the filters leave, as columns of the aspects they can be split by.
  *
- * A row is a part of a wait that one owner is to blame for. Rows of one wait are together, so
- * whoever counts waits may count changes.
+ * A row is a part of a wait that is attributed to one owner. Rows of one wait are together, so
+ * counting waits is counting changes.
  */
 import {
   ASPECTS,
@@ -10,7 +10,7 @@ import {
   type Recording,
   type Waits,
 } from "../../data/recording";
-import { inSpan } from "../../profile/choice";
+import { inSpan } from "../../profile/selection";
 
 export const DEFAULT_ASPECTS: readonly Aspect[] = [
   "kind",
@@ -33,7 +33,7 @@ export function aspectsOf(text: string | undefined | null): Aspect[] {
   return once.length ? once : [...DEFAULT_ASPECTS];
 }
 
-/** Whether samples tell it, not lock events. */
+/** Whether it comes from samples, not from lock events. */
 export function isHeldIn(aspect: Aspect): boolean {
   return aspect.startsWith("held_in");
 }
@@ -50,7 +50,7 @@ export interface Parts {
  * The rows of the given threads (by row of the table: 1 or not) in a range of time, and in spans of
  * the given paths (null: anywhere).
  *
- * A wait counts as far as it lies in the range. One without length is there if its moment is: a
+ * A wait counts as far as it is in the range. One without length is there if its moment is: a
  * wait without length is a wait all the same.
  */
 export function select(
@@ -111,8 +111,8 @@ function blocksOf(waits: Waits): Blocks {
   return found;
 }
 
-/** The value of an aspect by row of the waits, as a number; -1 is nobody that could be named. */
-export class Columns {
+/** The value of an aspect by row of the waits, as a number; -1 is unknown. */
+export class AspectColumns {
   /** By thread row: the first row of its label; a thread that runs two interpreters has two. */
   private readonly threads: Int32Array;
   /** By lock: the first lock of its class. */
@@ -139,11 +139,11 @@ export class Columns {
 
   values(aspect: Aspect): Int32Array {
     let column = this.kept.get(aspect);
-    if (!column) this.kept.set(aspect, (column = this.made(aspect)));
+    if (!column) this.kept.set(aspect, (column = this.makeColumn(aspect)));
     return column;
   }
 
-  private made(aspect: Aspect): Int32Array {
+  private makeColumn(aspect: Aspect): Int32Array {
     const { waits } = this;
     const named = (thread: Int32Array) =>
       thread.map((row) => (row < 0 ? -1 : this.threads[row]!));

@@ -1,14 +1,14 @@
 /** The tree of rows: what is open, what is chosen, and how it is drawn. */
 import type { Aspect, Recording, Waits } from "../../data/recording";
-import { fill, h } from "../../shell/dom";
-import { Extent } from "../../shell/extent";
-import { duration, part, shortened, thousands } from "../../shell/format";
-import type { Held } from "./held";
-import { isHeldIn, type Columns, type Parts } from "./parts";
-import { split, type Group } from "./regroup";
-import { isSignal, label, TITLES } from "./words";
+import { fill, h } from "../../elements/dom";
+import { Extent } from "../../elements/extent";
+import { duration, percentOf, shorten, thousands } from "../../elements/format";
+import { split, type Group } from "./groups";
+import type { HolderProfile } from "./heldin";
+import { isNotification, label, TITLES } from "./labels";
+import { isHeldIn, type AspectColumns, type Parts } from "./parts";
 
-/** A row of the tree; its children are made when somebody opens it. */
+/** A row of the tree; its children are computed when it is opened. */
 export interface Row {
   group: Group;
   aspect: Aspect;
@@ -29,16 +29,16 @@ const SMALL = 0.005;
 const OPEN_SHARE = 0.1;
 const OPEN_ROWS = 24;
 
-export class Rows {
+export class RowTree {
   readonly top: Row[];
 
   constructor(
     readonly waits: Waits,
     readonly parts: Parts,
-    readonly columns: Columns,
+    readonly columns: AspectColumns,
     readonly by: readonly Aspect[],
     readonly all: Group,
-    readonly held: Held | null = null,
+    readonly holderProfile: HolderProfile | null = null,
   ) {
     this.top = this.split(parts.rows, 0, "", null);
     // The heaviest of all to its end, then what else is heavy.
@@ -96,7 +96,7 @@ export class Rows {
     return found;
   }
 
-  /** The rows that are to be seen, from the top. */
+  /** The visible rows, from the top. */
   visible(): Row[] {
     const found: Row[] = [];
     const walk = (rows: Row[], most: number) => {
@@ -118,7 +118,7 @@ export class Rows {
     const aspect = this.by[depth];
     if (!aspect) return [];
     const groups = isHeldIn(aspect)
-      ? (this.held?.split(this.parts, rows, aspect) ?? [])
+      ? (this.holderProfile?.split(this.parts, rows, aspect) ?? [])
       : split(this.waits, this.parts, rows, this.columns.values(aspect));
     return groups.map((group) => ({
       group,
@@ -133,14 +133,14 @@ export class Rows {
   }
 }
 
-/** Pixels: of the columns of figures with the opener and the verb, of a level, of a letter. */
+/** Pixels: of the columns of numbers with the opener and the verb, of a level, of a letter. */
 const FIGURES = 360;
 const INDENT = 18;
 const LETTER = 6.4;
 
 export interface Table {
   readonly element: HTMLElement;
-  show(rows: Rows, chosen: Row | null): void;
+  show(rows: RowTree, chosen: Row | null): void;
   /** Brings the chosen row into sight, if it is another than before. */
   reveal(): void;
   destroy(): void;
@@ -151,7 +151,7 @@ export function table(
   choose: (row: Row) => void,
   point: (row: Row | null) => void,
 ): Table {
-  let rows: Rows | null = null;
+  let rows: RowTree | null = null;
   let chosen: Row | null = null;
   let revealed: string | undefined;
   let headed = "";
@@ -223,7 +223,7 @@ export function table(
   function drawn(row: Row, opens: boolean): HTMLElement {
     const { group } = row;
     const total = rows!.all.wait_ns;
-    const said = label(recording, rows!.waits, row.aspect, group);
+    const rowLabel = label(recording, rows!.waits, row.aspect, group);
     const selected = row === chosen;
     const share = (ns: number) => `${total ? (100 * ns) / total : 0}%`;
     return h(
@@ -238,7 +238,7 @@ export function table(
         "data-ns": group.wait_ns,
         "data-count": group.count,
         "data-longest": group.max_ns,
-        class: isSignal(group) ? "signal" : "",
+        class: isNotification(group) ? "notification" : "",
         onclick: () => choose(row),
         ondblclick: () => toggle(row),
         onpointerenter: () => point(row),
@@ -253,7 +253,7 @@ export function table(
           style: { width: share(group.wait_ns - group.signalling_ns) },
         }),
         h("span", {
-          class: "bar signalled",
+          class: "bar notified",
           style: {
             left: share(group.wait_ns - group.signalling_ns),
             width: share(group.signalling_ns),
@@ -261,7 +261,7 @@ export function table(
         }),
         h("span", { class: "over" }, duration(group.wait_ns)),
       ),
-      h("td", { class: "number faint" }, part(group.wait_ns, total)),
+      h("td", { class: "number faint" }, percentOf(group.wait_ns, total)),
       h("td", { class: "number" }, thousands(group.count)),
       h(
         "td",
@@ -289,8 +289,10 @@ export function table(
               row.open ? "▾" : "▸",
             )
           : h("span", { class: "twist" }),
-        said.verb ? h("span", { class: "faint" }, `${said.verb} `) : null,
-        h("span", { class: "text" }, shortened(said.text, room(row.depth))),
+        rowLabel.verb
+          ? h("span", { class: "faint" }, `${rowLabel.verb} `)
+          : null,
+        h("span", { class: "text" }, shorten(rowLabel.text, room(row.depth))),
       ),
     );
   }

@@ -1,9 +1,9 @@
-/** Whose functions made others wait; waits for a signal blame nobody. */
+/** Functions to which waits are attributed; waits for a notification are attributed to none. */
 
 import type { Recording, Waits } from "../../data/recording";
 
 export interface Blocker {
-  /** -1: nobody knows. */
+  /** -1: unknown. */
   readonly fn: number;
   readonly ns: number;
   readonly waits: number;
@@ -14,7 +14,7 @@ export function blockers(waits: Waits): Blocker[] {
   const counted = new Map<number, number>();
   const latest = new Map<number, number>();
   for (let i = 0; i < waits.wait.length; i++) {
-    if (waits.signalling[i]) continue;
+    if (waits.notification[i]) continue;
     const fn = waits.ownerFunction[i];
     ns.set(fn, (ns.get(fn) ?? 0) + waits.ns[i]);
     // The parts of one wait are neighbours.

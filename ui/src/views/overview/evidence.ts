@@ -23,24 +23,27 @@ export function evidence(
   const at = words.indexOf("report");
   const view = VIEWS[words[at + 2]];
   if (at < 0 || !view) return null;
-  const own: Record<string, string> = {};
-  const change: { -readonly [K in keyof State]?: State[K] } = { view, own };
+  const settings: Record<string, string> = {};
+  const change: { -readonly [K in keyof State]?: State[K] } = {
+    view,
+    settings,
+  };
   change.time = words.includes("--waiting")
     ? "waiting"
     : words.includes("--wall")
       ? "wall"
       : "running";
   const by = words[words.indexOf("--by") + 1];
-  if (words.includes("--by")) own["locks.by"] = by;
+  if (words.includes("--by")) settings["locks.by"] = by;
   if (view === "sandwich") {
     const name = title.replace(/ is hot$/, "");
     const fn = recording.functions.findIndex((one) => one.name === name);
-    if (fn >= 0) own["sandwich.fn"] = String(fn);
+    if (fn >= 0) settings["sandwich.fn"] = String(fn);
   }
   return change;
 }
 
-/** Words of a shell command, quotes taken off. */
+/** Words of a shell command, without their quotes. */
 function split(command: string): string[] {
   const words: string[] = [];
   for (const [, single, double, bare] of command.matchAll(

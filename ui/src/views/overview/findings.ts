@@ -1,8 +1,8 @@
 /** What the rules found, worst first, each with a way to its evidence. */
 
+import { h } from "../../elements/dom";
+import { printable, shorten } from "../../elements/format";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { printable, shortened } from "../../shell/format";
 import { evidence } from "./evidence";
 import { link } from "./link";
 
@@ -41,9 +41,9 @@ export function findings(app: App): HTMLElement {
               h(
                 "div",
                 null,
-                h("strong", null, h("bdi", null, shortened(one.title, 200))),
+                h("strong", null, h("bdi", null, shorten(one.title, 200))),
                 there && link(app, there, `show it in ${title(there.view!)}`),
-                h("p", null, h("bdi", null, `${shortened(one.detail, 600)}.`)),
+                h("p", null, h("bdi", null, `${shorten(one.detail, 600)}.`)),
                 !there && h("code", { class: "faint" }, printable(one.view)),
               ),
             );

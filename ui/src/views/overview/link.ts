@@ -1,14 +1,17 @@
 /** A link within the page; with a modifier key the browser opens it elsewhere, as any link. */
 
+import { h } from "../../elements/dom";
 import type { App, State } from "../../shell/app";
-import { h } from "../../shell/dom";
 
 export function link(
   app: App,
   change: Partial<State>,
   text: string,
 ): HTMLElement {
-  const merged = { ...change, own: { ...app.state.own, ...change.own } };
+  const merged = {
+    ...change,
+    settings: { ...app.state.settings, ...change.settings },
+  };
   return h(
     "a",
     {

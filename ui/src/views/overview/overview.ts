@@ -1,20 +1,27 @@
 /** The recording on one page: words first, then findings, then what to look at. */
 
+import "./overview.css";
+import { fill, h } from "../../elements/dom";
+import {
+  count,
+  duration,
+  displayName,
+  percentOf,
+  sourceLocation,
+  TIMES,
+} from "../../elements/format";
 import { flat } from "../../profile/flat";
-import { narrowed } from "../../profile/choice";
 import type { Profile } from "../../profile/profile";
+import { isNarrowed } from "../../profile/selection";
 import type { App, State, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, duration, named, part, place, TIMES } from "../../shell/format";
-import { sandwichOf } from "../../shell/links";
-import { nothing } from "../../shell/nothing";
+import { emptyState } from "../../shell/emptystate";
+import { sandwichFor } from "../../shell/links";
 import { blockerName, blockers } from "./blockers";
 import { findings } from "./findings";
 import { link } from "./link";
-import { bar, threads } from "./lives";
-import "./overview.css";
 import { quality } from "./quality";
-import { shares, whatRan, whereTimeWent, type Share } from "./words";
+import { shares, targetSentence, timeSentence, type Share } from "./summary";
+import { stateBar, threadBars } from "./threadbars";
 
 const TOP = 10;
 
@@ -34,13 +41,13 @@ export const overview: View = {
       h(
         "section",
         { class: "words" },
-        h("p", null, whatRan(recording)),
-        h("p", null, whereTimeWent(recording.meta)),
-        bar(lifeOf(app)),
+        h("p", null, targetSentence(recording)),
+        h("p", null, timeSentence(recording.meta)),
+        stateBar(lifeOf(app)),
         note,
       ),
       findings(app),
-      h("div", { class: "cards" }, functions, blocking, threads(app)),
+      h("div", { class: "cards" }, functions, blocking, threadBars(app)),
       quality(recording.meta),
     );
     fill(root, page);
@@ -50,7 +57,7 @@ export const overview: View = {
         const turn = ++asked;
         fill(
           note,
-          narrowed(app.state) &&
+          isNarrowed(app.state) &&
             "The summary, findings, blockers and threads cover the whole recording; the functions cover the part selected above.",
         );
         const profile = await app.profile();
@@ -79,7 +86,7 @@ function topFunctions(app: App, profile: Profile): HTMLElement[] {
     null,
     `Functions by self time, ${TIMES[app.state.time]}`,
   );
-  if (!profile.total) return [heading, nothing(app)];
+  if (!profile.total) return [heading, emptyState(app)];
   return [
     heading,
     h(
@@ -89,10 +96,10 @@ function topFunctions(app: App, profile: Profile): HTMLElement[] {
         const fn = profile.functions[row.fn];
         return item(
           app,
-          sandwichOf(app, row.fn),
+          sandwichFor(app, row.fn),
           fn.name,
-          place(fn.file, fn.line, 36),
-          row.own,
+          sourceLocation(fn.file, fn.line, 36),
+          row.self,
           profile.total,
         );
       }),
@@ -113,11 +120,11 @@ function item(
     { "data-ns": ns },
     h("i", { style: { width: `${((ns / whole) * 100).toFixed(2)}%` } }),
     h("span", { class: "number" }, duration(ns)),
-    h("span", { class: "number faint" }, part(ns, whole)),
+    h("span", { class: "number faint" }, percentOf(ns, whole)),
     h(
       "span",
       { class: "what" },
-      link(app, change, named(name, 60)),
+      link(app, change, displayName(name, 60)),
       " ",
       h("bdi", { class: "faint" }, detail),
     ),
@@ -151,7 +158,7 @@ async function fillBlockers(app: App, card: HTMLElement): Promise<void> {
   const whole = found.reduce((sum, one) => sum + one.ns, 0);
   const there = {
     view: "locks",
-    own: { "locks.by": "owner_function,waiter_function" },
+    settings: { "locks.by": "owner_function,waiter_function" },
   };
   fill(
     card,

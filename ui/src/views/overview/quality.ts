@@ -1,14 +1,14 @@
 /** How far the recording can be trusted, in plain words. */
 
 import type { Meta } from "../../data/recording";
-import { h } from "../../shell/dom";
+import { h } from "../../elements/dom";
 import {
   count,
   duration,
   percent,
-  shortened,
+  shorten,
   thousands,
-} from "../../shell/format";
+} from "../../elements/format";
 
 interface Problem {
   title: string;
@@ -17,8 +17,8 @@ interface Problem {
 }
 
 export function quality(meta: Meta): HTMLElement {
-  const told = meta.quality;
-  const problems: Problem[] = told.problems ?? [];
+  const facts = meta.quality;
+  const problems: Problem[] = facts.problems ?? [];
   return h(
     "section",
     { class: "card quality" },
@@ -31,8 +31,8 @@ export function quality(meta: Meta): HTMLElement {
           h(
             "li",
             null,
-            h("strong", null, shortened(problem.title, 200)),
-            `: ${shortened(problem.detail, 600)}. `,
+            h("strong", null, shorten(problem.title, 200)),
+            `: ${shorten(problem.detail, 600)}. `,
             h("span", { class: "faint" }, `Advice: ${problem.advice}.`),
           ),
         ),
@@ -40,7 +40,7 @@ export function quality(meta: Meta): HTMLElement {
     h(
       "dl",
       null,
-      facts(meta).map(([name, text]) => [
+      factRows(meta).map(([name, text]) => [
         h("dt", null, name),
         h("dd", null, text),
       ]),
@@ -48,19 +48,19 @@ export function quality(meta: Meta): HTMLElement {
   );
 }
 
-function facts(meta: Meta): [string, string][] {
-  const told = meta.quality;
-  const found: [string, string][] = [["Sampler", sampler(told)]];
+function factRows(meta: Meta): [string, string][] {
+  const facts = meta.quality;
+  const found: [string, string][] = [["Sampler", sampler(facts)]];
   found.push([
     "Samples",
     [
-      `${count(told.taken ?? 0, "sample")} taken`,
+      `${count(facts.taken ?? 0, "sample")} taken`,
       ...["lost", "undecodable", "truncated"]
-        .filter((key) => typeof told[key] === "number")
-        .map((key) => `${thousands(told[key])} ${key}`),
+        .filter((key) => typeof facts[key] === "number")
+        .map((key) => `${thousands(facts[key])} ${key}`),
     ].join(", "),
   ]);
-  const { rate_asked: asked, rate_achieved: achieved } = told;
+  const { rate_asked: asked, rate_achieved: achieved } = facts;
   if (typeof achieved === "number") {
     found.push([
       "Rate",
@@ -68,7 +68,7 @@ function facts(meta: Meta): [string, string][] {
         (asked ? `, ${thousands(asked)} requested` : ""),
     ]);
   }
-  const ran = told.running_samples;
+  const ran = facts.running_samples;
   if (ran) {
     found.push([
       "Precision",
@@ -76,30 +76,30 @@ function facts(meta: Meta): [string, string][] {
         `±${percent(2 * standardError(0.05, ran))} for 5 % (95 % confidence)`,
     ]);
   }
-  if (typeof told.agent_cpu_ns === "number") {
+  if (typeof facts.agent_cpu_ns === "number") {
     const cost =
-      typeof told.cost === "number"
-        ? `, ${percent(told.cost, 2)} of the sampled time`
+      typeof facts.cost === "number"
+        ? `, ${percent(facts.cost, 2)} of the sampled time`
         : "";
     found.push([
       "Overhead",
-      `${duration(told.agent_cpu_ns)} of CPU time${cost}`,
+      `${duration(facts.agent_cpu_ns)} of CPU time${cost}`,
     ]);
   }
-  if (typeof told.events_lost === "number")
-    found.push(["Events lost", thousands(told.events_lost)]);
-  if (told.clock) found.push(["Clock", shortened(String(told.clock), 200)]);
-  found.push(["File", shortened(meta.file, 200)]);
+  if (typeof facts.events_lost === "number")
+    found.push(["Events lost", thousands(facts.events_lost)]);
+  if (facts.clock) found.push(["Clock", shorten(String(facts.clock), 200)]);
+  found.push(["File", shorten(meta.file, 200)]);
   return found;
 }
 
-function sampler(told: any): string {
-  const name = shortened(String(told.sampler ?? "unknown"), 200);
-  const why = Array.isArray(told.why_not_better)
-    ? told.why_not_better.join("; ")
-    : told.why_not_better;
+function sampler(facts: any): string {
+  const name = shorten(String(facts.sampler ?? "unknown"), 200);
+  const why = Array.isArray(facts.why_not_better)
+    ? facts.why_not_better.join("; ")
+    : facts.why_not_better;
   return why
-    ? `${name}, no better one because ${shortened(String(why), 400)}`
+    ? `${name}, no better one because ${shorten(String(why), 400)}`
     : name;
 }
 

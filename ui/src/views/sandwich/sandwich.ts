@@ -1,19 +1,24 @@
 /** All functions in a table; of the chosen one, its callers above and its callees below. */
 
+import "../flame/flame.css";
+import "./sandwich.css";
+import { fill, h } from "../../elements/dom";
+import {
+  duration,
+  displayName,
+  percentOf,
+  sourceLocation,
+} from "../../elements/format";
 import { flat, type FlatRow } from "../../profile/flat";
-import { callees, callers } from "../../profile/sandwich";
 import type { Profile, Tree } from "../../profile/profile";
+import { callees, callers } from "../../profile/sandwich";
 import { search } from "../../profile/search";
 import type { View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { duration, named, part, place } from "../../shell/format";
-import { nothing, reading } from "../../shell/nothing";
-import { told } from "../../shell/told";
-import { colouring } from "../flame/colour";
-import "../flame/flame.css";
-import { explained, frameMenu, tip } from "../flame/frame";
+import { functionDetail } from "../../shell/detailpanel";
+import { emptyState, loadingState } from "../../shell/emptystate";
+import { frameColours } from "../flame/colour";
+import { frameDetail, frameMenu, frameTip } from "../flame/frame";
 import { Icicle, type Events } from "../flame/icicle";
-import "./sandwich.css";
 import { FunctionTable } from "./table";
 
 export const sandwich: View = {
@@ -26,7 +31,7 @@ export const sandwich: View = {
     let asked = 0;
     let of: { tree: Tree | null; fn: number } = { tree: null, fn: -1 };
     const table = new FunctionTable(app, (fn) =>
-      app.setOwn("sandwich", "fn", String(fn), true),
+      app.setSetting("sandwich", "fn", String(fn), true),
     );
     const shown: { callers: Tree | null; callees: Tree | null } = {
       callers: null,
@@ -34,15 +39,15 @@ export const sandwich: View = {
     };
     const events = (side: "callers" | "callees"): Events => {
       const explain = (node: number) =>
-        explained(app, profile!, shown[side]!, node);
+        frameDetail(app, profile!, shown[side]!, node);
       const take = (node: number) =>
         node >= 0 &&
-        app.setOwn("sandwich", "fn", String(shown[side]!.fn[node]), true);
+        app.setSetting("sandwich", "fn", String(shown[side]!.fn[node]), true);
       return {
         point: (node) => app.explain(node === null ? null : explain(node)),
         select: (node) => app.explain(explain(node), true),
         zoom: take,
-        tip: (node) => tip(profile!, shown[side]!, node),
+        tip: (node) => frameTip(profile!, shown[side]!, node),
         menu: (node, x, y) =>
           frameMenu(app, profile!, shown[side]!, node, x, y, {
             label: "Select this function",
@@ -70,7 +75,7 @@ export const sandwich: View = {
       below.element,
       h("p", { class: "side faint" }, "calls"),
     );
-    const empty = h("div", { class: "empty-room" }, reading());
+    const empty = h("div", { class: "empty-room" }, loadingState());
     const both = h("div", { class: "sides" }, table.element, right);
     both.hidden = true;
     fill(root, both, empty);
@@ -83,9 +88,9 @@ export const sandwich: View = {
         if (found !== profile) rows = flat(found);
         profile = found;
         both.hidden = !found.total;
-        fill(empty, !found.total && nothing(app));
+        fill(empty, !found.total && emptyState(app));
         if (!found.total) return;
-        const wanted = Number(app.own("sandwich", "fn") ?? rows[0].fn);
+        const wanted = Number(app.setting("sandwich", "fn") ?? rows[0].fn);
         const chosen = rows.find((row) => row.fn === wanted) ?? rows[0];
         const tree = found.tree(true);
         if (tree !== of.tree || chosen.fn !== of.fn) {
@@ -93,14 +98,14 @@ export const sandwich: View = {
           shown.callers = callers(tree, chosen.fn);
           shown.callees = callees(tree, chosen.fn);
         }
-        const look = (side: Tree) => colouring(app, found, side, null, true);
+        const look = (side: Tree) => frameColours(app, found, side, null, true);
         above.show(shown.callers!, look(shown.callers!), app.theme, -1);
         below.show(shown.callees!, look(shown.callees!), app.theme, -1);
         // After the canvases: they ask for their size, and rows just built would be measured for it.
         const flags = search(found.functions, app.state.search);
         table.show(found, rows, flags, chosen.fn);
         fill(title, ...headline(found, chosen));
-        app.explain(told(app, found, { ...chosen, line: 0 }), true);
+        app.explain(functionDetail(app, found, { ...chosen, line: 0 }), true);
       },
       destroy() {
         asked++;
@@ -115,17 +120,21 @@ export const sandwich: View = {
 function headline(profile: Profile, row: FlatRow): HTMLElement[] {
   const fn = profile.functions[row.fn];
   return [
-    h("bdi", { class: "name", title: named(fn.name, 400) }, named(fn.name, 80)),
-    h("bdi", { class: "faint" }, place(fn.file, fn.line, 40)),
+    h(
+      "bdi",
+      { class: "name", title: displayName(fn.name, 400) },
+      displayName(fn.name, 80),
+    ),
+    h("bdi", { class: "faint" }, sourceLocation(fn.file, fn.line, 40)),
     h(
       "span",
       null,
-      `self ${duration(row.own)} (${part(row.own, profile.total)})`,
+      `self ${duration(row.self)} (${percentOf(row.self, profile.total)})`,
     ),
     h(
       "span",
       null,
-      `total ${duration(row.total)} (${part(row.total, profile.total)})`,
+      `total ${duration(row.total)} (${percentOf(row.total, profile.total)})`,
     ),
   ];
 }

@@ -1,18 +1,23 @@
 /** The table of functions: sortable, searchable, reachable by keys. */
 
+import { h } from "../../elements/dom";
+import {
+  displayName,
+  sourceLocation,
+  printable,
+  thousands,
+} from "../../elements/format";
+import { timeCell, shareCell } from "../../elements/timecell";
+import { VirtualList } from "../../elements/virtuallist";
 import type { FlatRow } from "../../profile/flat";
 import type { Profile } from "../../profile/profile";
-import { amount, shareOf } from "../../shell/amount";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { named, place, printable, thousands } from "../../shell/format";
-import { Rows } from "../../shell/rows";
-import { byName, Sorting, stepped, type Column } from "../../shell/sorting";
-import { told } from "../../shell/told";
+import { functionDetail } from "../../shell/detailpanel";
+import { byName, ColumnSort, nextRow, type Column } from "../../shell/sorting";
 
-type By = "own" | "total" | "samples" | "name";
+type By = "self" | "total" | "samples" | "name";
 const COLUMNS: readonly Column<By>[] = [
-  { id: "own", label: "self", title: "Self time of the function" },
+  { id: "self", label: "self", title: "Self time of the function" },
   {
     id: "total",
     label: "total",
@@ -28,8 +33,8 @@ const COLUMNS: readonly Column<By>[] = [
 
 export class FunctionTable {
   readonly element: HTMLElement;
-  private readonly rows: Rows;
-  private readonly sorting: Sorting<By>;
+  private readonly rows: VirtualList;
+  private readonly sorting: ColumnSort<By>;
   private shown: FlatRow[] = [];
   private chosen = -1;
   private revealed = -1;
@@ -38,12 +43,12 @@ export class FunctionTable {
     private readonly app: App,
     private readonly take: (fn: number) => void,
   ) {
-    this.sorting = new Sorting(app, "sandwich", COLUMNS);
+    this.sorting = new ColumnSort(app, "sandwich", COLUMNS);
     const head = h("div", { class: "head", role: "row" }, this.sorting.heads);
     // The share has no head of its own to sort by.
     head.children[0].after(h("span"));
     head.children[2].after(h("span"));
-    this.rows = new Rows("grid", "Functions", head);
+    this.rows = new VirtualList("grid", "Functions", head);
     this.element = h("div", { class: "functions" }, this.rows.element);
     this.rows.element.addEventListener("keydown", (event) => this.key(event));
   }
@@ -54,15 +59,15 @@ export class FunctionTable {
     flags: Uint8Array | null,
     chosen: number,
   ): void {
-    const [column, down] = this.sorting.now();
+    const [column, down] = this.sorting.current();
     this.shown = rows.filter((row) => !flags || flags[row.fn]);
-    if (column !== "own" || !down) {
+    if (column !== "self" || !down) {
       const name = (row: FlatRow) => profile.functions[row.fn].name;
       const sign = down ? -1 : 1;
       this.shown.sort((a, b) =>
         column === "name"
           ? sign * byName(name(a), name(b))
-          : sign * (a[column] - b[column]) || b.own - a.own || a.fn - b.fn,
+          : sign * (a[column] - b[column]) || b.self - a.self || a.fn - b.fn,
       );
     }
     this.sorting.mark();
@@ -88,13 +93,15 @@ export class FunctionTable {
         "data-fn": row.fn,
         onclick: () => this.take(row.fn),
         onpointerenter: () =>
-          this.app.explain(told(this.app, profile, { ...row, line: 0 })),
+          this.app.explain(
+            functionDetail(this.app, profile, { ...row, line: 0 }),
+          ),
         onpointerleave: () => this.app.explain(null),
       },
-      amount(row.own, profile.total, row.ownWaiting),
-      shareOf(row.own, profile.total),
-      amount(row.total, profile.total, row.totalWaiting),
-      shareOf(row.total, profile.total),
+      timeCell(row.self, profile.total, row.selfWaiting),
+      shareCell(row.self, profile.total),
+      timeCell(row.total, profile.total, row.totalWaiting),
+      shareCell(row.total, profile.total),
       h(
         "span",
         { class: "number faint", role: "cell" },
@@ -106,15 +113,15 @@ export class FunctionTable {
           role: "cell",
           title: printable(`${fn.name} ${fn.file}`.slice(0, 500)),
         },
-        h("bdi", { class: "name" }, named(fn.name, 70)),
+        h("bdi", { class: "name" }, displayName(fn.name, 70)),
         " ",
-        h("bdi", { class: "faint" }, place(fn.file, fn.line, 40)),
+        h("bdi", { class: "faint" }, sourceLocation(fn.file, fn.line, 40)),
       ),
     );
   }
 
   private key(event: KeyboardEvent): void {
-    const next = stepped(event, this.chosen, this.shown.length);
+    const next = nextRow(event, this.chosen, this.shown.length);
     if (next !== null) this.take(this.shown[next].fn);
   }
 }

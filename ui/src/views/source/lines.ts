@@ -1,7 +1,7 @@
-/** Own and total time of every source line seen: the rows of `sonde report lines`. */
+/** Self and total time of every source line in a sample: the rows of `sonde report lines`. */
 import type { Fn } from "../../data/recording";
 import type { Tree } from "../../profile/profile";
-import { BUILT_IN, standsIn } from "../../profile/shape";
+import { BUILT_IN, isPlaceholder } from "../../profile/shape";
 
 export interface Line {
   line: number;
@@ -19,7 +19,7 @@ export interface File {
   readonly self: number;
   /** A file that is on a stack more than once counts only once. */
   readonly total: number;
-  /** By number; made when somebody looks: of hundreds of files one is shown. */
+  /** By number; computed on first use: of hundreds of files one is shown. */
   readonly lines: ReadonlyMap<number, Line>;
 }
 
@@ -40,7 +40,7 @@ interface Plan {
   node: Int32Array;
 }
 
-/** The files with lines, by own time, descending. */
+/** The files with lines, by self time, descending. */
 export function files(tree: Tree, functions: readonly Fn[]): File[] {
   const plan = planOf(tree, functions);
   const found: File[] = [];
@@ -52,10 +52,10 @@ export function files(tree: Tree, functions: readonly Fn[]): File[] {
       const node = plan.node[k]!;
       if (!tree.totalSamples[node]) continue;
       seen = true;
-      self += tree.own[node]!;
+      self += tree.self[node]!;
       if (plan.outerFile[node]) total += tree.total[node]!;
     }
-    if (seen) found.push(new Seen(tree, plan, number, self, total));
+    if (seen) found.push(new ProfiledFile(tree, plan, number, self, total));
   }
   return found.sort(
     (a, b) =>
@@ -63,7 +63,7 @@ export function files(tree: Tree, functions: readonly Fn[]): File[] {
   );
 }
 
-class Seen implements File {
+class ProfiledFile implements File {
   readonly file: string;
   private made: Map<number, Line> | null = null;
 
@@ -94,7 +94,7 @@ function linesOf(tree: Tree, plan: Plan, number: number): Map<number, Line> {
       line = { line: at, self: 0, total: 0, waiting: 0, functions: [] };
       lines.set(at, line);
     }
-    line.self += tree.own[node]!;
+    line.self += tree.self[node]!;
     if (plan.place[node]! < 0) continue;
     const fn = tree.fn[node]!;
     if (!line.functions.includes(fn)) line.functions.push(fn);
@@ -116,9 +116,9 @@ function planOf(tree: Tree, functions: readonly Fn[]): Plan {
 
 function planned(tree: Tree, functions: readonly Fn[]): Plan {
   const numbers = new Map<string, number>();
-  // A built-in function has no lines, so its time is the calling line's own.
+  // A built-in function has no lines, so its time is self time of the calling line.
   const fileOf = Int32Array.from(functions, (fn) => {
-    if (fn.file === BUILT_IN || standsIn(fn)) return -1;
+    if (fn.file === BUILT_IN || isPlaceholder(fn)) return -1;
     const known = numbers.get(fn.file) ?? numbers.size;
     numbers.set(fn.file, known);
     return known;

@@ -1,10 +1,10 @@
 /** The lines of a file with their times; where there is no source, the lines that have times. */
+import { fill, h } from "../../elements/dom";
+import { count, duration, percentOf, shorten } from "../../elements/format";
 import type { Profile } from "../../profile/profile";
 import type { App } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
-import { count, duration, part, shortened } from "../../shell/format";
 import type { File, Line } from "./lines";
-import { Reader } from "./tokens";
+import { Tokenizer } from "./tokens";
 
 /** Lines of one block: the browser lays out only the blocks that are near the screen. */
 const BLOCK = 100;
@@ -12,7 +12,7 @@ const MAX_LENGTH = 1000;
 /** Longer files are shown without colours: there would be too many elements. */
 const COLOURED = 8000;
 
-/** The elements of one line that tell its time. */
+/** The elements of one line that show its time. */
 interface Drawn {
   readonly element: HTMLElement;
   readonly total: HTMLElement;
@@ -25,7 +25,7 @@ export class Listing {
   private readonly drawn = new Map<number, Drawn>();
   private profile: Profile | null = null;
   private lines: ReadonlyMap<number, Line> = new Map();
-  private named = "";
+  private namesKey = "";
 
   constructor(
     private readonly app: App,
@@ -45,7 +45,7 @@ export class Listing {
     for (const line of file.lines.values())
       hottest = Math.max(hottest, line.self);
     for (const number of new Set([...before.keys(), ...known]))
-      this.tell(number, hottest);
+      this.showDetail(number, hottest);
     this.element.querySelector(".asked")?.classList.remove("asked");
     this.drawn.get(asked)?.element.classList.add("asked");
   }
@@ -77,19 +77,19 @@ export class Listing {
     const lines = text.split("\n");
     if (lines.at(-1) === "") lines.pop();
     const python = lines.length <= COLOURED && /\.pyw?$/.test(this.file);
-    const reader = python ? new Reader() : null;
+    const tokenizer = python ? new Tokenizer() : null;
     const blocks: HTMLElement[] = [];
     for (let start = 0; start < lines.length; start += BLOCK) {
-      const part = lines.slice(start, start + BLOCK);
+      const block = lines.slice(start, start + BLOCK);
       blocks.push(
         h(
           "div",
           {
             class: "block",
-            style: { "contain-intrinsic-height": `${part.length * 19}px` },
+            style: { "contain-intrinsic-height": `${block.length * 19}px` },
           },
-          part.map((code, i) =>
-            this.line(start + i + 1, code, coded(code, reader)),
+          block.map((code, i) =>
+            this.line(start + i + 1, code, coded(code, tokenizer)),
           ),
         ),
       );
@@ -100,9 +100,9 @@ export class Listing {
   /** Without the source: the lines that have times, with the functions they are of. */
   private bare(known: number[]): void {
     const numbers = known.sort((a, b) => a - b);
-    const named = JSON.stringify(numbers.map((n) => [n, this.names(n)]));
-    if (named === this.named) return;
-    this.named = named;
+    const namesKey = JSON.stringify(numbers.map((n) => [n, this.names(n)]));
+    if (namesKey === this.namesKey) return;
+    this.namesKey = namesKey;
     this.drawn.clear();
     this.draw(
       numbers.map((number) => {
@@ -115,7 +115,7 @@ export class Listing {
   private line(
     number: number,
     code: string | null,
-    told: HTMLElement,
+    detail: HTMLElement,
   ): HTMLElement {
     const total = h("span", { class: "number total" });
     const self = h("span", { class: "number self" });
@@ -130,13 +130,13 @@ export class Listing {
       total,
       self,
       h("span", { class: "number at" }, number),
-      told,
+      detail,
     );
     this.drawn.set(number, { element, total, self });
     return element;
   }
 
-  private tell(number: number, hottest: number): void {
+  private showDetail(number: number, hottest: number): void {
     const drawn = this.drawn.get(number);
     if (!drawn) return;
     const line = this.lines.get(number);
@@ -164,7 +164,7 @@ export class Listing {
 
   private names(number: number): string {
     return (this.lines.get(number)?.functions ?? [])
-      .map((fn) => shortened(this.profile!.functions[fn]!.name, 80))
+      .map((fn) => shorten(this.profile!.functions[fn]!.name, 80))
       .join(", ");
   }
 
@@ -179,19 +179,19 @@ export class Listing {
         null,
         h(
           "p",
-          { class: "told" },
+          { class: "detail" },
           h("span", { class: "name" }, this.names(number)),
           h("span", null, `line ${number}`),
           code === null
             ? null
-            : h("span", { class: "code" }, shortened(code.trim(), 200)),
+            : h("span", { class: "code" }, shorten(code.trim(), 200)),
         ),
         h(
           "p",
           { class: "faint" },
-          `self ${duration(self)} (${part(self, profile.total)}), ` +
-            `total ${duration(total)} (${part(total, profile.total)})` +
-            (waiting && profile.choice.time === "wall"
+          `self ${duration(self)} (${percentOf(self, profile.total)}), ` +
+            `total ${duration(total)} (${percentOf(total, profile.total)})` +
+            (waiting && profile.selection.time === "wall"
               ? `, ${duration(waiting)} of it off-CPU`
               : "") +
             (functions.length > 1
@@ -203,11 +203,11 @@ export class Listing {
   }
 }
 
-function coded(code: string, reader: Reader | null): HTMLElement {
-  // The reader must see every line, or it would not know which are in a string.
-  const tokens = reader?.line(code);
+function coded(code: string, tokenizer: Tokenizer | null): HTMLElement {
+  // The tokenizer must get every line, or it would not know which are in a string.
+  const tokens = tokenizer?.line(code);
   if (code.length > MAX_LENGTH)
-    return h("span", { class: "text" }, shortened(code, MAX_LENGTH));
+    return h("span", { class: "text" }, shorten(code, MAX_LENGTH));
   return h(
     "span",
     { class: "text" },

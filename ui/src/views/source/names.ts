@@ -1,14 +1,14 @@
-/** The files by own time: each a link to its lines. */
+/** The files by self time: each a link to its lines. */
+import { h } from "../../elements/dom";
+import { percentOf, sourceLocation, shorten } from "../../elements/format";
+import { VirtualList } from "../../elements/virtuallist";
 import type { Profile } from "../../profile/profile";
 import type { App } from "../../shell/app";
-import { h } from "../../shell/dom";
-import { part, place, shortened } from "../../shell/format";
 import { sourceAt } from "../../shell/links";
-import { Rows } from "../../shell/rows";
 import type { File } from "./lines";
 
 export class Names {
-  private readonly rows = new Rows(
+  private readonly rows = new VirtualList(
     "table",
     "Files by self time",
     h(
@@ -38,15 +38,15 @@ export class Names {
             role: "cell",
             href: this.app.link(sourceAt(this.app, file.file, 0)),
             "aria-current": file === chosen ? "true" : undefined,
-            title: shortened(file.file, 300),
+            title: shorten(file.file, 300),
             "data-file": file.file.length < 400 ? file.file : undefined,
           },
           h("i", { style: { width: `${(100 * file.self) / most}%` } }),
-          h("bdi", { class: "name" }, place(file.file, 0, 27)),
+          h("bdi", { class: "name" }, sourceLocation(file.file, 0, 27)),
           h(
             "span",
             { class: "number faint" },
-            file.self ? part(file.self, profile.total) : "–",
+            file.self ? percentOf(file.self, profile.total) : "–",
           ),
         ),
       );

@@ -1,17 +1,17 @@
 /** A file with the time of its lines in the margin. */
 import "./source.css";
-import type { Profile } from "../../profile/profile";
-import type { App, Mounted, View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
+import { fill, h } from "../../elements/dom";
 import {
   duration,
-  part,
+  percentOf,
   printable,
-  shortened,
+  shorten,
   TIMES,
-} from "../../shell/format";
+} from "../../elements/format";
+import type { Profile } from "../../profile/profile";
+import type { App, MountedView, View } from "../../shell/app";
+import { emptyState } from "../../shell/emptystate";
 import { sourceAt } from "../../shell/links";
-import { nothing } from "../../shell/nothing";
 import { files, type File } from "./lines";
 import { Listing } from "./listing";
 import { Names } from "./names";
@@ -23,7 +23,7 @@ export const source: View = {
   mount: (root, app) => new Source(root, app),
 };
 
-class Source implements Mounted {
+class Source implements MountedView {
   private readonly names: Names;
   private readonly head = h("header", { class: "file-head" });
   private readonly notice = h("div");
@@ -63,7 +63,7 @@ class Source implements Mounted {
       this.of = profile;
       this.files = files(profile.tree(false), profile.functions);
     }
-    const wanted = app.own("source", "file");
+    const wanted = app.setting("source", "file");
     const untouched: File | null =
       wanted === null
         ? null
@@ -72,11 +72,11 @@ class Source implements Mounted {
       this.files.find((one) => one.file === wanted) ??
       untouched ??
       this.files[0];
-    if (!file) return fill(this.root, nothing(app));
+    if (!file) return fill(this.root, emptyState(app));
     if (!this.view.isConnected) fill(this.root, this.view);
     this.names.show(this.files, file, profile);
     this.title(file, profile);
-    const line = Number(app.own("source", "line") ?? 0);
+    const line = Number(app.setting("source", "line") ?? 0);
     if (this.listing?.file !== file.file) {
       const text = isGenerated(file.file)
         ? null
@@ -88,7 +88,7 @@ class Source implements Mounted {
       fill(this.notice, text === null ? this.unreadable(file) : null);
     }
     this.listing.show(profile, file, line);
-    // Where somebody has scrolled to, it stays while only the times change.
+    // The scroll position stays while only the times change.
     if (line === this.asked) return;
     this.asked = line;
     this.listing.mark()?.scrollIntoView({ block: "center" });
@@ -101,15 +101,15 @@ class Source implements Mounted {
       .slice(0, 5);
     fill(
       this.head,
-      h("h2", null, h("bdi", null, shortened(printable(file.file), 160))),
+      h("h2", null, h("bdi", null, shorten(printable(file.file), 160))),
       h(
         "p",
         null,
-        "own ",
-        h("b", { class: "own" }, duration(file.self)),
-        ` (${part(file.self, profile.total)}), total `,
+        "self ",
+        h("b", { class: "self" }, duration(file.self)),
+        ` (${percentOf(file.self, profile.total)}), total `,
         h("b", null, duration(file.total)),
-        ` (${part(file.total, profile.total)}) of ${duration(profile.total)} ${TIMES[profile.choice.time]}`,
+        ` (${percentOf(file.total, profile.total)}) of ${duration(profile.total)} ${TIMES[profile.selection.time]}`,
         hot.length ? h("span", { class: "faint" }, " · hottest lines: ") : null,
         hot.map((line) => [
           " ",
@@ -135,7 +135,7 @@ class Source implements Mounted {
             h(
               "code",
               null,
-              `sonde view ${shortened(this.app.recordings[0]!.meta.file, 60)} --with-source --html page.html`,
+              `sonde view ${shorten(this.app.recordings[0]!.meta.file, 60)} --with-source --html page.html`,
             ),
           ],
     );

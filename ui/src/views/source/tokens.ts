@@ -1,4 +1,4 @@
-/** Python source told apart for the eye: comments, strings, keywords, what is defined. */
+/** Syntax colouring of Python: comments, strings, keywords, what is defined. */
 
 export type Kind = "" | "comment" | "string" | "keyword" | "defined";
 
@@ -22,7 +22,7 @@ const NAME = /[\p{L}_][\p{L}\p{N}_]*/uy;
 const REST = /[^\p{L}_"'#]+/uy;
 
 /** Reads a file line by line: a string may go on over many. */
-export class Reader {
+export class Tokenizer {
   /** What ends the string that the line began in, empty outside of one. */
   private open = "";
 
@@ -37,16 +37,16 @@ export class Reader {
     if (this.open) at = this.through(text, 0, add);
     let before = "";
     while (at < text.length) {
-      const triple = matched(TRIPLE, text, at);
+      const triple = matchAt(TRIPLE, text, at);
       if (triple) {
         this.open = triple.endsWith('"') ? '"""' : "'''";
         add("string", triple);
         at = this.through(text, at + triple.length, add);
         continue;
       }
-      const string = matched(STRING, text, at);
-      const comment = string ? "" : matched(COMMENT, text, at);
-      const name = string || comment ? "" : matched(NAME, text, at);
+      const string = matchAt(STRING, text, at);
+      const comment = string ? "" : matchAt(COMMENT, text, at);
+      const name = string || comment ? "" : matchAt(NAME, text, at);
       if (string) add("string", string);
       else if (comment) add("comment", comment);
       else if (name) {
@@ -55,7 +55,7 @@ export class Reader {
         before = name;
       }
       const rest =
-        string || comment || name || matched(REST, text, at) || text[at]!;
+        string || comment || name || matchAt(REST, text, at) || text[at]!;
       if (!string && !comment && !name) add("", rest);
       at += rest.length;
     }
@@ -87,7 +87,7 @@ export class Reader {
   }
 }
 
-function matched(pattern: RegExp, text: string, at: number): string {
+function matchAt(pattern: RegExp, text: string, at: number): string {
   pattern.lastIndex = at;
   return pattern.exec(text)?.[0] ?? "";
 }

@@ -1,22 +1,22 @@
 /** The states with their colours and textures. */
-import { h } from "../../shell/dom";
-import type { Theme } from "../../shell/theme";
-import { GIL, LOCK, OFF, OTHER, RUN, SIGNAL } from "./segments";
-import { textures } from "./texture";
+import { h } from "../../elements/dom";
+import type { Theme } from "../../elements/theme";
+import { textures } from "./drawing/texture";
+import { GIL, LOCK, RUNNABLE, OTHER, RUN, NOTIFICATION } from "./lanes/lane";
 
 const NAMES: readonly (readonly [number, string])[] = [
   [RUN, "on CPU"],
   [GIL, "waiting for the GIL"],
   [LOCK, "for a lock"],
-  [SIGNAL, "for a notification"],
+  [NOTIFICATION, "for a notification"],
   [OTHER, "sleep, I/O"],
-  [OFF, "runnable"],
+  [RUNNABLE, "runnable"],
 ];
 
 const WIDTH = 26;
 const HEIGHT = 14;
 
-export function legend(theme: Theme, taken: boolean): HTMLElement {
+export function legend(theme: Theme, cpuLoss: boolean): HTMLElement {
   const ratio = window.devicePixelRatio || 1;
   const look = textures(theme, ratio);
   const [width, height] = [
@@ -56,7 +56,7 @@ export function legend(theme: Theme, taken: boolean): HTMLElement {
       }),
       "unknown",
     ),
-    taken
+    cpuLoss
       ? h(
           "span",
           { class: "item" },

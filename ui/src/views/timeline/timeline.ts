@@ -1,23 +1,29 @@
 /** A lane per thread: what each did when, and who kept whom waiting. */
 import "./timeline.css";
 import type { Recording, Samples, Spans, Waits } from "../../data/recording";
-import { spanMask, threadMask } from "../../profile/choice";
-import type { App, Mounted, View } from "../../shell/app";
-import { fill, h, perFrame } from "../../shell/dom";
-import { bar } from "./bar";
-import { below, type Below } from "./below";
-import { AXIS, laneHeight, type Layout } from "./layout";
-import { ordered, orderOf, type Order } from "./order";
-import { drawOver, scrolledTo, type Over } from "./overlay";
-import { Picture } from "./picture";
-import { lanes, type Lane } from "./segments";
-import { read, written, type Span } from "./span";
-import { tracks, withSpans, type SpanTrack } from "./spanlanes";
-import { spansTable } from "./spanwords";
-import { Steering, type Steered } from "./steering";
-import { reading, timesOf } from "./reading";
-import { waitWords, type Tables } from "./told";
-import { noWaits, passed, waitOf } from "./wait";
+import { emptyWaits } from "../../data/waits";
+import { fill, h, perFrame } from "../../elements/dom";
+import { spanMask, threadMask } from "../../profile/selection";
+import type { App, MountedView, View } from "../../shell/app";
+import { waitDetail, type Tables } from "./detail/detailpanel";
+import { timesTable, spansTable } from "./detail/screenreader";
+import { LaneCanvas } from "./drawing/lanecanvas";
+import { AXIS, laneHeight, type Layout } from "./drawing/layout";
+import {
+  drawOverlay,
+  scrollToLane,
+  type OverlayState,
+} from "./drawing/overlay";
+import { parseWindow, formatWindow, type TimeWindow } from "./drawing/window";
+import { TimelineController, type ControllerHost } from "./input/controller";
+import type { Lane, SpanTrack } from "./lanes/lane";
+import { sortLanes, orderOf, type Order } from "./lanes/order";
+import { buildLanes } from "./lanes/segments";
+import { spanTracks, withSpans } from "./lanes/spantracks";
+import { timesOf } from "./lanes/times";
+import { ownerWaits, waitOf } from "./lanes/wait";
+import { rangeFlame, type RangeFlame } from "./rangeflame";
+import { toolbar } from "./toolbar";
 
 export const timeline: View = {
   id: "timeline",
@@ -43,9 +49,9 @@ export const timeline: View = {
   },
 };
 
-const REST = 150;
+const URL_DELAY_MS = 150;
 
-class Timeline implements Mounted, Steered {
+class Timeline implements MountedView, ControllerHost {
   private readonly base = h("canvas", { class: "base" });
   private readonly over = h("canvas", {
     class: "over",
@@ -59,7 +65,7 @@ class Timeline implements Mounted, Steered {
   private readonly scroll = h(
     "div",
     { class: "lanes" },
-    h("div", { class: "stuck" }, this.base, this.over),
+    h("div", { class: "pinned" }, this.base, this.over),
     this.spacer,
   );
   private readonly tools = h("div", { class: "tools" });
@@ -68,7 +74,7 @@ class Timeline implements Mounted, Steered {
     "aria-label": "The selected wait",
     "aria-live": "polite",
   });
-  private readonly picture: Picture;
+  private readonly laneCanvas: LaneCanvas;
   readonly whole: number;
   tables: Tables | null = null;
   private lanes: Lane[] = [];
@@ -78,25 +84,25 @@ class Timeline implements Mounted, Steered {
     spans: Spans | null;
   } | null = null;
   private tracks: ReadonlyMap<number, SpanTrack> = new Map();
-  private spanOf: number | null | undefined = undefined;
-  private readonly readers = h("div");
+  private preparedSpan: number | null | undefined = undefined;
+  private readonly screenReader = h("div");
   private readonly under = h("div", { class: "under" });
-  private flame: Below | null = null;
-  private readersOf = "";
+  private flame: RangeFlame | null = null;
+  private tablesOf = "";
   readonly layout: Layout;
   private order: Order = "cpu";
-  readonly state: Over = {
+  readonly state: OverlayState = {
     range: null,
     wait: null,
-    passed: [],
+    ownerWaits: [],
     pointer: null,
     cursor: -1,
   };
-  private spanWritten: string | null = null;
+  private windowInAddress: string | null = null;
   private writing = 0;
   private barOf = "";
-  private gone = false;
-  private readonly steering: Steering;
+  private destroyed = false;
+  private readonly controller: TimelineController;
   readonly redraw = perFrame(() => this.draw());
   readonly redrawOver = perFrame(() => this.drawOver());
   private readonly watcher = new ResizeObserver(() => this.redraw());
@@ -107,13 +113,13 @@ class Timeline implements Mounted, Steered {
     private readonly recording: Recording,
   ) {
     this.whole = Math.max(recording.meta.duration, 1);
-    this.picture = new Picture(this.base, recording);
-    const span = { from: 0, to: this.whole };
+    this.laneCanvas = new LaneCanvas(this.base, recording);
+    const timeWindow = { from: 0, to: this.whole };
     this.layout = {
       width: 0,
       height: 0,
       scroll: 0,
-      span,
+      timeWindow,
       lanes: [],
       lane: 24,
     };
@@ -126,19 +132,19 @@ class Timeline implements Mounted, Steered {
         this.scroll,
         this.words,
         this.under,
-        this.readers,
+        this.screenReader,
       ),
     );
     this.scroll.addEventListener("scroll", () => this.redraw());
     this.watcher.observe(this.scroll);
-    this.steering = new Steering(this, this.over);
+    this.controller = new TimelineController(this, this.over);
     const none = !recording.meta.counts.contentions;
     void Promise.all([
       recording.samples(),
-      none ? noWaits() : recording.waits(),
+      none ? emptyWaits(0, 0) : recording.waits(),
       recording.meta.counts.spans ? recording.spans() : null,
     ]).then(([samples, waits, spans]) => {
-      if (this.gone) return;
+      if (this.destroyed) return;
       this.loadedRows = { samples, waits, spans };
       this.update();
     });
@@ -147,33 +153,33 @@ class Timeline implements Mounted, Steered {
   /** The lanes of what lies in the chosen spans, or of everything. */
   private prepare(): void {
     const { recording, app } = this;
-    if (!this.loadedRows || this.spanOf === app.state.span) return;
-    this.spanOf = app.state.span;
+    if (!this.loadedRows || this.preparedSpan === app.state.span) return;
+    this.preparedSpan = app.state.span;
     const { samples, waits, spans } = this.loadedRows;
     const mask = spanMask(recording, app.state);
     const gil = recording.meta.kinds.indexOf("gil");
     const threads = recording.threads.length;
-    this.tracks = spans ? tracks(recording, spans, mask) : new Map();
-    this.lanes = lanes(threads, samples, waits, gil, mask);
+    this.tracks = spans ? spanTracks(recording, spans, mask) : new Map();
+    this.lanes = buildLanes(threads, samples, waits, gil, mask);
     const times = timesOf({ recording, samples, waits }, mask);
     this.tables = { recording, samples, waits, lanes: this.lanes, times };
-    this.readersOf = "";
+    this.tablesOf = "";
   }
 
   update(): void {
     const { app } = this;
     this.prepare();
-    this.order = orderOf(app.own("timeline", "sort"));
+    this.order = orderOf(app.setting("timeline", "sort"));
     const { from, to } = app.state;
     this.state.range =
       from === null && to === null
         ? null
         : { from: from ?? 0, to: to ?? this.whole };
-    // While the hand moves the address is behind.
-    const text = app.own("timeline", "span");
-    if (text !== this.spanWritten && !this.writing) {
-      this.spanWritten = text;
-      this.layout.span = read(text, this.whole);
+    // During a drag the address lags behind.
+    const text = app.setting("timeline", "span");
+    if (text !== this.windowInAddress && !this.writing) {
+      this.windowInAddress = text;
+      this.layout.timeWindow = parseWindow(text, this.whole);
     }
     const mask = threadMask(this.recording, app.state);
     const inside = (lane: Lane) =>
@@ -183,22 +189,22 @@ class Timeline implements Mounted, Steered {
     const shown = this.lanes.filter(
       (lane) => mask[lane.thread] && inside(lane),
     );
-    const sorted = ordered(
+    const sorted = sortLanes(
       this.recording,
       shown,
       this.tables?.times ?? null,
       this.order,
     );
     this.layout.lanes = withSpans(sorted, this.tracks);
-    this.beneath();
-    this.selected();
+    this.updateFlame();
+    this.updateWait();
     this.bar();
-    this.forReaders();
+    this.updateTables();
     this.draw();
   }
 
   destroy(): void {
-    this.gone = true;
+    this.destroyed = true;
     clearTimeout(this.writing);
     this.flame?.destroy();
     this.watcher.disconnect();
@@ -206,17 +212,17 @@ class Timeline implements Mounted, Steered {
     this.redrawOver.cancel();
   }
 
-  private selected(): void {
-    const text = this.app.own("timeline", "wait");
+  private updateWait(): void {
+    const text = this.app.setting("timeline", "wait");
     const number = text !== null && /^\d+$/.test(text) ? Number(text) : -1;
     if (!this.tables) return;
     if (this.state.wait?.number !== number) {
       const { waits, lanes } = this.tables;
       this.state.wait = number < 0 ? null : waitOf(waits, number);
-      this.state.passed = (this.state.wait?.parts ?? []).flatMap((part) =>
-        part.owner < 0 || this.state.wait?.signal
+      this.state.ownerWaits = (this.state.wait?.parts ?? []).flatMap((part) =>
+        part.owner < 0 || this.state.wait?.notification
           ? []
-          : passed(waits, lanes, part.owner, part.start, part.end),
+          : ownerWaits(waits, lanes, part.owner, part.start, part.end),
       );
       const { wait } = this.state;
       const place = wait
@@ -225,19 +231,19 @@ class Timeline implements Mounted, Steered {
       if (place >= 0) this.reveal(place);
     }
     const { wait } = this.state;
-    const zoom = () => wait && this.steering.zoomTo(wait.start, wait.end);
+    const zoom = () => wait && this.controller.zoomTo(wait.start, wait.end);
     fill(
       this.words,
-      wait ? waitWords(this.tables, wait, this.app, zoom) : null,
+      wait ? waitDetail(this.tables, wait, this.app, zoom) : null,
     );
     this.words.hidden = !wait;
   }
 
   /** The flame graph below the lanes, if it is asked for. */
-  private beneath(): void {
-    const wanted = this.app.own("timeline", "flame") === "below";
+  private updateFlame(): void {
+    const wanted = this.app.setting("timeline", "flame") === "below";
     if (wanted && !this.flame) {
-      this.flame = below(this.app);
+      this.flame = rangeFlame(this.app);
       fill(this.under, this.flame.element);
     } else if (!wanted && this.flame) {
       this.flame.destroy();
@@ -247,20 +253,20 @@ class Timeline implements Mounted, Steered {
     this.flame?.update();
   }
 
-  private forReaders(): void {
+  private updateTables(): void {
     const of = this.layout.lanes.map((lane) => lane.thread).join();
-    if (!this.tables || of === this.readersOf) return;
-    this.readersOf = of;
+    if (!this.tables || of === this.tablesOf) return;
+    this.tablesOf = of;
     fill(
-      this.readers,
-      reading(this.recording, this.layout.lanes, this.tables.times),
+      this.screenReader,
+      timesTable(this.recording, this.layout.lanes, this.tables.times),
       spansTable(this.recording),
     );
   }
 
   private bar(): void {
     const { app, layout } = this;
-    const { from, to } = layout.span;
+    const { from, to } = layout.timeWindow;
     const { range } = this.state;
     const all = from <= 0 && to >= this.whole;
     const flame = this.flame !== null;
@@ -273,17 +279,17 @@ class Timeline implements Mounted, Steered {
     ]);
     if (barOf === this.barOf) return;
     this.barOf = barOf;
-    const zoom = (factor: number) => this.steering.zoom(factor);
-    const show = (span: Span) => this.steering.show(span);
+    const zoom = (factor: number) => this.controller.zoom(factor);
+    const show = (shown: TimeWindow) => this.controller.show(shown);
     const whole = { from: 0, to: this.whole };
     fill(
       this.tools,
-      ...bar(app, this.order, { all, range, flame, whole, zoom, show }),
+      ...toolbar(app, this.order, { all, range, flame, whole, zoom, show }),
     );
   }
 
   private draw(): void {
-    if (this.gone || !this.tables) return;
+    if (this.destroyed || !this.tables) return;
     const { layout } = this;
     layout.width = this.scroll.clientWidth;
     layout.height = this.scroll.clientHeight;
@@ -291,32 +297,32 @@ class Timeline implements Mounted, Steered {
     // The canvas stays in place and takes its own height; what is below it makes the scroll bar.
     layout.lane = laneHeight(layout.lanes.length, layout.height);
     const whole = AXIS + layout.lanes.length * layout.lane + 8;
-    const below = Math.max(whole - layout.height, 0);
-    this.spacer.style.height = `${below}px`;
-    layout.scroll = Math.min(this.scroll.scrollTop, below);
-    this.picture.draw(layout, this.app.theme, this.order, this.tables.times);
+    const beyond = Math.max(whole - layout.height, 0);
+    this.spacer.style.height = `${beyond}px`;
+    layout.scroll = Math.min(this.scroll.scrollTop, beyond);
+    this.laneCanvas.draw(layout, this.app.theme, this.order, this.tables.times);
     this.drawOver();
   }
 
   private drawOver(): void {
-    if (this.gone || !this.tables) return;
-    drawOver(this.over, this.layout, this.app.theme, this.state);
+    if (this.destroyed || !this.tables) return;
+    drawOverlay(this.over, this.layout, this.app.theme, this.state);
   }
 
-  /** Shows this window; the address follows when the hand rests. */
-  show(span: Span): void {
-    this.layout.span = span;
-    const all = span.from <= 0 && span.to >= this.whole;
-    this.spanWritten = all ? null : written(span);
+  /** Shows this window; the address follows after a pause. */
+  show(shown: TimeWindow): void {
+    this.layout.timeWindow = shown;
+    const all = shown.from <= 0 && shown.to >= this.whole;
+    this.windowInAddress = all ? null : formatWindow(shown);
     this.redraw();
     clearTimeout(this.writing);
     this.writing = window.setTimeout(() => {
       this.writing = 0;
-      this.app.setOwn("timeline", "span", this.spanWritten);
-    }, REST);
+      this.app.setSetting("timeline", "span", this.windowInAddress);
+    }, URL_DELAY_MS);
   }
 
   reveal(place: number): void {
-    this.scroll.scrollTop = scrolledTo(this.layout, place);
+    this.scroll.scrollTop = scrollToLane(this.layout, place);
   }
 }

@@ -1,26 +1,31 @@
 /** The calling context tree as a table, with a way straight to what is hot. */
 
-import type { Profile, Tree } from "../../profile/profile";
-import { search } from "../../profile/search";
-import { matched } from "../../profile/flat";
-import { amount, shareOf } from "../../shell/amount";
-import type { View } from "../../shell/app";
-import { fill, h } from "../../shell/dom";
+import "./tree.css";
+import { fill, h } from "../../elements/dom";
 import {
   count,
   duration,
-  named,
-  part,
-  place,
+  displayName,
+  percentOf,
+  sourceLocation,
   printable,
   thousands,
   TIMES,
-} from "../../shell/format";
-import { nothing, reading } from "../../shell/nothing";
-import { Rows } from "../../shell/rows";
-import { explained } from "../flame/frame";
-import "./tree.css";
-import { above, hotPath, seen, type Seen } from "./visible";
+} from "../../elements/format";
+import { timeCell, shareCell } from "../../elements/timecell";
+import { VirtualList } from "../../elements/virtuallist";
+import { matchTotals } from "../../profile/flat";
+import type { Profile, Tree } from "../../profile/profile";
+import { search } from "../../profile/search";
+import type { View } from "../../shell/app";
+import { emptyState, loadingState } from "../../shell/emptystate";
+import { frameDetail } from "../flame/frame";
+import {
+  ancestorsOf,
+  hotPath,
+  visibleRows,
+  type VisibleRow,
+} from "./visiblerows";
 
 const MAX_INDENT = 40;
 const INDENT = 12;
@@ -34,7 +39,7 @@ export const tree: View = {
     let profile: Profile | null = null;
     let shown: Tree | null = null;
     let flags: Uint8Array | null = null;
-    let rows: Seen[] = [];
+    let rows: VisibleRow[] = [];
     let open = new Set<number>();
     let selected = -1;
     let asked = 0;
@@ -49,21 +54,21 @@ export const tree: View = {
         ),
       ),
     );
-    const table = new Rows(
+    const table = new VirtualList(
       "treegrid",
       "Calling context tree. Right opens, left closes, h opens the hot path.",
       head,
     );
     const tools = h("div", { class: "tools" });
-    const empty = h("div", { class: "empty-room" }, reading());
+    const empty = h("div", { class: "empty-room" }, loadingState());
     table.element.hidden = true;
     fill(root, tools, table.element, empty);
 
     const draw = () => {
-      rows = seen(shown!, open);
+      rows = visibleRows(shown!, open);
       table.show(rows.length, row);
     };
-    const explain = (node: number) => explained(app, profile!, shown!, node);
+    const explain = (node: number) => frameDetail(app, profile!, shown!, node);
 
     function row(index: number): HTMLElement {
       const { node, depth, children } = rows[index];
@@ -86,10 +91,10 @@ export const tree: View = {
           onpointerenter: () => app.explain(explain(node)),
           onpointerleave: () => app.explain(null),
         },
-        amount(shown!.total[node], profile!.total, shown!.totalWaiting[node]),
-        shareOf(shown!.total[node], profile!.total),
-        amount(shown!.own[node], profile!.total, shown!.ownWaiting[node]),
-        shareOf(shown!.own[node], profile!.total),
+        timeCell(shown!.total[node], profile!.total, shown!.totalWaiting[node]),
+        shareCell(shown!.total[node], profile!.total),
+        timeCell(shown!.self[node], profile!.total, shown!.selfWaiting[node]),
+        shareCell(shown!.self[node], profile!.total),
         h(
           "span",
           { class: "number faint", role: "cell" },
@@ -118,12 +123,12 @@ export const tree: View = {
             children ? (state ? "▾" : "▸") : "",
           ),
           depth > MAX_INDENT && h("span", { class: "faint" }, `${depth} `),
-          h("bdi", { class: "name" }, named(fn.name, 90)),
+          h("bdi", { class: "name" }, displayName(fn.name, 90)),
           " ",
           h(
             "bdi",
             { class: "faint" },
-            place(fn.file, shown!.line[node] || fn.line, 50),
+            sourceLocation(fn.file, shown!.line[node] || fn.line, 50),
           ),
         ),
       );
@@ -186,10 +191,10 @@ export const tree: View = {
         const turn = ++asked;
         const found = await app.profile();
         if (turn !== asked) return;
-        const merge = app.own("tree", "lines") !== "split";
+        const merge = app.setting("tree", "lines") !== "split";
         const next = found.tree(merge);
         const first = shown === null;
-        // With another shape the nodes are numbered anew.
+        // With another shape the nodes have other numbers.
         if (shown && shown.parent !== next.parent) {
           open = new Set();
           selected = -1;
@@ -198,11 +203,12 @@ export const tree: View = {
         shown = next;
         flags = search(found.functions, app.state.search);
         table.element.hidden = !found.total;
-        fill(empty, !found.total && nothing(app));
+        fill(empty, !found.total && emptyState(app));
         fill(tools, ...toolbar(merge));
         if (!found.total) return;
         if (flags && app.state.search !== searched) {
-          for (const node of above(next, flags, MAX_OPENED)) open.add(node);
+          for (const node of ancestorsOf(next, flags, MAX_OPENED))
+            open.add(node);
         }
         searched = app.state.search;
         if (!open.size && !flags)
@@ -224,11 +230,11 @@ export const tree: View = {
           {
             class: "segment",
             "aria-pressed": String(on),
-            onclick: () => app.setOwn("tree", "lines", value),
+            onclick: () => app.setSetting("tree", "lines", value),
           },
           label,
         );
-      const hits = flags && matched(shown!, flags);
+      const hits = flags && matchTotals(shown!, flags);
       return [
         h(
           "span",
@@ -238,7 +244,7 @@ export const tree: View = {
             { title: `${profile!.total} ns` },
             duration(profile!.total),
           ),
-          ` ${TIMES[profile!.choice.time]}, ${count(profile!.samples, "sample")}`,
+          ` ${TIMES[profile!.selection.time]}, ${count(profile!.samples, "sample")}`,
         ),
         h(
           "button",
@@ -270,7 +276,7 @@ export const tree: View = {
             "span",
             { class: "hits", role: "status", title: `${hits.time} ns` },
             hits.nodes
-              ? `found in ${count(hits.nodes, "row")}: ${part(hits.time, profile!.total)} of the time`
+              ? `found in ${count(hits.nodes, "row")}: ${percentOf(hits.time, profile!.total)} of the time`
               : "found in no row",
           ),
       ];
