@@ -8,11 +8,6 @@ from typing import Any
 import numpy as np
 
 from sonde.recording.tables import (
-    ENTER,
-    ENTERED,
-    EXIT,
-    GAVE_UP,
-    HELD,
     Calls,
     Contexts,
     Functions,
@@ -26,6 +21,7 @@ from sonde.recording.tables import (
     Threads,
     Windows,
 )
+from sonde.row_values import ENTER, ENTERED, EXIT, GAVE_UP, HELD
 
 APP = "/app/app.py"
 MS = 1_000_000

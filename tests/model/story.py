@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
+from sonde.model.contention import NOBODY, Contentions, blames
 from sonde.model.contention_replay import Replay
+from sonde.row_values import ENTERED, GAVE_UP
 
 ENTER, EXIT, HELD, FOUND = 1, 4, 5, 6
 T, A, B, C = 0, 1, 2, 3

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from model.story import NEVER, A, B, C, Story, T, parts
-from sonde.model.contention import CUT, ENTERED, GAVE_UP, NOBODY, OPEN, Contentions
+from sonde.model.contention import CUT, NOBODY, OPEN, Contentions
 from sonde.model.contention_replay import AGAIN_NS
 from sonde.model.context_tree import sums
+from sonde.row_values import ENTERED, GAVE_UP
 
 
 def test_one_owner() -> None:

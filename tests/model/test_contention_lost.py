@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from model.story import ENTER, EXIT, NEVER, A, B, C, Story, T, parts
-from sonde.model.contention import CUT, ENTERED, NOBODY, blames
+from sonde.model.contention import CUT, NOBODY, blames
 from sonde.model.contention_replay import LOOSE, Replay
+from sonde.row_values import ENTERED
 
 
 def test_begun_before_the_recording() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from model.story import ENTER, EXIT, Story
-from sonde.model.contention import ENTERED, GAVE_UP, NOBODY, Contentions, blames
+from sonde.model.contention import NOBODY, Contentions, blames
 from sonde.model.wait_chains import MAX_DEPTH, wait_chains
+from sonde.row_values import ENTERED, GAVE_UP
 
 THREADS, LOCKS, CONTEXTS = 7, 4, 6
 Path = tuple[tuple[int, int], ...]

@@ -19,7 +19,8 @@ from attaching import attach_to, until
 from launching import SONDE, TIMEOUT_S, clean_environment
 from sonde.record.targets.session_registry import running
 from sonde.recording.reader import read
-from sonde.recording.tables import RUNNING, WAITING, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import RUNNING, WAITING
 from truth.stacks import Stacks
 
 APPS = Path(__file__).resolve().parent / "apps"

@@ -33,7 +33,8 @@ from programs.support import (
 from programs.web import Answers, ask, get, plain_log
 from serving import free_port, wait_until_up
 from sonde.recording.reader import read
-from sonde.recording.tables import GIL, PARKED, SEMAPHORE, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import GIL, PARKED, SEMAPHORE
 
 PYTHONS = OLDEST_AND_NEWEST
 

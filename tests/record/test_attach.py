@@ -14,7 +14,8 @@ from attaching import Target, attach, attached, begun, has_agent, recorder_of, u
 from launching import TARGETS, TIMEOUT_S, Interpreter, run_command
 from sonde.model.overlap import overlap
 from sonde.recording.reader import read
-from sonde.recording.tables import RUNNING, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import RUNNING
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.selection import Selection
 from truth.bounds import compare

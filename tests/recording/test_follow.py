@@ -14,8 +14,9 @@ from sonde.recording import follow
 from sonde.recording.follow import Follower
 from sonde.recording.format import BLOCK_HEAD_SIZE, RecordingError
 from sonde.recording.reader import read, read_bytes
-from sonde.recording.tables import ENTER, ENTERED, EXIT, HELD, Recording
+from sonde.recording.tables import Recording
 from sonde.recording.writer import Writer
+from sonde.row_values import ENTER, ENTERED, EXIT, HELD
 
 SECOND = 1000 * MS
 

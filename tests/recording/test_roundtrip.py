@@ -12,8 +12,8 @@ from recording.made import MS, program, stacks, written
 from sonde.recording.format import MAX_ROWS
 from sonde.recording.reader import read, read_bytes
 from sonde.recording.schema import TIME_LIMIT
-from sonde.recording.tables import PREEMPTED, RUNNING, WAITING
 from sonde.recording.writer import Writer
+from sonde.row_values import PREEMPTED, RUNNING, WAITING
 
 
 def test_a_whole_program():

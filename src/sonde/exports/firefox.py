@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sonde.model.order import stable_order
-from sonde.recording.tables import RUNNING
+from sonde.row_values import BUILT_IN, RUNNING
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.selection import chosen
-from sonde.views.stacks.profile import BUILT_IN, Function, Profile, profile
+from sonde.views.stacks.profile import Function, Profile, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

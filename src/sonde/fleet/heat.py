@@ -15,7 +15,7 @@ import numpy as np
 from sonde.fleet.contexts import numbers
 from sonde.fleet.labels import label_in
 from sonde.fleet.query import Asked
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Ints

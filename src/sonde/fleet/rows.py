@@ -19,7 +19,7 @@ from sonde.fleet.schema import ALL, METRICS, TABLES
 from sonde.model.contention import blames
 from sonde.model.context_tree import ContextTree
 from sonde.model.lock_kinds import KINDS
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.calls.calls import picked, sizes_of
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.locks import locks

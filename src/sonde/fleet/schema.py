@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from sonde.fleet.labels import LABELS
+from sonde.model.cpu_loss import THIEVES
 
 VERSION = 2
 """Stands in the name of every part and in the metadata of every file."""
@@ -22,7 +23,6 @@ _METRICS = (
 )  # fmt: skip
 ALL = -1
 """In `explained`, of a wait that samples saw: lock events tell of all of it."""
-THIEVES = ("queue", "quota", "hypervisor")
 
 TABLES: dict[str, Any] = {
     "recordings": pa.schema(

@@ -15,32 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import (
-    CUT,
-    ENTERED,
-    NOBODY,
-    OPEN,
-    Contentions,
-    Flags,
-    Holds,
-    Ints,
-)
+from sonde.model.contention import CUT, NOBODY, OPEN, Contentions, Flags, Holds, Ints
+from sonde.row_values import ENTER, ENTERED, EXIT, FOUND, GIL, HELD, MONITOR, PARK, PARKED, SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-ENTER, EXIT, HELD, FOUND = 1, 4, 5, 6
 LOOSE = 1 << 62
 """A number with this bit orders events, but says nothing of lost ones."""
 
-GIL, SHARED = "gil", "shared"
-MONITOR = "monitor"
 OWNED = frozenset({GIL, MONITOR})
 """Wherever a wait for these is, it is for who has them."""
-PARK = "park"
-LIES_DOWN_AGAIN = frozenset({"parked", PARK})
+LIES_DOWN_AGAIN = frozenset({PARKED, PARK})
 """Who is woken does not have these yet, and may find them taken again."""
 
 TIMEOUT_NS = 2_000_000_000

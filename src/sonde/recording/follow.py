@@ -20,7 +20,8 @@ from sonde.recording.reader import check_file_head, open_file
 from sonde.recording.recovery import NO_BLOCKS, Blocks, find_blocks
 from sonde.recording.row_refs import NO_RANGES, Columns, Ranges, RowMap, runs
 from sonde.recording.schema import TABLES
-from sonde.recording.tables import ENTER, EXIT, FOUND, HELD, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import ENTER, EXIT, FOUND, HELD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

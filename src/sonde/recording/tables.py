@@ -14,12 +14,9 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-_T = TypeVar("_T")
+from sonde.row_values import RUNNING
 
-RUNNING = 0
-WAITING = 1
-PREEMPTED = 2
-"""Off the processor although it could run; counted with the waiting time."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -148,18 +145,6 @@ class Pauses:
 
     def __len__(self) -> int:
         return len(self.start_ns)
-
-
-GIL, SEMAPHORE, PARKED, SHARED = "gil", "semaphore", "parked", "shared"
-MONITOR, MONITOR_WAIT, PARK = "monitor", "monitor-wait", "park"
-"""What a lock is made of: the GIL, a semaphore of the process, a word in memory whose waiters are
-parked elsewhere (PyMutex), a semaphore between processes; of Java an object's monitor, what waits
-for its notify, and what LockSupport.park was called for."""
-
-ENTER, ENTERED, GAVE_UP, EXIT, HELD, FOUND = 1, 2, 3, 4, 5, 6
-"""What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
-somebody waited; a long waiter found this thread holding it; this thread waited already when the
-recording began, and will not tell when it is over."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.reports.locks import NO_FRAMES
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import line
+from sonde.row_values import NO_FRAMES
 from sonde.views.selecting.formatting import brief, count, percent
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sonde.reports.chains import on_one_line, program, spot
-from sonde.reports.locks import NO_FRAMES
 from sonde.reports.names import printable, shortened
 from sonde.reports.page import heading, line, paragraph
+from sonde.row_values import NO_FRAMES
 from sonde.views.selecting.formatting import count, duration
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from sonde.model.context_tree import ContextTree, Merged
 from sonde.model.cpu_loss import THIEVES
 from sonde.model.lock_kinds import KINDS
 from sonde.model.order import stable_order
+from sonde.row_values import BUILT_IN
 from sonde.views.calls.calls import calls, picked
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.locks import ASPECTS
@@ -31,7 +32,7 @@ from sonde.views.selecting.selection import Selection
 from sonde.views.selecting.sources import Sources
 from sonde.views.selecting.stolen_time import by_step, corrected_cpu, is_counted, starts
 from sonde.views.spans import spans
-from sonde.views.stacks.profile import BUILT_IN, Function
+from sonde.views.stacks.profile import Function
 from sonde.views.summary import summary
 from sonde.views.threads import lives
 from sonde.web.coarse import MAX_SAMPLES, CoarseSamples, merged

@@ -11,9 +11,6 @@ import pytest
 
 from sonde.model import contention, wait_chains
 from sonde.recording.tables import (
-    ENTER,
-    ENTERED,
-    EXIT,
     Contexts,
     Functions,
     LockEvents,
@@ -24,6 +21,7 @@ from sonde.recording.tables import (
     Samples,
     Threads,
 )
+from sonde.row_values import ENTER, ENTERED, EXIT
 from sonde.views.findings.findings import findings
 from sonde.views.locks.lock_table import lock_table
 from sonde.views.locks.locks import locks

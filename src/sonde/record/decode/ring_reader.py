@@ -6,10 +6,12 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
+from sonde.row_values import RUNNING
+
 from ..shm import layout as shm
 from ..tables.contexts import UNKNOWN
 from ..tables.spans import UnknownSpanError
-from ..tables.thread_time import RUNNING, Place
+from ..tables.thread_time import Place
 from ..tables.threads import OpenWait
 from .agent_text import decode_text
 from .call_windows import Window

@@ -8,10 +8,11 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from sonde.recording.schema import VIRTUAL_TID
+from sonde.row_values import WAITING
 
 from ..system.procfs import birth_of, born_ticks, cpu_of, has_thread, name_of, threads_of
 from ..system.thread_states import AGENT
-from .thread_time import WAITING, Place, ThreadTime
+from .thread_time import Place, ThreadTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container

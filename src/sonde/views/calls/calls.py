@@ -14,11 +14,12 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.model.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
 from sonde.model.call_windows import Floats, effective_windows, interval, standard_errors
+from sonde.row_values import BUILT_IN
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.inlining_advice import Advice, advise
 from sonde.views.locks.contentions import Chains, chains_of
 from sonde.views.selecting.selection import Selection, threads_of
-from sonde.views.stacks.profile import BUILT_IN, UNDECODABLE, Function, identities
+from sonde.views.stacks.profile import UNDECODABLE, Function, identities
 
 if TYPE_CHECKING:
     from sonde.model.context_tree import Ints

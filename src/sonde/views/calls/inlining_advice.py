@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sonde.model.inlining import DOMINATES, size_threshold
+from sonde.row_values import BUILT_IN
 from sonde.views.calls.loops import Loops
 from sonde.views.selecting.formatting import count, percent
 from sonde.views.selecting.sources import Sources
-from sonde.views.stacks.profile import BUILT_IN, Function
+from sonde.views.stacks.profile import Function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ from sonde.model.contention import NOBODY, Contentions, Flags, Ints
 from sonde.model.contention_replay import Replay
 from sonde.model.context_tree import ContextTree
 from sonde.model.holder_activity import HolderActivity
-from sonde.model.lock_kinds import BUILT_IN, LockKinds, is_library
+from sonde.model.lock_kinds import LockKinds, is_library
 from sonde.recording.schema import VIRTUAL_TID
-from sonde.recording.tables import FOUND, RUNNING
+from sonde.row_values import BUILT_IN, FOUND, RUNNING
 from sonde.views.locks.lock_identity import Lock, kinds_of, locks_of, locks_of_conditions
 from sonde.views.selecting.duration import duration_ns, pauses
 from sonde.views.selecting.selection import Selection, threads_of

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, NOBODY, Contentions, Flags, Ints
+from sonde.model.contention import NOBODY, Contentions, Flags, Ints
 from sonde.model.context_tree import sums
 from sonde.model.java_locks import is_lock_of_condition, kind_of_class
 from sonde.model.lock_kinds import KINDS, LockKinds
-from sonde.recording.tables import GIL, MONITOR, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import ENTERED, GIL, MONITOR
 from sonde.views.locks.lock_classes import LockClasses
 from sonde.views.locks.lock_names import Place, named
 from sonde.views.selecting.sources import Sources

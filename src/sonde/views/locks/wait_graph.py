@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.contention import ENTERED, NOBODY, OPEN
+from sonde.model.contention import NOBODY, OPEN
 from sonde.model.lock_kinds import KINDS
 from sonde.model.wait_graph import Edge, wait_graph
+from sonde.row_values import ENTERED
 from sonde.views.locks.contentions import contended
 from sonde.views.selecting.selection import Selection
 

@@ -13,7 +13,7 @@ import numpy as np
 from sonde.model.context_tree import sums
 from sonde.model.lock_kinds import KINDS
 from sonde.model.pressure import Pressure
-from sonde.recording.tables import PREEMPTED, WAITING
+from sonde.row_values import PREEMPTED, WAITING
 from sonde.views.locks.contentions import contended
 from sonde.views.selecting.selection import chosen
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.context_tree import ContextTree
-from sonde.recording.tables import ENTER
+from sonde.row_values import ENTER
 from sonde.views.selecting.formatting import some
 
 if TYPE_CHECKING:
