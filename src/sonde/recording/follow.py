@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.recording.assemble import BlockReader, apply_updates, put_together
+from sonde.recording.assemble import apply_updates, put_together
+from sonde.recording.block_reader import BlockReader
 from sonde.recording.facts import Facts
 from sonde.recording.format import FILE_HEAD_SIZE, MAX_RAW, ROWS
 from sonde.recording.reader import check_file_head, open_file
