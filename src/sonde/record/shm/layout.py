@@ -113,8 +113,7 @@ SLOT_FACTS = struct.Struct("<II QQQ")
 SLOT_COUNTS = struct.Struct("<QQQQQQQQ")
 HEAD_AT = 64
 TAIL_AT = 128
-# and its other line: lock_events events_lost
-SLOT_LOCK_COUNTS = struct.Struct("<QQ")
+# and its other line: lock_events events_lost, eight bytes each
 LOCK_COUNTS_AT = 192
 # and of calls: calls calls_lost windows missed
 SLOT_CALL_COUNTS = struct.Struct("<QQQQ")
