@@ -8,11 +8,6 @@ from typing import Any
 import numpy as np
 
 from sonde.recording.tables import (
-    ACQUIRED,
-    GAVE_UP,
-    OWNER_OBSERVED,
-    RELEASED,
-    WAIT_BEGIN,
     Calls,
     Contexts,
     Functions,
@@ -26,6 +21,7 @@ from sonde.recording.tables import (
     Threads,
     Windows,
 )
+from sonde.row_values import ACQUIRED, GAVE_UP, OWNER_OBSERVED, RELEASED, WAIT_BEGIN
 
 APP = "/app/app.py"
 MS = 1_000_000

@@ -17,7 +17,7 @@ KNOWN_UPWARD: dict[tuple[str, str], str] = {}
 
 ROOMS = {
     "record": ("system", "targets", "shm", "tables", "decode", "recorder"),
-    "recording": ("format", "write", "tables", "segments", "read"),
+    "recording": ("format", "write", "chain_tables", "usage_tables", "tables", "segments", "read"),
     "model": ("trees", "locks", "calls"),
     "fleet": ("store", "queries", "sending"),
     "cli": ("shared", "commands"),

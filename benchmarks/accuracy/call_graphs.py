@@ -23,13 +23,13 @@ from harness.packages import Environment
 from harness.progress import say
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
+from sonde.row_values import BUILT_IN
 from sonde.views.calls.calls import calls as counted_calls
 from sonde.views.selecting.selection import Selection
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
 STEADY = BENCHMARKS / "workloads" / "steady.py"
 COUNTER = BENCHMARKS.parent / "tests" / "truth" / "programs" / "count_calls.py"
-BUILT_IN = "<built-in>"
 TICKS = 100
 
 _counting = threading.Lock()

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accuracy.edges import Frame
+from sonde.row_values import BUILT_IN
 
 Tree = dict[str, float]
 """Shares by path; frames are separated by semicolons."""
 
 INSIDE = "rounds"
 """The function of steady.py that calls the work."""
-BUILT_IN = "<built-in>"
 _SCALE = 1e9
 
 

@@ -67,14 +67,14 @@ class Hooks:
         if code:
             sys.exit(f"the agent could not start: {os.strerror(code)}")
         if self.condition in ("hooks", "session"):
-            self._recorder.ask({"disarm": self._pid}, "disarmed")
+            self._recorder.ask("disarm", pid=self._pid)
 
     def off(self) -> None:
-        self._recorder.ask({"disarm": self._pid}, "disarmed")
+        self._recorder.ask("disarm", pid=self._pid)
         self._agent.sonde_agent_stop()
 
     def end(self) -> None:
-        self._recorder.say({"stop": True})
+        self._recorder.send("stop", note="stopped")
         self.quality = self._recorder.finished()["done"]
         self.quality["bytes"] = self.path.stat().st_size
 

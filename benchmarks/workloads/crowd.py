@@ -14,6 +14,7 @@ from pathlib import Path
 
 # Started as a script, too, in a folder of benchmarks/.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from sonde.row_values import ACQUIRED, PREEMPTED, RELEASED, RUNNING, WAIT_BEGIN, WAITING
 from workloads.synthetic import FLUSH_NS, FUNCTIONS, LINES_A_FUNCTION, PERIOD_NS, _parent
 
 CORES = 8
@@ -21,8 +22,6 @@ LOCKS = 40
 MAX_QUEUE_LENGTH = 8
 SITES = 2000
 SWITCH = 0.02
-WAIT_BEGIN, ACQUIRED, RELEASED = 1, 2, 4
-RUNNING, WAITING, PREEMPTED = 0, 1, 2
 
 
 class Crowd:

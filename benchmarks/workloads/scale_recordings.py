@@ -53,7 +53,7 @@ def of_functions(writer: Writer, samples: int | None) -> int:
 
 def of_locks(writer: Writer, samples: int | None) -> int:
     """Threads that walk over many locks one behind the other."""
-    from sonde.recording.tables import ACQUIRED, RELEASED, WAIT_BEGIN
+    from sonde.row_values import ACQUIRED, RELEASED, WAIT_BEGIN
 
     _process(writer, 0, THREADS)
     _functions(writer, 3)

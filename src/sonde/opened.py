@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from sonde.views.selecting.selection import select
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sonde.model.choice import Time
     from sonde.recording.tables import Recording
@@ -18,12 +18,39 @@ if TYPE_CHECKING:
     from sonde.views.locks.wait_graph import Waits
     from sonde.views.objects import Objects
     from sonde.views.quality import Quality
+    from sonde.views.selecting.selection import Selection
     from sonde.views.spans import Spans
     from sonde.views.stacks.flat import Flat
     from sonde.views.stacks.lines import Lines
     from sonde.views.stacks.tree import Tree
     from sonde.views.summary import Summary
     from sonde.views.threads import Threads
+
+
+class _Threads(TypedDict, total=False):
+    thread: str | int | None
+    process: int | None
+
+
+class ThreadsAndTime(_Threads, total=False):
+    start: float | None
+    end: float | None
+
+
+class ThreadsAndSpan(_Threads, total=False):
+    span: str | None
+
+
+class Where(ThreadsAndTime, ThreadsAndSpan, total=False):
+    """What part of a recording a view looks at; all of it unless given."""
+
+
+def _select(time: Time, where: Mapping[str, Any], declared: type[Any]) -> Selection:
+    """A selection of these arguments, of which a view declares that it takes them."""
+    for name in where:
+        if name not in declared.__optional_keys__:
+            raise TypeError(f"unexpected keyword argument {name!r}")
+    return select(time, **where)
 
 
 @dataclass(frozen=True)
@@ -42,19 +69,10 @@ class OpenedRecording:
 
         return arrow_tables(self.tables)
 
-    def summary(
-        self,
-        *,
-        top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        span: str | None = None,
-    ) -> Summary:
+    def summary(self, *, top: int | None = None, **where: Unpack[Where]) -> Summary:
         from sonde.views.summary import summary
 
-        return summary(self.tables, select("running", thread, process, start, end, span), top=top)
+        return summary(self.tables, _select("running", where, Where), top=top)
 
     def tree(
         self,
@@ -62,12 +80,8 @@ class OpenedRecording:
         time: Time | None = None,
         merge_lines: bool = False,
         top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        span: str | None = None,
         while_held: str | None = None,
+        **where: Unpack[Where],
     ) -> Tree:
         """`while_held` is a lock, or "gil": the tree of its holders while others waited.
 
@@ -76,146 +90,72 @@ class OpenedRecording:
         from sonde.views.stacks.tree import tree
 
         asked: Time = time or ("running" if while_held is None else "wall")
-        chosen = select(asked, thread, process, start, end, span)
+        chosen = _select(asked, where, Where)
         return tree(self.tables, chosen, merge_lines=merge_lines, top=top, while_held=while_held)
 
     def flat(
-        self,
-        *,
-        time: Time = "running",
-        top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        span: str | None = None,
+        self, *, time: Time = "running", top: int | None = None, **where: Unpack[Where]
     ) -> Flat:
         from sonde.views.stacks.flat import flat
 
-        return flat(self.tables, select(time, thread, process, start, end, span), top=top)
+        return flat(self.tables, _select(time, where, Where), top=top)
 
     def lines(
-        self,
-        *,
-        time: Time = "running",
-        top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        span: str | None = None,
+        self, *, time: Time = "running", top: int | None = None, **where: Unpack[Where]
     ) -> Lines:
         from sonde.views.stacks.lines import lines
 
-        return lines(self.tables, select(time, thread, process, start, end, span), top=top)
+        return lines(self.tables, _select(time, where, Where), top=top)
 
-    def threads(
-        self,
-        *,
-        top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        span: str | None = None,
-    ) -> Threads:
+    def threads(self, *, top: int | None = None, **where: Unpack[Where]) -> Threads:
         from sonde.views.threads import threads
 
-        return threads(self.tables, select("wall", thread, process, start, end, span), top=top)
+        return threads(self.tables, _select("wall", where, Where), top=top)
 
     def calls(
-        self,
-        *,
-        by: str = "edge",
-        top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
+        self, *, by: str = "edge", top: int | None = None, **where: Unpack[ThreadsAndTime]
     ) -> Calls:
         """`by` is "edge" or "context"."""
         from sonde.views.calls.calls import calls
 
-        chosen = select("running", thread, process, start, end)
+        chosen = _select("running", where, ThreadsAndTime)
         return calls(self.tables, chosen, by=by, top=top)
 
     def objects(
-        self,
-        *,
-        by: str = "class",
-        top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
+        self, *, by: str = "class", top: int | None = None, **where: Unpack[ThreadsAndTime]
     ) -> Objects:
         """`by` is "class", "site" or "context"."""
         from sonde.views.objects import objects
 
-        chosen = select("running", thread, process, start, end)
+        chosen = _select("running", where, ThreadsAndTime)
         return objects(self.tables, chosen, by=by, top=top)
 
     def locks(
-        self,
-        *,
-        by: Sequence[str] | None = None,
-        top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        span: str | None = None,
+        self, *, by: Sequence[str] | None = None, top: int | None = None, **where: Unpack[Where]
     ) -> Locks:
         """`by` names the aspects to split the waiting by, in order, as `--by` does."""
         from sonde.views.locks.locks import DEFAULT, aspects, locks
 
-        chosen = select("running", thread, process, start, end, span)
+        chosen = _select("running", where, Where)
         asked = DEFAULT if by is None else aspects(",".join(by))
         return locks(self.tables, chosen, by=asked, top=top)
 
-    def lock_table(
-        self,
-        *,
-        top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        span: str | None = None,
-    ) -> LockTable:
+    def lock_table(self, *, top: int | None = None, **where: Unpack[Where]) -> LockTable:
         from sonde.views.locks.lock_table import lock_table
 
-        return lock_table(
-            self.tables, select("running", thread, process, start, end, span), top=top
-        )
+        return lock_table(self.tables, _select("running", where, Where), top=top)
 
-    def waits(
-        self,
-        *,
-        at: float | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        span: str | None = None,
-    ) -> Waits:
+    def waits(self, *, at: float | None = None, **where: Unpack[ThreadsAndSpan]) -> Waits:
         """Who waits for whom at a second of the recording."""
         from sonde.views.locks.wait_graph import waits
 
         moment = None if at is None else round(at * 1e9)
-        return waits(self.tables, select("running", thread, process, span=span), at_ns=moment)
+        return waits(self.tables, _select("running", where, ThreadsAndSpan), at_ns=moment)
 
-    def spans(
-        self,
-        *,
-        top: int | None = None,
-        thread: str | int | None = None,
-        process: int | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        span: str | None = None,
-    ) -> Spans:
+    def spans(self, *, top: int | None = None, **where: Unpack[Where]) -> Spans:
         from sonde.views.spans import spans
 
-        return spans(self.tables, select("wall", thread, process, start, end, span), top=top)
+        return spans(self.tables, _select("wall", where, Where), top=top)
 
     def quality(self) -> Quality:
         from sonde.views.quality import quality

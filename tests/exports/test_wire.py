@@ -12,7 +12,7 @@ pytest.importorskip("google.protobuf")
 
 from sonde.exports import perfetto, wire
 from sonde.exports.messages import field_number, message_class
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.selecting.selection import Selection
 from synthetic import MS, Maker
 

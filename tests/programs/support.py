@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from attaching import attach_to, until
 from launching import SONDE, TIMEOUT_S, clean_environment
 from sonde.record.targets.session_registry import running
 from sonde.recording.reader import read
-from sonde.recording.tables import RUNNING, WAITING, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import RUNNING, WAITING
 from truth.stacks import Stacks
 
 APPS = Path(__file__).resolve().parent / "apps"
@@ -32,6 +33,11 @@ MODES: dict[str, tuple[str, ...]] = {"default": (), "waits": WAITS, "calls": CAL
 MARK = "TEST_PROGRAM_MARK"
 # Stacks that cannot be decoded, and samples that are lost: at most this share of a recording.
 LOST_LIMIT = 0.01
+
+
+def under_sonde(path: Path, options: Sequence[str]) -> list[str]:
+    """What stands before a command that `sonde run` records into `path`."""
+    return [*SONDE, "run", "-o", str(path), *options, "--"]
 
 
 class Program:
@@ -56,7 +62,7 @@ class Program:
         words = [os.fspath(word) for word in command]
         if options is not None:
             assert path is not None
-            words = [*SONDE, "run", "-o", str(path), *options, "--", *words]
+            words = [*under_sonde(path, options), *words]
         with open(folder / "out", "w") as out, open(folder / "err", "w") as err:
             self.process = subprocess.Popen(
                 words,
@@ -106,6 +112,10 @@ class Program:
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
+    def close_stdin(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
     def wait(self) -> int:
         """Its exit code; it leaves no process behind."""
         try:
@@ -127,6 +137,22 @@ class Program:
                     if mark in Path(f"/proc/{name}/environ").read_bytes():
                         found.append(int(name))
         return found
+
+
+class RunningProgram:
+    """Somebody's use of a `program`, which ends with the `with` statement."""
+
+    program: Program
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.program.__exit__(*error)
+
+    def files(self) -> list[str]:
+        """What it has left in its folder."""
+        return sorted(path.name for path in self.program.folder.iterdir())
 
 
 def _command_line(pid: int) -> str:
@@ -193,6 +219,12 @@ def thread_names(pid: int) -> list[str]:
         with contextlib.suppress(OSError):
             found.append(Path(f"/proc/{pid}/task/{name}/comm").read_text().strip())
     return sorted(found)
+
+
+def check_left(pids: Iterable[int]) -> None:
+    """No thread of an agent is in these processes any more."""
+    for pid in pids:
+        assert not [name for name in thread_names(pid) if name.startswith("sonde")]
 
 
 # ---- what a recording shows

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -24,12 +24,13 @@ from programs.support import (
     WAITS,
     Keep,
     Program,
+    RunningProgram,
     attached_to,
+    check_left,
     check_quality,
     check_same,
     seconds_in,
     steady_descriptors,
-    thread_names,
     waited_in,
 )
 from sonde.recording.reader import read
@@ -44,7 +45,7 @@ ODD = {"prefork": ("endless", "dies"), "threads": ()}
 """Only processes can be interrupted, or die alone."""
 
 
-class Shop:
+class Shop(RunningProgram):
     """A worker; ends with the `with` statement."""
 
     def __init__(self, python: Interpreter, folder: Path, pool: str, **how: Any) -> None:
@@ -63,12 +64,9 @@ class Shop:
             **how,
         )
 
-    def __enter__(self) -> Shop:
+    def __enter__(self) -> Self:
         until(lambda: " ready." in self.program.err, "it is ready", self.program.process)
         return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.program.__exit__(*error)
 
     @property
     def worker(self) -> int:
@@ -131,7 +129,7 @@ def live(shop: Shop) -> dict[str, Any]:
         "became": became,
         "code": code,
         "log": shop.log(),
-        "files": sorted(path.name for path in shop.program.folder.iterdir()),
+        "files": shop.files(),
     }
 
 
@@ -197,8 +195,7 @@ def test_a_worker_that_is_attached_to(
             computed = shop.ask("work")["pids"]
         check_attached(read(path), pids, computed)
         assert steady_descriptors(pids, own) == held
-        for pid in pids:
-            assert not [name for name in thread_names(pid) if name.startswith("sonde")]
+        check_left(pids)
         # Its processes come and go while it is attached to, and so does the worker.
         with attached_to(keep("celery-ends"), "--tree", str(shop.worker), *options):
             check_same(live(shop), plain)

@@ -57,16 +57,14 @@ def seen(python: Interpreter, folder: Path) -> dict[str, Any]:
     return {"tables": tables, "files": json.loads(report.stdout)["files"]}
 
 
-@pytest.fixture(scope="module")
-def plain(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
     found = {}
     for core in CORES:
         if core == "sysmon" and python.minor < 12:
             continue
-        folder = tmp_path_factory.mktemp(core)
-        program = alone(command(python, core), folder, env=environment(python, core))
+        program = alone(command(python, core), folder / core, env=environment(python, core))
         assert program.process.returncode == 0, program.err
-        found[core] = (program.out, program.err, seen(python, folder))
+        found[core] = (program.out, program.err, seen(python, folder / core))
     return found
 
 

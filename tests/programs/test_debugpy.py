@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -17,6 +17,7 @@ from programs.support import (
     MODES,
     Keep,
     Program,
+    RunningProgram,
     attached_to,
     check_quality,
     check_same,
@@ -35,7 +36,7 @@ LINE = 1 + SCRIPT.read_text().split("# BREAK")[0].count("\n")
 HITS = 6
 
 
-class Session:
+class Session(RunningProgram):
     """A debugged program; ends with the `with` statement."""
 
     def __init__(self, python: Interpreter, folder: Path, **how: Any) -> None:
@@ -50,14 +51,14 @@ class Session:
             **how,
         )
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         process = self.program.process
         self.adapter = Adapter(self.port, lambda: process.poll() is None)
         return self
 
     def __exit__(self, *error: Any) -> None:
         self.adapter.close()
-        self.program.__exit__(*error)
+        super().__exit__(*error)
 
     def begin(self) -> None:
         adapter = self.adapter
@@ -103,9 +104,8 @@ def debug(session: Session) -> dict[str, Any]:
     return session.end([session.stop() for _ in range(HITS)])
 
 
-@pytest.fixture(scope="module")
-def plain(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    with Session(python, tmp_path_factory.mktemp("plain")) as session:
+def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
+    with Session(python, folder) as session:
         found = debug(session)
     assert [stop[0] for stop in found["stops"]] == ["MainThread"] * 3 + ["other"] * 3
     assert {stop[1] for stop in found["stops"]} == {LINE}

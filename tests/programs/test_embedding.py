@@ -22,7 +22,7 @@ from programs.support import (
     facts,
     share_in,
 )
-from sonde.recording.tables import GIL
+from sonde.row_values import GIL
 
 # Debian's interpreters, unpacked into the cache, bring no library that this machine can link.
 PYTHONS = (pythons.VERSIONS[0], pythons.VERSIONS[2])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +19,21 @@ from programs.support import (
     Keep,
     Program,
     attached_to,
+    check_left,
     check_quality,
     check_same,
     contended,
     seconds_in,
     share_in,
     steady_descriptors,
-    thread_names,
     wait_until_recorded,
     waited_in,
 )
-from programs.web import Answers, ask, get, plain_log
-from serving import free_port, wait_until_up
+from programs.web import Answers, WebServer, ask, get
+from serving import free_port
 from sonde.recording.reader import read
-from sonde.recording.tables import GIL, PARKED, SEMAPHORE, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import GIL, PARKED, SEMAPHORE
 
 pytestmark = pytest.mark.versions(NEWEST)
 
@@ -45,7 +45,7 @@ REQUESTS = 120
 WORKERS = 2
 
 
-class Site:
+class Site(WebServer):
     """gunicorn with `WORKERS` workers; ends with the `with` statement."""
 
     def __init__(self, python: Interpreter, folder: Path, *arguments: str, **how: Any) -> None:
@@ -63,13 +63,6 @@ class Site:
             **how,
         )
 
-    def __enter__(self) -> Site:
-        wait_until_up(self.port, self.program.process, lambda: self.program.err)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.program.__exit__(*error)
-
     @property
     def master(self) -> int:
         return int((self.program.folder / "gunicorn.pid").read_text())
@@ -86,21 +79,10 @@ class Site:
         self.program.send(signal.SIGHUP)
         until(lambda: not before & set(self.ask(20).pids), "other workers", self.program.process)
 
-    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Ends it while it answers; that answer still comes."""
-        answer: list[tuple[int, str]] = []
-        asks = threading.Thread(target=lambda: answer.append(get(self.port, "/slow/1")))
-        asks.start()
-        until(lambda: "slow begins" in self.program.out, "it answers", self.program.process)
-        self.program.send(number)
-        asks.join()
-        assert answer == [(200, "slow\n")]
-        return self.program.wait()
-
 
 def lines(site: Site) -> set[str]:
     """What it wrote; how often depends on how many requests there were."""
-    return set(plain_log(site.program.out + site.program.err, site.port))
+    return set(site.log())
 
 
 def live(site: Site) -> dict[str, Any]:
@@ -114,13 +96,12 @@ def live(site: Site) -> dict[str, Any]:
         "pages": pages,
         "code": code,
         "log": lines(site),
-        "files": sorted(path.name for path in site.program.folder.iterdir()),
+        "files": site.files(),
     }
 
 
-@pytest.fixture(scope="module")
-def plain(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    with Site(python, tmp_path_factory.mktemp("plain"), "--threads", "4") as site:
+def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
+    with Site(python, folder, "--threads", "4") as site:
         found = live(site)
     assert found["code"] == 0
     assert any("printed by the site" in line for line in found["log"])
@@ -181,8 +162,7 @@ def attach_twice(site: Site, plain: dict[str, Any], keep: Keep) -> None:
         assert share_in(recording, "price_basket") > 0.02
         if not turn:
             assert steady_descriptors((site.master, *workers), is_own) == held
-        for pid in (site.master, *workers):
-            assert not [name for name in thread_names(pid) if name.startswith("sonde")]
+        check_left((site.master, *workers))
     bodies |= set(site.ask().bodies)
     assert bodies == plain["bodies"]
     pages = [get(site.port, path) for path in ("/warn", "/fail", "/nowhere")]

@@ -11,7 +11,7 @@ import pytest
 
 from attaching import until
 from environments import wheels
-from launching import SONDE, Interpreter
+from launching import Interpreter
 from matrix import OWN
 from programs.support import (
     APPS,
@@ -20,12 +20,14 @@ from programs.support import (
     WAITS,
     Keep,
     Program,
+    RunningProgram,
     attached_to,
+    check_left,
     check_quality,
     check_same,
     seconds_in,
     steady_descriptors,
-    thread_names,
+    under_sonde,
     waited_in,
 )
 from sonde.recording.reader import read
@@ -35,7 +37,7 @@ PYTHONS = OWN
 PACKAGES = ("ipykernel>=6.29", "jupyter-client>=8")
 
 
-class Notebook:
+class Notebook(RunningProgram):
     """A client and its kernel, which may be run by sonde; ends with the `with` statement."""
 
     def __init__(self, python: Interpreter, folder: Path, *before: str) -> None:
@@ -52,12 +54,6 @@ class Notebook:
             },
             stdin=subprocess.PIPE,
         )
-
-    def __enter__(self) -> Notebook:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.program.__exit__(*error)
 
     def told(self, what: str) -> list[Any]:
         """What the client says of cells."""
@@ -93,9 +89,8 @@ class Notebook:
         }
 
 
-@pytest.fixture(scope="module")
-def plain(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    with Notebook(python, tmp_path_factory.mktemp("plain")) as notebook:
+def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
+    with Notebook(python, folder) as notebook:
         notebook.kernel()
         notebook.work()
         found = notebook.end()
@@ -110,8 +105,7 @@ def test_a_kernel_that_sonde_runs(
 ) -> None:
     """As with a kernel specification whose command begins with `sonde run`."""
     path = keep(f"ipykernel-{mode}")
-    before = [*SONDE, "run", "-o", str(path), *MODES[mode], "--"]
-    with Notebook(python, tmp_path, *before) as notebook:
+    with Notebook(python, tmp_path, *under_sonde(path, MODES[mode])) as notebook:
         pid = notebook.kernel()
         notebook.work()
         check_same(notebook.end(), plain)
@@ -134,7 +128,7 @@ def test_a_kernel_that_is_attached_to(
         recording = read(path)
         check_quality(recording)
         assert seconds_in(recording, "compute", pid=pid) > 0
-        assert not [name for name in thread_names(pid) if name.startswith("sonde")]
+        check_left([pid])
         assert steady_descriptors([pid]) == held
         path = keep("ipykernel-ends")
         with attached_to(path, str(pid), *CALLS):

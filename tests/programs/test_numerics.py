@@ -48,12 +48,11 @@ def environment(python: Interpreter) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module")
-def plain(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
     found = {}
     for part in PARTS:
-        folder = tmp_path_factory.mktemp(part)
-        found[part] = facts(alone(command(python, part), folder, env=environment(python)))
+        program = alone(command(python, part), folder / part, env=environment(python))
+        found[part] = facts(program)
         assert (found[part]["code"], found[part]["err"]) == (0, "")
     return found
 
@@ -111,8 +110,7 @@ def test_numbers_of_a_program_that_is_attached_to(
     ) as program:
         until(lambda: program.out, "its first line", program.process)
         with attached_to(path, "--tree", str(program.process.pid), *options):
-            assert program.process.stdin is not None
-            program.process.stdin.close()
+            program.close_stdin()
             program.wait()
     found = facts(program)
     assert found.pop("out") == "begins\n" + plain[part]["out"]

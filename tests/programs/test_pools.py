@@ -20,7 +20,7 @@ from programs.support import (
     facts,
     seconds_in,
 )
-from sonde.recording.tables import SHARED
+from sonde.row_values import SHARED
 
 pytestmark = pytest.mark.versions(NEWEST)
 

@@ -11,7 +11,7 @@ import pytest
 
 from attaching import until
 from environments import wheels
-from launching import SONDE, Interpreter
+from launching import Interpreter
 from matrix import OWN
 from programs.support import (
     APPS,
@@ -24,6 +24,7 @@ from programs.support import (
     check_quality,
     check_same,
     seconds_in,
+    under_sonde,
     waited_in,
 )
 from sonde.recording.reader import read
@@ -50,16 +51,14 @@ class Terminal(Program):
 
     def type(self) -> dict[str, Any]:
         """All keys, until the application has ended: what was seen of it."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
+        self.close_stdin()
         assert self.wait() == 0, self.err
         found: dict[str, Any] = json.loads(self.out.splitlines()[-1])
         return found
 
 
-@pytest.fixture(scope="module")
-def plain(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    with Terminal(python, tmp_path_factory.mktemp("plain")) as terminal:
+def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
+    with Terminal(python, folder) as terminal:
         found = terminal.type()
     assert (found["code"], found["restored"], found["errors"]) == (4, True, [])
     return found
@@ -70,8 +69,7 @@ def test_an_application_that_sonde_runs(
     python: Interpreter, plain: dict[str, Any], keep: Keep, tmp_path: Path, mode: str
 ) -> None:
     path = keep(f"textual-{mode}")
-    before = [*SONDE, "run", "-o", str(path), *MODES[mode], "--"]
-    with Terminal(python, tmp_path, *before) as terminal:
+    with Terminal(python, tmp_path, *under_sonde(path, MODES[mode])) as terminal:
         check_same(terminal.type(), plain)
     recording = read(path)
     check_quality(recording)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import signal
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attaching import until
 from environments import wheels
 from launching import Interpreter
 from matrix import NEWEST, OLDEST_AND_NEWEST
@@ -31,10 +29,10 @@ from programs.support import (
     thread_names,
     waited_in,
 )
-from programs.web import Answers, ask, get, plain_log
-from serving import free_port, wait_until_up
+from programs.web import Answers, WebServer, ask, get
+from serving import free_port
 from sonde.recording.reader import read
-from sonde.recording.tables import GIL, PARKED, SEMAPHORE
+from sonde.row_values import GIL, PARKED, SEMAPHORE
 
 pytestmark = pytest.mark.versions(NEWEST)
 
@@ -46,7 +44,7 @@ PAGES = ("/loop", "/process", "/warn", "/fail", "/nowhere")
 REQUESTS = 200
 
 
-class Application:
+class Application(WebServer):
     """uvicorn; ends with the `with` statement."""
 
     def __init__(self, python: Interpreter, folder: Path, workers: int = 1, **how: Any) -> None:
@@ -62,33 +60,14 @@ class Application:
             **how,
         )
 
-    def __enter__(self) -> Application:
-        wait_until_up(self.port, self.program.process, lambda: self.program.err)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.program.__exit__(*error)
-
     def ask(self, count: int = REQUESTS) -> Answers:
         answers = ask(self.port, PATHS, count, until_pids=self.workers)
         assert answers.failed == [], self.program.err
         return answers
 
-    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Ends it while it answers; that answer still comes."""
-        answer: list[tuple[int, str]] = []
-        asks = threading.Thread(target=lambda: answer.append(get(self.port, "/slow/1")))
-        asks.start()
-        until(lambda: "slow begins" in self.program.out, "it answers", self.program.process)
-        self.program.send(number)
-        asks.join()
-        assert answer == [(200, "slow\n")]
-        return self.program.wait()
-
-    def log(self) -> set[str]:
+    def lines(self) -> set[str]:
         """What it wrote; how often depends on how many requests there were."""
-        found = plain_log(self.program.out + self.program.err, self.port)
-        return {re.sub(r"127\.0\.0\.1:\d+ - ", "", line) for line in found}
+        return {re.sub(r"127\.0\.0\.1:\d+ - ", "", line) for line in self.log()}
 
 
 def live(application: Application, number: signal.Signals) -> dict[str, Any]:
@@ -100,14 +79,13 @@ def live(application: Application, number: signal.Signals) -> dict[str, Any]:
         "bodies": set(answers.bodies),
         "pages": pages,
         "code": code,
-        "log": application.log(),
-        "files": sorted(path.name for path in application.program.folder.iterdir()),
+        "log": application.lines(),
+        "files": application.files(),
     }
 
 
-@pytest.fixture(scope="module")
-def plain(python: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    with Application(python, tmp_path_factory.mktemp("plain")) as application:
+def live_alone(python: Interpreter, folder: Path) -> dict[str, Any]:
+    with Application(python, folder) as application:
         found = live(application, signal.SIGINT)
     assert found["pages"][0] == (200, '{"loop":"uvloop"}')
     assert found["pages"][1] == (200, "through a process 3\n")

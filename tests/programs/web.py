@@ -5,12 +5,17 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from typing import Self
 
+from attaching import until
 from launching import TIMEOUT_S
+from programs.support import RunningProgram
+from serving import wait_until_up
 
 CLIENTS = 4
 
@@ -41,6 +46,30 @@ class Answers:
                 self.pids[pid] += 1
             body = json.dumps(answer)
         self.bodies[path, status, body] += 1
+
+
+class WebServer(RunningProgram):
+    """A server of one of the web applications in `apps`."""
+
+    port: int
+
+    def __enter__(self) -> Self:
+        wait_until_up(self.port, self.program.process, lambda: self.program.err)
+        return self
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ends it while it answers; that answer still comes."""
+        answer: list[tuple[int, str]] = []
+        asks = threading.Thread(target=lambda: answer.append(get(self.port, "/slow/1")))
+        asks.start()
+        until(lambda: "slow begins" in self.program.out, "it answers", self.program.process)
+        self.program.send(number)
+        asks.join()
+        assert answer == [(200, "slow\n")]
+        return self.program.wait()
+
+    def log(self) -> list[str]:
+        return plain_log(self.program.out + self.program.err, self.port)
 
 
 def ask(port: int, paths: Sequence[str], count: int, until_pids: int = 0) -> Answers:

@@ -14,8 +14,9 @@ from sonde.recording import follow
 from sonde.recording.follow import Follower
 from sonde.recording.format.framing import BLOCK_HEAD_SIZE, RecordingError
 from sonde.recording.reader import read, read_bytes
-from sonde.recording.tables import ACQUIRED, OWNER_OBSERVED, RELEASED, WAIT_BEGIN, Recording
+from sonde.recording.tables import Recording
 from sonde.recording.write.writer import Writer
+from sonde.row_values import ACQUIRED, OWNER_OBSERVED, RELEASED, WAIT_BEGIN
 
 SECOND = 1000 * MS
 

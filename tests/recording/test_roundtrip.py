@@ -12,8 +12,8 @@ from recording.made import MS, program, stacks, written
 from sonde.recording.format.framing import MAX_ROWS
 from sonde.recording.format.schema import TIME_LIMIT
 from sonde.recording.reader import read, read_bytes
-from sonde.recording.tables import PREEMPTED, RUNNING, WAITING
 from sonde.recording.write.writer import Writer
+from sonde.row_values import PREEMPTED, RUNNING, WAITING
 
 
 def test_a_whole_program():

@@ -170,14 +170,14 @@ def cycles(number, folder):
         assert code == 0, os.strerror(code)
         during = got_slots.slots(HOOKED) if len(hooked) < 3 else None
         time.sleep(0.002)
-        recorder.ask({"disarm": os.getpid()}, "disarmed")
+        recorder.ask("disarm", pid=os.getpid())
         agent.sonde_agent_stop()
         if during is not None:
             after = got_slots.slots(HOOKED)
             hooked.append([len(before), sum(during[at] != before[at] for at in before)])
             assert after == before, "slots are not as they were"
     assert got_slots.slots(HOOKED) == before, "slots are not as they were"
-    recorder.send({"stop": True})
+    recorder.send("stop", note="stopped")
     quality = recorder.finished()["done"]
     return {"hooked": hooked, "lock_events": quality["lock_events"]}
 

@@ -9,7 +9,7 @@ import pytest
 from java import Jdk, compiled
 from launching import Run, run_denied, sonde
 
-from sonde.recording.tables import WAITING
+from sonde.row_values import WAITING
 from sonde.views.objects import objects
 
 from truth.bounds import compare

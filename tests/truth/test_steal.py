@@ -20,7 +20,8 @@ import pytest
 
 from launching import SONDE, Interpreter, clean_environment, must_run, sonde
 from sonde.recording.reader import read
-from sonde.recording.tables import RUNNING, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import RUNNING
 from sonde.views.threads import threads
 from truth.stacks import PROGRAMS
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from launching import Interpreter, Run, must_run
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from truth.stacks import PROGRAMS, Stacks
 
 PROGRAM = PROGRAMS / "waits.py"

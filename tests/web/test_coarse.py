@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sonde.row_values import RUNNING, WAITING
 from sonde.web.coarse import merged
 
 MS = 1_000_000
 THREADS, PERIOD = 3, 10
-RUNNING, WAITING = 0, 1
 
 
 def samples(count: int, kinds: int, seed: int = 0):

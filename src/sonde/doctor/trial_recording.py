@@ -66,7 +66,7 @@ def _samples_of(commands: dict[str, list[str]], preload: Path) -> dict[str, int]
             for path_, command in commands.items():
                 pids[path_] = _run(command, preload, recorder.socket_path)
         finally:
-            recorder.send({"stop": True})
+            recorder.send("stop", note="stopped")
             recorder.finished()
         samples = _samples_by_pid(path)
     return {path_: samples.get(pid, 0) for path_, pid in pids.items()}

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sonde.model.order import stable_order
-from sonde.recording.tables import RUNNING
+from sonde.row_values import BUILT_IN, RUNNING
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns
-from sonde.views.selecting.profile import BUILT_IN, Function, Profile, profile
+from sonde.views.selecting.profile import Function, Profile, profile
 from sonde.views.selecting.selection import chosen
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sonde.exports import wire
 from sonde.exports.messages import field_number, message_class
 from sonde.model.locks.contention import UNKNOWN, blames
 from sonde.model.locks.lock_kinds import KINDS
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.selecting.duration import duration_ns

@@ -10,7 +10,7 @@ import numpy as np
 
 from sonde.exports.messages import message_class
 from sonde.model.trees.context_tree import sums
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.profile import profile
 from sonde.views.selecting.selection import chosen

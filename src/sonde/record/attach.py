@@ -87,7 +87,7 @@ class Attach:
         if discovery is not None:
             discovery.leave(self._recorder.pid)
         try:
-            self._recorder.send({"root": self._root or 0})
+            self._recorder.send("root", pid=self._root or 0)
             self._begin_with(chosen)
         except BaseException:
             self._give_up()
@@ -151,7 +151,7 @@ class Attach:
         self._waiting.clear()
         self._left_at = None
         self._refused_told = {}
-        self._recorder.send({"root": self._root or 0})
+        self._recorder.send("root", pid=self._root or 0)
         self._enter_again(inside)
 
     def _has_targets(self, inside: set[int]) -> bool:
@@ -219,7 +219,7 @@ class Attach:
     def _begin_with(self, chosen: list[RunningProcess]) -> None:
         if self._options.sampler == "remote" and not isinstance(chosen[0].runtime, Jvm):
             self._read_from_outside(chosen[0].pid, "--sampler remote was given")
-            self._recorder.send({"entered": {"by": "nothing"}})
+            self._recorder.send("entered", facts={"by": "nothing"})
             return
         self._waiting = list(chosen)
         self._enter_waiting()
@@ -246,7 +246,7 @@ class Attach:
 
     def _read_from_outside(self, pid: int, why: str) -> None:
         self.entered_by = "nothing"
-        self._recorder.send({"running": pid, "why": why})
+        self._recorder.send("running", why=why)
         end = time.monotonic() + REMOTE_S
         detail = "it has no supported interpreter"
         while pid not in self._inside and time.monotonic() < end and not self._ending:
@@ -280,7 +280,7 @@ class Attach:
             self._woken.recv(4096)
         if self._rotates:
             self._rotates = False
-            self._recorder.send({"rotate": True})
+            self._recorder.send("rotate_soon")
         if said in ready:
             self._read_message()
         self._close_entries()
@@ -362,7 +362,7 @@ class Attach:
         key = _key(place)
         if key not in self._paths:
             self._paths[key] = None
-            self._recorder.send({"listen": place})
+            self._recorder.send("listen", place=place)
         return self._paths[key]
 
     def _close_entries(self) -> None:
@@ -372,7 +372,7 @@ class Attach:
             del self._entries[pid]
             if not self.entered_by or pid == self._root:
                 self.entered_by, self.injection = entry.by, entry.injection
-                self._recorder.send({"entered": entry.facts()})
+                self._recorder.send("entered", facts=entry.facts())
             if entry.why_not is None or pid in self._inside:
                 self.refused.pop(pid, None)
             elif not entry.already or pid == self._root:
@@ -395,7 +395,7 @@ class Attach:
         if refused == self._refused_told or not self._inside:
             return  # without anybody inside, the session fails for that reason
         self._refused_told = dict(refused)
-        self._recorder.send({"not_entered": {str(pid): why for pid, why in refused.items()}})
+        self._recorder.send("not_entered", reasons={str(pid): why for pid, why in refused.items()})
 
     # ---- ending
 
@@ -412,7 +412,7 @@ class Attach:
 
     def _stop(self, note: str) -> dict[str, Any]:
         self._end_entries()
-        self._recorder.send({"stop": True, "note": note})
+        self._recorder.send("stop", note=note)
         return self._recorder.finished()
 
     def _end_entries(self) -> None:
@@ -424,7 +424,7 @@ class Attach:
     def _give_up(self) -> None:
         self._end_entries()
         with contextlib.suppress(SondeError, OSError):
-            self._recorder.send({"stop": True})
+            self._recorder.send("stop", note="stopped")
             self._recorder.finished()
         self._restore_signals()
 

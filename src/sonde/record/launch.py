@@ -107,7 +107,7 @@ class Launch:
             listening = listen()
             late_start.write_config(listening.folder, options)
             self._recorder = RecorderHandle(options, patience=READY_S, listening=listening)
-            self._recorder.send({"root": self.pid})
+            self._recorder.send("root", pid=self.pid)
         except BaseException:
             os.close(go_write)  # the child sees the end of the pipe and goes quietly
             os.waitpid(self.pid, 0)
@@ -120,8 +120,8 @@ class Launch:
         with os.fdopen(fail_read, "rb") as f:  # ends when the target's program replaces ours
             self._failed = f.read()
         # Whoever looks at it from outside would have found our own interpreter until now.
-        with contextlib.suppress(SondeError):  # a recorder that has exited is reported at the end
-            self._recorder.send({"running": self.pid})
+        with contextlib.suppress(SondeError):  # a recorder that is gone is told of at the end
+            self._recorder.send("running")
 
     def _become_target(self, go_read: int, go_write: int, fail_write: int, preload: str) -> None:
         try:
@@ -154,7 +154,7 @@ class Launch:
         done: dict[str, Any] | None = None
         trouble: str | None = None
         try:
-            self._recorder.send({"pid": self.pid, "exit": text})
+            self._recorder.send("exit", pid=self.pid, text=text)
             done = self._recorder.finished()
         except SondeError as error:
             trouble = str(error)

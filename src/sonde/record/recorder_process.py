@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde._version import version
-from sonde.errors import SondeError
+from sonde.errors import SondeError, UsageError
 
 from .recorder.agent_socket import AgentSocket
 from .recorder.options import RING_SIZE, SLOTS, Options, online_memory
@@ -104,26 +104,32 @@ class RecorderHandle:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def send(self, words: dict[str, Any]) -> None:
-        """One that was ordered by others to end hears no more, and has said all there is."""
+    def send(self, command: str, /, **arguments: Any) -> None:
+        """One that has been told by others to end hears no more, and has said all there is."""
         try:
-            self._socket.send(json.dumps(words).encode())
+            self._socket.send(json.dumps({"do": command, **arguments}).encode())
         except OSError:
             if self._heard_end():
                 return
             raise self._gone() from None
 
-    def ask(self, words: dict[str, Any], answer: str) -> dict[str, Any]:
+    def ask(self, command: str, /, **arguments: Any) -> dict[str, Any] | None:
         """Says something and waits for the answer; what else it says meanwhile is passed over.
 
-        A recorder that was ordered by others to end answers with its last word.
+        A recorder that has been told by others to end does not answer: None.
         """
-        self.send(words)
+        self.send(command, answered=True, **arguments)
         while self._done is None:
             heard = self._hear(FINISH_S)
-            if answer in heard:
-                return heard
-        return self._done
+            if heard.get("did") != command:
+                continue
+            if "refused" in heard:
+                raise (UsageError if heard["code"] == UsageError.code else SondeError)(
+                    heard["refused"]
+                )
+            answer: dict[str, Any] = heard["answer"]
+            return answer
+        return None
 
     def hear(self) -> dict[str, Any]:
         """The next thing it says; after `done` there is no other."""

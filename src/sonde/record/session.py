@@ -125,7 +125,7 @@ class Session:
         recorder = RecorderHandle(self._options)
         code = agent.sonde_agent_start(os.fsencode(recorder.socket_path), shm.REASON_API)
         if code:
-            recorder.send({"stop": True})
+            recorder.send("stop", note="stopped")
             recorder.finished()
             raise SondeError(f"the agent could not start: {os.strerror(code).lower()}")
         self._recorder = recorder
@@ -148,36 +148,36 @@ class Session:
         agent = _load_agent()
         try:
             self._tell_names(recorder)
-            recorder.ask({"disarm": os.getpid()}, "disarmed")
+            recorder.ask("disarm", pid=os.getpid())
         finally:
             agent.sonde_agent_stop()
-        recorder.send({"stop": True})
+        recorder.send("stop", note="stopped")
         self.quality = recorder.finished()["done"]
 
     def mark(self, text: str) -> None:
         """Notes a moment, to be found again in every view that shows time."""
-        self._running().send({"mark": text, "time": time.monotonic_ns()})
+        self._running().send("mark", text=text, at=time.monotonic_ns())
 
     def pause(self) -> None:
         """No samples until `resume`; costs nothing meanwhile."""
-        self._ask({"pause": True}, "paused")
+        self._ask("pause")
 
     def resume(self) -> None:
-        self._ask({"pause": False}, "paused")
+        self._ask("resume")
 
     def rotate(self) -> None:
         """Begins the next part of a continuous recording now."""
         if self._options.mode.name != "continuous":
             raise SondeError("only a session in mode continuous has segments to rotate")
-        self._running().send({"rotate": True})
+        self._running().send("rotate_soon")
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> str:
         """Writes the last seconds of a session in mode wrap into a file, and returns which."""
         asked = None if path is None else os.path.abspath(path)
-        answer = self._ask({"dump": asked}, "dump")
-        if answer.get("dump") is None:
-            raise SondeError(answer.get("why_not", "this session has ended"))
-        written: str = answer["dump"]
+        answer = self._ask("dump", path=asked)
+        if answer is None:
+            raise SondeError("this session has ended")
+        written: str = answer["path"]
         return written
 
     # ---- what is known while it runs
@@ -187,12 +187,10 @@ class Session:
 
         `by` "function" adds up all contexts of a function. `purge` forgets it afterwards.
         """
-        answer = self._ask({"online": {"top": top, "by": by, "purge": purge}}, "online")
-        if answer.get("online") is None:
-            if answer.get("wrong"):
-                raise UsageError(answer["wrong"])
-            raise SondeError(answer.get("why_not", "this session has ended"))
-        return profile_of(answer["online"])
+        answer = self._ask("hot", top=top, by=by, purge=purge)
+        if answer is None:
+            raise SondeError("this session has ended")
+        return profile_of(answer)
 
     def hot(self, top: int = 10, by: str = "context") -> list[Hot]:
         """Where most CPU time goes, most first."""
@@ -237,17 +235,17 @@ class Session:
             raise SondeError("this session is not running")
         return self._recorder
 
-    def _ask(self, words: dict[str, Any], answer: str) -> dict[str, Any]:
+    def _ask(self, command: str, **arguments: Any) -> dict[str, Any] | None:
         if os.getpid() != self._options.pid:
             raise SondeError(
                 "this session belongs to the parent process; start one in this process"
             )
         with self._talk:
-            return self._running().ask(words, answer)
+            return self._running().ask(command, **arguments)
 
     def _tell_names(self, recorder: RecorderHandle | None = None) -> None:
         names = {t.native_id: t.name for t in threading.enumerate() if t.native_id}
-        (recorder or self._running()).send({"pid": os.getpid(), "names": names})
+        (recorder or self._running()).send("names", pid=os.getpid(), names=names)
 
 
 def _online(asked: bool | str | int | None) -> int | None:

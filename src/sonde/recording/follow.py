@@ -15,12 +15,14 @@ import numpy as np
 
 from sonde.recording.format.framing import FILE_HEAD_SIZE, MAX_RAW, ROWS
 from sonde.recording.format.schema import TABLES
-from sonde.recording.read.assemble import BlockReader, apply_updates, put_together
+from sonde.recording.read.assemble import apply_updates, put_together
+from sonde.recording.read.block_reader import BlockReader
 from sonde.recording.read.facts import Facts
 from sonde.recording.read.recovery import NO_BLOCKS, Blocks, find_blocks
 from sonde.recording.read.row_refs import NO_RANGES, Columns, Ranges, RowMap, runs
 from sonde.recording.reader import check_file_head, open_file
-from sonde.recording.tables import OWNER_OBSERVED, PREEXISTING, RELEASED, WAIT_BEGIN, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import OWNER_OBSERVED, PREEXISTING, RELEASED, WAIT_BEGIN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

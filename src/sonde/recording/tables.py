@@ -14,12 +14,11 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-_T = TypeVar("_T")
+from sonde.recording.chain_tables import Chained, ChainNodes, Links
+from sonde.recording.usage_tables import Machine, Metrics, Processors
+from sonde.row_values import RUNNING
 
-RUNNING = 0
-WAITING = 1
-PREEMPTED = 2
-"""Off the processor although it could run; counted with the waiting time."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -150,18 +149,6 @@ class Pauses:
         return len(self.start_ns)
 
 
-GIL, SEMAPHORE, PARKED, SHARED = "gil", "semaphore", "parked", "shared"
-MONITOR, MONITOR_WAIT, PARK = "monitor", "monitor-wait", "park"
-"""What a lock is made of: the GIL, a semaphore of the process, a word in memory whose waiters are
-parked elsewhere (PyMutex), a semaphore between processes; of Java an object's monitor, what waits
-for its notify, and what LockSupport.park was called for."""
-
-WAIT_BEGIN, ACQUIRED, GAVE_UP, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 2, 3, 4, 5, 6
-"""What happened to a lock: a thread must wait; it has it; it gave up; the owner released it while
-somebody waited; a long waiter found this thread holding it; this thread waited already when the
-recording began, and will not report its end."""
-
-
 @dataclass(frozen=True)
 class Locks:
     """Locks that somebody had to wait for; one between processes belongs to who waited first."""
@@ -194,61 +181,6 @@ class LockEvents:
     def __post_init__(self) -> None:
         if not len(self.span):
             object.__setattr__(self, "span", np.full(len(self.thread), -1, np.int32))
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-
-@dataclass(frozen=True)
-class Metrics:
-    """What threads used since their row before; -1: not counted on that machine."""
-
-    thread: NDArray[np.uint32]
-    time: NDArray[np.int64]
-    cpu_ns: NDArray[np.int64]
-    run_delay_ns: NDArray[np.int64]
-    """Ready to run, and standing in the queue of a processor."""
-    voluntary: NDArray[np.int64]
-    """Switches to another thread because this one waited; `involuntary`: though it could run."""
-    involuntary: NDArray[np.int64]
-    migrations: NDArray[np.int64]
-    minor_faults: NDArray[np.int64]
-    major_faults: NDArray[np.int64]
-    cycles: NDArray[np.int64]
-    instructions: NDArray[np.int64]
-    cache_misses: NDArray[np.int64]
-    branch_misses: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What all processors did since the row before, and what a process's group was kept from."""
-
-    process: NDArray[np.uint32]
-    time: NDArray[np.int64]
-    busy_ns: NDArray[np.int64]
-    """With the time that was stolen."""
-    idle_ns: NDArray[np.int64]
-    steal_ns: NDArray[np.int64]
-    throttled_ns: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-
-@dataclass(frozen=True)
-class Processors:
-    """What single processors did since their row before, as seen with one process."""
-
-    process: NDArray[np.uint32]
-    time: NDArray[np.int64]
-    processor: NDArray[np.uint32]
-    busy_ns: NDArray[np.int64]
-    """With the time that was stolen."""
-    steal_ns: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.time)
@@ -310,55 +242,6 @@ class Windows:
     """1: it ended before it had its calls."""
     native: NDArray[np.uint8]
     """1: calls of functions that are not the runtime's own were seen, too."""
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-
-@dataclass(frozen=True)
-class ChainNodes:
-    """Functions at their depths, where samples show no whole stacks."""
-
-    function: NDArray[np.int32]
-    depth: NDArray[np.int64]
-    """Bytes from the bottom of the thread's stack."""
-
-    def __len__(self) -> int:
-        return len(self.depth)
-
-
-@dataclass(frozen=True)
-class Links:
-    """Who was seen to call whom."""
-
-    node: NDArray[np.int32]
-    caller: NDArray[np.int32]
-    """-1: nobody, it is the outermost."""
-    line: NDArray[np.int32]
-    """Of the caller."""
-
-    def __len__(self) -> int:
-        return len(self.node)
-
-
-@dataclass(frozen=True)
-class Chained:
-    """Samples that show a function and its caller."""
-
-    thread: NDArray[np.uint32]
-    time: NDArray[np.int64]
-    link: NDArray[np.int32]
-    """-1: its stack could not be decoded."""
-    line: NDArray[np.int32]
-    weight: NDArray[np.int64]
-    event: NDArray[np.int32]
-    """-1: it counts time."""
-    processor: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    """As of a sample."""
-
-    def __post_init__(self) -> None:
-        if not len(self.processor):
-            object.__setattr__(self, "processor", np.full(len(self.time), -1, np.int32))
 
     def __len__(self) -> int:
         return len(self.time)

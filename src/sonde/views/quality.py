@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.recording.tables import RELEASED
+from sonde.row_values import RELEASED
 from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:

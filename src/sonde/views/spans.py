@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.trees.context_tree import ContextTree, sums
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.wait_totals import waiting_in_spans
 from sonde.views.selecting.duration import duration_ns, pauses

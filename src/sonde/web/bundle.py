@@ -21,13 +21,14 @@ from sonde.model.locks.contention import UNKNOWN, Ints
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.order import stable_order
 from sonde.model.trees.context_tree import ContextTree, Merged
+from sonde.row_values import BUILT_IN
 from sonde.views.calls.calls import calls, picked
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.locks import ASPECTS
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.formatting import duration
-from sonde.views.selecting.profile import BUILT_IN, Function
+from sonde.views.selecting.profile import Function
 from sonde.views.selecting.selection import Selection
 from sonde.views.selecting.sources import Sources
 from sonde.views.selecting.stolen_time import by_step, corrected_cpu, is_counted, starts

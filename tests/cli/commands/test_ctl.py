@@ -6,7 +6,7 @@ import pytest
 
 from sonde.cli.commands.ctl import ALIASES, VERBS, order_of
 from sonde.errors import UsageError
-from sonde.record.recorder import control_server as control
+from sonde.record.recorder import commands
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,13 @@ class Session:
 )
 def test_the_server_does_what_the_command_says(command: str, does: str) -> None:
     session = Session()
-    assert control.carry_out(session, {"do": command}) == {}  # type: ignore[arg-type]
+    found, arguments = commands.from_control(session, {"do": command})  # type: ignore[arg-type]
+    assert found.do(session, **arguments) is None
     assert session.done == [does]
 
 
 def test_the_server_knows_every_command_and_alias() -> None:
-    assert {*VERBS, *ALIASES} == set(control.VERBS)
+    assert {*VERBS, *ALIASES} == set(commands.VERBS)
 
 
 def test_an_unknown_command_is_answered_with_the_valid_ones() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sonde.model.locks.contention import ACQUIRED, GAVE_UP, UNKNOWN, Contentions, blames
+from sonde.model.locks.contention import UNKNOWN, Contentions, blames
 from sonde.model.locks.contention_replay import Replay
+from sonde.row_values import ACQUIRED, GAVE_UP
 
 WAIT_BEGIN, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 4, 5, 6
 T, A, B, C = 0, 1, 2, 3

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from model.locks.story import NEVER, A, B, C, Story, T, parts
-from sonde.model.locks.contention import ACQUIRED, CUT, GAVE_UP, OPEN, UNKNOWN, Contentions
+from sonde.model.locks.contention import CUT, OPEN, UNKNOWN, Contentions
 from sonde.model.locks.contention_replay import AGAIN_NS
 from sonde.model.trees.context_tree import sums
+from sonde.row_values import ACQUIRED, GAVE_UP
 
 
 def test_one_owner() -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from model.locks.story import NEVER, RELEASED, WAIT_BEGIN, A, B, C, Story, T, parts
-from sonde.model.locks.contention import ACQUIRED, CUT, UNKNOWN, blames
+from sonde.model.locks.contention import CUT, UNKNOWN, blames
 from sonde.model.locks.contention_replay import LOOSE, Replay
+from sonde.row_values import ACQUIRED
 
 
 def test_begun_before_the_recording() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from model.locks.story import RELEASED, WAIT_BEGIN, Story
-from sonde.model.locks.contention import ACQUIRED, GAVE_UP, UNKNOWN, Contentions, blames
+from sonde.model.locks.contention import UNKNOWN, Contentions, blames
 from sonde.model.locks.wait_chains import MAX_DEPTH, wait_chains
+from sonde.row_values import ACQUIRED, GAVE_UP
 
 THREADS, LOCKS, CONTEXTS = 7, 4, 6
 Path = tuple[tuple[int, int], ...]

@@ -16,7 +16,8 @@ from launching import TARGETS, TIMEOUT_S, Interpreter, run_command
 from matrix import OLDEST_AND_NEWEST
 from sonde.model.trees.overlap import overlap
 from sonde.recording.reader import read
-from sonde.recording.tables import RUNNING, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import RUNNING
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.selection import Selection
 from truth.bounds import compare

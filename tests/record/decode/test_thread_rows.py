@@ -19,8 +19,9 @@ from sonde.record.system import procfs
 from sonde.record.tables import threads
 from sonde.record.tables.contexts import Contexts
 from sonde.recording.reader import read
-from sonde.recording.tables import OWNER_OBSERVED, Recording
+from sonde.recording.tables import Recording
 from sonde.recording.write.writer import Writer
+from sonde.row_values import OWNER_OBSERVED
 
 LOCK = 0x7F0000001000
 TICK = 10_000_000

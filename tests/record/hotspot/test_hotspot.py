@@ -19,7 +19,8 @@ from java import Jdk
 from launching import SONDE, TIMEOUT_S, Interpreter, Run, clean_environment, must_run, run_command
 from serving import size
 from sonde.recording.reader import read
-from sonde.recording.tables import RUNNING, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import RUNNING
 from sonde.views.threads import threads
 
 Keep = Callable[[str], Path]

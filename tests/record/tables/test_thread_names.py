@@ -13,7 +13,7 @@ from sonde.record.tables.active_sampler import Sampling
 from sonde.record.tables.segment import ProcessSegment
 from sonde.record.tables.thread_names import NAME_NS, NAMES_AT_ONE_PLACE, ThreadNames
 from sonde.record.tables.thread_time import SampleContext
-from sonde.record.tables.threads import OpenWait, Threads
+from sonde.record.tables.threads import OpenLockWait, Threads
 
 NOBODY = 1 << 30
 """No thread has this id."""
@@ -62,7 +62,7 @@ def test_a_thread_of_the_agent_is_none_of_the_programs(monkeypatch: pytest.Monke
     segment = ProcessSegment(NOBODY, "cpython", cast("Any", None), 0)
     known = Threads(segment, Sampling("cpython"), *cast("Any", ({}, None, None)))
     for tid in called:
-        known.set_open_wait(tid, OpenWait(5, 0, SampleContext(0, 0), 0))
+        known.set_open_wait(tid, OpenLockWait(5, 0, SampleContext(0, 0), 0))
     assert len(known) == 1
     known.time_of(1, 5)
     assert len(known) == 1

@@ -13,7 +13,7 @@ import pytest
 from sonde.recording.format import schema as schema_module
 from sonde.recording.format.encode import encode_integers
 from sonde.recording.format.schema import Column
-from sonde.recording.read import assemble
+from sonde.recording.read import block_reader, column_values
 from sonde.recording.read.decode import Damaged, TableDecoder
 from sonde.recording.read.decode_numbers import NumberBlocks
 from sonde.recording.reader import read_bytes
@@ -116,7 +116,7 @@ def recorded(rows: list[list[tuple[int, ...]]], updates: dict[int, int] | None =
 def test_blocks_of_one_value(
     monkeypatch: pytest.MonkeyPatch, processors: list[int], at_a_time: int
 ) -> None:
-    monkeypatch.setattr(assemble, "_BLOCKS_AT_A_TIME", at_a_time)
+    monkeypatch.setattr(block_reader, "_BLOCKS_AT_A_TIME", at_a_time)
     rows = [[(0, n, 0, 1 + n, 0, -1, processor)] * 3 for n, processor in enumerate(processors)]
     samples = recorded(rows).samples
     assert samples.processor.tolist() == [processor for processor in processors for _ in range(3)]
@@ -142,5 +142,5 @@ def test_one_value_that_no_column_holds() -> None:
     raw = encode_integers([7, 7], False)
     found = NumberBlocks([raw], [2], 1)
     assert found.constant(0) == 7
-    assert assemble._constant(state, found, 0) is None
-    assert assemble._bounded(state, found.decode(0), 2)[1].tolist() == [0, 1]
+    assert column_values.constant(state, found, 0) is None
+    assert column_values.bounded(state, found.decode(0), 2)[1].tolist() == [0, 1]

@@ -7,8 +7,8 @@ import pytest
 from recording.made import MS, blocks_of, idle, program, rebuilt, unfinished, written
 from sonde.recording.format.framing import FACTS, ROWS, pack_json
 from sonde.recording.reader import read_bytes, read_parts
-from sonde.recording.tables import RUNNING
 from sonde.recording.write.writer import Writer
+from sonde.row_values import RUNNING
 from sonde.views.quality import quality
 
 

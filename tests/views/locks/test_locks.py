@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from sonde.errors import UsageError
-from sonde.recording.tables import PREEXISTING, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import PREEXISTING
 from sonde.views.locks import contentions as contended_module
 from sonde.views.locks.locks import ASPECTS, DEFAULT, Locks, LocksRow, aspects, locks
 from sonde.views.selecting.selection import Selection

@@ -11,9 +11,6 @@ import pytest
 
 from sonde.model.locks import contention, wait_chains
 from sonde.recording.tables import (
-    ACQUIRED,
-    RELEASED,
-    WAIT_BEGIN,
     Contexts,
     Functions,
     LockEvents,
@@ -24,6 +21,7 @@ from sonde.recording.tables import (
     Samples,
     Threads,
 )
+from sonde.row_values import ACQUIRED, RELEASED, WAIT_BEGIN
 from sonde.views.findings.findings import findings
 from sonde.views.locks.lock_table import lock_table
 from sonde.views.locks.locks import locks
@@ -132,18 +130,18 @@ def test_memory_of_every_view_is_at_most_ten_times_the_tables(view: str) -> None
 
 def test_parts_of_waits_looked_at_grow_with_the_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     real = contention.blames_at
-    looked_at: list[int] = []
+    open_store: list[int] = []
 
     def counted(found: Any, contention: Any, place: Any) -> Any:
-        looked_at.append(len(contention))
+        open_store.append(len(contention))
         return real(found, contention, place)
 
     monkeypatch.setattr(wait_chains, "blames_at", counted)
     work = []
     for count in (200, 400, 800):
-        looked_at.clear()
+        open_store.clear()
         recording = walked(count)
         locks(recording, by=("lock",))
-        work.append(sum(looked_at) / len(recording.lock_events))
+        work.append(sum(open_store) / len(recording.lock_events))
     assert max(work) <= 4
     assert work[2] <= 1.1 * work[0] + 0.1

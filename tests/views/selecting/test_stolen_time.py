@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from sonde.errors import UsageError
-from sonde.recording.tables import Machine, Metrics, Processors, Recording
+from sonde.recording.tables import Recording
+from sonde.recording.usage_tables import Machine, Metrics, Processors
 from sonde.views.findings.findings import findings
 from sonde.views.selecting.selection import Selection, select
 from sonde.views.spans import spans

@@ -8,30 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sonde.cli.shared.closing_message import closing_message
-from sonde.cli.shared.recording_options import (
-    Budget,
-    DumpEvery,
-    DumpWhen,
-    Keep,
-    Limit,
-    Memory,
-    ModeName,
-    Output,
-    Rate,
-    Rotate,
-    Sampler,
-    Samples,
-    Seconds,
-    Stacks,
-    Stride,
-    Ticks,
-    What,
-)
+from sonde.cli.shared.recording_options import RecordingOptions, recording_options
 from sonde.cli.shared.sampler_options import check_sampler, check_stacks
 from sonde.cli.shared.segment_push import Push, PushLabel, pushing
 from sonde.cli.shared.segment_push import check as check_push
-from sonde.cli.shared.selection_options import process_id, whole
-from sonde.cli.shared.selection_options import seconds as number
+from sonde.cli.shared.selection_options import process_id
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +20,7 @@ if TYPE_CHECKING:
     from sonde.record.targets.process import RunningProcess
 
 
+@recording_options({"seconds": "output", "push": "budget", "label": "budget"})
 def attach(
     pid: Annotated[
         str | None, typer.Argument(metavar="[PID]", help="A running CPython or Java process.")
@@ -57,32 +39,14 @@ def attach(
             "and future.",
         ),
     ] = None,
-    output: Output = None,
     seconds: Annotated[
         float | None,
         typer.Option("--for", metavar="SECONDS", help="Stop after SECONDS [default: on Ctrl-C]"),
     ] = None,
-    rate: Rate = 1000,
-    what: What = "cpu,locks",
-    sampler: Sampler = "auto",
-    stacks: Stacks = "whole",
-    mode: ModeName = "normal",
-    limit: Limit = None,
-    rotate: Rotate = None,
-    keep: Keep = None,
-    seconds_kept: Seconds = None,
-    memory: Memory = None,
-    dump_when: DumpWhen = None,
-    dump_every: DumpEvery = None,
-    budget: Budget = None,
     push: Push = None,
     label: PushLabel = None,
-    ticks: Ticks = None,
-    stride: Stride = None,
-    samples: Samples = None,
-    no_children: Annotated[
-        bool, typer.Option("--no-children", help="Do not record processes that the target starts.")
-    ] = False,
+    *,
+    options: RecordingOptions,
 ) -> None:
     """Record running processes, without restarting them.
 
@@ -99,57 +63,46 @@ def attach(
       sonde attach 4711 --mode continuous --rotate 60s --keep 10 --push s3://profiles/prod
     """
     from sonde.record.attach import Attach
-    from sonde.record.recorder.modes import parse_mode
-    from sonde.record.recorder.options import Options, check_calls, check_rate, parse_what
-    from sonde.record.recorder.units import parse_share
+    from sonde.record.recorder.options import Options
     from sonde.record.targets.hotspot import Jvm
 
     if [pid, tree, name].count(None) != 2:
         raise UsageError("give exactly one of PID, --tree PID and --name PATTERN")
     if seconds is not None and not 0 < seconds < 1e8:
         raise UsageError(f"invalid --for {seconds:g}; give a number of seconds above 0")
-    share = None if budget is None else parse_share("--budget", budget)
-    kept = parse_mode(
-        mode,
-        limit=limit,
-        rotate=rotate,
-        keep=whole("--keep", keep, "a number of files"),
-        seconds=number("--seconds", seconds_kept),
-        memory=memory,
-        dump_when=dump_when,
-        dump_every=number("--dump-every", dump_every),
-    )
-    check_push(push, label, mode)
-    kinds, sampled_by = parse_what(what), check_sampler(sampler)
-    checked, calls = check_calls(kinds, check_rate(rate), stride, samples, ticks)
-    if pid is None and sampled_by == "remote":
+    mode, budget = options.storage()
+    check_push(push, label, options.mode)
+    what, rate, calls = options.capture()
+    sampler, children = check_sampler(options.sampler), not options.no_children
+    if pid is None and sampler == "remote":
         raise UsageError(
             "--sampler remote records a single process; give a PID instead of --tree or --name"
         )
-    if tree is not None and no_children:
+    if tree is not None and not children:
         raise UsageError("--tree includes child processes; leave out --no-children")
-    processes, discovery = _chosen(pid, tree, name, not no_children)
+    processes, discovery = _chosen(pid, tree, name, children)
     first = processes[0]
-    if check_stacks(stacks) == "chained" and all(isinstance(p.runtime, Jvm) for p in processes):
+    stacks = check_stacks(options.stacks)
+    if stacks == "chained" and all(isinstance(p.runtime, Jvm) for p in processes):
         raise UsageError("--stacks chained applies to CPython only; use --stacks whole for Java")
-    options = Options(
-        path=output or f"sonde-{first.program}-{tree or first.pid}.sonde",
+    chosen = Options(
+        path=options.output or f"sonde-{first.program}-{tree or first.pid}.sonde",
         program=first.program,
         argv=first.argv,
         pid=int(tree or first.pid),
-        what=kinds,
-        rate=checked,
-        sampler=sampled_by,
-        stacks=check_stacks(stacks),
-        children=not no_children,
+        what=what,
+        rate=rate,
+        sampler=sampler,
+        stacks=stacks,
+        children=children,
         calls=calls,
         attached=True,
         place=first.place(),
-        mode=kept,
-        budget=share,
+        mode=mode,
+        budget=budget,
     )
-    session = Attach(processes if discovery else first, options, discovery)
-    with pushing(push, options.path, label):
+    session = Attach(processes if discovery else first, chosen, discovery)
+    with pushing(push, chosen.path, label):
         if sys.stderr.isatty() and seconds is None:
             which = f"process {pid}" if pid else "matching processes"
             print(f"sonde: recording {which}; press Ctrl-C to stop", file=sys.stderr)

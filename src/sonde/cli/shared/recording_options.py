@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
+
+from sonde.cli.shared.selection_options import seconds, whole
+
+if TYPE_CHECKING:
+    from sonde.record.recorder.modes import Mode
+    from sonde.record.recorder.options import CallOptions
 
 Output = Annotated[
     str | None,
@@ -114,3 +122,98 @@ Budget = Annotated[
         help="Limit overhead to PERCENT of one core by lowering the sampling rate.",
     ),
 ]
+NoChildren = Annotated[
+    bool, typer.Option("--no-children", help="Do not record processes that the target starts.")
+]
+
+
+class RecordingOptions(NamedTuple):
+    """The options of `run` and `attach`, in the order of their help."""
+
+    output: Output = None
+    rate: Rate = 1000
+    what: What = "cpu,locks"
+    sampler: Sampler = "auto"
+    stacks: Stacks = "whole"
+    mode: ModeName = "normal"
+    limit: Limit = None
+    rotate: Rotate = None
+    keep: Keep = None
+    seconds_kept: Seconds = None
+    memory: Memory = None
+    dump_when: DumpWhen = None
+    dump_every: DumpEvery = None
+    budget: Budget = None
+    ticks: Ticks = None
+    stride: Stride = None
+    samples: Samples = None
+    no_children: NoChildren = False
+
+    def storage(self) -> tuple[Mode, float | None]:
+        """How the recording is stored, and the share of a core that it may take."""
+        from sonde.record.recorder.modes import parse_mode
+        from sonde.record.recorder.units import parse_share
+
+        share = None if self.budget is None else parse_share("--budget", self.budget)
+        mode = parse_mode(
+            self.mode,
+            limit=self.limit,
+            rotate=self.rotate,
+            keep=whole("--keep", self.keep, "a number of files"),
+            seconds=seconds("--seconds", self.seconds_kept),
+            memory=self.memory,
+            dump_when=self.dump_when,
+            dump_every=seconds("--dump-every", self.dump_every),
+        )
+        return mode, share
+
+    def capture(self) -> tuple[list[str], int, CallOptions]:
+        """What is recorded: kinds, the rate, and how calls are counted."""
+        from sonde.record.recorder.options import check_calls, check_rate, parse_what
+
+        kinds = parse_what(self.what)
+        rate, calls = check_calls(
+            kinds, check_rate(self.rate), self.stride, self.samples, self.ticks
+        )
+        return kinds, rate, calls
+
+
+def recording_options(
+    after: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a verb the options of `RecordingOptions`, which it gets as one argument `options`.
+
+    Its own parameters come before them; `after` names those that come after one of them in help.
+    """
+    behind = after or {}
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        own = dict(inspect.signature(verb, eval_str=True).parameters)
+        del own["options"]
+        shown = [parameter for name, parameter in own.items() if name not in behind]
+        hints = get_type_hints(RecordingOptions, include_extras=True)
+        for name in RecordingOptions._fields:
+            default = RecordingOptions._field_defaults[name]
+            shown.append(
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=default,
+                    annotation=hints[name],
+                )
+            )
+            shown += [own[mine] for mine, before in behind.items() if before == name]
+
+        def call(**given: Any) -> None:
+            options = RecordingOptions(
+                **{name: given.pop(name) for name in RecordingOptions._fields}
+            )
+            verb(**given, options=options)
+
+        call.__name__, call.__doc__ = verb.__name__, verb.__doc__
+        call.__module__ = verb.__module__
+        call.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        return call
+
+    return decorate

@@ -15,7 +15,7 @@ import numpy as np
 from sonde.fleet.queries.contexts import numbers
 from sonde.fleet.queries.query import StoreQuery
 from sonde.fleet.store.labels import label_in
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 
 if TYPE_CHECKING:
     from sonde.model.trees.context_tree import Ints

@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.fleet.queries.contexts import contexts_of, numbers
 from sonde.model.trees.context_tree import sums
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.selecting.profile import UNDECODABLE, Profile, summed_up
 from sonde.views.stacks.diff import Diff, diff_of
 from sonde.views.stacks.flat import Flat, flat_of

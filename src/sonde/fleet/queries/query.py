@@ -12,7 +12,7 @@ import ibis
 
 from sonde.errors import UsageError
 from sonde.fleet.store.parts import SECOND
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sonde.fleet.store.labels import label_in
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 
 if TYPE_CHECKING:
     from sonde.fleet.queries.query import StoreQuery

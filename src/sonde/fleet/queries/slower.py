@@ -16,7 +16,7 @@ import numpy as np
 
 from sonde.fleet.queries.contexts import functions_of
 from sonde.fleet.queries.shares import shares
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 
 if TYPE_CHECKING:
     from sonde.fleet.queries.query import StoreQuery

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
-from sonde.fleet.store.schema import ALL, METRICS, THIEVES
+from sonde.fleet.store.schema import ALL, METRICS
+from sonde.model.cpu_loss import THIEVES
 from sonde.model.locks.lock_kinds import KINDS
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.threads import ThreadRow, Threads, used
 

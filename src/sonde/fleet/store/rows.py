@@ -19,7 +19,7 @@ from sonde.fleet.store.schema import ALL, METRICS, TABLES
 from sonde.model.locks.contention import blames
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.trees.context_tree import ContextTree
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.calls.calls import picked, sizes_of
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.locks import locks

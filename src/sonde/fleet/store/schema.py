@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from sonde.fleet.store.labels import LABELS
+from sonde.model.cpu_loss import THIEVES
 
 VERSION = 2
 """Stands in the name of every part and in the metadata of every file."""
@@ -21,8 +22,7 @@ _METRICS = (
     "cycles", "instructions", "cache_misses", "branch_misses",
 )  # fmt: skip
 ALL = -1
-"""In `explained`, of a wait that samples saw: lock events show all of it."""
-THIEVES = ("queue", "quota", "hypervisor")
+"""In `explained`, of a wait that samples saw: lock events tell of all of it."""
 
 TABLES: dict[str, Any] = {
     "recordings": pa.schema(

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.row_values import ACQUIRED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,9 +24,9 @@ Flags = NDArray[np.bool_]
 UNKNOWN = -1
 """In place of a thread: it could not be known. In place of a context: there is none."""
 
-ACQUIRED, GAVE_UP, OPEN, CUT = 2, 3, 0, 1
-"""How a wait ended: with the lock, without it, not before the recording's end; or its end was lost,
-and it counts up to the last moment it surely lasted."""
+OPEN, CUT = 0, 1
+"""How a wait ended, if not by an event, ACQUIRED or GAVE_UP: not before the recording's end; or its
+end was lost, and it counts up to the last moment it surely lasted."""
 
 BLOCK = 1 << 20
 """Blames made at a time."""

@@ -10,20 +10,23 @@ into has no owner.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.locks.contention import (
+from sonde.model.locks.contention import CUT, OPEN, UNKNOWN, Contentions, Flags, Holds, Ints
+from sonde.model.locks.lock_state import LockState, StartedWait
+from sonde.row_values import (
     ACQUIRED,
-    CUT,
-    OPEN,
-    UNKNOWN,
-    Contentions,
-    Flags,
-    Holds,
-    Ints,
+    GIL,
+    MONITOR,
+    OWNER_OBSERVED,
+    PARK,
+    PARKED,
+    PREEXISTING,
+    RELEASED,
+    SHARED,
+    WAIT_BEGIN,
 )
 
 if TYPE_CHECKING:
@@ -31,16 +34,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-WAIT_BEGIN, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 4, 5, 6
 LOOSE = 1 << 62
 """A number with this bit orders events, but says nothing of lost ones."""
 
-GIL, SHARED = "gil", "shared"
-MONITOR = "monitor"
 OWNED = frozenset({GIL, MONITOR})
 """Wherever a wait for these is, it is for who has them."""
-PARK = "park"
-LIES_DOWN_AGAIN = frozenset({"parked", PARK})
+LIES_DOWN_AGAIN = frozenset({PARKED, PARK})
 """Who is woken does not have these yet, and may find them taken again."""
 
 TIMEOUT_NS = 2_000_000_000
@@ -54,65 +53,6 @@ AGAIN_NS = 20_000
 nobody takes and leaves it (3.14 and 3.15: 0.3 to 15 µs; who had it, not before 20)."""
 AGAIN_UNSEEN_NS = 100_000
 """The same of threads that do not report a release (virtual ones of Java 25: 15 to 60 µs)."""
-
-
-@dataclass(slots=True)
-class _Wait:
-    start: int
-    context: int
-    first: int
-    clean: bool = False
-    again_of: int | None = None
-    """The contention that began this wait, if it is not this one."""
-    before: bool = False
-    found: bool = False
-    """Its thread will not report its end."""
-    known: int | None = None
-    """When it was last seen waiting, should its end be among what was lost since."""
-
-
-@dataclass(slots=True)
-class _Lock:
-    """Where the replay of one lock stands."""
-
-    next: int | None = None
-    """The number that comes next."""
-    from_birth: bool = False
-    """The first number seen was the first there is."""
-    pending: list[Ints] = field(default_factory=list)
-    open: dict[int, _Wait] = field(default_factory=dict)
-    last: int = 0
-    """Time of the last event."""
-    gap: bool = False
-    """Something was lost since the last release ..."""
-    torn: bool = False
-    """... or at any time."""
-    released: bool = False
-    """It was released since the last one got it."""
-    told: tuple[int, int] = (UNKNOWN, 0)
-    """Who last reported a release, and when."""
-    owner: tuple[int, int] | None = None
-    """Who certainly holds it, as somebody waits who would have seen the release."""
-    woken: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    """Threads woken up that have not released it since: their contention, its context, and when."""
-    alone: int = 0
-    """When nobody waited for the last time."""
-    base: int = 0
-    """How many releases were forgotten, because nobody waits any more who waited through them."""
-    since: list[int] = field(default_factory=list)
-    until: list[int] = field(default_factory=list)
-    thread: list[int] = field(default_factory=list)
-    context: list[int] = field(default_factory=list)
-    gaps: list[bool] = field(default_factory=list)
-    by_process: dict[int, int] = field(default_factory=dict)
-    """Of a lock between processes: each one's last number."""
-
-    def lost(self) -> None:
-        self.gap = self.torn = True
-        self.owner = None
-        for wait in self.open.values():
-            if wait.known is None:
-                wait.known = self.last
 
 
 class Replay:
@@ -142,7 +82,7 @@ class Replay:
         self._woken_unseen = woken_unseen
         self._awaits = awaits
         self._of_condition = of_condition
-        self._locks: dict[int, _Lock] = {}
+        self._locks: dict[int, LockState] = {}
         self._latest = 0
         size = len(process_of)
         self._first_seen = np.full(size, np.iinfo(np.int64).max)
@@ -180,11 +120,11 @@ class Replay:
         ):
             state = self._locks.get(number)
             if state is None:
-                state = self._locks[number] = _Lock()
+                state = self._locks[number] = LockState()
             state.pending.append(run)
             self._settle(number, state)
 
-    def _settle(self, lock: int, state: _Lock, *, final: bool = False) -> None:
+    def _settle(self, lock: int, state: LockState, *, final: bool = False) -> None:
         """Replay as far as the order is sure."""
         if not state.pending:
             return
@@ -214,7 +154,7 @@ class Replay:
             self._keep(state, rows[count:])
             self._replay(lock, state, rows[:count], steps[:count] != 1)
 
-    def _settle_by_time(self, lock: int, state: _Lock, rows: Ints, final: bool) -> None:
+    def _settle_by_time(self, lock: int, state: LockState, rows: Ints, final: bool) -> None:
         """A lock between processes: each has numbers of its own, but all have one clock."""
         rows = rows[np.lexsort((rows[:, 4], rows[:, 0]))]
         ready = rows[:, 0] <= (np.inf if final else self._latest - TIMEOUT_NS)
@@ -229,13 +169,13 @@ class Replay:
         self._replay(lock, state, rows[:count], gaps)
 
     @staticmethod
-    def _keep(state: _Lock, rows: Ints) -> None:
+    def _keep(state: LockState, rows: Ints) -> None:
         if len(rows):
             state.pending.append(rows)
 
     # ---- the replay
 
-    def _replay(self, lock: int, state: _Lock, rows: Ints, holes: Flags) -> None:
+    def _replay(self, lock: int, state: LockState, rows: Ints, holes: Flags) -> None:
         made_of = self._made_of[lock]
         waits, woken = state.open, state.woken
         sinces, untils, threads = state.since, state.until, state.thread
@@ -285,7 +225,7 @@ class Replay:
                         while first > state.base and untils[first - 1 - state.base] > start:
                             first -= 1
                         early = False
-                waits[thread] = _Wait(
+                waits[thread] = StartedWait(
                     start, context, first - early, clean, again_of,
                     before=time <= 0, found=type_ == PREEXISTING,
                 )  # fmt: skip
@@ -310,9 +250,9 @@ class Replay:
                     state.owner = (thread, wait.context)
             state.last = max(state.last, time)
 
-    def _may_be_unseen(self, made_of: str, state: _Lock, thread: int) -> bool:
-        """Whether this one may follow a release that was not reported: that of a monitor is only
-        reported if it has to wake a platform thread."""
+    def _may_be_unseen(self, made_of: str, state: LockState, thread: int) -> bool:
+        """Whether this one may have been let in by somebody who did not tell: of monitors one tells
+        only if it has to wake a thread of the kernel's."""
         if made_of == MONITOR:
             return True
         wait = state.open.get(thread)
@@ -325,15 +265,15 @@ class Replay:
         unseen = self._woken_unseen
         return unseen is not None and any(unseen[thread] for thread in threads)
 
-    def _released_unseen(self, state: _Lock, thread: int, time: int) -> None:
-        """It was another's before: the last known owner's if no release was reported."""
+    def _released_unseen(self, state: LockState, thread: int, time: int) -> None:
+        """Who gets it gets it from another, which was the last known owner if nobody has told."""
         owner, state.owner = state.owner, None
         if owner is None or owner[0] == thread:
             owner, state.gap = (thread, UNKNOWN), True
         self._hold_ends(state, owner, time)
 
     @staticmethod
-    def _hold_ends(state: _Lock, owner: tuple[int, int], time: int) -> None:
+    def _hold_ends(state: LockState, owner: tuple[int, int], time: int) -> None:
         before = state.until[-1] if state.until else 0
         until = max(time, before)
         oldest = next(iter(state.open.values()), None)
@@ -345,7 +285,7 @@ class Replay:
         state.gap = False
 
     def _waits_again(
-        self, state: _Lock, thread: int, context: int, time: int
+        self, state: LockState, thread: int, context: int, time: int
     ) -> tuple[int, int] | None:
         """The contention this one goes on with, and when that ended, if the thread did not have the
         lock in between.
@@ -363,15 +303,15 @@ class Replay:
             surely = not alone_since or time - woken[2] <= AGAIN_NS
         return (woken[0], woken[2]) if surely else None
 
-    def _from_before(self, state: _Lock, thread: int, time: int) -> _Wait | None:
+    def _from_before(self, state: LockState, thread: int, time: int) -> StartedWait | None:
         """The wait that ends here without having begun: it began before the recording did."""
         if state.torn or state.from_birth or int(self._first_seen[thread]) < time:
             self.undecided += 1
             return None
-        return _Wait(0, UNKNOWN, state.base, before=True)
+        return StartedWait(0, UNKNOWN, state.base, before=True)
 
     def _ended(
-        self, lock: int, state: _Lock, thread: int, wait: _Wait, outcome: int, end: int
+        self, lock: int, state: LockState, thread: int, wait: StartedWait, outcome: int, end: int
     ) -> None:
         held = state.base + len(state.until) - wait.first
         signalled = self._whole is not None and self._whole[wait.context]
@@ -438,7 +378,7 @@ class Replay:
         )
 
     @staticmethod
-    def _forget(state: _Lock) -> None:
+    def _forget(state: LockState) -> None:
         needed = state.base + len(state.until) - 1  # the last one may come early for the next wait
         for wait in state.open.values():
             needed = min(needed, wait.first)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sonde.model.locks import java_locks
+from sonde.row_values import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +29,6 @@ Java's `synchronized`, `park` what a Java thread waits for in no way that is kno
 SIGNALS = frozenset({"condition", "event", "barrier", "queue", "join", "future", "park"})
 """Kinds that are for waiting until another thread has done something."""
 
-BUILT_IN = "<built-in>"
 FROZEN_IMPORT = "<frozen importlib._bootstrap"
 
 _BUILT_IN = (

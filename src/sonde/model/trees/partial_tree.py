@@ -33,6 +33,7 @@ from typing import NamedTuple
 from sonde.model.trees.function_table import Function, FunctionTable
 from sonde.model.trees.ranked import LENGTH, Ranked
 from sonde.model.trees.top_k_filter import TopKFilter
+from sonde.row_values import NO_FRAMES
 
 DEFAULT_MEMORY = 256 << 10
 MIN_MEMORY = 16 << 10
@@ -334,7 +335,7 @@ class PartialTree:
         totals, named = self._totals(), self._functions.all()
         return [
             Hot(
-                named[self._function[node]] if node else NO_FRAMES,
+                named[self._function[node]] if node else _NO_FRAMES,
                 self._own[node],
                 totals[node] if node else self._own[node],
                 self._share(self._own[node]),
@@ -446,4 +447,4 @@ class PartialTree:
         return tuple(reversed(chain))
 
 
-NO_FRAMES = Function("[no Python frames]", "", 0, "")
+_NO_FRAMES = Function(NO_FRAMES, "", 0, "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from sonde.row_values import OWNER_OBSERVED, PREEXISTING, WAIT_BEGIN
+
 from ..shm import layout as shm
 from ..shm.lock_drain import NO_WAIT, WAIT_IS_KEPT, WAITS_HERE
 from ..tables.open_lock_waits import LockEvent
@@ -13,9 +15,6 @@ if TYPE_CHECKING:
     from .process_tables import ProcessTables
     from .ring_thread import RingThread
     from .stacks import StackDecoder
-
-# Types as the recording numbers them, where they differ from the agent's.
-WAIT_BEGIN, OWNER_OBSERVED, PREEXISTING = 1, 5, 6
 
 _WITHOUT_STACK = (shm.LOCK_ACQUIRED, shm.LOCK_GAVE_UP)
 

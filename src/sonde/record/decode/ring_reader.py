@@ -6,11 +6,13 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
+from sonde.row_values import RUNNING
+
 from ..shm import layout as shm
 from ..tables.contexts import UNKNOWN
 from ..tables.spans import UnknownSpanError
-from ..tables.thread_time import RUNNING, SampleContext
-from ..tables.threads import OpenWait
+from ..tables.thread_time import SampleContext
+from ..tables.threads import OpenLockWait
 from .agent_text import decode_text
 from .call_windows import Window
 from .event_records import EventRows
@@ -237,7 +239,7 @@ class RingReader:
         )
         self._tables.spans.check(number)
         place = SampleContext(self._stacks.stack_of(at, keep, count, flags), interpreter, number)
-        wait = OpenWait(now, cpu, place, thread_object)
+        wait = OpenLockWait(now, cpu, place, thread_object)
         self._tables.threads.set_open_wait(self._tables.tids.ours(tid), wait)
 
     def _undecodable(self, at: int, kind: int, state: int) -> None:

@@ -6,9 +6,11 @@ import struct
 from array import array
 from typing import TYPE_CHECKING
 
+from sonde.row_values import NO_FRAMES
+
 from ..shm import layout as shm
 from ..shm.lock_drain import ThreadStack
-from ..tables.contexts import CUT_OFF, NO_FRAMES
+from ..tables.contexts import CUT_OFF
 from ..tables.live_profile import LiveThread
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The socket at which people and programs steer a running session, and what may be said there.
+"""The socket at which people and programs steer a running session; commands.py says by what.
 
 One JSON object a line in, one out: `{"do": "rate", "hz": 500}` is answered by `{"ok": true, …}` or
 by `{"error": "a sentence", "code": 2}`. The socket lies in a folder that only the session's owner
@@ -13,34 +13,18 @@ import os
 import selectors
 import socket
 import struct
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from sonde.errors import SondeError, UsageError
 
 from ..targets.session_registry import CONTROL
+from .commands import Controllable, from_control
 
 # A line is an order, not a document.
 MAX_LINE_LENGTH = 1 << 16
 MAX_CONNECTIONS = 32
 # What somebody may leave unread before we hang up.
 UNREAD = 1 << 18
-
-
-class Controllable(Protocol):
-    """What orders are carried out on."""
-
-    def status(self) -> dict[str, Any]: ...
-    def pause(self) -> None: ...
-    def resume(self) -> None: ...
-    def mark(self, text: str) -> None: ...
-    def set_rate(self, rate: int) -> None: ...
-    def set_what(self, what: list[str]) -> None: ...
-    def flush(self) -> int: ...
-    def rotate(self) -> str: ...
-    def dump(self, path: str) -> str: ...
-    def hot(self, top: int, by: str) -> dict[str, Any]: ...
-    def stop(self, note: str) -> None: ...
 
 
 class ControlServer:
@@ -117,100 +101,17 @@ class ControlServer:
             order = json.loads(line)
             if not isinstance(order, dict):
                 raise UsageError("a request must be a JSON object")
-            if order.get("do") in ("stop", "detach"):
+            command, arguments = from_control(self._session, order)
+            if command.ends:
                 self._leaving.append(connection)
-                self._session.stop("detached")
-                return None
-            return {"ok": True, **carry_out(self._session, order)}
+            answer = command.do(self._session, **arguments)
+            return None if command.ends else {"ok": True, **(answer or {})}
         except SondeError as error:
             return {"error": str(error), "code": error.code}
         except OSError as error:
             return {"error": f"{error.filename or ''}: {error.strerror}".lstrip(": "), "code": 1}
         except (ValueError, RecursionError):
             return {"error": "a request must be a JSON object on one line", "code": 2}
-
-
-def carry_out(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
-    verb = order.get("do")
-    if not isinstance(verb, str) or verb not in _VERBS:
-        raise UsageError(f"invalid command {verb!r}; valid commands: {', '.join(VERBS)}")
-    return _VERBS[verb](session, order) or {}
-
-
-def _pause(session: Controllable, _: dict[str, Any]) -> None:
-    session.pause()
-
-
-def _resume(session: Controllable, _: dict[str, Any]) -> None:
-    session.resume()
-
-
-def _status(session: Controllable, _: dict[str, Any]) -> dict[str, Any]:
-    return session.status()
-
-
-def _mark(session: Controllable, order: dict[str, Any]) -> None:
-    session.mark(_text(order, "text"))
-
-
-def _rate(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
-    from .options import check_rate
-
-    rate = order.get("hz")
-    if not isinstance(rate, int) or isinstance(rate, bool):
-        raise UsageError(f"invalid rate {rate!r}; give a whole number of samples per second")
-    session.set_rate(check_rate(rate, "the rate"))
-    return {"rate": rate}
-
-
-def _what(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
-    from .options import parse_what
-
-    asked = order.get("list")
-    if not isinstance(asked, list) or not all(isinstance(kind, str) for kind in asked):
-        raise UsageError("what needs a list of kinds, such as cpu,locks")
-    kinds = parse_what(asked, "what", session.status()["what"])
-    session.set_what(kinds)
-    return {"what": kinds}
-
-
-def _flush(session: Controllable, _: dict[str, Any]) -> dict[str, Any]:
-    return {"size": session.flush()}
-
-
-def _rotate(session: Controllable, _: dict[str, Any]) -> dict[str, Any]:
-    return {"path": session.rotate()}
-
-
-def _dump(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
-    return {"path": session.dump(os.path.abspath(_text(order, "file")))}
-
-
-def _hot(session: Controllable, order: dict[str, Any]) -> dict[str, Any]:
-    return session.hot(order.get("top", 10), order.get("by", "context"))
-
-
-def _text(order: dict[str, Any], key: str) -> str:
-    text = order.get(key)
-    if not isinstance(text, str) or not text:
-        raise UsageError(f"{order['do']} needs a {key}")
-    return text
-
-
-_VERBS: dict[str, Callable[[Controllable, dict[str, Any]], dict[str, Any] | None]] = {
-    "status": _status,
-    "pause": _pause,
-    "resume": _resume,
-    "start": _resume,
-    "mark": _mark,
-    "rate": _rate,
-    "what": _what,
-    "flush": _flush,
-    "rotate": _rotate,
-    "dump": _dump,
-    "hot": _hot,
-}
-VERBS = (*_VERBS, "stop", "detach")
 
 
 def _say(connection: socket.socket, words: dict[str, Any]) -> bool:

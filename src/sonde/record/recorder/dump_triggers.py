@@ -10,7 +10,6 @@ from sonde.errors import UsageError
 from sonde.model.locks.lock_kinds import LockKinds
 
 from ..shm import layout as shm
-from ..tables.open_lock_waits import GIL
 from .units import parse_time
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class DumpTriggers:
         return min(self._limits.values(), default=None)
 
     def waited(self, wait: LockWait) -> None:
-        subject = GIL_WAIT if wait.kind == GIL else LOCK_WAIT
+        subject = GIL_WAIT if wait.kind == shm.KIND_GIL else LOCK_WAIT
         limit = self._limits.get(subject)
         if limit is None or wait.ns <= limit:
             return

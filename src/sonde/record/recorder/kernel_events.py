@@ -20,9 +20,7 @@ PREFIX = "event:"
 MAX_EVENTS = 16
 """As many as one recording can distinguish (SONDE_MAX_EVENTS)."""
 
-_HARDWARE, _SOFTWARE, _TRACEPOINT, _CACHE, _RAW = 0, 1, 2, 3, 4
-
-# name: (number, default period, what the thread itself counts of them)
+# name: (number, period unless told, what the thread itself counts of them)
 _KERNEL: dict[str, tuple[int, int, int]] = {
     "cpu-clock": (0, 1_000_000, shm.MEASURE_PERIOD),
     "task-clock": (1, 1_000_000, shm.MEASURE_PERIOD),
@@ -117,16 +115,16 @@ def parse(kind: str) -> KernelEvent:
 def _named(name: str) -> KernelEvent:
     if name in _KERNEL:
         number, period, measure = _KERNEL[name]
-        return KernelEvent(name, _SOFTWARE, number, period, measure)
+        return KernelEvent(name, perf_events.SOFTWARE, number, period, measure)
     if name in _PROCESSOR:
         number, period = _PROCESSOR[name]
-        return KernelEvent(name, _HARDWARE, number, period)
+        return KernelEvent(name, perf_events.HARDWARE, number, period)
     if found := _CACHE_NAME.fullmatch(name):
         cache, access, miss = found.groups()
         number = _CACHES.index(cache) | _ACTS[access or miss] << 8 | (miss is not None) << 16
-        return KernelEvent(name, _CACHE, number, 10_000 if miss else 100_000)
+        return KernelEvent(name, perf_events.CACHE, number, 10_000 if miss else 100_000)
     if found := _RAW_NAME.fullmatch(name):
-        return KernelEvent(name, _RAW, int(found[1], 16), 1_000_000)
+        return KernelEvent(name, perf_events.RAW, int(found[1], 16), 1_000_000)
     if found := _UPROBE_NAME.fullmatch(name):
         return _uprobe(name, found[1], found[2])
     if found := _TRACEPOINT_NAME.fullmatch(name):
@@ -152,7 +150,7 @@ def _tracepoint(name: str, group: str, event: str) -> KernelEvent:
         except (OSError, ValueError):
             continue
         else:
-            return KernelEvent(name, _TRACEPOINT, number, 1)
+            return KernelEvent(name, perf_events.TRACEPOINT, number, 1)
     if refused:
         raise SondeError(f"only root may read tracepoints such as {name!r}; run as root")
     if not any(os.path.isdir(f"{root}/events") for root in _TRACEFS):
@@ -204,7 +202,7 @@ def check(event: KernelEvent) -> None:
 
 def refusal(event: KernelEvent, error: OSError) -> str:
     """Why an event was refused, for a person."""
-    processor = event.type in (_HARDWARE, _CACHE, _RAW)
+    processor = event.type in (perf_events.HARDWARE, perf_events.CACHE, perf_events.RAW)
     if processor and error.errno in (errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV, errno.EINVAL):
         try:
             os.close(perf_events.open_cycles(0))

@@ -5,9 +5,8 @@ lives pays nothing for decoding and compression. It imports only what it needs: 
 production.
 
 Started as `python -m sonde.record.recorder.main FD CONFIG`, where FD is its end of a socket pair
-over which whoever started it (parent_channel.py) says `disarm`, `pause`, `names`, `mark`, `rotate`,
-`dump`, `online` and `stop`, and hears `ready`, `error` and `done`. Anybody else who may speaks over
-the control socket (control_server.py).
+over which whoever started it (parent_channel.py) says commands (commands.py), and hears `ready`,
+`error` and `done`. Anybody else who may speaks over the control socket (control_server.py).
 """
 
 from __future__ import annotations
@@ -24,13 +23,14 @@ import sys
 import time
 from typing import Any
 
-from sonde.errors import SondeError, UsageError
+from sonde.errors import SondeError
 
 from ..system.steal import cpu_includes_steal
 from ..tables.metrics import STEP_NS
 from ..targets import session_registry
 from .admission import Admission
 from .agent_socket import AgentSocket, listen
+from .commands import COMMANDS
 from .control_server import ControlServer
 from .drain_schedule import DrainSchedule
 from .overhead_budget import Cost, OverheadBudget, interrupt_ns
@@ -279,69 +279,61 @@ class Recorder:
             if self._root is None or self._parent.attached:
                 self.stop("the process that started the recording exited")
             return
-        if order.get("root"):  # a session of many processes has none
-            self._root = order["root"]
-            self._target_set.watch(order["root"])
-        if "listen" in order:
-            self._parent.send_progress(
-                {"listens": self._listen(order["listen"]), "place": order["listen"]}
-            )
-        if "not_entered" in order:
-            self._target_set.tally.not_entered = order["not_entered"]
-        if "running" in order:
-            self._running_since = time.monotonic_ns()
-            self._admission.why_remote = order.get("why", "")
-        if "entered" in order:  # how it came in, and what that cost the target
-            self._writer.target({"entered": order["entered"]})
-        if "names" in order:
-            for target in self._target_set.of(order["pid"]):
-                target.names.told.update({int(k): v for k, v in order["names"].items()})
-        if "mark" in order:
-            self.mark(order["mark"], order["time"])
-        if "exit" in order:
-            self._note_exit(order["pid"], order["exit"])
-            # If it could not be watched, only this message says so.
-            if not self._target_set.watches(order["pid"]):
-                self._exited(order["pid"])
-        if "disarm" in order:
-            for target in self._target_set.of(order["disarm"]):
-                target.stop_capture()
-            self._parent.send({"disarmed": True})
-        if "pause" in order:
-            self.pause() if order["pause"] else self.resume()
-            self._parent.send({"paused": order["pause"]})
-        if "rotate" in order:
-            self._parts.wanted = True
-        if "dump" in order:
-            self._answer_dump(order["dump"])
-        if "online" in order:
-            self._answer_online(order["online"])
-        if "stop" in order:
-            self.stop(order.get("note", "stopped"))
+        verb, answered = order.pop("do"), order.pop("answered", False)
+        try:
+            answer = COMMANDS[verb].do(self, **order)
+        except SondeError as error:
+            if not answered:
+                raise
+            self._parent.send({"did": verb, "refused": str(error), "code": error.code})
+        else:
+            if answered:
+                self._parent.send({"did": verb, "answer": answer or {}})
 
-    def _listen(self, place: dict[str, Any]) -> str:
-        """One more place for agents to find us; empty if its process has exited."""
+    def rotate_soon(self) -> None:
+        self._parts.wanted = True
+
+    def set_root(self, pid: int) -> None:
+        if pid:  # a session of many processes has none
+            self._root = pid
+            self._target_set.watch(pid)
+
+    def listen(self, place: dict[str, Any] | None) -> None:
+        """One more place for agents to find us; "" if the process that it is for is gone."""
         try:
             listening = listen(place)
         except OSError:
-            return ""
-        self._folders.append(listening.folder)
-        self._admission.listen(listening.listener)
-        return listening.path
+            path = ""
+        else:
+            self._folders.append(listening.folder)
+            self._admission.listen(listening.listener)
+            path = listening.path
+        self._parent.send_progress({"listens": path, "place": place})
 
-    def _answer_dump(self, path: str | None) -> None:
-        try:
-            self._parent.send({"dump": self.dump(path)})
-        except SondeError as error:
-            self._parent.send({"dump": None, "why_not": str(error)})
+    def set_names(self, pid: int, names: dict[str, str]) -> None:
+        for target in self._target_set.of(pid):
+            target.names.told.update({int(tid): name for tid, name in names.items()})
 
-    def _answer_online(self, asked: dict[str, Any]) -> None:
-        try:
-            self._parent.send({"online": self.hot(**asked)})
-        except UsageError as error:
-            self._parent.send({"online": None, "wrong": str(error)})
-        except SondeError as error:
-            self._parent.send({"online": None, "why_not": str(error)})
+    def set_not_entered(self, reasons: dict[str, str]) -> None:
+        self._target_set.tally.not_entered = reasons
+
+    def set_entered(self, facts: dict[str, Any]) -> None:
+        """How it came in, and what that cost the target."""
+        self._writer.target({"entered": facts})
+
+    def set_running(self, why: str = "") -> None:
+        """The target runs; `why` it can only be read from outside, if that is known."""
+        self._running_since = time.monotonic_ns()
+        self._admission.why_remote = why
+
+    def set_exit(self, pid: int, text: str) -> None:
+        self._note_exit(pid, text)
+        if not self._target_set.watches(pid):  # it could not be: only this word tells
+            self._exited(pid)
+
+    def disarm(self, pid: int) -> None:
+        for target in self._target_set.of(pid):
+            target.stop_capture()
 
     def _note_exit(self, pid: int, text: str) -> None:
         self._config["exit"] = {"pid": pid, "text": text}
@@ -406,8 +398,8 @@ class Recorder:
             return
         orders = self._parent.last_orders()
         while "exit" not in self._config and (order := next(orders, None)) is not None:
-            if "exit" in order:
-                self._note_exit(order["pid"], order["exit"])
+            if order["do"] == "exit":
+                self._note_exit(order["pid"], order["text"])
 
 
 def main() -> int:

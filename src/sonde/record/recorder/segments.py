@@ -54,7 +54,6 @@ class Segments:
         """Why nothing can be written at the moment."""
         self.refusals = self.outage_ns = 0
         self.dumps: list[str] = []
-        self.dumps_failed = 0
 
     @property
     def path(self) -> str:
@@ -198,11 +197,7 @@ class Segments:
             last = max((number for number, _ in numbered(self._path)), default=0)
             path = numbered_path(self._path, last + 1)
         ending = [] if sink.closed else [self.writer.ending()]
-        try:
-            write_whole(path, chain(store.chunks(), sink.chunks, ending))
-        except SondeError:
-            self.dumps_failed += 1
-            raise
+        write_whole(path, chain(store.chunks(), sink.chunks, ending))
         self.dumps.append(path)
         prune(self._path, self._mode["keep"])
         return path

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 WAIT_NS = 20_000_000
 _TICK_NS = 10_000_000
-_SLOTS_USED = 11
 
 
 @dataclass
@@ -77,7 +76,7 @@ class SelfArmed:
     def has_data(self) -> bool:
         """Whether there is anything to drain: a thread has claimed a slot, or a note was made."""
         with mmap.mmap(self.memory, shm.HEADER_SIZE + shm.SLOT_SIZE) as view:
-            if shm.HEADER.unpack_from(view, 0)[_SLOTS_USED] > 1:
+            if shm.HEADER.unpack_from(view, 0)[shm.HEADER_SLOTS_USED] > 1:
                 return True
             head: int = shm.WORD.unpack_from(view, shm.HEADER_SIZE + shm.HEAD_AT)[0]
             unjoined: int = shm.WORD.unpack_from(view, shm.UNJOINED_AT)[0]

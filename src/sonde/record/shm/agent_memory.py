@@ -17,7 +17,7 @@ from .slot_scan import SlotScan
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_READER_MODE, _READER_NS, _SLOTS_USED = 5, 10, 11
+_READER_MODE, _READER_NS = 5, 10
 
 
 class AgentMemory:
@@ -88,7 +88,7 @@ class AgentMemory:
     def _slots(self) -> int:
         """How many were ever in use; no more than there are, whatever the target has written."""
         header: tuple[int, ...] = shm.HEADER.unpack_from(self.view, 0)
-        return min(header[_SLOTS_USED], header[2])
+        return min(header[shm.HEADER_SLOTS_USED], header[2])
 
     # ---- what the agent says
 

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 import struct
 
+from sonde.row_values import (
+    GIL,
+    MONITOR,
+    MONITOR_WAIT,
+    PARK,
+    PARKED,
+    SEMAPHORE,
+    SHARED,
+)
+
 MAGIC = 0x45444E53
 PROTOCOL = 10
 
@@ -68,6 +78,7 @@ MSG_NAMES, MSG_END, MSG_FAILED = 1, 2, 3
 # header: magic protocol nslots ring_size active reader_mode no_slot async unnamed faults
 #         reader_cpu_ns slots_used notes_lost
 HEADER = struct.Struct("<IIII II QQQQQ II")
+HEADER_SLOTS_USED = 11
 # and stacks that could not be walked, by the runtime's own reasons
 UNWALKED = struct.Struct("<16Q")
 UNWALKED_AT = 72
@@ -102,8 +113,7 @@ SLOT_FACTS = struct.Struct("<II QQQ")
 SLOT_COUNTS = struct.Struct("<QQQQQQQQ")
 HEAD_AT = 64
 TAIL_AT = 128
-# and its other line: lock_events events_lost
-SLOT_LOCK_COUNTS = struct.Struct("<QQ")
+# and its other line: lock_events events_lost, eight bytes each
 LOCK_COUNTS_AT = 192
 # and of calls: calls calls_lost windows missed
 SLOT_CALL_COUNTS = struct.Struct("<QQQQ")
@@ -122,8 +132,8 @@ LOCK = struct.Struct("<IHBB QQQ QQ II IHH Q II")
 LOCK_WAIT_BEGIN, LOCK_ACQUIRED, LOCK_GAVE_UP, LOCK_RELEASED, LOCK_WAITED = 1, 2, 3, 4, 5
 LOCK_OWNER_OBSERVED, LOCK_PREEXISTING = 6, 7
 # what a lock is made of, by number
-MADE_OF = ("", "gil", "semaphore", "parked", "shared", "monitor", "monitor-wait", "park")
-KIND_MONITOR = 5
+MADE_OF = ("", GIL, SEMAPHORE, PARKED, SHARED, MONITOR, MONITOR_WAIT, PARK)
+KIND_GIL, KIND_MONITOR = 1, 5
 # in the place of a holder: a thread that the kernel does not know
 VIRTUAL = 1 << 63
 # size kind state flags | id | first_line name_len file_len table_len

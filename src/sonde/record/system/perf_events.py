@@ -14,7 +14,7 @@ import time
 from . import permissions
 
 _PERF_EVENT_OPEN = 298  # x86-64
-_HARDWARE, _SOFTWARE = 0, 1
+HARDWARE, SOFTWARE, TRACEPOINT, CACHE, RAW = 0, 1, 2, 3, 4
 _CPU_CYCLES = 0
 _CPU_CLOCK = 0
 TASK_CLOCK = 1
@@ -60,7 +60,7 @@ def open_event(
     period: int,
     sig_data: int,
     *,
-    kind: int = _SOFTWARE,
+    kind: int = SOFTWARE,
     exclude_kernel: bool = False,
     probe: tuple[str, int] | None = None,
 ) -> int:
@@ -83,7 +83,7 @@ def open_machine(cpu: int, rate: int) -> int:
     """Where one processor is, so many times a second, and what processes map; OSError if not."""
     return _open(
         -1,
-        _SOFTWARE,
+        SOFTWARE,
         _CPU_CLOCK,
         1_000_000_000 // rate,
         _MMAP | _COMM | _MMAP2 | _USE_CLOCKID | _EXCLUDE_HV,
@@ -96,19 +96,19 @@ def open_machine(cpu: int, rate: int) -> int:
 
 def open_cycles(tid: int) -> int:
     """A counter of processor cycles, which only a machine with a PMU has; OSError if not."""
-    return _open(tid, _HARDWARE, _CPU_CYCLES, 0, _EXCLUDE_KERNEL | _EXCLUDE_HV, 0)
+    return _open(tid, HARDWARE, _CPU_CYCLES, 0, _EXCLUDE_KERNEL | _EXCLUDE_HV, 0)
 
 
 # What a thread can be asked for, in the order the counters are read in.
 COUNTED: dict[str, tuple[int, int]] = {
-    "cpu_ns": (_SOFTWARE, TASK_CLOCK),
-    "migrations": (_SOFTWARE, _MIGRATIONS),
-    "minor_faults": (_SOFTWARE, _MINOR_FAULTS),
-    "major_faults": (_SOFTWARE, _MAJOR_FAULTS),
-    "cycles": (_HARDWARE, _CPU_CYCLES),
-    "instructions": (_HARDWARE, _INSTRUCTIONS),
-    "cache_misses": (_HARDWARE, _CACHE_MISSES),
-    "branch_misses": (_HARDWARE, _BRANCH_MISSES),
+    "cpu_ns": (SOFTWARE, TASK_CLOCK),
+    "migrations": (SOFTWARE, _MIGRATIONS),
+    "minor_faults": (SOFTWARE, _MINOR_FAULTS),
+    "major_faults": (SOFTWARE, _MAJOR_FAULTS),
+    "cycles": (HARDWARE, _CPU_CYCLES),
+    "instructions": (HARDWARE, _INSTRUCTIONS),
+    "cache_misses": (HARDWARE, _CACHE_MISSES),
+    "branch_misses": (HARDWARE, _BRANCH_MISSES),
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sonde.row_values import BUILT_IN
+
 from ..shm import layout as shm
 from . import cpython_lines, java_lines
 
@@ -12,10 +14,7 @@ if TYPE_CHECKING:
 
     from sonde.recording.write.writer import Writer
 
-BUILT_IN = "<built-in>"
-
-# What stands for a stack that has no Python frame, and for frames that were left out.
-NO_FRAMES = "[no Python frames]"
+# What stands for frames that were left out.
 CUT_OFF = "[outer frames left out]"
 SHORT_THREADS = "[threads too short to sample]"
 UNKNOWN = "[code that was never described]"

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from .spans import Spans
     from .threads import Threads
 
-WAIT_BEGIN = 1
-GIL = 1
-
 
 class LockEvent(NamedTuple):
     """As it was written, but by what lasts longer than a part's rows."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sonde.row_values import BEFORE, RUNNING, WAITING
+
 from .thread_row import ThreadRow
 
 if TYPE_CHECKING:
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from .spans import Spans
     from .thread_names import ThreadNames
 
-RUNNING, WAITING = 0, 1
-# The time of a row that shows what of the next row's wait lies before the part.
-BEFORE = -1
 NO_PROCESSOR = -1
 
 

@@ -8,10 +8,11 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from sonde.recording.format.schema import VIRTUAL_TID
+from sonde.row_values import WAITING
 
 from ..system.procfs import birth_of, born_ticks, cpu_of, has_thread, name_of, threads_of
 from ..system.thread_states import AGENT
-from .thread_time import WAITING, SampleContext, ThreadTime
+from .thread_time import SampleContext, ThreadTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -35,7 +36,7 @@ _UNKNOWN = 1 << 63
 _unknown = itertools.count(int.from_bytes(os.urandom(4), "little") << 24)
 
 
-class OpenWait(NamedTuple):
+class OpenLockWait(NamedTuple):
     """A wait that had not ended when somebody looked."""
 
     time: int
@@ -61,7 +62,7 @@ class Threads:
         self._times: dict[int, ThreadTime] = {}
         self._ended: dict[int, ThreadTime] = {}
         """The last thread that had an id and has ended, oldest first."""
-        self._open_waits: dict[int, OpenWait] = {}
+        self._open_waits: dict[int, OpenLockWait] = {}
         self._virtual_rows: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -166,7 +167,7 @@ class Threads:
 
     # ---- waits that are seen, but not their ends
 
-    def set_open_wait(self, tid: int, wait: OpenWait) -> None:
+    def set_open_wait(self, tid: int, wait: OpenLockWait) -> None:
         """A thread was seen waiting; whether that wait ever ends is not known yet."""
         if tid not in self._times and name_of(self._segment.pid, tid).startswith(AGENT):
             return  # the agent's own, which wanted the GIL just then

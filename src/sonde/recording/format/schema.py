@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from sonde.row_values import PREEMPTED, PREEXISTING
+
 INTEGERS: dict[str, tuple[int, int]] = {
     "u8": (0, 2**8 - 1),
     "u16": (0, 2**16 - 1),
@@ -132,7 +134,7 @@ TABLES: tuple[Table, ...] = (
             _time("time", ascending=True),
             Column("context", "i32", refers="contexts"),
             Column("weight", "i64", low=0, high=2**56),
-            Column("state", "u8", default=0, high=2),
+            Column("state", "u8", default=0, high=PREEMPTED),
             Column("span", "i32", default=-1, refers="spans"),
             Column("processor", "i32", default=-1, low=-1),
         ),
@@ -153,7 +155,7 @@ TABLES: tuple[Table, ...] = (
             _time("time", ascending=True),
             Column("lock", "u32", refers="locks"),
             Column("sequence", "u64"),
-            Column("type", "u8", high=6),
+            Column("type", "u8", high=PREEXISTING),
             Column("context", "i32", refers="contexts"),
             Column("span", "i32", default=-1, refers="spans"),
         ),

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.recording.chain_tables import ChainNodes, Links
 from sonde.recording.segments.segment_boundary import repeated, rows_of, shares_before
 from sonde.recording.segments.span_join import SpanJoin
 from sonde.recording.segments.standalone_segment import alone
 from sonde.recording.tables import (
-    ChainNodes,
     Contexts,
     Events,
     Functions,
-    Links,
     Locks,
     Pauses,
     Process,

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.recording.tables import RUNNING, Recording, Samples
-
-BEFORE = -1
-"""The time of a row that holds the share of the next one that lies before the segment."""
+from sonde.recording.tables import Recording, Samples
+from sonde.row_values import BEFORE, RUNNING
 
 Ints = NDArray[np.int64]
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sonde.recording.segments import span_join
 from sonde.recording.segments.segment_boundary import rows_of
-from sonde.recording.tables import RUNNING, LockEvents, Pauses, Recording
+from sonde.recording.tables import LockEvents, Pauses, Recording
+from sonde.row_values import RUNNING
 
 
 def alone(part: Recording) -> Recording:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.layout.names import printable, shortened
 from sonde.reports.layout.page import line
-from sonde.reports.locks.locks import NO_FRAMES
+from sonde.row_values import NO_FRAMES
 from sonde.views.selecting.formatting import brief, count, percent
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from sonde.model.locks.holder_activity import MIN_SAMPLES
 from sonde.reports.layout.call_stack import on_one_line
 from sonde.reports.layout.names import printable, shortened
 from sonde.reports.layout.page import bar, heading, line, paragraph
+from sonde.row_values import NO_FRAMES
 from sonde.views.locks.held_in import RELEASED_FUNCTION
 from sonde.views.selecting.formatting import brief, count, duration, percent
 
@@ -22,7 +23,6 @@ SMALL = 0.01
 """Rows with a smaller share of the waiting are folded."""
 BAR = 6
 CHAINS = 5
-NO_FRAMES = "[no Python frames]"
 NOT_SAMPLED = "holder off CPU, or too few samples"
 _NUMBERS = 8 + 1 + BAR + 8 + 9 + 2
 

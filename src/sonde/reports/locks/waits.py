@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sonde.reports.layout.call_stack import on_one_line, program, spot
 from sonde.reports.layout.names import printable, shortened
 from sonde.reports.layout.page import heading, line, paragraph
-from sonde.reports.locks.locks import NO_FRAMES
+from sonde.row_values import NO_FRAMES
 from sonde.views.selecting.formatting import count, duration
 
 if TYPE_CHECKING:

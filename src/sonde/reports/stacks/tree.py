@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.layout.names import labelled
 from sonde.reports.layout.page import bar, line
+from sonde.row_values import BUILT_IN
 from sonde.views.selecting.formatting import count, measured, percent
-from sonde.views.selecting.profile import BUILT_IN
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,10 +14,11 @@ import numpy as np
 from sonde.errors import UsageError
 from sonde.model.calls.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
 from sonde.model.calls.call_windows import Floats, effective_windows, interval, standard_errors
+from sonde.row_values import BUILT_IN
 from sonde.views.calls.call_edge import CallEdge
 from sonde.views.calls.inlining_advice import Advice, advise
 from sonde.views.locks.contentions import Chains, chains_of
-from sonde.views.selecting.profile import BUILT_IN, UNDECODABLE, Function, identities
+from sonde.views.selecting.profile import UNDECODABLE, Function, identities
 from sonde.views.selecting.selection import Selection, threads_of
 
 if TYPE_CHECKING:

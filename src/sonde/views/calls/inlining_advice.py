@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sonde.model.calls.inlining import DOMINATES, size_threshold
+from sonde.row_values import BUILT_IN
 from sonde.views.calls.loops import Loops
 from sonde.views.selecting.formatting import count, percent
-from sonde.views.selecting.profile import BUILT_IN, Function
+from sonde.views.selecting.profile import Function
 from sonde.views.selecting.sources import Sources
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from sonde.views.selecting.profile import BUILT_IN, Function, Profile, profile
+from sonde.row_values import BUILT_IN
+from sonde.views.selecting.profile import Function, Profile, profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

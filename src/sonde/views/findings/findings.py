@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.model.trees.context_tree import Flags, sums
+from sonde.row_values import BUILT_IN
 from sonde.views.findings.evidence import Evidence, Finding, place
 from sonde.views.findings.lock_findings import contended_locks, deadlocks, gil
 from sonde.views.findings.steal_findings import taken_by_others
 from sonde.views.quality import quality, standard_error
 from sonde.views.selecting.formatting import percent
-from sonde.views.selecting.profile import BUILT_IN
 from sonde.views.selecting.selection import Selection
 
 if TYPE_CHECKING:

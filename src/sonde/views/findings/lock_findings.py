@@ -9,7 +9,7 @@ import numpy as np
 
 from sonde.model.locks.holder_activity import MIN_SAMPLES
 from sonde.model.locks.lock_kinds import KINDS
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.findings.evidence import Evidence, Finding, place
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.held_in import RELEASED_FUNCTION

@@ -14,10 +14,10 @@ import numpy as np
 from sonde.model.locks.contention import UNKNOWN, Contentions, Flags, Ints
 from sonde.model.locks.contention_replay import Replay
 from sonde.model.locks.holder_activity import HolderActivity
-from sonde.model.locks.lock_kinds import BUILT_IN, LockKinds, is_library
+from sonde.model.locks.lock_kinds import LockKinds, is_library
 from sonde.model.trees.context_tree import ContextTree
 from sonde.recording.format.schema import VIRTUAL_TID
-from sonde.recording.tables import PREEXISTING, RUNNING
+from sonde.row_values import BUILT_IN, PREEXISTING, RUNNING
 from sonde.views.locks.lock_identity import Lock, kinds_of, locks_of, locks_of_conditions
 from sonde.views.selecting.duration import duration_ns, pauses
 from sonde.views.selecting.profile import Function, identities

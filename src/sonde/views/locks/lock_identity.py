@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.model.locks.contention import ACQUIRED, UNKNOWN, Contentions, Flags, Ints
+from sonde.model.locks.contention import UNKNOWN, Contentions, Flags, Ints
 from sonde.model.locks.java_locks import is_lock_of_condition, kind_of_class
 from sonde.model.locks.lock_kinds import KINDS, LockKinds
 from sonde.model.trees.context_tree import sums
-from sonde.recording.tables import GIL, MONITOR, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import ACQUIRED, GIL, MONITOR
 from sonde.views.locks.lock_classes import LockClasses
 from sonde.views.locks.lock_names import LockSite, named
 from sonde.views.selecting.sources import Sources

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.model.locks.contention import ACQUIRED, OPEN, UNKNOWN
+from sonde.model.locks.contention import OPEN, UNKNOWN
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.locks.wait_graph import Edge, wait_graph
+from sonde.row_values import ACQUIRED
 from sonde.views.locks.contentions import contended
 from sonde.views.selecting.selection import Selection
 

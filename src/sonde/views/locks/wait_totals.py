@@ -13,7 +13,7 @@ import numpy as np
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.locks.pressure import Pressure
 from sonde.model.trees.context_tree import sums
-from sonde.recording.tables import PREEMPTED, WAITING
+from sonde.row_values import PREEMPTED, WAITING
 from sonde.views.locks.contentions import contended
 from sonde.views.selecting.selection import chosen
 

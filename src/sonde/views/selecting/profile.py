@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sonde.model.trees.context_tree import ContextTree, Flags, Ints, sums
-from sonde.recording.tables import RUNNING, Recording
+from sonde.recording.tables import Recording
+from sonde.row_values import BUILT_IN, RUNNING
 from sonde.views.selecting.selection import Selection, chosen
 from sonde.views.selecting.weighting import counting
-
-BUILT_IN = "<built-in>"
-"""The file of functions that have no source lines."""
 
 
 class Function(NamedTuple):

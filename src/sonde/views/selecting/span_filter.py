@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.trees.context_tree import ContextTree
-from sonde.recording.tables import WAIT_BEGIN
+from sonde.row_values import WAIT_BEGIN
 from sonde.views.selecting.formatting import some
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from sonde.model.cpu_loss import (
     taken,
 )
 from sonde.model.trees.context_tree import sums
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.recording.tables import RUNNING, Samples
+from sonde.recording.tables import Samples
+from sonde.row_values import RUNNING
 from sonde.views.selecting.formatting import some
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import numpy as np
 
 from sonde.model.trees.chaining import Link, Rebuilt, split
 from sonde.recording.reader import read, read_parts
-from sonde.recording.tables import RUNNING, Contexts, EventSamples, Samples
+from sonde.recording.tables import Contexts, EventSamples, Samples
+from sonde.row_values import RUNNING
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

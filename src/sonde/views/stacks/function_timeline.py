@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.recording.tables import RUNNING
+from sonde.row_values import RUNNING
 from sonde.views.selecting.profile import identities
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.trees.context_tree import sums
-from sonde.views.selecting.profile import BUILT_IN, Profile, profile
+from sonde.row_values import BUILT_IN
+from sonde.views.selecting.profile import Profile, profile
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording

@@ -1,0 +1,30 @@
+"""What numbers and words in the rows of a recording mean, for whoever writes or reads them.
+
+The recorder writes rows without NumPy, the algorithms of `sonde.model` know no file: what both must
+agree on is here, and imports nothing.
+"""
+
+# The state of a sample.
+RUNNING = 0
+WAITING = 1
+PREEMPTED = 2
+"""Off the processor although it could run; counted with the waiting time."""
+
+BEFORE = -1
+"""The time of a row that holds the share of the next one that lies before the part."""
+
+GIL, SEMAPHORE, PARKED, SHARED = "gil", "semaphore", "parked", "shared"
+MONITOR, MONITOR_WAIT, PARK = "monitor", "monitor-wait", "park"
+"""What a lock is made of: the GIL, a semaphore of the process, a word in memory whose waiters are
+parked elsewhere (PyMutex), a semaphore between processes; of Java an object's monitor, what waits
+for its notify, and what LockSupport.park was called for."""
+
+WAIT_BEGIN, ACQUIRED, GAVE_UP, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 2, 3, 4, 5, 6
+"""What happened to a lock: a thread must wait; it has it; it gave up; the owner let go while
+somebody waited; a long waiter found this thread holding it; this thread waited already when the
+recording began, and will not tell when it is over."""
+
+BUILT_IN = "<built-in>"
+"""The file of functions that have no source lines."""
+NO_FRAMES = "[no Python frames]"
+"""In place of a function: the thread ran no Python code."""
