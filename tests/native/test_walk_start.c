@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void does_without_what_is_not_told(void)
+static void does_without_what_is_not_exported(void)
 {
     for (struct_entry *entry = struct_entries; entry < first_spare; entry++) {
         const char *field = entry->field;
@@ -326,7 +326,7 @@ int main(void)
 {
     make_vm();
     make_stack();
-    RUN(does_without_what_is_not_told);
+    RUN(does_without_what_is_not_exported);
     RUN(in_the_middle_of_a_method);
     RUN(at_the_edges_of_a_method);
     RUN(not_at_what_resembles_an_edge);
