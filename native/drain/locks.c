@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// As in src/sonde/recording/schema.py.
+// As in src/sonde/recording/format/schema.py.
 #define TIME_LIMIT ((int64_t)1 << 60)
 
 static bool fits(int64_t time) { return time > -TIME_LIMIT && time < TIME_LIMIT; }

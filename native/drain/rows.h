@@ -1,5 +1,5 @@
 // Rows of the table of lock events that wait to be written, and how the file has them: the same
-// bytes as src/sonde/recording/encode.py makes.
+// bytes as src/sonde/recording/format/encode.py makes.
 #ifndef SONDE_ROWS_H
 #define SONDE_ROWS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The columns of the table, see src/sonde/recording/schema.py.
+// The columns of the table, see src/sonde/recording/format/schema.py.
 enum {
     SONDE_ROW_THREAD,
     SONDE_ROW_TIME,

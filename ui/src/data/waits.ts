@@ -1,5 +1,5 @@
 /**
- * Waits cut into parts, each with the owner then: what src/sonde/model/contention.py does for the
+ * Waits cut into parts, each with the owner then: what src/sonde/model/locks/contention.py does for the
  * reports. A wait covers a run of holds of its lock; those are written once, not once per waiter.
  */
 

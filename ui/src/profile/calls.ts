@@ -162,7 +162,7 @@ const Z_95 = 1.96; // standard errors
 const DENSITY_ERROR = 0.2; // the relative standard error of a density
 
 /**
- * The 95 % confidence interval of a share, as sonde/model/call_windows.py has it: Wilson's, widened
+ * The 95 % confidence interval of a share, as sonde/model/calls/call_windows.py has it: Wilson's, widened
  * as odds by what is not known of densities. `windows` are as many of equal weight.
  */
 export function interval(
