@@ -176,8 +176,12 @@ static void what_it_took_itself_does_not_count(void)
     memory m = begin(1, 2, 1);
     sonde_thread *thread = sonde_enter();
     uint64_t lasted = 0, agent = thread->slot->agent_ns;
-    for (int i = 0; i < TRIES && !lasted; i++)
-        lasted = reported_duration(&m, thread);
+    // What the hypervisor steals counts as CPU time, and makes some longer.
+    for (int i = 0, known = 0; i < TRIES && known < 9; i++) {
+        uint64_t one = reported_duration(&m, thread);
+        known += one > 0;
+        lasted = one && (!lasted || one < lasted) ? one : lasted;
+    }
     CHECK(lasted > PROGRAM && lasted < 2 * PROGRAM + OURS);
     CHECK(thread->slot->agent_ns - agent >= OURS);
     sonde_leave(thread);
