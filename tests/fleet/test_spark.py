@@ -169,10 +169,16 @@ def close(one: Any, other: Any) -> None:
         assert one == other
 
 
+OFTEN = (0, 4)
+"""Of VIEWS: Spark takes seconds for each, so the others are for `--soak`."""
+
+
 @pytest.mark.parametrize(
     ("view", "question", "ranged", "options"),
-    VIEWS,
-    ids=[f"{i}-{one[0]}" for i, one in enumerate(VIEWS)],
+    [
+        pytest.param(*one, id=f"{i}-{one[0]}", marks=() if i in OFTEN else pytest.mark.soak)
+        for i, one in enumerate(VIEWS)
+    ],
 )
 def test_both_agree(
     fleet: Fleet,

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import pythons
 from launching import Interpreter, must_run, sonde
+from matrix import OLDEST_AND_NEWEST
 
 from truth.conftest import ATTEMPTS, RATE
 from truth.stacks import PROGRAMS, Stacks, impossible, trace
@@ -80,6 +81,7 @@ CHAINED_OVERLAP = 0.9
 ENOUGH_SECONDS = {"richards": "1.5", "deltablue": "2.5", "json_dumps": "1"}
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 @pytest.mark.parametrize("name", ENOUGH_SECONDS)
 def test_the_tree_put_together_from_pairs(
     python: Interpreter, benchmarks: Path, keep: Callable[[str], Path], name: str

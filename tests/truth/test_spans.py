@@ -12,6 +12,7 @@ import pytest
 from attaching import attach, until
 from environments import Environment
 from launching import TIMEOUT_S, TESTS, Run, clean_environment, must_run, sonde
+from matrix import OLDEST_AND_NEWEST
 from sonde.recording.reader import read
 from sonde.views.stacks.flat import flat
 from sonde.views.locks.locks import locks
@@ -188,6 +189,7 @@ def test_a_program_that_records_itself(environment: Environment, tmp_path: Path)
         assert abs(row.cpu_ns - 60_000_000) < 5_000_000
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
 def test_every_view_takes_a_span(recorded: Run) -> None:
     path = str(recorded.path)
     for view in (

@@ -1,7 +1,7 @@
-"""A hundred thousand bad files: each opens or is refused in a sentence, in little memory.
+"""Ten thousand bad files: each opens or is refused in a sentence, in little memory.
 
-The inputs are the same in every run. SONDE_FUZZ_INPUTS asks for another number of them, and
-SONDE_FUZZ_SEED for others.
+With `--soak` a hundred thousand. The inputs are the same in every run. SONDE_FUZZ_INPUTS asks for
+another number of them, and SONDE_FUZZ_SEED for others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from sonde.recording.reader import RecordingError, read_bytes
 from sonde.recording.tables import Recording
 from sonde.recording.write.writer import Writer
 
-INPUTS = int(os.environ.get("SONDE_FUZZ_INPUTS", "100000"))
 SEED = int(os.environ.get("SONDE_FUZZ_SEED", "1"))
 SHARES = 8
 # An input takes about a millisecond; this tells a hang from a slow machine.
@@ -110,11 +109,13 @@ def fuzz(seed: int, inputs: int) -> Counter[str]:
 
 
 @pytest.mark.timeout(1800)
-def test_mutated_recordings_open_or_are_refused():
+def test_mutated_recordings_open_or_are_refused(request):
+    few = "100000" if request.config.getoption("soak") else "10000"
+    inputs = int(os.environ.get("SONDE_FUZZ_INPUTS", few))
     # Spawned: a fork would inherit this process's peak of memory.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         seeds = [SEED * 1000 + share for share in range(SHARES)]
-        outcomes = sum(pool.map(fuzz, seeds, [INPUTS // SHARES] * SHARES), Counter[str]())
-    assert outcomes.total() == INPUTS // SHARES * SHARES
+        outcomes = sum(pool.map(fuzz, seeds, [inputs // SHARES] * SHARES), Counter[str]())
+    assert outcomes.total() == inputs // SHARES * SHARES
     # All three ways are taken often: otherwise the mutations would not reach the deep code.
-    assert min(outcomes["whole"], outcomes["partly"], outcomes["refused"]) > INPUTS // 200
+    assert min(outcomes["whole"], outcomes["partly"], outcomes["refused"]) > inputs // 200
