@@ -112,7 +112,8 @@ def test_call_instructions_stay_specialised(python: Interpreter, keep: Keep) -> 
 def windows(python: Interpreter, keep: Keep) -> tuple[Recording, Shares, Shares]:
     program = PROGRAMS / "windows.py"
     path = keep(f"windows-{python.version}")
-    run = must_run(path, [python.path, program, "2"], *WINDOWS)
+    # One window in 64 shows calls of C functions: in half the time some edges were in none.
+    run = must_run(path, [python.path, program, "4"], *WINDOWS)
     own = {str(program)}
     true = all_calls(python, own, path.with_suffix(".json"), program, "0")
     return run.recording, true, counted_calls(run.recording, own)
