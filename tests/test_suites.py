@@ -331,13 +331,16 @@ def test_plain_outcomes_are_kept_for_the_same_tests_only(
 
 
 def test_the_first_attach_precedes_the_tests(prepared: Prepared, tmp_path: Path) -> None:
-    """So a module of milliseconds is attached to as well."""
+    """So a short module is attached to as well. Half a second lets the session begin: a process
+    that has the agent may still end before it is recorded, which counts as neither.
+    """
     write_cases(tmp_path)
     with (tmp_path / "sample.py").open("a") as file:
         file.write("    def test_is_recorded(self):\n        self.assertTrue(recorded())\n")
         file.write("WHEN_IMPORTED = recorded()\n")
         file.write("class More(unittest.TestCase):\n")
         file.write("    def test_import(self):\n        self.assertTrue(WHEN_IMPORTED)\n")
+        file.write("        __import__('time').sleep(0.5)\n")
     recordings = modes.Recordings()
     found = run_module(prepared, "sample", "attached", Limits(), (), None, recordings)
     assert kinds(found)["test_is_recorded"] == "passed"
