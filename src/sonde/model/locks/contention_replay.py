@@ -199,7 +199,7 @@ class Replay:
                 state.gap = False
                 state.owner = None
                 state.released = True
-                state.told = thread, until
+                state.reported = thread, until
                 if woken:
                     woken.pop(thread, None)
                 silent = next((waiter for waiter, wait in waits.items() if wait.found), None)
@@ -230,7 +230,7 @@ class Replay:
                     before=time <= 0, found=type_ == PREEXISTING,
                 )  # fmt: skip
             elif type_ == OWNER_OBSERVED:
-                stale = state.told[0] == thread and time - state.told[1] < STALE_NS
+                stale = state.reported[0] == thread and time - state.reported[1] < STALE_NS
                 if waits and not stale:
                     known, state.owner = state.owner, (thread, context)
                     if known is not None and known != state.owner and self._is_unseen(waits):
@@ -251,8 +251,8 @@ class Replay:
             state.last = max(state.last, time)
 
     def _may_be_unseen(self, made_of: str, state: LockState, thread: int) -> bool:
-        """Whether this one may have been let in by somebody who did not tell: of monitors one tells
-        only if it has to wake a thread of the kernel's."""
+        """Whether this one may follow a release that was not reported: that of a monitor is only
+        reported if it has to wake a platform thread."""
         if made_of == MONITOR:
             return True
         wait = state.open.get(thread)
@@ -266,7 +266,7 @@ class Replay:
         return unseen is not None and any(unseen[thread] for thread in threads)
 
     def _released_unseen(self, state: LockState, thread: int, time: int) -> None:
-        """Who gets it gets it from another, which was the last known owner if nobody has told."""
+        """It was another's before: the last known owner's if no release was reported."""
         owner, state.owner = state.owner, None
         if owner is None or owner[0] == thread:
             owner, state.gap = (thread, UNKNOWN), True

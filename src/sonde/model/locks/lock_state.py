@@ -1,4 +1,4 @@
-"""What the replay of lock events knows of one lock: who waits, who let go, and what is missing."""
+"""What the replay knows of one lock: who waits, who released it, and what is missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StartedWait:
     """The contention that began this wait, if it is not this one."""
     before: bool = False
     found: bool = False
-    """Its thread will not tell when it is over."""
+    """Its thread will not report its end."""
     known: int | None = None
     """When it was last seen waiting, should its end be among what was lost since."""
 
@@ -39,13 +39,13 @@ class LockState:
     torn: bool = False
     """... or at any time."""
     released: bool = False
-    """Somebody let go since the last one got it."""
-    told: tuple[int, int] = (UNKNOWN, 0)
-    """Who let go last and said so, and when."""
+    """It was released since the last one got it."""
+    reported: tuple[int, int] = (UNKNOWN, 0)
+    """Who last reported a release, and when."""
     owner: tuple[int, int] | None = None
-    """Who surely has it, as somebody waits who would have seen it let go."""
+    """Who certainly holds it, as a waiter would have seen the release."""
     woken: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    """Threads woken up that have not let go since: their contention, its context, and when."""
+    """Threads woken up that have not released it since: their contention, its context, and when."""
     alone: int = 0
     """When nobody waited for the last time."""
     base: int = 0
