@@ -76,7 +76,7 @@ test-built:
 test-calm: build page $(VENV)/test-ready ## tests that look at finished data
 	$(call tested,-n 2 $(SPREAD),$(CALM))
 
-soak: build jars page $(VENV)/test-ready ## storms, long statistics, and every test on every interpreter (an hour; before a release)
+soak: build jars page $(VENV)/test-ready ## storms, long statistics, and every test on every interpreter (long; before a release)
 	$(call tested,-n 3 --soak $(SPREAD),tests --ignore=tests/truth)
 	$(call tested,-n 2 --soak $(SPREAD),tests/truth)
 

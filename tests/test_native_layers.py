@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from test_layers import Imports, circles
+
 NATIVE = Path(__file__).parent.parent / "native"
 
 # Of each folder its rooms, lowest first: a room may depend on itself and on those before it. The
@@ -33,8 +35,6 @@ NAME = re.compile(r"\bsonde_\w+\b")
 DEFINITION = re.compile(
     r"^(?!static|extern|typedef|return)[A-Za-z_][\w *]*?\b(sonde_\w+)\([^;{}]*\)\s*\{", re.MULTILINE
 )
-
-Graph = Mapping[str, set[str]]
 
 
 def read(root: Path) -> dict[str, str]:
@@ -85,25 +85,7 @@ def dependencies(files: Mapping[str, str]) -> dict[str, set[str]]:
     return found
 
 
-def circles(graph: Graph) -> set[frozenset[str]]:
-    """The strongly connected components of more than one unit."""
-    reached: dict[str, set[str]] = {}
-    for unit in graph:
-        seen: set[str] = set()
-        pending = [unit]
-        while pending:
-            for other in graph[pending.pop()] - seen:
-                seen.add(other)
-                pending.append(other)
-        reached[unit] = seen
-    return {
-        frozenset(other for other in seen if unit in reached[other])
-        for unit, seen in reached.items()
-        if unit in seen
-    }
-
-
-def upward(graph: Graph) -> set[str]:
+def upward(graph: Imports) -> set[str]:
     found = set()
     for unit, others in graph.items():
         folder = folder_of(unit)
@@ -147,7 +129,7 @@ def test_no_room_depends_on_a_higher_one() -> None:
 
 
 def test_no_units_depend_on_each_other() -> None:
-    assert circles(GRAPH) == set()
+    assert circles(GRAPH) == []
 
 
 @pytest.mark.parametrize("by", ["include", "function"])
@@ -155,9 +137,9 @@ def test_a_new_circle_is_found(by: str) -> None:
     added = {"include": '\n#include "core/sampling/sigtrap.h"', "function": "\nsonde_trap_refresh"}
     files = dict(FILES)
     files["core/sampling/kernel_events.c"] += added[by]
-    assert circles(dependencies(files)) == {
-        frozenset({"core/sampling/kernel_events", "core/sampling/sigtrap"})
-    }
+    assert circles(dependencies(files)) == [
+        ("core/sampling/kernel_events", "core/sampling/sigtrap")
+    ]
 
 
 def test_a_new_dependency_upward_is_found() -> None:

@@ -30,8 +30,11 @@ static struct stat ours; // the socket, to know it again: programs close what th
 static void wake(void);
 static void *body(void *unused);
 static _Alignas(4096) char stack[256 << 10]; // in use until the thread was joined
-static sonde_worker worker = {
-    .name = "sonde-steer", .body = body, .wake = wake, .stack = stack, .stack_size = sizeof stack};
+static sonde_worker worker = {.name = "sonde-control",
+                              .body = body,
+                              .wake = wake,
+                              .stack = stack,
+                              .stack_size = sizeof stack};
 
 static bool is_open(void)
 {

@@ -347,6 +347,4 @@ void sonde_reader_stop(void)
     munmap(at, TABLE_SIZE);
 }
 
-bool sonde_reader_is_here(void) { return running; }
-
 void sonde_reader_forked(void) { running = false; }

@@ -34,7 +34,6 @@ typedef struct {
 // Starts the thread if this session needs it. 0 or an errno.
 int sonde_reader_start(const sonde_arm *arm, const sonde_reader_ops *ops);
 void sonde_reader_stop(void);
-bool sonde_reader_is_here(void);
 // In a forked child the thread does not exist.
 void sonde_reader_forked(void);
 

@@ -132,7 +132,7 @@ static void wake(void);
 static void *body(void *unused);
 // HotSpot puts its guard pages into the stack while the thread is attached.
 static _Alignas(4096) char stack[1 << 20];
-static sonde_worker worker = {.name = "sonde-lookout",
+static sonde_worker worker = {.name = "sonde-deadlock",
                               .body = body,
                               .wake = wake,
                               .stack = stack,

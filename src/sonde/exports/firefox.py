@@ -84,11 +84,11 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
         io.TextIOWrapper(packed, encoding="ascii", write_through=True) as text,
     ):
         text.write(f'{_encode(document)[:-1]},"threads":[')
-        for i, told in enumerate(markers):
+        for i, marker in enumerate(markers):
             mine = order[bounds[i] : bounds[i + 1]]
             text.write(f'{"," if i else ""}{_encode(_thread(recording, i))[:-1]},"samples":')
             text.writelines(_samples(recording, found, rows[mine], weight[mine]))
-            text.write(f',"markers":{_encode(told)}}}')
+            text.write(f',"markers":{_encode(marker)}}}')
         text.write("]}")
 
 

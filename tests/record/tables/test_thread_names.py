@@ -57,7 +57,7 @@ def test_names_that_nobody_needs_are_forgotten() -> None:
 
 def test_a_thread_of_the_agent_is_none_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has an interpreter's state while it wants the GIL, and whoever looks then finds it."""
-    called = {1: "worker", 2: "sonde-steer"}
+    called = {1: "worker", 2: "sonde-control"}
     monkeypatch.setattr(threads, "name_of", lambda _, tid: called[tid])
     segment = ProcessSegment(NOBODY, "cpython", cast("Any", None), 0)
     known = Threads(segment, Sampling("cpython"), *cast("Any", ({}, None, None)))

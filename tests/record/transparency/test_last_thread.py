@@ -43,7 +43,7 @@ def test_in_a_program_that_is_run(python: Interpreter, keep: Keep, what: str) ->
 def test_in_a_program_that_is_attached_to(python: Interpreter, keep: Keep, what: str) -> None:
     with Target(python, PROGRAM, str(TURNS), "end") as target:
         by = attach(target.pid, keep("last"), "--what", what)
-        thread = "sonde-reader" if "waits" in what else "sonde-steer"
+        thread = "sonde-reader" if "waits" in what else "sonde-control"
         until(lambda: has_agent(target.pid, thread), "the agent is there", by)
         code, out, err = target.end("go\n")
         _, said = by.communicate(timeout=TIMEOUT_S)

@@ -1,8 +1,8 @@
-"""What a recorder can be told to do while it runs: one table, whoever says it.
+"""The commands of a running recorder, in one table.
 
-Whoever started the recorder says everything (parent_channel.py), and is not doubted: it is another
-part of the same sonde. Whoever comes over the control socket (control_server.py) says what has a
-`check`, which makes arguments of the request or refuses it.
+The process that started the recorder may send all of them (parent_channel.py), and its arguments
+are not checked: it is another part of the same sonde. A request over the control socket
+(control_server.py) may be one that has a `check`, which makes arguments of it or refuses it.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Command(NamedTuple):
     do: Callable[..., Answer]
     """Called with the recorder and the arguments."""
     check: Callable[[Controllable, Request], dict[str, Any]] | None = None
-    """The arguments that a request over the control socket has; None: it may not be said there."""
+    """Makes arguments of a request over the control socket; None: it is not accepted there."""
     ends: bool = False
     """It is answered over the control socket when the recording has ended."""
 
 
 def from_control(session: Controllable, request: Request) -> tuple[Command, dict[str, Any]]:
-    """The command that somebody asks for over the control socket, and its arguments."""
+    """The command that a request over the control socket names, and its arguments."""
     verb = request.get("do")
     command = COMMANDS.get(verb) if isinstance(verb, str) else None
     if command is None or command.check is None:
@@ -170,4 +170,4 @@ COMMANDS = {
     "disarm": Command(_method(Controllable.disarm)),
 }
 VERBS = tuple(verb for verb, command in COMMANDS.items() if command.check is not None)
-"""What may be said over the control socket."""
+"""Those that the control socket accepts."""
