@@ -18,7 +18,7 @@ from types import TracebackType
 
 from launching import TARGETS, TIMEOUT_S, Interpreter, clean_environment
 from sonde.record.attach import Attach
-from sonde.record.recorder.options import Options
+from sonde.record.recorder.options.options import Options
 from sonde.record.targets.process import inspect_process
 
 CLIENTS = 3

@@ -22,7 +22,7 @@ Stacks = list[tuple[tuple[Frame, ...], float]]
 
 
 def samplers() -> list[str]:
-    from sonde.record.recorder.samplers import SAMPLERS
+    from sonde.record.recorder.sampling.samplers import SAMPLERS
 
     return [*SAMPLERS, CHAINED]
 

@@ -42,7 +42,7 @@ class Hooks:
     def __init__(self, job: dict[str, Any], folder: Path, condition: str) -> None:
         sys.path.insert(0, job["source"])
         from sonde.record import session
-        from sonde.record.recorder.options import Options
+        from sonde.record.recorder.options.options import Options
         from sonde.record.recorder_process import RecorderHandle
         from sonde.record.shm import layout as shm
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import sonde
 from sonde.record.system import native_libraries
-from sonde.record.recorder.options import KINDS
+from sonde.record.recorder.options.options import KINDS
 
 warnings.simplefilter("ignore")  # forks of a threaded program are meant
 sys.setrecursionlimit(20_000)

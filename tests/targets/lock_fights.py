@@ -22,7 +22,7 @@ import got_slots
 import sonde
 from sonde.record import session as sessions
 from sonde.record.shm import layout as shm
-from sonde.record.recorder.options import Options
+from sonde.record.recorder.options.options import Options
 from sonde.record.recorder_process import RecorderHandle
 
 faulthandler.dump_traceback_later(100, exit=True)

@@ -17,7 +17,7 @@ import threading
 import time
 
 from sonde.record.shm import layout as shm
-from sonde.record.recorder.samplers import SamplerSet
+from sonde.record.recorder.sampling.samplers import SamplerSet
 from sonde.record.session import _load_agent
 
 SLOTS, RING_SIZE = 64, 1 << 14

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sonde.record.recorder.samplers import SamplerSet
+from sonde.record.recorder.sampling.samplers import SamplerSet
 from sonde.record.system import cpu_times, perf_events, permissions
 
 # Longer than any process lives: events opened to see whether they may be never fire.

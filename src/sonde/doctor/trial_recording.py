@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.errors import SondeError
-from sonde.record.recorder.options import Options
+from sonde.record.recorder.options.options import Options
 from sonde.record.recorder_process import RecorderHandle
 from sonde.record.system import native_libraries
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from sonde.errors import SondeError
 
-from .recorder.options import Options, with_shared_memory
+from .recorder.options.options import Options, with_shared_memory
 from .recorder_process import RecorderHandle, RecorderKilledError
 from .system.procfs import is_alive
 from .targets import ptrace_inject

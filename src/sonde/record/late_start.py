@@ -10,12 +10,12 @@ import os
 from typing import TYPE_CHECKING
 
 from .recorder.capture_control import STACK_BITS, bits_of
-from .recorder.options import RING_SIZE, SLOTS, online_memory
+from .recorder.options.options import RING_SIZE, SLOTS, online_memory
 from .shm import layout as shm
 from .system import perf_events
 
 if TYPE_CHECKING:
-    from .recorder.options import Options
+    from .recorder.options.options import Options
 
 FILE = "config"
 _SELF_ARMED = {"cpu", "waits", "locks", "threads"}

@@ -17,8 +17,8 @@ from typing import Any
 from sonde.errors import CommandError, SondeError
 
 from . import late_start
-from .recorder.agent_socket import listen
-from .recorder.options import Options, with_shared_memory
+from .recorder.control.agent_socket import listen
+from .recorder.options.options import Options, with_shared_memory
 from .recorder_process import RecorderHandle
 from .system import exit_status, native_libraries
 from .system.group_witness import GroupWitness

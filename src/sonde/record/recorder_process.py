@@ -17,9 +17,9 @@ from typing import Any
 from sonde._version import version
 from sonde.errors import SondeError, UsageError
 
-from .recorder.agent_socket import AgentSocket
-from .recorder.options import RING_SIZE, SLOTS, Options, online_memory
-from .recorder.segment_storage import rescue
+from .recorder.control.agent_socket import AgentSocket
+from .recorder.options.options import RING_SIZE, SLOTS, Options, online_memory
+from .recorder.options.segment_storage import rescue
 from .targets.session_registry import RECORDER
 
 # On a machine that is busy enough an interpreter takes this long to come up.

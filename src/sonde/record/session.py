@@ -18,8 +18,8 @@ from sonde.errors import SondeError, UsageError
 from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
 from .launch import program_name
-from .recorder.modes import parse_mode
-from .recorder.options import (
+from .recorder.options.modes import parse_mode
+from .recorder.options.options import (
     DEFAULT_RATE,
     DEFAULT_WHAT,
     Options,
@@ -27,12 +27,12 @@ from .recorder.options import (
     check_rate,
     parse_what,
 )
-from .recorder.units import parse_share, parse_size
+from .recorder.options.units import parse_share, parse_size
 from .recorder_process import RecorderHandle
 from .shm import layout as shm
 from .system import native_libraries
-from .tables.live_profile import check_memory
-from .tables.profile_result import Hot, HotEdge, Profile, profile_of
+from .tables.stacks.live_profile import check_memory
+from .tables.stacks.profile_result import Hot, HotEdge, Profile, profile_of
 
 
 @functools.cache

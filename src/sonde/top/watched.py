@@ -68,7 +68,7 @@ class Watched:
 
     def _enter(self) -> str:
         from sonde.record.attach import Attach
-        from sonde.record.recorder.options import Options
+        from sonde.record.recorder.options.options import Options
         from sonde.record.targets.process import inspect_process
 
         process = inspect_process(self.pid)

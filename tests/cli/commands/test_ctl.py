@@ -6,7 +6,7 @@ import pytest
 
 from sonde.cli.commands.ctl import ALIASES, VERBS, order_of
 from sonde.errors import UsageError
-from sonde.record.recorder import commands
+from sonde.record.recorder.control import commands
 
 
 @pytest.mark.parametrize(

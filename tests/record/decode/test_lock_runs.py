@@ -17,8 +17,8 @@ from sonde.record.decode.target import TargetProcess
 from sonde.record.shm import layout as shm
 from sonde.record.shm.agent_memory import AgentMemory
 from sonde.record.shm.lock_drain import LockRows, LockRuns
-from sonde.record.tables.contexts import Contexts
 from sonde.record.tables.open_lock_waits import LockWait
+from sonde.record.tables.stacks.contexts import Contexts
 from sonde.recording.format.encode import encode_column
 from sonde.recording.format.schema import TABLES
 from sonde.recording.reader import read

@@ -17,7 +17,7 @@ from sonde.record.decode.target import TargetProcess
 from sonde.record.shm import layout as shm
 from sonde.record.shm.agent_memory import AgentMemory
 from sonde.record.shm.lock_drain import LockRows
-from sonde.record.tables.contexts import Contexts
+from sonde.record.tables.stacks.contexts import Contexts
 from sonde.recording.reader import read
 from sonde.recording.write.writer import Writer
 

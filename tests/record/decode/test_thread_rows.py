@@ -11,13 +11,13 @@ import pytest
 from launching import Interpreter, sonde
 from rings import ORIGIN, RING, Ring
 from sonde.record.decode.target import TargetProcess
-from sonde.record.recorder import options
+from sonde.record.recorder.options import options
 from sonde.record.shm import layout as shm
 from sonde.record.shm.agent_memory import AgentMemory
 from sonde.record.shm.lock_drain import LockRows
 from sonde.record.system import procfs
 from sonde.record.tables import threads
-from sonde.record.tables.contexts import Contexts
+from sonde.record.tables.stacks.contexts import Contexts
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from sonde.recording.write.writer import Writer

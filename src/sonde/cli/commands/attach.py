@@ -63,7 +63,7 @@ def attach(
       sonde attach 4711 --mode continuous --rotate 60s --keep 10 --push s3://profiles/prod
     """
     from sonde.record.attach import Attach
-    from sonde.record.recorder.options import Options
+    from sonde.record.recorder.options.options import Options
     from sonde.record.targets.hotspot import Jvm
 
     if [pid, tree, name].count(None) != 2:

@@ -224,7 +224,7 @@ def _complete() -> None:
         import readline
     except ImportError:  # a Python built without it still has a prompt
         return
-    from sonde.record.recorder.options import KINDS
+    from sonde.record.recorder.options.options import KINDS
 
     def candidates(text: str, state: int) -> str | None:
         before = readline.get_line_buffer()[: readline.get_begidx()].split()

@@ -36,7 +36,7 @@ def run(
       sonde run --what calls app.py
     """
     from sonde.record.launch import Launch, end_like, program_name
-    from sonde.record.recorder.options import Options
+    from sonde.record.recorder.options.options import Options
 
     arguments = list(command or [])
     if arguments and arguments[0] == "--":

@@ -50,7 +50,7 @@ def top(
       sonde top 4711
       sonde top 4711 --once
     """
-    from sonde.record.recorder.options import check_rate, parse_what
+    from sonde.record.recorder.options.options import check_rate, parse_what
 
     number = process_id(pid)
     if window is not None and not 1 <= window <= MAX_INTERVAL_S:

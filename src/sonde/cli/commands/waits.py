@@ -68,7 +68,7 @@ def waits(
 def _inspect(pid: int) -> Recording:
     """A recording of a moment."""
     from sonde.record.attach import Attach
-    from sonde.record.recorder.options import Options
+    from sonde.record.recorder.options.options import Options
     from sonde.record.targets.process import inspect_process
     from sonde.recording.reader import read
 

@@ -24,7 +24,7 @@ FASTEST = 1000
 def profile_inside(seconds: float, rate: int, pid: int | None) -> Ticks:
     """With `pid` only that process is entered."""
     from sonde.record.attach import Attach
-    from sonde.record.recorder.options import Options
+    from sonde.record.recorder.options.options import Options
     from sonde.record.system.tprof import LOOK_S, profile
     from sonde.record.targets.discovery import Discovery
     from sonde.record.targets.process import inspect_process

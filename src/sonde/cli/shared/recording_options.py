@@ -11,8 +11,8 @@ import typer
 from sonde.cli.shared.selection_options import seconds, whole
 
 if TYPE_CHECKING:
-    from sonde.record.recorder.modes import Mode
-    from sonde.record.recorder.options import CallOptions
+    from sonde.record.recorder.options.modes import Mode
+    from sonde.record.recorder.options.options import CallOptions
 
 Output = Annotated[
     str | None,
@@ -151,8 +151,8 @@ class RecordingOptions(NamedTuple):
 
     def storage(self) -> tuple[Mode, float | None]:
         """How the recording is stored, and the share of a core that it may take."""
-        from sonde.record.recorder.modes import parse_mode
-        from sonde.record.recorder.units import parse_share
+        from sonde.record.recorder.options.modes import parse_mode
+        from sonde.record.recorder.options.units import parse_share
 
         share = None if self.budget is None else parse_share("--budget", self.budget)
         mode = parse_mode(
@@ -169,7 +169,11 @@ class RecordingOptions(NamedTuple):
 
     def capture(self) -> tuple[list[str], int, CallOptions]:
         """What is recorded: kinds, the rate, and how calls are counted."""
-        from sonde.record.recorder.options import check_calls, check_rate, parse_what
+        from sonde.record.recorder.options.options import (
+            check_calls,
+            check_rate,
+            parse_what,
+        )
 
         kinds = parse_what(self.what)
         rate, calls = check_calls(

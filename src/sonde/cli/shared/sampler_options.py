@@ -6,7 +6,7 @@ from sonde.errors import UsageError
 
 
 def check_sampler(name: str) -> str:
-    from sonde.record.recorder.samplers import SAMPLERS
+    from sonde.record.recorder.sampling.samplers import SAMPLERS
 
     if name != "auto" and name not in SAMPLERS:
         raise UsageError(f"invalid sampler {name!r}; valid samplers: auto, {', '.join(SAMPLERS)}")

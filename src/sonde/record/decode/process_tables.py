@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from ..shm.lock_drain import LockRows, LockRuns
 from ..shm.thread_ids import ThreadIds
 from ..tables.active_sampler import Sampling
-from ..tables.contexts import Codes, Contexts
 from ..tables.lock_table import Locks
 from ..tables.memory_maps import MemoryMaps
 from ..tables.open_lock_waits import OpenLockWaits
 from ..tables.process_cpu import ProcessCpu
 from ..tables.segment import ProcessSegment
 from ..tables.spans import Spans
+from ..tables.stacks.contexts import Codes, Contexts
 from ..tables.thread_names import ThreadNames
 from ..tables.threads import Threads
 
 if TYPE_CHECKING:
     from ..shm.agent_memory import AgentMemory
-    from ..tables.live_profile import LiveProfile
+    from ..tables.stacks.live_profile import LiveProfile
 
 
 class ProcessTables:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sonde.row_values import RUNNING
 
 from ..shm import layout as shm
-from ..tables.contexts import UNKNOWN
 from ..tables.spans import UnknownSpanError
+from ..tables.stacks.contexts import UNKNOWN
 from ..tables.thread_time import SampleContext
 from ..tables.threads import OpenLockWait
 from .agent_text import decode_text

@@ -10,8 +10,8 @@ from sonde.row_values import NO_FRAMES
 
 from ..shm import layout as shm
 from ..shm.lock_drain import ThreadStack
-from ..tables.contexts import CUT_OFF
-from ..tables.live_profile import LiveThread
+from ..tables.stacks.contexts import CUT_OFF
+from ..tables.stacks.live_profile import LiveThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

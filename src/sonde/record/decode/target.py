@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..shm import layout as shm
 from ..shm.agent_memory import AgentMemory
 from ..system import procfs
-from ..tables.contexts import SHORT_THREADS
 from ..tables.segment import ProcessSegment
+from ..tables.stacks.contexts import SHORT_THREADS
 from ..tables.thread_row import NO_THREAD_OBJECT
 from .process_tables import ProcessTables
 from .ring_reader import RingReader
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ..shm.lock_drain import LockRows
     from ..system.procfs import About
     from ..tables.active_sampler import ActiveSampler
-    from ..tables.contexts import Contexts
-    from ..tables.live_profile import LiveProfile
     from ..tables.metrics import Metrics
+    from ..tables.stacks.contexts import Contexts
+    from ..tables.stacks.live_profile import LiveProfile
 
 
 _images: dict[int, int] = {}

@@ -16,15 +16,15 @@ from ..shm import layout as shm
 from ..shm.agent_memory import AgentMemory
 from ..shm.lock_drain import LockRows
 from ..shm.thread_ids import ThreadIds
-from ..tables.contexts import Contexts
-from ..tables.live_profile import LiveProfile
 from ..tables.metrics import Metrics
+from ..tables.stacks.contexts import Contexts
+from ..tables.stacks.live_profile import LiveProfile
 from ..targets.remote_reader import RemoteReader
 from . import self_armed
-from .agent_connections import AgentConnections
 from .capture_control import CaptureControl
-from .dump_triggers import DumpTriggers
-from .samplers import SAMPLERS_OF
+from .control.agent_connections import AgentConnections
+from .options.dump_triggers import DumpTriggers
+from .sampling.samplers import SAMPLERS_OF
 from .self_armed import SelfArmed
 
 if TYPE_CHECKING:

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from sonde.errors import SondeError
 
 from ..shm import layout as shm
-from . import kernel_events
-from .kernel_events import KernelEvent
-from .samplers import SamplerSet
+from .options import kernel_events
+from .options.kernel_events import KernelEvent
+from .sampling.samplers import SamplerSet
 
 if TYPE_CHECKING:
     from sonde.recording.write.writer import Writer
 
     from ..decode.target import TargetProcess
-    from .agent_connections import AgentConnections
-    from .samplers import ArmedSampler
+    from .control.agent_connections import AgentConnections
+    from .sampling.samplers import ArmedSampler
     from .target_set import TargetSet
 
 # Of threads the kernel tells, not the agent.

@@ -29,13 +29,13 @@ from ..system.steal import cpu_includes_steal
 from ..tables.metrics import STEP_NS
 from ..targets import session_registry
 from .admission import Admission
-from .agent_socket import AgentSocket, listen
-from .commands import COMMANDS
-from .control_server import ControlServer
-from .drain_schedule import DrainSchedule
-from .overhead_budget import Cost, OverheadBudget, interrupt_ns
-from .parent_channel import ParentChannel
-from .quality_counts import target_facts
+from .control.agent_socket import AgentSocket, listen
+from .control.commands import COMMANDS
+from .control.control_server import ControlServer
+from .control.parent_channel import ParentChannel
+from .sampling.drain_schedule import DrainSchedule
+from .sampling.overhead_budget import Cost, OverheadBudget, interrupt_ns
+from .sampling.quality_counts import target_facts
 from .segment_lifecycle import SegmentLifecycle
 from .segments import Segments
 from .target_set import TargetSet

@@ -9,8 +9,8 @@ from sonde.errors import SondeError
 
 if TYPE_CHECKING:
     from .admission import Admission
-    from .overhead_budget import OverheadBudget
-    from .parent_channel import ParentChannel
+    from .control.parent_channel import ParentChannel
+    from .sampling.overhead_budget import OverheadBudget
     from .segments import Segments
     from .target_set import TargetSet
 

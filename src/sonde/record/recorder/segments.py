@@ -16,7 +16,7 @@ from sonde.errors import SondeError
 from sonde.recording.write.sink import MemorySink, WriteError
 from sonde.recording.write.writer import Writer
 
-from .segment_storage import (
+from .options.segment_storage import (
     FlightRecording,
     NumberedFiles,
     numbered,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..system import exit_status
 from ..targets import session_registry
-from .quality_counts import QualityCounts
+from .sampling.quality_counts import QualityCounts
 
 if TYPE_CHECKING:
     from sonde.recording.write.writer import Writer

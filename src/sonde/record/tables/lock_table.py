@@ -8,8 +8,8 @@ from ..shm import layout as shm
 from ..system.procfs import inode_at
 
 if TYPE_CHECKING:
-    from .contexts import Contexts
     from .segment import ProcessSegment
+    from .stacks.contexts import Contexts
 
 
 class Locks:

@@ -74,7 +74,7 @@ def _mark_of(_: Controllable, request: Request) -> dict[str, Any]:
 
 
 def _rate_of(_: Controllable, request: Request) -> dict[str, Any]:
-    from .options import check_rate
+    from ..options.options import check_rate
 
     rate = request.get("hz")
     if not isinstance(rate, int) or isinstance(rate, bool):
@@ -83,7 +83,7 @@ def _rate_of(_: Controllable, request: Request) -> dict[str, Any]:
 
 
 def _what_of(session: Controllable, request: Request) -> dict[str, Any]:
-    from .options import parse_what
+    from ..options.options import parse_what
 
     asked = request.get("list")
     if not isinstance(asked, list) or not all(isinstance(kind, str) for kind in asked):

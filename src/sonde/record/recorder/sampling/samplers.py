@@ -15,11 +15,11 @@ import time
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from ..shm import layout as shm
-from ..system import perf_events
-from ..system.procfs import cpu_of
-from . import kernel_events
-from .kernel_events import KernelEvent
+from ...shm import layout as shm
+from ...system import perf_events
+from ...system.procfs import cpu_of
+from ..options import kernel_events
+from ..options.kernel_events import KernelEvent
 
 SAMPLERS = ("perf", "perf-user", "cpu-timer", "reader", "cross-core", "safepoint", "remote")
 _BY_PERF = 2

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from sonde.errors import UsageError
 from sonde.model.locks.lock_kinds import LockKinds
 
-from ..shm import layout as shm
+from ...shm import layout as shm
 from .units import parse_time
 
 if TYPE_CHECKING:
-    from ..tables.contexts import Contexts
-    from ..tables.open_lock_waits import LockWait
+    from ...tables.open_lock_waits import LockWait
+    from ...tables.stacks.contexts import Contexts
 
 LOCK_WAIT, GIL_WAIT = "lock wait", "gil wait"
 SUBJECTS = (LOCK_WAIT, GIL_WAIT)

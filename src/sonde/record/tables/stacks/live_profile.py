@@ -11,13 +11,13 @@ from sonde.errors import UsageError
 from sonde.model.trees.function_table import Function
 from sonde.model.trees.partial_tree import MIN_MEMORY, Frame, PartialTree, TreePosition
 
-from ..shm import layout as shm
+from ...shm import layout as shm
 from .profile_result import BY, MAX_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .active_sampler import Sampling
+    from ..active_sampler import Sampling
     from .contexts import Contexts
 
 # A message between processes may have some 200 KB; chains are told as far as this allows.

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from ..targets import session_registry
+from ...targets import session_registry
 
 # Connections that may wait for the recorder; the kernel has a limit of its own (somaxconn). Forked
 # children do not wait for it: whoever finds no room is not recorded.

@@ -12,8 +12,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from ..system.procfs import runnable
-from .kernel_events import is_event
+from ...system.procfs import runnable
+from ..options.kernel_events import is_event
 
 # At high rates a ring fills within one long sleep where a thousand frames change from sample to
 # sample.

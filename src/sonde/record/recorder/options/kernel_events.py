@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sonde.errors import SondeError, UsageError
 
-from ..shm import layout as shm
-from ..system import elf, perf_events
+from ...shm import layout as shm
+from ...system import elf, perf_events
 
 PREFIX = "event:"
 MAX_EVENTS = 16

@@ -12,7 +12,7 @@ import pytest
 from attaching import Target, attached
 from launching import TARGETS, Interpreter, sonde
 from matrix import OLDEST_AND_NEWEST
-from sonde.record.recorder.overhead_budget import WINDOW_NS, Cost, OverheadBudget
+from sonde.record.recorder.sampling.overhead_budget import WINDOW_NS, Cost, OverheadBudget
 from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.flat import flat
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sonde.record.recorder import drain_schedule as pace_module
-from sonde.record.recorder.drain_schedule import (
+from sonde.record.recorder.sampling import drain_schedule as pace_module
+from sonde.record.recorder.sampling.drain_schedule import (
     FRUGAL,
     MAX_BURST_S,
     MAX_PAUSE_IF_RARE_S,

@@ -44,7 +44,7 @@ PYTHONS = OLDEST_AND_NEWEST
 LOCKS = TARGETS.parent / "truth" / "locks" / "programs"
 SCENARIOS = {"owners": OWNERS, "gil": ("burner", "two")}
 CHANGING = TARGETS / "changing.py"
-SOURCE = Path(__file__).resolve().parents[3] / "src"
+SOURCE = Path(__file__).resolve().parents[4] / "src"
 
 
 def waits_by(recording: Recording, *by: str) -> dict[tuple[str, ...], int]:

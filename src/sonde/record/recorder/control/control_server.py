@@ -17,7 +17,7 @@ from typing import Any
 
 from sonde.errors import SondeError, UsageError
 
-from ..targets.session_registry import CONTROL
+from ...targets.session_registry import CONTROL
 from .commands import Controllable, from_control
 
 # A line is an order, not a document.

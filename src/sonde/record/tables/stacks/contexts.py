@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.row_values import BUILT_IN
 
-from ..shm import layout as shm
+from ...shm import layout as shm
 from . import cpython_lines, java_lines
 
 if TYPE_CHECKING:

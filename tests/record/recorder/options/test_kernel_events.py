@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonde.errors import SondeError, UsageError
-from sonde.record.recorder import kernel_events
-from sonde.record.recorder.kernel_events import parse
+from sonde.record.recorder.options.kernel_events import parse
+from sonde.record.recorder.options import kernel_events
 from sonde.record.shm import layout as shm
 from sonde.record.system import elf
 
@@ -82,7 +82,7 @@ def test_where_a_function_begins_in_its_file() -> None:
 
 
 def test_several_are_checked_together() -> None:
-    from sonde.record.recorder.options import parse_what
+    from sonde.record.recorder.options.options import parse_what
 
     many = ",".join(f"event:page-faults@{n}" for n in range(1, 18))
     with pytest.raises(UsageError, match="more than 16"):

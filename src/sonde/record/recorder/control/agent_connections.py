@@ -9,7 +9,7 @@ import socket
 import time
 from dataclasses import dataclass, field
 
-from ..shm import layout as shm
+from ...shm import layout as shm
 
 # A target that does not let its GIL go in this time is left by its agent later.
 LEAVE_S = 2.0

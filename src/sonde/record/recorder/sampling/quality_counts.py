@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..shm import layout as shm
-from ..system import cpu_times
+from ...shm import layout as shm
+from ...system import cpu_times
 from .samplers import SAMPLERS
 
 if TYPE_CHECKING:
-    from ..decode.target import TargetProcess
-    from ..tables.active_sampler import ActiveSampler
+    from ...decode.target import TargetProcess
+    from ...tables.active_sampler import ActiveSampler
 
 
 MAX_RATES = 100

@@ -6,7 +6,7 @@ import json
 import subprocess
 
 from launching import Interpreter
-from sonde.record.tables import cpython_lines
+from sonde.record.tables.stacks import cpython_lines
 
 # All code of some modules: its first line, its table, and the position of every instruction.
 TABLES = """

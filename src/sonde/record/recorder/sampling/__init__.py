@@ -1,0 +1,1 @@
+"""How targets are sampled: by what, how often, and how well."""

@@ -1,0 +1,1 @@
+"""Stacks as rows: functions, contexts, source lines, and the profile of the running session."""
