@@ -5,7 +5,7 @@
     sonde run -o fixed.sonde examples/workers.py --fixed
 
 - the texts are divided by number, not by length, so that the last worker has most of the work;
-- `Journal.save` writes all results so far each time, in one long C call that holds the GIL.
+- a second thread saves all results so far every 0.1 s, in one long C call that holds the GIL.
 
 Both variants count the words of the same texts.
 """
@@ -35,14 +35,20 @@ Entry = tuple[int, int]
 class Journal(threading.Thread):
     """Saves the results of a worker, for the case that it is interrupted."""
 
-    def __init__(self, path: str, fixed: bool) -> None:
+    def __init__(self, path: str) -> None:
         super().__init__(name="journal")
         self.path = path
-        self.fixed = fixed
         # What earlier runs have found.
         self.entries: list[Entry] = [(number, number % 97) for number in range(PAST)]
-        self.saved = len(self.entries)
         self.ended = threading.Event()
+
+    def __enter__(self) -> Journal:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.join()
 
     def run(self) -> None:
         while not self.ended.wait(EVERY_S):
@@ -50,15 +56,28 @@ class Journal(threading.Thread):
         self.save()
 
     def save(self) -> None:
-        if self.fixed:
-            new = self.entries[self.saved :]
-            with open(self.path, "a") as file:
-                file.writelines(json.dumps(entry) + "\n" for entry in new)
-            self.saved += len(new)
-            return
         everything = json.dumps(self.entries)
         with open(self.path, "w") as file:
             file.write(everything)
+
+    def add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+
+
+class LineJournal:
+    """Appends each result to what earlier runs have saved."""
+
+    def __init__(self, path: str) -> None:
+        self.file = open(path, "a", buffering=1)  # noqa: SIM115
+
+    def __enter__(self) -> LineJournal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def add(self, entry: Entry) -> None:
+        self.file.write(json.dumps(entry) + "\n")
 
 
 def texts() -> list[tuple[int, int]]:
@@ -80,12 +99,10 @@ def work(
     folder: str,
 ) -> None:
     """Does its part of the texts, or what it gets from the queue."""
-    journal = Journal(os.path.join(folder, f"{os.getpid()}.json"), fixed=mine is None)
-    journal.start()
-    for number, length in iter(queue.get, None) if mine is None else mine:
-        journal.entries.append((number, count_words(number, length)))
-    journal.ended.set()
-    journal.join()
+    path = os.path.join(folder, f"{os.getpid()}.json")
+    with LineJournal(path) if mine is None else Journal(path) as journal:
+        for number, length in iter(queue.get, None) if mine is None else mine:
+            journal.add((number, count_words(number, length)))
 
 
 def main() -> None:
