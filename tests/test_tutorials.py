@@ -16,10 +16,12 @@ TITLE = re.compile(r"^  \d+\. (.*)$", re.MULTILINE)
 PLACE = re.compile(r"examples/\w+\.py:\d+")
 
 
-def headers(output: str) -> list[list[str]]:
+def headers(output: str) -> set[tuple[str, ...]]:
     """The lines above the columns of tables."""
     columns = [re.split(r"  +", line.strip()) for line in output.splitlines() if line[:1] == " "]
-    return [names for names in columns if len(names) > 2 and not NUMBER.search("".join(names))]
+    return {
+        tuple(names) for names in columns if len(names) > 2 and not NUMBER.search("".join(names))
+    }
 
 
 @pytest.mark.parametrize("page", tutorials.PAGES, ids=lambda page: page.stem)
