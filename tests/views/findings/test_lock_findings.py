@@ -148,6 +148,15 @@ def test_equal_locks_of_two_processes_are_told_apart() -> None:
     assert sorted(title.rpartition(" of process ")[2] for title in titles) == ["100", "200"]
 
 
+def test_an_import_lock_is_named_as_such() -> None:
+    make = quiet()
+    acquire = "load:12 > _imp.acquire_lock"
+    make.wait("l", "w1", "w2", 0, 200 * MS, acquire, "load:12 > _imp.release_lock")
+    ((title, detail),) = found(make)
+    assert title == "contention for the import lock (app.py:12)"
+    assert "which held the import lock (app.py:12)" in detail
+
+
 def test_waits_for_a_future_are_no_contention_for_its_lock() -> None:
     make = quiet()
     make.define("Future.result", "/usr/lib/python3.12/concurrent/futures/_base.py", 428)
