@@ -17,7 +17,7 @@ CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-built test-calm soak demo pictures bench evaluate suites wheel clean
+.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-built test-calm soak demo pictures tutorials bench evaluate suites wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,9 @@ demo: build page ## record a program with three things wrong, and see them on th
 
 pictures: build page $(VENV)/fleet-ready ## the pictures of the documentation, anew from recordings
 	@$(BIN)/python scripts/pictures.py
+
+tutorials: build page ## run the commands of docs/tutorial, and write what they print into the pages
+	@$(BIN)/python scripts/tutorials.py
 
 # The page of a store wants one.
 $(VENV)/fleet-ready: $(VENV)/ready

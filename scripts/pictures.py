@@ -27,6 +27,7 @@ from rich.console import Console
 import demo
 import page
 import sonde
+import terminal
 from sonde.reports import summary
 from sonde.reports.stacks import tree
 from sonde.top.app import Top
@@ -171,6 +172,7 @@ def main() -> None:
     of_reports()
     of_the_page(program)
     shutil.rmtree(shop)
+    terminal.main()
 
 
 if __name__ == "__main__":

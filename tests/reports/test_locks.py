@@ -75,6 +75,24 @@ def test_signals_have_a_part_of_their_own() -> None:
     ]
 
 
+def test_futures_are_notifications_though_they_have_a_lock() -> None:
+    make = Maker()
+    make.define("Future.result", "/usr/lib/python3.12/concurrent/futures/_base.py", 428)
+    make.define("Condition.wait", "/usr/lib/python3.12/threading.py", 323)
+    sleeping = "work:1 > Future.result:451 > Condition.wait:355 > _thread.lock.acquire"
+    make.wait("f", "t", "a", 0, 400 * MS, sleeping, "finish:23")
+    make.wait("f", "t", "a", 500 * MS, 510 * MS, "work:1 > Future.result:437", "finish:23")
+    found = told(make)
+    assert found[0] == (
+        "Threads waited 410 ms in 2 waits: 10.0 ms for locks held by other threads and"
+    )
+    assert "Contention" not in found
+    assert (
+        "  410 ms ░░░░░░       2   400 ms  futures"
+        in found[found.index("Waits for notifications") :]
+    )
+
+
 def test_small_rows_are_folded_and_told() -> None:
     make = Maker()
     at = 0

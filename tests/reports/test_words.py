@@ -132,6 +132,14 @@ def test_a_figure_keeps_its_unit() -> None:
     ]
 
 
+def test_the_second_line_of_an_item_is_below_the_first() -> None:
+    text = "1. " + "x" * 30 + " yyyyy"
+    assert printed(lambda out: paragraph(out, text, indent=2, hanging=3), width=40) == [
+        "  1. " + "x" * 30,
+        "     yyyyy",
+    ]
+
+
 def test_bars() -> None:
     assert bar(1, 4) == "████"
     assert bar(0.5, 4) == "██  "

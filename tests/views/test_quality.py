@@ -74,6 +74,11 @@ def test_each_problem_has_its_threshold(counter: str, tolerated: int, bad: int, 
     assert [problem.title for problem in of(**{counter: bad}).problems] == [title]
 
 
+def test_without_samples_there_is_one_problem() -> None:
+    found = of(taken=0, unsampled_cpu_ns=1_000_000)
+    assert [problem.title for problem in found.problems] == ["no samples were taken"]
+
+
 def test_java_stacks_are_no_question_of_the_interpreter() -> None:
     make = Maker()
     make.sample("a:1", 1_000)

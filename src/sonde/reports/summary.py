@@ -35,7 +35,7 @@ def render(result: Summary, out: Console, *, path: str) -> None:
     if result.findings:
         heading(out, "Findings")
         for number, finding in enumerate(result.findings, 1):
-            paragraph(out, f"{number}. {printable(finding.title)}", indent=2)
+            paragraph(out, f"{number}. {printable(finding.title)}", indent=2, hanging=3)
             paragraph(out, f"{printable(finding.detail)}.", indent=5)
             command(out, printable(finding.view), indent=5)
 

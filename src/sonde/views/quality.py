@@ -169,7 +169,7 @@ def _problems(
         )
     yield from _of_cpu_timers(counters, "waits" in (recording.target.get("what") or ()))
     unsampled = counters.get("unsampled_cpu_ns") or 0
-    if unsampled > UNSAMPLED_THRESHOLD * cpu:
+    if taken and unsampled > UNSAMPLED_THRESHOLD * cpu:
         yield Problem(
             f"{percent(unsampled / max(cpu, unsampled), 1)} of the CPU time has no samples",
             "threads that use less CPU time than one sampling period get no sample; "

@@ -52,6 +52,15 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
     return call
 
 
+def test_much_more_is_a_factor(run: Any, tmp_path: Path) -> None:
+    base, new = Maker(), Maker()
+    base.sample("main:3", MS)
+    new.sample("main:3", 400 * MS)
+    paths = base.write(str(tmp_path / "base.sonde")), new.write(str(tmp_path / "new.sonde"))
+    first = run(*paths)[1].splitlines()[0]
+    assert first == "1.00 ms of on-CPU time before, 400 ms now: 400 times as much."
+
+
 def test_in_words(run: Any, files: tuple[str, str]) -> None:
     code, out, err = run(*files)
     assert (code, err) == (0, "")

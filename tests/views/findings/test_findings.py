@@ -81,6 +81,14 @@ def test_imports() -> None:
     assert "the most expensive is /lib/heavy.py with 33 %" in finding.detail
 
 
+def test_a_compiler_that_calls_importlib_does_not_import() -> None:
+    make = made(*SPREAD)
+    make.define("source_to_code", "<frozen importlib._bootstrap_external>", 1)
+    for i in range(100):
+        make.sample(f"main:1 > source_to_code:5 > part{i}:7")
+    assert found(make) == []
+
+
 def test_imports_in_proportion() -> None:
     assert found(importing(40)) == []
 

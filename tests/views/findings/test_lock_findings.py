@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.views.findings.findings import findings
+from sonde.views.locks.locks import locks
 from sonde.views.selecting.selection import Selection
 from synthetic import MS, Maker
 from views.locks.test_wait_graph import deadlocked
@@ -145,3 +146,31 @@ def test_equal_locks_of_two_processes_are_told_apart() -> None:
     titles = [title for title, _ in found(make)]
     assert len(titles) == len(set(titles)) == 2
     assert sorted(title.rpartition(" of process ")[2] for title in titles) == ["100", "200"]
+
+
+def test_an_import_lock_is_named_as_such() -> None:
+    make = quiet()
+    acquire = "load:12 > _imp.acquire_lock"
+    make.wait("l", "w1", "w2", 0, 200 * MS, acquire, "load:12 > _imp.release_lock")
+    ((title, detail),) = found(make)
+    assert title == "contention for the import lock (app.py:12)"
+    assert "which held the import lock (app.py:12)" in detail
+
+
+def test_waits_for_a_future_are_no_contention_for_its_lock() -> None:
+    make = quiet()
+    make.define("Future.result", "/usr/lib/python3.12/concurrent/futures/_base.py", 428)
+    make.define("Condition.wait", "/usr/lib/python3.12/threading.py", 323)
+    sleeping = "work:1 > Future.result:451 > Condition.wait:355 > _thread.lock.acquire"
+    locking = "work:1 > Future.result:437 > Condition.__enter__:299 > _thread.RLock.__enter__"
+    make.define("Condition.__enter__", "/usr/lib/python3.12/threading.py", 298)
+    make.wait("l", "w1", "w2", 0, 400 * MS, sleeping, "finish:23")
+    make.wait("l", "w1", "w2", 500 * MS, 510 * MS, locking, "finish:23")
+    (future,) = locks(make.recording()).rows
+    assert (future.value, future.signalling, future.signalling_ns) == ("future", False, 400 * MS)
+    assert found(make) == []
+    # The lock itself, held for long, is.
+    make.wait("l", "w1", "w2", 600 * MS, 700 * MS, locking, "finish:23")
+    ((title, detail),) = found(make)
+    assert title.startswith("contention for ")
+    assert "2 waits took 110 ms, the longest 100 ms" in detail

@@ -42,10 +42,11 @@ def command(out: Console, text: str, *, indent: int = 0) -> None:
     out.print(Text(" " * indent + text, style="dim"), soft_wrap=True)
 
 
-def paragraph(out: Console, text: str, *, indent: int = 0) -> None:
+def paragraph(out: Console, text: str, *, indent: int = 0, hanging: int = 0) -> None:
     """Words, wrapped at the page's width; a figure keeps its unit beside it."""
     glued = _FIGURE.sub("\\1\u00a0\\2", text)
-    for row in textwrap.wrap(glued, max(out.width - indent, NARROWEST // 2)):
+    width = max(out.width - indent, NARROWEST // 2)
+    for row in textwrap.wrap(glued, width, subsequent_indent=" " * hanging):
         line(out, " " * indent + row.replace("\u00a0", " "))
 
 

@@ -103,9 +103,14 @@ def _parts(result: Locks) -> tuple[list[LocksRow], list[LocksRow]]:
     if result.by[0] != "kind":
         return result.rows, []
     return (
-        [row for row in result.rows if not row.signalling],
-        [row for row in result.rows if row.signalling],
+        [row for row in result.rows if not _mostly_signalling(row)],
+        [row for row in result.rows if _mostly_signalling(row)],
     )
+
+
+def _mostly_signalling(row: LocksRow) -> bool:
+    """A future has a lock, too, which its threads may contend for after its notification."""
+    return 2 * row.signalling_ns > row.wait_ns
 
 
 def _rows(rows: list[LocksRow], total: int, out: Console, top: int | None, depth: int) -> None:

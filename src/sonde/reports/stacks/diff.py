@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 TOP = 20
 """Rows shown by default."""
+MANY_TIMES = 10
+"""From here on a factor is easier to read than a percentage."""
 
 _NUMBERS = 10 + 10 + 10 + 2
 
@@ -49,6 +51,8 @@ def _times(result: Diff, time: Time) -> str:
     said = f"{duration(result.base_ns)} of {TIMES[time]} time before, {duration(result.new_ns)} now"
     if not result.base_ns or not result.new_ns:
         return f"{said}."
+    if result.new_ns >= MANY_TIMES * result.base_ns:
+        return f"{said}: {result.new_ns / result.base_ns:,.0f} times as much."
     change = result.new_ns / result.base_ns - 1
     if not round(change, 3):
         return f"{said}: unchanged."

@@ -31,6 +31,8 @@ LOGGING = 0.10
 COLLECTING = 0.10
 WAITING_CHAIN = 0.50
 WAITING_OF_WALL = 0.20
+IMPORTLIB = "<frozen importlib._bootstrap>"
+"""Every import calls its `_find_and_load`; other functions of it serve tools as well."""
 MIN_SAMPLES = 30
 """A rule that rests on fewer samples than this would cry wolf."""
 CHAIN_SHOWN = 4
@@ -69,7 +71,7 @@ def hot_functions(evidence: Evidence) -> Iterator[Finding]:
 def importing(evidence: Evidence) -> Iterator[Finding]:
     found = evidence.running
     machinery = found.functions_where(
-        [f.file.startswith("<frozen importlib._bootstrap") for f in found.functions]
+        [f.file == IMPORTLIB and f.name == "_find_and_load" for f in found.functions]
     )
     spent, samples, outer = _under(found, machinery)
     if spent < IMPORTING * found.total or samples < MIN_SAMPLES:

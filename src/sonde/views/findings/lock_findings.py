@@ -151,7 +151,13 @@ def contended_locks(evidence: Evidence) -> Iterator[Finding]:
 
 def _contended_by(evidence: Evidence, aspect: str, shorts: dict[str, str]) -> Iterator[Finding]:
     by = ("kind", aspect, "waiter_own", "owner_own")
-    found = locks(evidence.recording, evidence.selection, by=by, chains=aspect == "lock")
+    found = locks(
+        evidence.recording,
+        evidence.selection,
+        by=by,
+        chains=aspect == "lock",
+        notifications=False,
+    )
     owned = _owned(found)
     wanted = evidence.running.total + sum(row.wait_ns for row in owned)
     doing: dict[str, LocksRow] | None = None
@@ -161,7 +167,13 @@ def _contended_by(evidence: Evidence, aspect: str, shorts: dict[str, str]) -> It
             return
         if doing is None:
             by_held = ("kind", aspect, "held_in_own")
-            held = locks(evidence.recording, evidence.selection, by=by_held, chains=False)
+            held = locks(
+                evidence.recording,
+                evidence.selection,
+                by=by_held,
+                chains=False,
+                notifications=False,
+            )
             doing = {held_row.value: held_row for held_row in _owned(held)}
         inside = _inside(doing[row.value], _waits_recorded(evidence))
         yield _contended(evidence, aspect, row, owned, found.chains, share, shorts, inside)
@@ -169,13 +181,7 @@ def _contended_by(evidence: Evidence, aspect: str, shorts: dict[str, str]) -> It
 
 def _owned(found: Locks) -> list[LocksRow]:
     """The rows of locks that another thread held, the most contended first."""
-    owned = [
-        row
-        for kind in found.rows
-        if kind.value != "gil"
-        for row in kind.children
-        if not row.signalling
-    ]
+    owned = [row for kind in found.rows if kind.value != "gil" for row in kind.children]
     return sorted(owned, key=lambda row: -row.wait_ns)
 
 

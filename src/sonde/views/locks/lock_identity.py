@@ -215,6 +215,9 @@ def _named(
             line,
         )
         text, short = named(place, sources, len(places) - 1)
+        if kind == "import":
+            # What is imported is a statement; it names no lock.
+            short = f"the import lock ({place.short})"
         type_ = recording.locks.type[key.row] if recording.locks.type and address else ""
         if type_:
             text, short = f"{type_}: {text}", f"{_simple(type_)} ({place.short})"

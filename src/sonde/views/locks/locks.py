@@ -160,10 +160,16 @@ def locks(
     by: Sequence[str] = DEFAULT,
     top: int | None = None,
     chains: bool = True,
+    notifications: bool = True,
 ) -> Locks:
-    """The waiting of the selected threads in the selected time; `top` rows of each level."""
+    """The waiting of the selected threads in the selected time; `top` rows of each level.
+
+    Without `notifications` only contention: waits for locks that another thread held.
+    """
     everything = contended(recording)
     found, rows = everything.rows(selection or Selection())
+    if not notifications:
+        rows = rows[~everything.signalling[rows]]
     aggregates = _Aggregates(everything, found, tuple(by))
     unknown = 0
     if aggregates.estimates is not None:
