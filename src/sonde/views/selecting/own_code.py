@@ -121,7 +121,8 @@ def _summed(found: Profile, smaller: Folded, functions: list[Function]) -> Profi
         np.append(found.line, 0)[old],
         [_and_none(sums(smaller.node, column, size)) for column in columns],
     )
-    node = np.where(found.node < 0, -1, summed.node[smaller.node[found.node]])
+    # Where there was no node, index -1, there is none either.
+    node = np.append(summed.node[smaller.node], -1)[found.node]
     return replace(summed, node=node, unit=found.unit)
 
 
