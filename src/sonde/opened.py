@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sonde.views.objects import Objects
     from sonde.views.quality import Quality
     from sonde.views.selecting.selection import Selection
+    from sonde.views.selecting.start_up import StartUp
     from sonde.views.spans import Spans
     from sonde.views.stacks.flat import Flat
     from sonde.views.stacks.lines import Lines
@@ -81,9 +82,14 @@ class OpenedRecording:
         merge_lines: bool = False,
         top: int | None = None,
         while_held: str | None = None,
+        mine: bool = False,
+        vm_frames: bool = False,
         **where: Unpack[Where],
     ) -> Tree:
         """`while_held` is a lock, or "gil": the tree of its holders while others waited.
+
+        `mine`: of your own functions, with each library function that they call as one node.
+        `vm_frames`: with what the JVM's compilers and garbage collectors do in detail.
 
         `time` is "running" unless given, with `while_held` "wall".
         """
@@ -91,21 +97,55 @@ class OpenedRecording:
 
         asked: Time = time or ("running" if while_held is None else "wall")
         chosen = _select(asked, where, Where)
-        return tree(self.tables, chosen, merge_lines=merge_lines, top=top, while_held=while_held)
+        return tree(
+            self.tables,
+            chosen,
+            merge_lines=merge_lines,
+            top=top,
+            while_held=while_held,
+            mine=mine,
+            vm_frames=vm_frames,
+        )
 
     def flat(
-        self, *, time: Time = "running", top: int | None = None, **where: Unpack[Where]
+        self,
+        *,
+        time: Time = "running",
+        top: int | None = None,
+        vm_frames: bool = False,
+        **where: Unpack[Where],
     ) -> Flat:
+        """`vm_frames`: with what the JVM's compilers and garbage collectors do in detail."""
         from sonde.views.stacks.flat import flat
 
-        return flat(self.tables, _select(time, where, Where), top=top)
+        return flat(self.tables, _select(time, where, Where), top=top, vm_frames=vm_frames)
+
+    def own_flat(
+        self, *, time: Time = "running", top: int | None = None, **where: Unpack[Where]
+    ) -> Flat:
+        """Your own functions, with the time of the libraries that they call."""
+        from sonde.views.stacks.own_flat import own_flat
+
+        return own_flat(self.tables, _select(time, where, Where), top=top)
 
     def lines(
-        self, *, time: Time = "running", top: int | None = None, **where: Unpack[Where]
+        self,
+        *,
+        time: Time = "running",
+        top: int | None = None,
+        mine: bool = False,
+        **where: Unpack[Where],
     ) -> Lines:
+        """`mine`: your own lines, with the time of the libraries that they call."""
         from sonde.views.stacks.lines import lines
 
-        return lines(self.tables, _select(time, where, Where), top=top)
+        return lines(self.tables, _select(time, where, Where), top=top, mine=mine)
+
+    def start_up(self) -> StartUp | None:
+        """The phase in which the program imports; its end in seconds may be a view's `start`."""
+        from sonde.views.selecting.start_up import start_up
+
+        return start_up(self.tables)
 
     def threads(self, *, top: int | None = None, **where: Unpack[Where]) -> Threads:
         from sonde.views.threads import threads

@@ -43,7 +43,7 @@ def test_summary() -> None:
         "     that in line 12.",
         "     sonde report app.sonde flat --top 10",
         "",
-        "Top functions",
+        "Your top functions, with the libraries they call",
         "     self             total          function",
         "   300 ms  75.0 %    300 ms  75.0 %  work  /app/app.py:1",
         "  20.0 ms   5.0 %   20.0 ms   5.0 %  f0  /app/app.py:1",
@@ -57,7 +57,7 @@ def test_summary() -> None:
         "  400 samples taken, 0 lost, 0 undecodable, 0 truncated; by perf-sigtrap;",
         "  overhead 0.5 %.",
         "",
-        "More: sonde report app.sonde tree | flat | lines | locks | threads | quality",
+        "More: sonde report app.sonde tree | flat [--mine] | lines | locks | threads | quality",
     ]
 
 

@@ -40,6 +40,8 @@ def test_json_is_as_agreed() -> None:
         "findings",
         "quality",
         "spans",
+        "mine",
+        "start_up",
     ]
     assert found["target"]["program"] == "app.py"
     assert found["duration_ns"] == 1_000 * MS

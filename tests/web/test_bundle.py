@@ -97,7 +97,7 @@ def test_samples_are_those_of_the_recording(recording: Recording) -> None:
     def path(context: int) -> list[list[Any]]:
         frames = []
         while context >= 0:
-            name, file, first, _, _ = functions[function[context]]
+            name, file, first, _, _, _ = functions[function[context]]
             frames.append([name, meta["files"][file], first, lines[context]])
             context = parent[context]
         return frames[::-1]

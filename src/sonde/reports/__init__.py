@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "tree": "stacks",
     "flat": "stacks",
+    "own-flat": "stacks",
     "lines": "stacks",
     "diff": "stacks",
     "hot": "stacks",

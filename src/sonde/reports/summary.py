@@ -10,17 +10,21 @@ from sonde.reports import quality
 from sonde.reports.layout.names import printable
 from sonde.reports.layout.page import command, heading, paragraph
 from sonde.reports.locks import locks
-from sonde.reports.stacks import flat
+from sonde.reports.stacks import flat, own_flat
 from sonde.views.locks.wait_totals import OTHERWISE
 from sonde.views.quality import standard_error
 from sonde.views.selecting.formatting import count, duration, percent
+from sonde.views.stacks.own_flat import has_own
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sonde.views.selecting.start_up import StartUp
     from sonde.views.summary import Summary
 
 
+START_UP = 0.02
+"""A start-up with less of the CPU time than this is not mentioned."""
 MAX_KINDS = 3
 """Kinds of waiting named one by one."""
 
@@ -30,6 +34,8 @@ def render(result: Summary, out: Console, *, path: str) -> None:
     paragraph(out, _where_time_went(result))
     if result.spans:
         paragraph(out, _slowest(result))
+    if result.start_up is not None and result.start_up.share >= START_UP:
+        paragraph(out, _start_up(result.start_up))
     paragraph(out, _how_sure(result))
 
     if result.findings:
@@ -39,7 +45,10 @@ def render(result: Summary, out: Console, *, path: str) -> None:
             paragraph(out, f"{printable(finding.detail)}.", indent=5)
             command(out, printable(finding.view), indent=5)
 
-    if result.top.rows and result.top.total_ns:
+    if result.mine.total_ns and has_own(result.mine):
+        heading(out, "Your top functions, with the libraries they call")
+        own_flat.table(result.mine.rows, result.mine.total_ns, out)
+    elif result.top.rows and result.top.total_ns:
         heading(out, "Top functions")
         flat.table(result.top.rows, result.top.total_ns, out)
 
@@ -47,7 +56,9 @@ def render(result: Summary, out: Console, *, path: str) -> None:
     paragraph(out, f"{quality.sentence(result.quality)}.", indent=2)
     out.print()
     quoted = printable(shlex.quote(path))
-    command(out, f"More: sonde report {quoted} tree | flat | lines | locks | threads | quality")
+    command(
+        out, f"More: sonde report {quoted} tree | flat [--mine] | lines | locks | threads | quality"
+    )
 
 
 def _what_ran(result: Summary) -> str:
@@ -113,6 +124,14 @@ def _slowest(result: Summary) -> str:
         f"{duration(span.cpu_ns)} of CPU time"
     )
     return f"{said} and {duration(waited)} of waiting in total." if waited else f"{said} in total."
+
+
+def _start_up(found: StartUp) -> str:
+    mostly = ", mostly imports" if found.import_ns * 2 > found.cpu_ns else ""
+    return (
+        f"Start-up: {duration(found.end_ns)} ({percent(found.share)} of the on-CPU time{mostly}); "
+        "--skip-startup leaves it out."
+    )
 
 
 def _how_sure(result: Summary) -> str:

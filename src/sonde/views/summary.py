@@ -10,8 +10,10 @@ from sonde.views.findings.findings import findings
 from sonde.views.quality import Quality, quality
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.selection import Selection
+from sonde.views.selecting.start_up import StartUp, start_up
 from sonde.views.spans import SpanRow, spans
 from sonde.views.stacks.flat import Flat, flat
+from sonde.views.stacks.own_flat import own_flat
 from sonde.views.threads import ThreadRow, threads
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ class Summary:
     quality: Quality
     spans: list[SpanRow]
     """The slowest ones, by their mean."""
+    mine: Flat
+    """The functions of the program's own code, with the time of the libraries that they call."""
+    start_up: StartUp | None = None
+    """None: the recording has none, or what was selected begins later."""
     corrected_cpu_ns: int | None = None
     """Without what the hypervisor took; None: it was not counted."""
 
@@ -52,6 +58,8 @@ class Summary:
             "findings": [finding.to_json() for finding in self.findings],
             "quality": self.quality.to_json(),
             "spans": [row.to_json() for row in self.spans],
+            "mine": [row.to_json() for row in self.mine.rows],
+            "start_up": None if self.start_up is None else self.start_up.to_json(),
         }
 
 
@@ -66,6 +74,7 @@ def summary(
         for kind, ns in row.wait_ns.items():
             wait_ns[kind] = wait_ns.get(kind, 0) + ns
     pids = {row.process for row in rows} if selection.narrowed else None
+    count = TOP if top is None else top
     return Summary(
         target=recording.target,
         duration_ns=_span(recording, selection),
@@ -73,10 +82,12 @@ def summary(
         wait_ns=wait_ns,
         processes=[p for p in recording.processes if pids is None or p.pid in pids],
         threads=rows,
-        top=flat(recording, selection, top=TOP if top is None else top),
+        top=flat(recording, selection, top=count),
+        mine=own_flat(recording, selection, top=count),
         findings=findings(recording, selection),
         quality=quality(recording),
         spans=sorted(spans(recording, selection).rows, key=lambda row: -row.mean_ns)[:SPANS],
+        start_up=None if selection.narrowed else start_up(recording),
         corrected_cpu_ns=_corrected(rows),
     )
 

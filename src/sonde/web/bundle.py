@@ -28,6 +28,7 @@ from sonde.views.locks.locks import ASPECTS
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.formatting import duration
+from sonde.views.selecting.own_code import is_own
 from sonde.views.selecting.profile import Function
 from sonde.views.selecting.selection import Selection
 from sonde.views.selecting.sources import Sources
@@ -96,8 +97,8 @@ class Bundle:
             "processes": self._processes(),
             "threads": self._threads(),
             "functions": [
-                [f.name, files.setdefault(f.file, len(files)), f.line, f.runtime, module_of(f)]
-                for f in functions
+                [f.name, files.setdefault(f.file, len(files)), f.line, f.runtime, module_of(f), own]
+                for f, own in zip(functions, is_own(recording, functions), strict=True)
             ],
             "files": list(files),
             "locks": [

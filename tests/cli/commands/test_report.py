@@ -95,6 +95,16 @@ def test_options_reach_the_view(run: Any, file: str) -> None:
         (["tree", "--from", "inf"], "invalid time inf; give a time range in seconds"),
         (["tree", "--from", "2", "--to", "1"], "the time range is empty: its end, 1 s, must be "),
         (["tree", "--wall", "--waiting"], "--waiting and --wall cannot be combined"),
+        (["locks", "--mine"], "--mine does not apply to locks; valid views: tree, flat, lines"),
+        (["lines", "--vm-frames"], "--vm-frames does not apply to lines; valid views: tree, flat"),
+        (["flat", "--mine", "--vm-frames"], "--vm-frames does not apply to flat --mine; valid "),
+        (["flat", "--from", "1", "--skip-startup"], "--from and --skip-startup cannot be combined"),
+        (
+            ["waits", "--skip-startup"],
+            "waits shows one moment; give --at instead of --skip-startup",
+        ),
+        (["quality", "--skip-startup"], "quality describes the whole recording; leave out the "),
+        (["hot", "--skip-startup"], "hot describes the whole session; leave out the options "),
         (["flat", "--merge-lines"], "--merge-lines does not apply to flat; valid view: tree"),
         (["summary", "--wall"], "--wall does not apply to summary; valid views: tree, flat, lines"),
         (
@@ -115,6 +125,53 @@ def test_a_wrong_call_is_answered_in_a_sentence(
     assert (code, out) == (2, "")
     assert err.startswith(f"sonde: {said}")
     assert err.count("\n") == 1
+
+
+def test_own_code(run: Any, tmp_path: Path) -> None:
+    make = Maker()
+    make.define("count", "/venv/lib/python3.12/site-packages/orm/query.py", 20)
+    make.sample("main:3 > books:7 > count:21", 30 * MS)
+    make.sample("main:3 > books:8", 10 * MS)
+    make.sample(None, 10 * MS)
+    file = make.write(str(tmp_path / "own.sonde"))
+    row = loaded(run, file, "flat", "--mine")["rows"][0]
+    assert (row["name"], row["self"], row["calls"][0]["name"]) == ("books", 40 * MS, "count")
+    assert loaded(run, file)["mine"][0] == row
+    assert loaded(run, file, "tree", "--mine")["nodes"][2]["library"] is True
+    assert loaded(run, file, "lines", "--mine")["rows"][0]["self"] == 30 * MS
+    text = run(file)[1]
+    assert "Your top functions, with the libraries they call" in text
+    assert "books → count" in text
+    text = run(file, "flat", "--mine")[1]
+    assert "→ count" in text
+    assert "[no code of yours]" in text
+    assert "→ count" in run(file, "tree", "--mine")[1]
+
+
+def test_skip_startup(run: Any, tmp_path: Path) -> None:
+    make = Maker()
+    make.threads["MainThread"] = [0, 100, 0, -1, -1]
+    make.define("load", "<frozen importlib._bootstrap>", 1349)
+    for _ in range(10):
+        make.sample("main:1 > load:1360")
+    for _ in range(30):
+        make.sample("main:2")
+    file = make.write(str(tmp_path / "start.sonde"))
+    assert loaded(run, file, "flat", "--skip-startup")["total"] == 30 * MS
+    assert loaded(run, file, "--skip-startup")["start_up"] is None
+    said = "Start-up: 10.0 ms (25 % of the on-CPU time, mostly imports); --skip-startup"
+    assert said in " ".join(run(file)[1].split())
+    for view in ("tree", "lines", "locks", "lock-table", "threads", "spans", "objects", "calls"):
+        assert run(file, view, "--skip-startup")[0] == 0
+    code, out, err = run(file, "flat", "--skip-startup", "--to", "0.005")
+    assert (code, out) == (2, "")
+    assert err == "sonde: the time range is empty: the start-up ends at 0.01 s\n"
+
+
+def test_a_recording_without_a_start_up(run: Any, file: str) -> None:
+    code, out, err = run(file, "flat", "--skip-startup")
+    assert (code, out) == (2, "")
+    assert err == f"sonde: {file} has no start-up; leave out --skip-startup\n"
 
 
 def test_an_unknown_thread_or_process(run: Any, file: str) -> None:

@@ -162,3 +162,31 @@ def test_json() -> None:
     (finding,) = found(made(("work:12", 40)))
     assert set(finding.to_json()) == {"title", "detail", "share", "view"}
     assert APP not in finding.detail
+
+
+def test_who_calls_a_hot_library_function() -> None:
+    make = Maker()
+    make.define("sub", "/usr/lib/python3.12/re/__init__.py", 170)
+    for _ in range(40):
+        make.sample("main:1 > slug:7 > sub:180")
+    for i in range(60):
+        make.sample("main:1 > sub:180" if i < 10 else "main:2")
+    found = {finding.title: finding for finding in findings(make.recording())}
+    hot = found["sub is hot"]
+    assert hot.detail.endswith("80 % of that in calls by slug (app.py:1)")
+    assert "flat --mine" in hot.view
+
+
+def test_a_function_that_has_libraries_do_its_work() -> None:
+    make = Maker()
+    make.define("count", "/venv/lib/python3.12/site-packages/orm/query.py", 20)
+    for _ in range(40):
+        make.sample("main:1 > books:7 > count:21")
+    for _ in range(60):
+        make.sample("main:2")
+    found = {finding.title: finding for finding in findings(make.recording())}
+    assert "main is hot" in found
+    spends = found["books spends its time in libraries"]
+    assert spends.share == 0.4
+    assert "100 % of that in count (query.py:20)" in spends.detail
+    assert "main spends its time in libraries" not in found

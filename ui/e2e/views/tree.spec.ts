@@ -79,3 +79,22 @@ test("wall time: a context that ran and waited is one row", async ({
   const shown = await rows(page);
   expect(new Map(shown.map((row) => [row.name, row.first]))).toEqual(totals);
 });
+
+test("my code, with libraries below it", async ({ page, served }) => {
+  await open(page, await served("everything"), "tree");
+  await page.getByRole("button", { name: "my code" }).click();
+  await page.getByRole("button", { name: "close all" }).click();
+  const { nodes } = report("everything", "tree", "--merge-lines", "--mine");
+  const roots = nodes.filter((node: any) => node.parent === null);
+  expect(await rows(page)).toEqual(
+    roots.map((node: any) => ({
+      name: node.name,
+      first: node.total,
+      second: node.self,
+      samples: node.samples,
+    })),
+  );
+  await expect(page).toHaveURL(/mine=1/);
+  await page.getByRole("button", { name: "all code" }).click();
+  await expect(page).not.toHaveURL(/mine=1/);
+});

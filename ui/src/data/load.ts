@@ -36,7 +36,7 @@ type RecordingJson = Pick<
   "processes" | "threads" | "locks" | "marks"
 > &
   Recording["meta"] & {
-    functions: [string, number, number, string, string][];
+    functions: [string, number, number, string, string, boolean][];
     taken: [number, number, number, number, number, number][];
     files: string[];
     spanPaths: [number, number][];
@@ -58,13 +58,16 @@ export async function openRecording(parts: Parts): Promise<Recording> {
     taken: lost,
     ...meta
   } = JSON.parse(new TextDecoder().decode(head)) as RecordingJson;
-  const functions: Fn[] = rows.map(([name, file, line, runtime, module]) => ({
-    name,
-    file: files[file]!,
-    line,
-    runtime,
-    module,
-  }));
+  const functions: Fn[] = rows.map(
+    ([name, file, line, runtime, module, own]) => ({
+      name,
+      file: files[file]!,
+      line,
+      runtime,
+      module,
+      own,
+    }),
+  );
   const tables = contexts(tree, functions);
   let sampleRows: Promise<Samples> | undefined;
   let waitRows: Promise<Waits> | undefined;

@@ -72,6 +72,8 @@ export interface Fn {
   runtime: string;
   /** Short package or file name, for colour. */
   module: string;
+  /** Whether it is the program's own, not a library's; left out: unknown. */
+  own?: boolean;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { fill, h, set } from "../elements/dom";
 import { duration, moment, displayName } from "../elements/format";
 import { popover } from "../elements/popover";
+import { OUTSIDE } from "../profile/owncode";
 import type { Time } from "../profile/selection";
 import type { App, Part, View } from "../shell/app";
 import type { State } from "../shell/state";
@@ -123,7 +124,8 @@ function makeChips(app: App): HTMLElement[] {
     state[key].map((fn) =>
       chip(
         words,
-        functions[fn]?.name ?? "[undecodable]",
+        functions[fn]?.name ??
+          (fn > functions.length ? OUTSIDE.name : "[undecodable]"),
         () =>
           app.set(
             {

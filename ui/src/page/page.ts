@@ -218,6 +218,9 @@ function isSame(state: State, change: Partial<State>): boolean {
   );
 }
 
+/** The views that can show the program's own code alone. */
+const OF_OWN_CODE: readonly string[] = ["flame", "tree"];
+
 /** The profile of the latest filters: several views ask for the same one. */
 function profileCache() {
   let key = "";
@@ -240,6 +243,7 @@ function profileCache() {
       focus: other ? [] : state.focus,
       hide: other ? [] : state.hide,
       collapse: other ? [] : state.collapse,
+      mine: state.mine && OF_OWN_CODE.includes(state.view),
     };
     const wanted = JSON.stringify([selection, changes]);
     if (!made || wanted !== key) {

@@ -10,6 +10,7 @@ import {
   type Selection,
   type Sums,
 } from "./selection";
+import { OUTSIDE } from "./owncode";
 import { functionsOf, shapeOf, type Shape } from "./shape";
 import { NO_CHANGES, transform, type Changes } from "./transform";
 
@@ -33,7 +34,7 @@ export interface Profile {
   readonly recording: Recording;
   readonly selection: Selection;
   readonly changes: Changes;
-  /** Distinct functions; the last is `[undecodable]`. `Tree.fn` points here. */
+  /** Distinct functions; the last are `[undecodable]` and `OUTSIDE`. `Tree.fn` points here. */
   readonly functions: readonly Fn[];
   /** All time counted, after focus and hide. */
   readonly total: number;
@@ -47,6 +48,7 @@ export interface Profile {
 /** Makes profiles of one recording, and remembers what does not depend on the filters. */
 export class Profiler {
   readonly functions: readonly Fn[];
+  private readonly withOutside: readonly Fn[];
   private readonly shapes = new Map<string, Shape>();
   private readonly sampleIndex: SampleIndex | null;
   private whole: Sums | null = null;
@@ -61,6 +63,7 @@ export class Profiler {
     this.sampleIndex = isSums ? null : new SampleIndex(source);
     if (isSums) this.whole = source;
     this.functions = functionsOf(recording);
+    this.withOutside = [...this.functions, OUTSIDE];
   }
 
   profile(selection: Selection, changes: Changes = NO_CHANGES): Profile {
@@ -91,7 +94,7 @@ export class Profiler {
       recording: this.recording,
       selection,
       changes,
-      functions: this.functions,
+      functions: this.withOutside,
       total,
       measured,
       samples,
@@ -128,16 +131,17 @@ export class Profiler {
       changes.focus,
       changes.hide,
       changes.collapse,
+      changes.mine ?? false,
     ]);
     let shape = this.shapes.get(key);
     if (shape) return shape;
-    const plain = JSON.stringify([mergeLines, [], [], []]);
+    const plain = JSON.stringify([mergeLines, [], [], [], false]);
     let base = this.shapes.get(plain);
     if (!base) {
       base = shapeOf(this.recording, this.functions, mergeLines);
       this.shapes.set(plain, base);
     }
-    shape = key === plain ? base : transform(base, changes);
+    shape = key === plain ? base : transform(base, changes, this.withOutside);
     // Two plain ones and the latest changed ones: going back and forth stays quick.
     if (this.shapes.size > 8)
       for (const old of [...this.shapes.keys()].slice(2, 4))

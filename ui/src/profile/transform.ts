@@ -1,5 +1,7 @@
 /** Focus, hide and collapse: the tree with some functions looked at differently. */
 
+import type { Fn } from "../data/recording";
+import { ownCode } from "./owncode";
 import { mergeFrames, type Shape } from "./shape";
 
 /** Functions by their number in the list of distinct ones. */
@@ -10,12 +12,19 @@ export interface Changes {
   readonly hide: readonly number[];
   /** A call of this function below itself is shown as the outermost one. */
   readonly collapse: readonly number[];
+  /** Only the program's own functions, and what of libraries they call as one frame each. */
+  readonly mine?: boolean;
 }
 
 export const NO_CHANGES: Changes = { focus: [], hide: [], collapse: [] };
 
-export function transform(shape: Shape, changes: Changes): Shape {
+export function transform(
+  shape: Shape,
+  changes: Changes,
+  functions: readonly Fn[],
+): Shape {
   let found = shape;
+  if (changes.mine) found = compose(found, ownCode(found, functions));
   for (const fn of changes.hide)
     found = compose(found, hideFunction(found, fn));
   for (const fn of changes.collapse)

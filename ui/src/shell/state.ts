@@ -21,6 +21,8 @@ export interface State {
   readonly hide: number[];
   /** Functions whose recursion is drawn as one call. */
   readonly collapse: number[];
+  /** Flame graph and tree show the program's own code, and the time of libraries below it. */
+  readonly mine: boolean;
   /** Settings of single views, `view.key`. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -37,6 +39,7 @@ export const START: State = {
   focus: [],
   hide: [],
   collapse: [],
+  mine: false,
   settings: {},
 };
 
@@ -59,6 +62,7 @@ export function toHash(state: State): string {
   if (state.search) words.set("search", state.search);
   for (const key of LISTS)
     if (state[key].length) words.set(key, state[key].join("."));
+  if (state.mine) words.set("mine", "1");
   for (const key of Object.keys(state.settings).sort())
     words.set(key, state.settings[key]);
   return words.toString();
@@ -83,6 +87,7 @@ export function fromHash(hash: string): State {
     focus: numbers(words.get("focus")) ?? [],
     hide: numbers(words.get("hide")) ?? [],
     collapse: numbers(words.get("collapse")) ?? [],
+    mine: words.get("mine") === "1",
     settings,
   };
 }

@@ -15,6 +15,7 @@ import {
   Profiler,
   type Profile,
 } from "../../src/profile/profile";
+import { NO_CHANGES } from "../../src/profile/transform";
 import { EVERYTHING, type Selection } from "../../src/profile/selection";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
@@ -78,6 +79,8 @@ describe("equal to the reports", () => {
       ["tree", selection, { merge_lines: false }],
       ["tree", selection, { merge_lines: true }],
       ["flat", selection, {}],
+      ["tree", selection, { mine: true }],
+      ["tree", selection, { mine: true, merge_lines: true }],
     ]);
     reports = JSON.parse(
       python(
@@ -117,8 +120,20 @@ describe("equal to the reports", () => {
     test(`tree ${name}`, () => {
       const profile = profiler.profile(chosen(one));
       for (const [merge, report] of [
-        [false, reports[3 * i]],
-        [true, reports[3 * i + 1]],
+        [false, reports[5 * i]],
+        [true, reports[5 * i + 1]],
+      ] as const) {
+        expect(profile.total).toBe(report.total);
+        expect(profileRows(profile, merge)).toEqual(reported(report));
+      }
+    });
+
+    test(`tree of own code ${name}`, () => {
+      const changes = { ...NO_CHANGES, mine: true };
+      const profile = profiler.profile(chosen(one), changes);
+      for (const [merge, report] of [
+        [false, reports[5 * i + 3]],
+        [true, reports[5 * i + 4]],
       ] as const) {
         expect(profile.total).toBe(report.total);
         expect(profileRows(profile, merge)).toEqual(reported(report));
@@ -138,7 +153,7 @@ describe("equal to the reports", () => {
           samples: row.samples,
         };
       });
-      expect(rows).toEqual(reports[3 * i + 2].rows);
+      expect(rows).toEqual(reports[5 * i + 2].rows);
     });
   });
 });

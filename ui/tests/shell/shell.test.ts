@@ -25,6 +25,7 @@ describe("the address", () => {
       focus: [3, 1],
       hide: [7],
       collapse: [9],
+      mine: true,
       settings: { "flame.zoom": "12", "source.file": "/a b/ü.py" },
     };
     expect(fromHash(`#${toHash(state)}`)).toEqual(state);

@@ -84,6 +84,8 @@ test("the command of a finding leads to a view", () => {
       "most off-CPU time is in fib",
     ),
   ).toMatchObject({ view: "flame", time: "waiting" });
+  const mine = evidence(recording, "sonde report a.sonde flat --mine", "hot");
+  expect(mine).toMatchObject({ view: "flame", mine: true });
   expect(evidence(recording, "sonde report a.sonde quality", "bad")).toBeNull();
 });
 

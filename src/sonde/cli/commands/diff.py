@@ -12,10 +12,12 @@ from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
     End,
     Running,
+    SkipStartUp,
     Start,
     Thread,
     Waiting,
     Wall,
+    check_start,
     selection_of,
     time_of,
     whole,
@@ -32,6 +34,7 @@ def diff(
     ] = None,
     thread: Thread = None,
     start: Start = None,
+    skip_startup: SkipStartUp = False,
     end: End = None,
     running: Running = False,
     waiting: Waiting = False,
@@ -56,6 +59,7 @@ def diff(
     if calls and (running or waiting or wall):
         raise UsageError("--calls compares call counts; leave out --running, --waiting and --wall")
     selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
+    check_start(start, skip_startup)
 
     from sonde.views.calls.call_diff import CallDiff, call_diff
     from sonde.views.stacks.chained_samples import open_recording
@@ -64,7 +68,12 @@ def diff(
     with working(f"reading {base} and {new}"):
         recordings = [open_recording(file) for file in (base, new)]
         compared = call_diff if calls else time_diff
-        result = compared(recordings[0], recordings[1], selection, top=rows)
+        of_base = of_new = selection
+        if skip_startup:
+            from sonde.views.selecting.start_up import after_start_up
+
+            of_base, of_new = (after_start_up(recording, selection) for recording in recordings)
+        result = compared(recordings[0], recordings[1], of_base, of_new, top=rows)
     if as_json:
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return

@@ -14,11 +14,13 @@ from sonde.cli.shared.selection_options import (
     File,
     Process,
     Running,
+    SkipStartUp,
     Span,
     Start,
     Thread,
     Waiting,
     Wall,
+    check_start,
     selection_of,
     time_of,
 )
@@ -48,6 +50,7 @@ def export(
     thread: Thread = None,
     process: Process = None,
     start: Start = None,
+    skip_startup: SkipStartUp = False,
     until: Annotated[
         str | None,
         typer.Option("--until", metavar="S", help="End at second S of the recording."),
@@ -71,6 +74,7 @@ def export(
     chosen: Any = format_named(to)
     time = time_of(running, waiting, wall)
     selection = selection_of(time, thread, process, start, until, span=span, end_option="--until")
+    check_start(start, skip_startup)
     out = output or Path(file).with_suffix("").name + chosen.SUFFIX
     if out == STDOUT and not chosen.TEXT and sys.stdout.isatty():
         raise UsageError(
@@ -79,7 +83,7 @@ def export(
     not_over(file, out, "-o")
 
     in_folder = getattr(chosen, "FOLDER", False)
-    if in_folder and (selection.narrowed or time is not None):
+    if in_folder and (selection.narrowed or skip_startup or time is not None):
         raise UsageError(
             f"{to} exports the whole recording; leave out the options that select a part of it"
         )
@@ -90,6 +94,10 @@ def export(
 
     with working(f"reading {file}"):
         recording = open_recording(file)
+        if skip_startup:
+            from sonde.views.selecting.start_up import after_start_up
+
+            selection = after_start_up(recording, selection)
     for warning in recording.warnings:
         print(f"sonde: {warning}", file=sys.stderr)
     if in_folder:

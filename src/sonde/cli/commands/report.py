@@ -17,6 +17,7 @@ from sonde.cli.shared.selection_options import (
     MergeLines,
     Process,
     Running,
+    SkipStartUp,
     Span,
     Start,
     Taken,
@@ -24,6 +25,7 @@ from sonde.cli.shared.selection_options import (
     Waiting,
     Wall,
     check_range,
+    check_start,
     seconds,
     selection_of,
     time_of,
@@ -62,6 +64,7 @@ def report(
     process: Process = None,
     start: Start = None,
     end: End = None,
+    skip_startup: SkipStartUp = False,
     span: Span = None,
     running: Running = False,
     waiting: Waiting = False,
@@ -69,6 +72,21 @@ def report(
     taken: Taken = None,
     event: Event = None,
     merge_lines: MergeLines = False,
+    mine: Annotated[
+        bool,
+        typer.Option(
+            "--mine",
+            help="tree, flat, lines: show your own functions, and attribute the time of libraries "
+            "to the function of yours that called them.",
+        ),
+    ] = False,
+    vm_frames: Annotated[
+        bool,
+        typer.Option(
+            "--vm-frames",
+            help="tree, flat: show what the JVM's compilers and garbage collectors do in detail.",
+        ),
+    ] = False,
     by: Annotated[
         str | None,
         typer.Option(
@@ -107,6 +125,7 @@ def report(
       sonde report app.sonde tree --merge-lines --thread worker-1
       sonde report app.sonde lines --from 2 --to 3.5 --top 10
       sonde report app.sonde flat --waiting --json
+      sonde report app.sonde flat --mine --skip-startup
       sonde report app.sonde locks --by lock,owner_function,waiter_thread
       sonde report app.sonde tree --while-held gil
       sonde report app.sonde waits --at 2.5
@@ -132,6 +151,11 @@ def report(
         time = "wall"
     if merge_lines and view != "tree":
         raise UsageError(f"--merge-lines does not apply to {view}; valid view: tree")
+    if mine and view not in OF_TIME:
+        raise UsageError(f"--mine does not apply to {view}; valid views: {', '.join(OF_TIME)}")
+    if vm_frames and (view not in ("tree", "flat") or (mine and view == "flat")):
+        what = "flat --mine" if mine and view == "flat" else view
+        raise UsageError(f"--vm-frames does not apply to {what}; valid views: tree, flat")
     if event is not None and view not in (*OF_TIME, "data"):
         raise UsageError(
             f"--event does not apply to {view}; valid views: {', '.join(OF_TIME)}, data"
@@ -149,12 +173,15 @@ def report(
         )
     if view == "waits" and (start is not None or end is not None):
         raise UsageError("waits shows one moment; give --at instead of --from and --to")
+    if view == "waits" and skip_startup:
+        raise UsageError("waits shows one moment; give --at instead of --skip-startup")
+    check_start(start, skip_startup)
     selection = selection_of(time, thread, process, start, end, span=span, taken=taken, event=event)
-    if view == "quality" and (selection.narrowed or rows is not None):
+    if view == "quality" and (selection.narrowed or skip_startup or rows is not None):
         raise UsageError(
             "quality describes the whole recording; leave out the options that select a part of it"
         )
-    if view == "hot" and selection.narrowed:
+    if view == "hot" and (selection.narrowed or skip_startup):
         raise UsageError(
             "hot describes the whole session; leave out the options that select a part of it"
         )
@@ -164,12 +191,23 @@ def report(
     with working(f"reading {files[0]}"):
         recording = open_recording(*files, samples=view != "quality")
         check_range(recording, start, at)
-        result = _view(recording, view, selection, merge_lines, rows, by, moment, ratio, while_held)
+        if skip_startup:
+            from sonde.views.selecting.start_up import after_start_up
+
+            selection = after_start_up(recording, selection)
+        if mine:
+            from sonde.views.selecting.own_code import require_own
+
+            require_own(recording)
+        result = _view(
+            recording, view, selection, merge_lines, rows, by, moment, ratio, while_held, mine,
+            vm_frames,
+        )  # fmt: skip
     if as_json:
         # In one piece: json.dump goes through Python for every value, dumps does not.
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return
-    _print(recording, view, selection, result, rows)
+    _print(recording, view, selection, result, rows, mine)
 
 
 def _files_and_view(words: list[str]) -> tuple[list[str], str]:
@@ -194,19 +232,28 @@ def _view(
     at: float | None,
     ratio: str | None,
     while_held: str | None,
+    mine: bool,
+    vm_frames: bool,
 ) -> Any:
     if view == "tree":
         from sonde.views.stacks.tree import tree
 
-        return tree(recording, selection, merge_lines=merge_lines, top=top, while_held=while_held)
+        return tree(
+            recording, selection, merge_lines=merge_lines, top=top, while_held=while_held,
+            mine=mine, vm_frames=vm_frames,
+        )  # fmt: skip
+    if view == "flat" and mine:
+        from sonde.views.stacks.own_flat import own_flat
+
+        return own_flat(recording, selection, top=top)
     if view == "flat":
         from sonde.views.stacks.flat import flat
 
-        return flat(recording, selection, top=top)
+        return flat(recording, selection, top=top, vm_frames=vm_frames)
     if view == "lines":
         from sonde.views.stacks.lines import lines
 
-        return lines(recording, selection, top=top)
+        return lines(recording, selection, top=top, mine=mine)
     if view == "locks":
         from sonde.views.locks.locks import DEFAULT, aspects, locks
 
@@ -257,7 +304,12 @@ def _view(
 
 
 def _print(
-    recording: Recording, view: str, selection: Selection, result: Any, top: int | None
+    recording: Recording,
+    view: str,
+    selection: Selection,
+    result: Any,
+    top: int | None,
+    mine: bool,
 ) -> None:
     from sonde.reports import report_of
     from sonde.reports.layout.page import console, line
@@ -297,7 +349,7 @@ def _print(
         options["top"] = top
     if view == "lines":
         options["recorded"] = recording.target.get("started")
-    report_of(view).render(result, out, **options)
+    report_of("own-flat" if mine and view == "flat" else view).render(result, out, **options)
 
 
 def _lacks_waits(recording: Recording) -> bool:

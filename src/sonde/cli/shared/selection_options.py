@@ -27,6 +27,10 @@ Start = Annotated[
     str | None,
     typer.Option("--from", metavar="S", help="Start at second S of the recording."),
 ]
+SkipStartUp = Annotated[
+    bool,
+    typer.Option("--skip-startup", help="Leave out the start-up, in which the program imports."),
+]
 End = Annotated[
     str | None, typer.Option("--to", metavar="S", help="End at second S of the recording.")
 ]
@@ -96,6 +100,11 @@ def selection_of(
     # In the recording and in JSON steal time is named after the hypervisor.
     thief = {"all": None, "steal": "hypervisor"}.get(taken, taken) if taken else None
     return select(time or "running", thread, pid, start_s, end_s, span, thief, event)
+
+
+def check_start(start: str | None, skip_startup: bool) -> None:
+    if skip_startup and start is not None:
+        raise UsageError("--from and --skip-startup cannot be combined; give one of them")
 
 
 def check_range(recording: Recording, start: str | None, at: str | None = None) -> None:

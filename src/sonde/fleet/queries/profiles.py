@@ -9,6 +9,7 @@ import numpy as np
 from sonde.fleet.queries.contexts import contexts_of, numbers
 from sonde.model.trees.context_tree import sums
 from sonde.row_values import RUNNING
+from sonde.views.selecting.own_code import with_vm_work
 from sonde.views.selecting.profile import UNDECODABLE, Profile, summed_up
 from sonde.views.stacks.diff import Diff, diff_of
 from sonde.views.stacks.flat import Flat, flat_of
@@ -53,11 +54,11 @@ def profile(asked: StoreQuery, *, merge_lines: bool = False) -> Profile:
 
 
 def flat(asked: StoreQuery, *, top: int | None = None) -> Flat:
-    return flat_of(profile(asked, merge_lines=True), top)
+    return flat_of(with_vm_work(profile(asked, merge_lines=True)), top)
 
 
 def tree(asked: StoreQuery, *, merge_lines: bool = False, top: int | None = None) -> Tree:
-    return tree_of(profile(asked, merge_lines=merge_lines), top)
+    return tree_of(with_vm_work(profile(asked, merge_lines=merge_lines)), top)
 
 
 def lines(asked: StoreQuery, *, top: int | None = None) -> Lines:

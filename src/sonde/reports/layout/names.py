@@ -12,6 +12,7 @@ from rich.cells import cell_len, set_cell_size
 
 ELLIPSIS = "…"
 NAMELESS = ("__init__.py", "__main__.py")
+IMPORT_SYSTEM = "<frozen importlib._bootstrap"
 LIBRARIES = ("site-packages", "dist-packages")
 
 
@@ -79,6 +80,15 @@ def labelled(name: str, file: str, line: int, width: int) -> str:
     """A function's name and place within `width` columns."""
     taken = min(cell_len(printable(name)), max(width // 2, width - 30))
     return label(name, place(file, line, max(width - taken - 2, 8)), width)
+
+
+def library_name(name: str, file: str) -> str:
+    """What people call a function by which a library is entered."""
+    if file.startswith(IMPORT_SYSTEM):
+        return "import"
+    # A closure is known by its own name, a method of Java by its class without the package.
+    short = name.rpartition("<locals>.")[2]
+    return ".".join(short.split(".")[-2:]) if file.endswith(".java") else short
 
 
 def _told_from(file: str, base: str) -> str:

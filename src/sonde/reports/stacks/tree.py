@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.reports.layout.names import labelled
+from sonde.reports.layout.names import IMPORT_SYSTEM, labelled, library_name
 from sonde.reports.layout.page import bar, line
 from sonde.row_values import BUILT_IN
 from sonde.views.selecting.formatting import count, measured, percent
@@ -30,7 +30,6 @@ CHAIN_END = 6
 _NUMBERS = 8 + 1 + BAR + 9 + 2
 
 
-PLUMBING_FILE = "<frozen importlib._bootstrap"
 PLUMBING_BELOW = ("exec", "__import__")
 """Built-ins that belong to the import machinery where it calls them."""
 
@@ -60,12 +59,18 @@ def render(result: Tree, out: Console) -> None:
             (f"{percent(share, 1):>8} ", "cyan"),
             (bar(share, BAR, waiting=waiting), "yellow" if waiting else "green"),
             f"{measured(item.self_ns, result.unit) if item.self_ns else '':>9}  {indent}",
-            labelled(item.name, item.file, item.line, out.width - _NUMBERS - len(indent)),
+            labelled(_name(item), item.file, item.line, out.width - _NUMBERS - len(indent)),
         )
     if any(node.state == "waiting" for node in result.nodes):
         line(out, ("Bars: █ on-CPU, ░ off-CPU.", "dim"))
-    if any(node.file.startswith(PLUMBING_FILE) for node in result.nodes):
+    if any(node.library for node in result.nodes):
+        line(out, ("→ library function, with all that it called itself.", "dim"))
+    elif any(node.file.startswith(IMPORT_SYSTEM) for node in result.nodes):
         line(out, ("Frames of the import system are hidden; --json has them.", "dim"))
+
+
+def _name(node: Node) -> str:
+    return f"→ {library_name(node.name, node.file)}" if node.library else node.name
 
 
 def _shown(result: Tree) -> list[tuple[int, Node | Folded]]:
@@ -128,7 +133,7 @@ def _families(result: Tree, limit: float) -> tuple[list[Node], list[list[Node]]]
     plumbing: list[bool] = []
     for node in result.nodes:
         plumbing.append(
-            node.file.startswith(PLUMBING_FILE)
+            node.file.startswith(IMPORT_SYSTEM)
             or (
                 node.file == BUILT_IN
                 and node.name in PLUMBING_BELOW

@@ -75,9 +75,14 @@ class _Key(NamedTuple):
 
 
 def call_diff(
-    base: Recording, new: Recording, selection: Selection | None = None, *, top: int | None = None
+    base: Recording,
+    new: Recording,
+    selection: Selection | None = None,
+    new_selection: Selection | None = None,
+    *,
+    top: int | None = None,
 ) -> CallDiff:
-    before, after = calls(base, selection), calls(new, selection)
+    before, after = calls(base, selection), calls(new, new_selection or selection)
     of_base, of_new = _functions(before.edges), _functions(after.edges)
     same = same_functions(of_base, of_new)
     sides = (

@@ -9,7 +9,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from sonde.row_values import BUILT_IN
+from sonde.views.selecting.own_code import OUTSIDE
 from sonde.views.selecting.profile import Function, Profile, profile
+from sonde.views.stacks.own_flat import OwnRow, own_flat
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -48,6 +50,12 @@ class Evidence:
     @cached_property
     def running_lines(self) -> Profile:
         return profile(self.recording, self.selection.with_time("running"))
+
+    @cached_property
+    def own(self) -> list[OwnRow]:
+        """The program's own functions, with the CPU time of the libraries that they call."""
+        rows = own_flat(self.recording, self.selection.with_time("running")).rows
+        return [row for row in rows if isinstance(row, OwnRow) and row.function != OUTSIDE]
 
     @cached_property
     def waiting(self) -> Profile:

@@ -17,15 +17,17 @@ from sonde.views.findings.lock_findings import contended_locks, deadlocks, gil
 from sonde.views.findings.steal_findings import taken_by_others
 from sonde.views.quality import quality, standard_error
 from sonde.views.selecting.formatting import percent
+from sonde.views.selecting.own_code import is_own
 from sonde.views.selecting.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sonde.recording.tables import Recording
-    from sonde.views.selecting.profile import Profile
+    from sonde.views.selecting.profile import Function, Profile
 
 HOT = 0.25
+MOST = 0.5
 IMPORTING = 0.20
 LOGGING = 0.10
 COLLECTING = 0.10
@@ -63,8 +65,49 @@ def hot_functions(evidence: Evidence) -> Iterator[Finding]:
         if hottest and function.file != BUILT_IN:
             line, part = hottest
             detail += f", {percent(part)} of that in line {line}"
+        view = evidence.command("flat", "--top", "10")
+        if (called := main_caller(evidence, f)) is not None:
+            caller, part = called
+            detail += f", {percent(part)} of that in calls by {place(caller)}"
+            view = evidence.command("flat", "--mine", "--top", "10")
+        yield Finding(f"{function.name} is hot", detail, share, view)
+
+
+def main_caller(evidence: Evidence, function: int) -> tuple[Function, float] | None:
+    """The program's own function that most of a library function's time is for, and how much."""
+    found = evidence.running
+    own = found.functions_where(is_own(evidence.recording, found.functions))
+    nodes = np.flatnonzero(found.function == function)
+    if own[nodes].any():
+        return None
+    callers = found.tree.nearest(own)[nodes]
+    inside = callers >= 0
+    if not inside.any():
+        return None
+    spent = sums(found.function[callers[inside]], found.own[nodes[inside]], 0)
+    caller = int(np.argmax(spent))
+    part = int(spent[caller]) / int(found.own[nodes].sum())
+    return (found.functions[caller], part) if part > MOST else None
+
+
+def hot_callers(evidence: Evidence) -> Iterator[Finding]:
+    """Functions of the program's own that do little themselves, and have much done."""
+    total = evidence.running.total
+    samples = int(evidence.running.samples.sum())
+    for row in evidence.own:
+        alone = row.self_ns - sum(call.self_ns for call in row.calls)
+        share = row.self_ns / total if total else 0.0
+        if share < HOT or alone >= HOT * total or row.samples < MIN_SAMPLES or not row.calls:
+            continue
+        error = 2 * standard_error(share, samples)
+        first = row.calls[0]
         yield Finding(
-            f"{function.name} is hot", detail, share, evidence.command("flat", "--top", "10")
+            f"{row.function.name} spends its time in libraries",
+            f"{place(row.function)} and the libraries it calls used {percent(share)} ± "
+            f"{percent(error)} of the CPU time, {percent(first.self_ns / row.self_ns)} of that in "
+            f"{place(first.function)}",
+            share,
+            evidence.command("flat", "--mine", "--top", "10"),
         )
 
 
@@ -152,6 +195,7 @@ def poor_quality(evidence: Evidence) -> Iterator[Finding]:
 
 RULES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
     hot_functions,
+    hot_callers,
     importing,
     logging,
     collecting,

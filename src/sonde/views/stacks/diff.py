@@ -54,11 +54,19 @@ class Diff:
 
 
 def diff(
-    base: Recording, new: Recording, selection: Selection | None = None, *, top: int | None = None
+    base: Recording,
+    new: Recording,
+    selection: Selection | None = None,
+    new_selection: Selection | None = None,
+    *,
+    top: int | None = None,
 ) -> Diff:
-    """The selected time of both, compared by function and by calling context."""
+    """The selected time of both, compared by function and by calling context.
+
+    `new_selection` is that of the new recording, where it is another.
+    """
     before = profile(base, selection, merge_lines=True)
-    after = profile(new, selection, merge_lines=True)
+    after = profile(new, new_selection or selection, merge_lines=True)
     return diff_of(before, after, top)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.trees.context_tree import sums
+from sonde.views.selecting.own_code import with_vm_work
 from sonde.views.selecting.profile import Function, Profile, profile
 
 if TYPE_CHECKING:
@@ -54,10 +55,15 @@ class Flat:
 
 
 def flat(
-    recording: Recording, selection: Selection | None = None, *, top: int | None = None
+    recording: Recording,
+    selection: Selection | None = None,
+    *,
+    top: int | None = None,
+    vm_frames: bool = False,
 ) -> Flat:
-    """Own and total time of every function seen."""
-    return flat_of(profile(recording, selection, merge_lines=True), top)
+    """Own and total time of every function seen; `vm_frames` lists what the JVM does in detail."""
+    found = profile(recording, selection, merge_lines=True)
+    return flat_of(found if vm_frames else with_vm_work(found), top)
 
 
 def flat_of(found: Profile, top: int | None = None) -> Flat:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sonde.model.trees.context_tree import sums
 from sonde.row_values import BUILT_IN
+from sonde.views.selecting.own_code import OUTSIDE, is_own, of_own_code
 from sonde.views.selecting.profile import Profile, profile
 
 if TYPE_CHECKING:
@@ -48,22 +49,39 @@ class Lines:
 
 
 def lines(
-    recording: Recording, selection: Selection | None = None, *, top: int | None = None
+    recording: Recording,
+    selection: Selection | None = None,
+    *,
+    top: int | None = None,
+    mine: bool = False,
 ) -> Lines:
     """Own and total time of every line seen.
 
-    A built-in function has no lines, so its time is the calling line's own.
+    A built-in function has no lines, so its time is the calling line's own. `mine`: so is that of
+    the libraries, and all lines are of the program's own code.
     """
-    return lines_of(profile(recording, selection), top)
+    found = profile(recording, selection)
+    if not mine:
+        return lines_of(found, top)
+    own = is_own(recording, found.functions)
+    found = of_own_code(found, own)
+    outside = found.function[found.tree.nearest(found.tree.parent < 0)] == len(own)
+    result = lines_of(found, None, [*own, False])
+    spent = int(found.own[outside].sum())
+    if spent:
+        result.rows.append(LineRow(OUTSIDE.name, 0, spent, spent))
+        result.rows.sort(key=lambda row: -row.self_ns)
+    return replace(result, rows=result.rows[:top])
 
 
-def lines_of(found: Profile, top: int | None = None) -> Lines:
-    """The same of a profile that keeps lines apart."""
+def lines_of(found: Profile, top: int | None = None, listed: list[bool] | None = None) -> Lines:
+    """The same of a profile that keeps lines apart; `listed` is by function whether its lines are
+    looked at, all that have some unless given."""
     tree = found.tree
     total = tree.totals(found.own)
-    has_lines = found.functions_where(
-        [f.file != BUILT_IN and not f.stands_in for f in found.functions]
-    )
+    if listed is None:
+        listed = [f.file != BUILT_IN and not f.stands_in for f in found.functions]
+    has_lines = found.functions_where(listed)
     bearer = tree.nearest(has_lines)
     borne = bearer >= 0
     own = sums(bearer[borne], found.own[borne], len(tree))

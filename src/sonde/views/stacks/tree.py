@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.model.trees.context_tree import ContextTree
+from sonde.views.selecting.own_code import is_own, of_own_code, with_vm_work
 from sonde.views.selecting.profile import Profile, profile
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Node:
     total_ns: int
     samples: int
     state: str
+    library: bool | None = None
+    """Whether it is a library's function, with all that it called; None: nobody asked."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -45,6 +48,7 @@ class Node:
             "total": self.total_ns,
             "samples": self.samples,
             "state": self.state,
+            **({} if self.library is None else {"library": self.library}),
         }
 
 
@@ -72,24 +76,33 @@ def tree(
     merge_lines: bool = False,
     top: int | None = None,
     while_held: str | None = None,
+    mine: bool = False,
+    vm_frames: bool = False,
 ) -> Tree:
     """The calling context tree of the selected time; `top` keeps the heaviest nodes only.
 
-    `while_held` is a lock, or `gil`: then it is that of its holders while others waited.
+    `while_held` is a lock, or `gil`: then it is that of its holders while others waited. `mine`:
+    of the program's own code, with a library function that it calls as one node. `vm_frames`: with
+    what the JVM's compilers and garbage collectors do in detail.
     """
     if while_held is not None:
         from sonde.views.locks.while_held import profile_while_held
         from sonde.views.selecting.selection import Selection
 
         chosen = selection or Selection("wall")
-        return tree_of(
-            profile_while_held(recording, chosen, while_held, merge_lines=merge_lines), top
-        )
-    return tree_of(profile(recording, selection, merge_lines=merge_lines), top)
+        found = profile_while_held(recording, chosen, while_held, merge_lines=merge_lines)
+    else:
+        found = profile(recording, selection, merge_lines=merge_lines)
+    if not vm_frames:
+        found = with_vm_work(found)
+    if not mine:
+        return tree_of(found, top)
+    own = is_own(recording, found.functions)
+    return tree_of(of_own_code(found, own), top, [*own, True])
 
 
-def tree_of(found: Profile, top: int | None = None) -> Tree:
-    """A profile as nodes.
+def tree_of(found: Profile, top: int | None = None, own_code: list[bool] | None = None) -> Tree:
+    """A profile as nodes; `own_code` is by function whether it is the program's own, where known.
 
     A node's state is that of its own time; a node without any has the state that most of
     its total has. A context that both ran and waited gives two sibling nodes, and what it
@@ -147,6 +160,7 @@ def tree_of(found: Profile, top: int | None = None) -> Tree:
                 total_ns,
                 count,
                 "waiting" if waits else "running",
+                None if own_code is None else not own_code[f],
             )
         )
     return Tree(found.total, nodes, found.unit)

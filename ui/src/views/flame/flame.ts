@@ -7,6 +7,7 @@ import { matchTotals } from "../../profile/flat";
 import type { Profile, Tree } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { App, View } from "../../shell/app";
+import { codeChoice } from "../../shell/codechoice";
 import { emptyState, loadingState } from "../../shell/emptystate";
 import { frameColours, legend } from "./colour";
 import { frameDetail, frameMenu, frameTip } from "./frame";
@@ -164,6 +165,7 @@ function toolbar(
         "One frame per line that calls",
       ),
     ),
+    codeChoice(app, profile),
     !!hits &&
       h(
         "span",

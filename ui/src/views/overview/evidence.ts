@@ -35,7 +35,11 @@ export function evidence(
       : "running";
   const by = words[words.indexOf("--by") + 1];
   if (words.includes("--by")) settings["locks.by"] = by;
-  if (view === "sandwich") {
+  if (words.includes("--mine")) {
+    // Callers and callees are of all code; the program's own has its graph.
+    change.view = "flame";
+    change.mine = true;
+  } else if (view === "sandwich") {
     const name = title.replace(/ is hot$/, "");
     const fn = recording.functions.findIndex((one) => one.name === name);
     if (fn >= 0) settings["sandwich.fn"] = String(fn);

@@ -18,6 +18,7 @@ import { matchTotals } from "../../profile/flat";
 import type { Profile, Tree } from "../../profile/profile";
 import { search } from "../../profile/search";
 import type { View } from "../../shell/app";
+import { codeChoice } from "../../shell/codechoice";
 import { emptyState, loadingState } from "../../shell/emptystate";
 import { frameDetail } from "../flame/frame";
 import {
@@ -271,6 +272,7 @@ export const tree: View = {
           pick("lines merged", merge, null),
           pick("lines split", !merge, "split"),
         ),
+        codeChoice(app, profile!),
         !!hits &&
           h(
             "span",
