@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonde.errors import SondeError, UsageError
-from sonde.record.recorder.options.kernel_events import parse
 from sonde.record.recorder.options import kernel_events
+from sonde.record.recorder.options.kernel_events import parse
 from sonde.record.shm import layout as shm
 from sonde.record.system import elf
 
