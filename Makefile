@@ -112,11 +112,11 @@ $(VENV)/test-ready: $(VENV)/ready
 bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py
 
-evaluate: build page $(VENV)/bench-ready ## measure overhead and accuracy, write benchmarks/results and docs/evaluation.md (hours; resumes)
+evaluate: build page $(VENV)/bench-ready ## measure overhead and accuracy, write benchmarks/results and docs/explanation/evaluation.md (hours; resumes)
 	$(BIN)/python benchmarks/run.py --whole $(EVALUATE)
 
 # SUITES="cpython gevent" PYTHON_VERSIONS="3.12 3.15" WHAT="cpu,locks attached" MODULES="*test_signal"
-suites: build jars ## others' test suites with and without sonde, case by case (hours; docs/suites.md)
+suites: build jars ## others' test suites with and without sonde, case by case (hours; docs/explanation/suites.md)
 	$(BIN)/python -m suites $(if $(SUITES),--suites $(SUITES)) $(if $(PYTHON_VERSIONS),--pythons $(PYTHON_VERSIONS)) \
 		$(if $(WHAT),--what $(WHAT)) $(if $(MODULES),--modules $(foreach m,$(MODULES),'$(m)')) $(SUITES_OPTIONS)
 

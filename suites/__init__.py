@@ -3,5 +3,5 @@
     python -m suites [--suites cpython greenlet] [--pythons 3.12 3.15] [--what cpu,locks attached]
                      [--modules test_signal] [--cases '*SiginterruptTest*']
 
-See docs/suites.md.
+See docs/explanation/suites.md.
 """

@@ -13,7 +13,7 @@ PROCESS = "(process)"
 @dataclass(frozen=True)
 class Outcome:
     kind: str
-    """One of those that docs/suites.md lists."""
+    """One of those that docs/explanation/suites.md lists."""
     why: str = ""
 
 

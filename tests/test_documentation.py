@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/results/*.md")])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/results/*.md")]
+)
 SONDE = [sys.executable, "-c", "import sys; from sonde.cli.main import main; sys.exit(main())"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src")}
 
@@ -58,7 +61,8 @@ def test_links_to_headings_lead_to_one(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_in_the_documentation_is_python(page: Path) -> None:
     for block in blocks(page, "python"):
-        compile(block, page.name, "exec")
+        # Parsed only: a tutorial may show the end of a function.
+        ast.parse(block, page.name)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +72,7 @@ def test_every_option_is_documented(verb: str) -> None:
     told = subprocess.run(
         [*SONDE, verb, "--help"], env=ENVIRONMENT, capture_output=True, text=True, check=True
     ).stdout
-    page = (ROOT / "docs" / f"{verb}.md").read_text()
+    page = (ROOT / "docs" / "reference" / "commands" / f"{verb}.md").read_text()
     options = re.findall(r"^  (?:(-\w), )?(--[\w-]+)", told, re.MULTILINE)
     assert len(options) > 1
     for short, long in options:
@@ -125,7 +129,7 @@ def test_figures_are_those_of_the_results(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-c", make, page, readme], cwd=ROOT / "benchmarks", timeout=60, check=True
     )
-    assert (ROOT / "docs" / "evaluation.md").read_text() == page.read_text()
+    assert (ROOT / "docs" / "explanation" / "evaluation.md").read_text() == page.read_text()
     assert (ROOT / "README.md").read_text() == readme.read_text()
 
 

@@ -1,4 +1,4 @@
-"""The documentation uses the field's terms, as docs/glossary.md defines them."""
+"""The documentation uses the field's terms, as docs/reference/glossary.md defines them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 
 # Only words that have no other use in these pages: each pattern, and what to write instead.

@@ -1,8 +1,8 @@
 """Writes measured tables into benchmarks/results, and chosen figures into the docs and the README.
 
 A part's tables stand between two marks that name it, in one of the pages of benchmarks/results.
-docs/evaluation.md and the README show some of the lines in which those pages compare a figure with
-its goal.
+docs/explanation/evaluation.md and the README show some of the lines in which those pages compare
+a figure with its goal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from publish.markdown import Section, table
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "evaluation.md"
+PAGE = ROOT / "docs" / "explanation" / "evaluation.md"
 README = ROOT / "README.md"
 IMAGES = ROOT / "docs" / "images"
 
@@ -94,7 +94,7 @@ PEERS = {
         "1000 Hz: lost or failed samples / impossible stacks / wrong call lines, in %",
     ),
 }
-"""Whole tables that docs/evaluation.md shows: the page and the title."""
+"""Whole tables that docs/explanation/evaluation.md shows: the page and the title."""
 
 _LINE = re.compile(r"- (?P<what>.*?): (?P<figure>.*) \(goal:? ?(?P<goal>.*?)\): (?P<verdict>.*)")
 _COVERED = re.compile(r"- (?P<what>.*?) \(goal (?P<goal>\S+) .*?\): (?P<verdict>.*)")
@@ -118,7 +118,7 @@ def put_summary() -> None:
 def evaluation_page() -> str:
     text = PAGE.read_text()
     for part, rows in (("cost", COST), ("accuracy", ACCURACY)):
-        text = _between(PAGE, part, _summary(rows, "../benchmarks/results"), text)
+        text = _between(PAGE, part, _summary(rows, "../../benchmarks/results"), text)
     for part, (page, title) in PEERS.items():
         text = _between(PAGE, part, _whole_table(page, title), text)
     return text

@@ -27,7 +27,7 @@ WINDOWS = ("--what", "calls", "--ticks", "1000")
 RUNS = 4
 WRONG = 1
 CLOSE = 0.05
-# Known limits (docs/calls.md): there dense calls come out rarer.
+# Known limits (docs/howto/calls.md): there dense calls come out rarer.
 LESS_CLOSE = {"3.11": 0.1, "3.13": 0.08}
 
 

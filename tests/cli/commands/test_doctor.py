@@ -104,10 +104,10 @@ def test_the_answer_has_the_documented_shape(home: dict[str, str]) -> None:
     assert [check["name"] for check in answer["checks"]] == CHECKS
     for no in [*answer["checks"], *answer["interpreters"]]:
         assert bool(no["ok"]) != bool(no["advice"]), no
-    documented = (ROOT / "docs" / "doctor.md").read_text()
+    documented = (ROOT / "docs" / "reference" / "commands" / "doctor.md").read_text()
     for key in [*answer, *answer["machine"], *CHECKS, *answer["interpreters"][0]]:
         if key != "by_name":
-            assert f"`{key}`" in documented, f"docs/doctor.md does not tell of {key}"
+            assert f"`{key}`" in documented, f"doctor.md lacks {key}"
 
 
 def test_every_interpreter_of_the_tests_is_found_and_recorded() -> None:

@@ -9,7 +9,7 @@ from unittest import mock
 from sonde.recording.reader import read
 from sonde.recording.write.writer import Writer
 
-PAGE = Path(__file__).parents[3] / "docs" / "format.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "format.md"
 LINE = re.compile(r"^([0-9a-f]{4})  ((?:[0-9a-f]{2} )*[0-9a-f]{2})(?: |$)", re.MULTILINE)
 
 

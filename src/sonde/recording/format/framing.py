@@ -1,6 +1,6 @@
 """The bytes of a recording: file head, block head, checksums, limits.
 
-docs/format.md is the specification. Writer and reader share this file, so it
+docs/reference/format.md is the specification. Writer and reader share this file, so it
 imports nothing that the recorder process would not have loaded anyway.
 """
 

@@ -21,7 +21,7 @@ _CALLS = 9 + 2
 
 def render(result: HotContexts, out: Console, *, top: int | None = None) -> None:
     if not result.total_ns:
-        line(out, "This session kept no profile in memory; see docs/online.md.")
+        line(out, "This session kept no profile in memory; see docs/howto/online.md.")
         return
     at_least = "" if result.exact else "; activation counts are lower limits"
     paragraph(
