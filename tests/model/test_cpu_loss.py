@@ -65,7 +65,7 @@ def test_nobody_stands_longer_for_the_quota_than_in_the_queue() -> None:
 def test_without_the_machine_all_is_the_queue() -> None:
     empty = Intervals(*(np.zeros(0, np.int64) for _ in range(5)))
     found = taken(steps([(1, 10, 10, 60)]), empty)
-    assert [found[thief].tolist() for thief in ("queue", "quota", "hypervisor")] == [[60], [0], [0]]
+    assert [found[cause].tolist() for cause in ("queue", "quota", "hypervisor")] == [[60], [0], [0]]
 
 
 def test_processes_have_intervals_of_their_own() -> None:

@@ -138,7 +138,7 @@ def _jvms() -> list[JvmVerdict]:
         except SondeError as error:
             lacks[home.path] = str(error)
     trials: dict[str, trial_recording.Trial] = {}
-    with contextlib.suppress(SondeError):  # told once, for the interpreters
+    with contextlib.suppress(SondeError):  # reported once, for the interpreters
         trials = trial_recording.record_jvms([home for home in homes if home.path not in lacks])
     verdicts = []
     for home in homes:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-Thief = Literal["queue", "quota", "hypervisor"]
-THIEVES: tuple[Thief, ...] = get_args(Thief)
+CpuLossCause = Literal["queue", "quota", "hypervisor"]
+CPU_LOSS_CAUSES: tuple[CpuLossCause, ...] = get_args(CpuLossCause)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def taken(
     intervals: Intervals,
     ran: RunningSamples | None = None,
     by: ProcessorSteps | None = None,
-) -> dict[Thief, Ints]:
+) -> dict[CpuLossCause, Ints]:
     """Nanoseconds each cause took in each step."""
     count = len(intervals.time)
     if not count or not len(steps.time):
@@ -158,7 +158,7 @@ def placed(steps: Steps, ran: RunningSamples) -> StepsByProcessor:
 
 
 ROUNDING_NS = 20_000_000
-"""How much less than was used a processor may be told to have been busy: two ticks."""
+"""How much less than was used a processor may seem to have been busy: two ticks."""
 
 
 def stolen_by_processor(
@@ -182,7 +182,7 @@ def stolen_by_processor(
 def _others(more: NDArray[np.float64]) -> NDArray[np.float64]:
     """What others used of a processor, from how much more it was busy than we used.
 
-    Its figures come in ticks: what it was told too little is made up for in its next row, or each
+    Its figures come in ticks: what a row has too little is made up for in its next row, or each
     rounding up would count as somebody's and none down.
     """
     others, owed = np.zeros(len(more)), 0.0

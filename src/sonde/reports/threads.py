@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sonde.model.cpu_loss import THIEVES
+from sonde.model.cpu_loss import CPU_LOSS_CAUSES
 from sonde.reports.layout.names import printable, shortened
 from sonde.reports.layout.page import line
 from sonde.views.selecting.formatting import brief, count, percent
@@ -66,7 +66,7 @@ def _used(rows: list[ThreadRow], out: Console) -> None:
         figures = [
             f"{row.tid}",
             brief(row.corrected_cpu_ns if row.corrected_cpu_ns is not None else row.cpu_ns),
-            *(brief(ns) if (ns := taken.get(thief, 0)) else "" for thief in THIEVES),
+            *(brief(ns) if (ns := taken.get(cause, 0)) else "" for cause in CPU_LOSS_CAUSES),
             *(
                 "" if number is None else f"{number:,}"
                 for number in (row.voluntary_switches, row.involuntary_switches, row.page_faults)

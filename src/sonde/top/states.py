@@ -75,7 +75,7 @@ def _by_kernel(state: ThreadState, row: ThreadRow | None) -> tuple[str, str]:
     if state.waits_for in _SLEEPS:
         return _SLEEPS[state.waits_for]
     if state.waits_for == "futex":
-        # A short wait for the GIL is told when it is over, which is after this moment.
+        # A short wait for the GIL is reported when it is over, which is after this moment.
         if row is not None and row.wait_ns.get("gil"):
             return "gil", "waits, probably for the GIL"
         return "lock", "waits for a lock or a notification"

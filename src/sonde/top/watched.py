@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MAX_SIZE = 64 << 20
 """A temporary recording that has grown to this begins again, so that hours of watching do not fill
 a disk."""
-# All rings have told of what happened before this much of the recorder's last words: the last drain
-# and those words are not the same moment, and a handler takes a while.
+# All rings have reported what happened before this much of the recorder's last words: the last
+# drain and those words are not the same moment, and a handler takes a while.
 SETTLED_NS = 20_000_000
 WHOLE_NS = 100_000_000
 SILENCE_S = 2.0

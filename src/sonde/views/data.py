@@ -65,8 +65,8 @@ def data(
 ) -> Data:
     selection = selection or Selection()
     if not by or (wrong := [aspect for aspect in by if aspect not in ASPECTS]):
-        told = repr(wrong[0]) if by else "nothing"
-        raise UsageError(f"invalid --by {told}; valid values for data: {', '.join(ASPECTS)}")
+        given = repr(wrong[0]) if by else "nothing"
+        raise UsageError(f"invalid --by {given}; valid values for data: {', '.join(ASPECTS)}")
     if len(recording.chained):
         raise SondeError(
             f"{recording.path} has chained stacks, and only one in 32 of their events has an "
@@ -127,8 +127,8 @@ def data(
 
 def _with_data(recording: Recording) -> str:
     """The first event that is about data."""
-    told = recording.event_samples
-    with_data = told.event[told.address != 0]
+    events = recording.event_samples
+    with_data = events.event[events.address != 0]
     if len(with_data):
         return recording.events.name[int(with_data.min())]
     if len(recording.events):

@@ -83,11 +83,11 @@ class Live:
     @property
     def wait_ns(self) -> dict[str, int]:
         """By kind, most first."""
-        told: dict[str, int] = {}
+        totals: dict[str, int] = {}
         for row in self.threads.rows:
             for kind, ns in row.wait_ns.items():
-                told[kind] = told.get(kind, 0) + ns
-        return dict(sorted(told.items(), key=lambda item: -item[1]))
+                totals[kind] = totals.get(kind, 0) + ns
+        return dict(sorted(totals.items(), key=lambda item: -item[1]))
 
     def to_json(self) -> dict[str, Any]:
         locks = self.locks.to_json()

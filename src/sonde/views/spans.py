@@ -92,8 +92,8 @@ def spans(
     taken = {}
     if is_counted(recording):
         taken = {
-            thief: by_name(sums(samples.span[picked][mine], lost[picked][mine], len(table)))
-            for thief, lost in by_sample(recording).items()
+            cause: by_name(sums(samples.span[picked][mine], lost[picked][mine], len(table)))
+            for cause, lost in by_sample(recording).items()
         }
     left = keep & (table.end_ns >= 0)
     length = np.maximum(end - start, 0)

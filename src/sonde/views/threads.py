@@ -187,7 +187,7 @@ class _Used:
         if not self._counted:
             return {}
         found = {name: int(values[thread]) for name, values in self._sums.items()}
-        lost = {thief: int(values[thread]) for thief, values in self._taken.items()}
+        lost = {cause: int(values[thread]) for cause, values in self._taken.items()}
         return used(found, lost, cpu_ns, self._steal_in_cpu)
 
 

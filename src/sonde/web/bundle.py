@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde._version import version
-from sonde.model.cpu_loss import THIEVES
+from sonde.model.cpu_loss import CPU_LOSS_CAUSES
 from sonde.model.locks.contention import UNKNOWN, Ints
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.order import stable_order
@@ -154,8 +154,8 @@ class Bundle:
             return []
         metrics, lost = recording.metrics, by_step(recording)
         began = starts(recording)
-        columns = (metrics.thread, began, metrics.time, *(lost[thief] for thief in THIEVES))
-        some = sum(lost[thief] for thief in THIEVES) > 0
+        columns = (metrics.thread, began, metrics.time, *(lost[cause] for cause in CPU_LOSS_CAUSES))
+        some = sum(lost[cause] for cause in CPU_LOSS_CAUSES) > 0
         steps = [np.asarray(column, np.int64)[some].tolist() for column in columns]
         return [list(step) for step in zip(*steps, strict=True)]
 

@@ -90,7 +90,7 @@ def test_a_range_of_time_has_its_own_steps() -> None:
 
 
 def test_calls_lose_in_proportion_to_their_samples() -> None:
-    rows = flat(recording(), select("taken", thief="queue")).to_json()["rows"]
+    rows = flat(recording(), select("taken", cause="queue")).to_json()["rows"]
     assert {row["name"]: row["self"] for row in rows if row["self"]} == {
         "a": 2 * MS,
         "b": 6 * MS,

@@ -98,8 +98,8 @@ def selection_of(
     from sonde.views.selecting.selection import select
 
     # In the recording and in JSON steal time is named after the hypervisor.
-    thief = {"all": None, "steal": "hypervisor"}.get(taken, taken) if taken else None
-    return select(time or "running", thread, pid, start_s, end_s, span, thief, event)
+    cause = {"all": None, "steal": "hypervisor"}.get(taken, taken) if taken else None
+    return select(time or "running", thread, pid, start_s, end_s, span, cause, event)
 
 
 def check_start(start: str | None, skip_startup: bool) -> None:

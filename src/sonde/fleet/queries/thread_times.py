@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 
 from sonde.fleet.store.schema import ALL, METRICS
-from sonde.model.cpu_loss import THIEVES
+from sonde.model.cpu_loss import CPU_LOSS_CAUSES
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.row_values import RUNNING
 from sonde.views.locks.wait_totals import OTHERWISE
@@ -102,7 +102,7 @@ def _locked(asked: StoreQuery) -> dict[int, dict[str, int]]:
 
 def _used(asked: StoreQuery) -> dict[int, dict[str, Any]]:
     steps = asked.steps
-    figures = {name: steps[name].sum() for name in (*METRICS, *THIEVES)}
+    figures = {name: steps[name].sum() for name in (*METRICS, *CPU_LOSS_CAUSES)}
     rows = steps.group_by("thread").aggregate(**figures).to_pyarrow()
     return {row["thread"]: row for row in rows.to_pylist()}
 
@@ -124,7 +124,7 @@ def _used_by(
     if not row["counted"]:
         return {}
     found = {name: figures.get(name) or 0 for name in METRICS if name in known}
-    lost = {thief: figures.get(thief) or 0 for thief in THIEVES}
+    lost = {cause: figures.get(cause) or 0 for cause in CPU_LOSS_CAUSES}
     return used(found, lost, cpu_ns, row["steal_in_cpu"])
 
 

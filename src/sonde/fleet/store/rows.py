@@ -311,7 +311,7 @@ def _steps(recording: Recording, number: int, base: int) -> dict[str, Any]:
     for name in METRICS:
         values = getattr(metrics, name)
         columns[name] = pa.array(values, pa.int64(), mask=values < 0)
-    return columns | {str(thief): lost for thief, lost in by_step(recording).items()}
+    return columns | {str(cause): lost for cause, lost in by_step(recording).items()}
 
 
 def _windows(recording: Recording, number: int, base: int) -> dict[str, Any]:

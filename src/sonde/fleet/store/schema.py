@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from sonde.fleet.store.labels import LABELS
-from sonde.model.cpu_loss import THIEVES
+from sonde.model.cpu_loss import CPU_LOSS_CAUSES
 
 VERSION = 2
 """Stands in the name of every part and in the metadata of every file."""
@@ -135,7 +135,7 @@ TABLES: dict[str, Any] = {
     ),
     "steps": pa.schema(
         [("thread", pa.int64()), ("time", pa.int64())]
-        + [(name, pa.int64()) for name in (*_METRICS, *THIEVES)]
+        + [(name, pa.int64()) for name in (*_METRICS, *CPU_LOSS_CAUSES)]
     ),
 }
 TABLES["windows"] = pa.schema(
@@ -177,7 +177,7 @@ ORDER = {
 """Rows of one thread lie together: its id then takes no room, and times are small differences."""
 
 _DELTAS = {"samples": ("time", "explained"), "blames": ("start", "wait"),
-           "steps": ("time", *_METRICS, *THIEVES)}  # fmt: skip
+           "steps": ("time", *_METRICS, *CPU_LOSS_CAUSES)}  # fmt: skip
 # Lengths of time, which have much in common in their upper bytes and nothing in the lowest: bytes
 # of the same rank lie together, and a few long ones among many of a length cost nothing.
 _SPLIT = {"samples": ("weight",), "blames": ("ns",)}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 UNKNOWN = 1
-"""The duration of a window that could not be told: its calls weigh nothing."""
+"""The duration of a window that is unknown: its calls weigh nothing."""
 
 MANY = 255
 """As many calls, or more: how many is not known."""

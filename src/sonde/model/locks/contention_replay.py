@@ -237,8 +237,8 @@ class Replay:
                         self._hold_ends(state, known, time)
             else:
                 if type_ == ACQUIRED:
-                    told, state.released = state.released, False
-                    if not told and self._may_be_unseen(made_of, state, thread):
+                    was_released, state.released = state.released, False
+                    if not was_released and self._may_be_unseen(made_of, state, thread):
                         self._released_unseen(state, thread, time)
                 wait = waits.pop(thread, None) or self._from_before(state, thread, time)
                 if wait is not None:

@@ -3,7 +3,7 @@
 Each sample names a function at a depth and who called it, at another depth (Inoue and Nakatani,
 section 6). A caller is found again as the function of other samples at the same depth, up to the
 outermost one. Where a function was called by several at one depth, what it stands for is spread
-over them by how often each was seen. Far from the top of the stack pairs are told once and then
+over them by how often each was seen. Far from the top of the stack pairs are reported once and then
 never again: there it is whole stacks, of which one comes now and then, that say how often.
 """
 
@@ -80,7 +80,7 @@ class Rebuilt:
         for link, times in zip(links, seen, strict=True):
             callers = self._callers[link.node]
             key = (link.caller, link.line)
-            # One that was told but never sampled is there all the same.
+            # One that was reported but never sampled is there all the same.
             callers[key] = callers.get(key, 0) + max(times, 1)
         self._first = len(contexts)
         self.contexts: list[tuple[int, int, int]] = []

@@ -15,7 +15,7 @@ the same node.
 
 Memory is bounded, names included. When it is used up the coldest third of the nodes is dropped, by
 the time of all that was called in them, so that a node never loses a warmer one with it. What was
-dropped is told as time of the nearest caller that is kept, in something that it called: totals stay
+dropped counts as time of the nearest caller that is kept, in something that it called: totals stay
 right. A sample that brings more new frames than the longest walk keeps its innermost ones.
 
 Columns of numbers instead of objects, since an object of Python takes several times the room, and

@@ -125,13 +125,13 @@ def _keyed(
 
 
 def _row(base: CallEdge | None, new: CallEdge | None) -> CallDiffRow:
-    told = new or base
-    assert told is not None
+    edge = new or base
+    assert edge is not None
     errors = [edge.error for edge in (base, new) if edge is not None]
     return CallDiffRow(
-        caller=told.caller,
-        site_line=told.site_line,
-        callee=told.callee,
+        caller=edge.caller,
+        site_line=edge.site_line,
+        callee=edge.callee,
         base=base.weight if base else 0.0,
         new=new.weight if new else 0.0,
         error=sum(error**2 for error in errors) ** 0.5,

@@ -29,7 +29,7 @@ class CallEdge:
     """Of the caller, where calls of one line are distinguished."""
 
     def to_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "caller": self.caller.to_json() if self.caller else None,
             "site_line": self.site_line,
             "callee": self.callee.to_json(),
@@ -38,4 +38,4 @@ class CallEdge:
             "error": self.error,
             "interval": list(self.interval),
         }
-        return told if self.chain is None else {**told, "context": self.chain}
+        return entry if self.chain is None else {**entry, "context": self.chain}

@@ -69,8 +69,8 @@ def calls(
     window = table.window[rows].astype(np.int64)
     chains = chains_of(recording)
     graph = _Graph(chains, chains.node[table.context[rows]], table.site[rows].astype(np.int64))
-    key, told = (graph.edge, None) if by == "edge" else (graph.node, chains)
-    edges = _grouped(graph, key, window, weight, told)
+    key, by_chain = (graph.edge, None) if by == "edge" else (graph.node, chains)
+    edges = _grouped(graph, key, window, weight, by_chain)
     at_sites = _grouped(graph, graph.site_edge, window, weight, None)
     cut = recording.windows.cut[kept] != 0
     return Calls(

@@ -28,7 +28,7 @@ OFTEN = 3.0
 # Times that the upper end of an interval may be the lower one.
 WIDEST = 10.0
 MAX_CALLS = 20
-"""Sites told, of each kind."""
+"""Sites named, of each kind."""
 
 Site = tuple[Function, int, int]
 Shape = Literal["single", "dominated", "spread"]

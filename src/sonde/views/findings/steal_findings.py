@@ -14,13 +14,13 @@ from sonde.views.selecting.stolen_time import by_thread, is_counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sonde.model.cpu_loss import Thief
+    from sonde.model.cpu_loss import CpuLossCause
 
 TAKEN = 0.10
 """Of the time that threads could have run."""
 MIN_NS = 20_000_000
 
-_BLAME: dict[Thief, tuple[str, str]] = {
+_BLAME: dict[CpuLossCause, tuple[str, str]] = {
     "queue": ("long run-queue latency", "waited in a run queue"),
     "quota": ("CPU throttling", "were throttled by the CPU quota of their control group"),
     "hypervisor": (
@@ -37,8 +37,8 @@ def taken_by_others(evidence: Evidence) -> Iterator[Finding]:
     keep = threads_of(recording, selection)
     lost = by_thread(recording, selection.start_ns, selection.end_ns)
     ran = evidence.running.total
-    for thief, (title, how) in _BLAME.items():
-        ns = lost[thief] * keep
+    for cause, (title, how) in _BLAME.items():
+        ns = lost[cause] * keep
         total = int(ns.sum())
         share = total / (total + ran) if total else 0.0
         if share < TAKEN or total < MIN_NS:
@@ -50,5 +50,5 @@ def taken_by_others(evidence: Evidence) -> Iterator[Finding]:
             f"runnable threads {how} for {duration(total)}, {percent(share)} of the time "
             f"they could have run; the most affected is {name} with {duration(int(ns[worst]))}",
             share,
-            evidence.command("flat", "--taken", "steal" if thief == "hypervisor" else thief),
+            evidence.command("flat", "--taken", "steal" if cause == "hypervisor" else cause),
         )

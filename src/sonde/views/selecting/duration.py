@@ -16,9 +16,9 @@ def pauses(recording: Recording) -> list[tuple[int, int]]:
 
 def duration_ns(recording: Recording) -> int:
     """How long was recorded; of a recording cut off, until the last thing it holds."""
-    told = recording.target.get("duration_ns")
-    if isinstance(told, int):
-        return told
+    recorded = recording.target.get("duration_ns")
+    if isinstance(recorded, int):
+        return recorded
     ends = [p.end_ns or p.start_ns for p in recording.processes]
     columns = (
         recording.samples.time,

@@ -10,7 +10,7 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.choice import Choice, Chosen, Time, choose
-from sonde.model.cpu_loss import THIEVES, Thief
+from sonde.model.cpu_loss import CPU_LOSS_CAUSES, CpuLossCause
 from sonde.recording.format.schema import TIME_LIMIT
 from sonde.views.selecting.formatting import some
 from sonde.views.selecting.span_filter import within
@@ -32,7 +32,7 @@ class Selection:
     end_ns: int | None = None
     span: str | None = None
     """Only what happened inside spans of this name."""
-    thief: Thief | None = None
+    cause: CpuLossCause | None = None
     """Of the time taken: by whom; None means all of them."""
     event: str | None = None
     """Not time is counted but events of this name."""
@@ -40,7 +40,7 @@ class Selection:
     @property
     def narrowed(self) -> bool:
         """Whether it leaves out anything but a kind of time."""
-        return replace(self, time="running", thief=None, event=None) != Selection()
+        return replace(self, time="running", cause=None, event=None) != Selection()
 
     def with_time(self, time: Time) -> Selection:
         return replace(self, time=time)
@@ -53,7 +53,7 @@ def select(
     start: float | None = None,
     end: float | None = None,
     span: str | None = None,
-    thief: str | None = None,
+    cause: str | None = None,
     event: str | None = None,
 ) -> Selection:
     """A selection in seconds since the recording's start, checked as far as it can be alone."""
@@ -61,9 +61,9 @@ def select(
         raise UsageError(
             f"invalid time {time!r}; valid values: 'running', 'waiting', 'wall', 'taken'"
         )
-    by = next((known for known in THIEVES if known == thief), None)
-    if thief is not None and by is None:
-        raise UsageError(f"invalid --taken {thief!r}; valid values: queue, quota, steal, all")
+    by = next((known for known in CPU_LOSS_CAUSES if known == cause), None)
+    if cause is not None and by is None:
+        raise UsageError(f"invalid --taken {cause!r}; valid values: queue, quota, steal, all")
     for seconds in (start, end):
         if seconds is not None and not math.isfinite(seconds):
             raise UsageError(f"invalid time {seconds}; give a time range in seconds")
@@ -124,5 +124,5 @@ def chosen(recording: Recording, selection: Selection) -> Chosen:
         return found
     from sonde.views.selecting.stolen_time import weights
 
-    lost = weights(recording, selection.thief)[found.rows]
+    lost = weights(recording, selection.cause)[found.rows]
     return Chosen(found.rows[lost > 0], lost[lost > 0])

@@ -8,12 +8,12 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.model.cpu_loss import (
-    THIEVES,
+    CPU_LOSS_CAUSES,
+    CpuLossCause,
     Intervals,
     ProcessorSteps,
     RunningSamples,
     Steps,
-    Thief,
     placed,
     spread,
     taken,
@@ -31,7 +31,7 @@ def is_counted(recording: Recording) -> bool:
     return len(recording.machine) > 0
 
 
-def by_step(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
+def by_step(recording: Recording) -> dict[CpuLossCause, NDArray[np.int64]]:
     """Per row of the metrics."""
     machine, processors = recording.machine, recording.processors
     # As old recordings do not state: they were mostly made with perf, whose clock goes on.
@@ -116,12 +116,12 @@ def starts(recording: Recording) -> NDArray[np.int64]:
 
 def by_thread(
     recording: Recording, start_ns: int | None = None, end_ns: int | None = None
-) -> dict[Thief, NDArray[np.int64]]:
+) -> dict[CpuLossCause, NDArray[np.int64]]:
     """Per row of the threads, within a range of time."""
     inside = within(recording, start_ns, end_ns)
     count = len(recording.threads)
     thread = recording.metrics.thread[inside]
-    return {thief: sums(thread, lost[inside], count) for thief, lost in by_step(recording).items()}
+    return {cause: sums(thread, lost[inside], count) for cause, lost in by_step(recording).items()}
 
 
 def within(recording: Recording, start_ns: int | None, end_ns: int | None) -> NDArray[np.bool_]:
@@ -135,7 +135,7 @@ def within(recording: Recording, start_ns: int | None, end_ns: int | None) -> ND
     return inside
 
 
-def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int64]:
+def weights(recording: Recording, cause: CpuLossCause | None = None) -> NDArray[np.int64]:
     """Per sample, what was taken from the calls it stands for; of all causes by default."""
     if not is_counted(recording):
         raise UsageError(
@@ -143,13 +143,13 @@ def weights(recording: Recording, thief: Thief | None = None) -> NDArray[np.int6
             "record it with: sonde run --what +threads …"
         )
     steps = by_step(recording)
-    lost = sum((steps[one] for one in ([thief] if thief else THIEVES)), np.int64(0))
+    lost = sum((steps[one] for one in ([cause] if cause else CPU_LOSS_CAUSES)), np.int64(0))
     return _by_sample(recording, np.asarray(lost))
 
 
-def by_sample(recording: Recording) -> dict[Thief, NDArray[np.int64]]:
+def by_sample(recording: Recording) -> dict[CpuLossCause, NDArray[np.int64]]:
     """Per sample, what each cause took from the calls it stands for."""
-    return {thief: _by_sample(recording, lost) for thief, lost in by_step(recording).items()}
+    return {cause: _by_sample(recording, lost) for cause, lost in by_step(recording).items()}
 
 
 def _by_sample(recording: Recording, lost: NDArray[np.int64]) -> NDArray[np.int64]:

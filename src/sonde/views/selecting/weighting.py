@@ -34,13 +34,13 @@ def rows_of(recording: Recording, name: str) -> NDArray[np.int64]:
 
 def counting(recording: Recording, name: str) -> Recording:
     """The same recording with one event's samples in the place of those of time."""
-    rows, told = rows_of(recording, name), recording.event_samples
+    rows, events = rows_of(recording, name), recording.event_samples
     samples = Samples(
-        thread=told.thread[rows],
-        time=told.time[rows],
-        context=told.context[rows],
-        weight=told.weight[rows],
+        thread=events.thread[rows],
+        time=events.time[rows],
+        context=events.context[rows],
+        weight=events.weight[rows],
         state=np.full(len(rows), RUNNING, dtype=np.uint8),
-        span=told.span[rows],
+        span=events.span[rows],
     )
     return replace(recording, samples=samples)

@@ -45,7 +45,7 @@ def named(places: list[Any], recording: Recording) -> list[Any]:
                 of_context[samples.context[mine]].tolist(),
                 process.runtime,
             )
-    told = []
+    named = []
     for tick in places:
         place = tick
         found = seen.get((place.pid, place.tid))
@@ -60,5 +60,5 @@ def named(places: list[Any], recording: Recording) -> list[Any]:
                 function = functions[which[near]]
                 where = f"{function.name} {function.file}:{function.line}"
                 place = place._replace(module=MODULES[runtime], symbol=where)
-        told.append(place)
-    return told
+        named.append(place)
+    return named

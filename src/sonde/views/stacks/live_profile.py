@@ -68,19 +68,19 @@ NOTHING = HotContexts(0, 0, False, 0, 0, [], [])
 
 def hot(recording: Recording, *, top: int | None = None) -> HotContexts:
     """From what the recording says; one that says nothing, or nonsense, has none."""
-    told = recording.target.get("hot")
-    if not isinstance(told, dict):
+    hot = recording.target.get("hot")
+    if not isinstance(hot, dict):
         return NOTHING
     try:
-        return _hot(told, top)
+        return _contexts(hot, top)
     except (KeyError, IndexError, TypeError, ValueError, OverflowError):
         return NOTHING
 
 
-def _hot(told: dict[str, Any], top: int | None) -> HotContexts:
+def _contexts(hot: dict[str, Any], top: int | None) -> HotContexts:
     functions = [
         {"name": str(name), "file": str(file), "line": int(line), "runtime": str(runtime)}
-        for name, file, line, runtime in told["functions"]
+        for name, file, line, runtime in hot["functions"]
     ]
 
     def chain(links: list[list[int]]) -> list[dict[str, Any]]:
@@ -96,15 +96,15 @@ def _hot(told: dict[str, Any], top: int | None) -> HotContexts:
             int(row["total_ns"]),
             int(row["activations"]),
         )
-        for row in told["hot"]
+        for row in hot["hot"]
     ]
-    edges = [HotCall(chain(edge["chain"]), int(edge["activations"])) for edge in told["hot_edges"]]
+    edges = [HotCall(chain(edge["chain"]), int(edge["activations"])) for edge in hot["hot_edges"]]
     return HotContexts(
-        total_ns=int(told["total_ns"]),
-        for_ns=int(told["for_ns"]),
-        exact=told["activations"] == "marked",
-        memory=int(told["memory"]),
-        bound=int(told["bound"]),
+        total_ns=int(hot["total_ns"]),
+        for_ns=int(hot["for_ns"]),
+        exact=hot["activations"] == "marked",
+        memory=int(hot["memory"]),
+        bound=int(hot["bound"]),
         rows=rows[:top],
         edges=[edge for edge in edges if len(edge.chain) > 1][:top],
     )
