@@ -101,7 +101,7 @@ def test_a_verb_may_choose_its_exit_code(verb: Callable[[str], None]) -> None:
     [
         (["nonsense"], "no such command 'nonsense'", "see sonde --help"),
         (["--nonsense"], "--nonsense", "see sonde --help"),
-        (["report"], "missing argument 'FILE...", "see sonde report --help"),
+        (["attach", "1", "2"], "unexpected extra argument", "see sonde attach --help"),
         (["report", "x", "--nonsense"], "--nonsense", "see sonde report --help"),
         (["doctor", "x"], "unexpected extra argument", "see sonde doctor --help"),
         (["export", "x"], "missing option '--to'", "see sonde export --help"),

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sonde.cli.shared.newest_recording import newest, newest_two
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
     End,
@@ -26,8 +27,22 @@ from sonde.errors import UsageError
 
 
 def diff(
-    base: Annotated[str, typer.Argument(metavar="BASE", help="The baseline.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The recording to compare.")],
+    base: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[BASE]",
+            help="The baseline [default: the second newest recording of the working directory]",
+            show_default=False,
+        ),
+    ] = None,
+    new: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NEW]",
+            help="The recording to compare [default: the newest of the working directory]",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     top: Annotated[
         str | None, typer.Option("--top", metavar="N", help="Show the N greatest changes.")
@@ -50,6 +65,7 @@ def diff(
 
     \b
     Examples:
+      sonde diff
       sonde diff before.sonde after.sonde
       sonde diff before.sonde after.sonde --wall --top 10
       sonde diff before.sonde after.sonde --calls
@@ -61,6 +77,9 @@ def diff(
     selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
     check_start(start, skip_startup)
 
+    if base is None:
+        base, new = newest_two()
+    new = new or newest(besides=base)
     from sonde.views.calls.call_diff import CallDiff, call_diff
     from sonde.views.stacks.chained_samples import open_recording
     from sonde.views.stacks.diff import diff as time_diff

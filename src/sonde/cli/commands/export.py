@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from sonde.cli.shared.newest_recording import newest, stem
 from sonde.cli.shared.output_files import STDOUT, not_over, opened, opened_folder
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
-    File,
+    NewestFile,
     Process,
     Running,
     SkipStartUp,
@@ -28,7 +28,8 @@ from sonde.errors import UsageError
 
 
 def export(
-    file: File,
+    file: NewestFile = None,
+    *,
     to: Annotated[
         str,
         typer.Option(
@@ -64,6 +65,7 @@ def export(
 
     \b
     Examples:
+      sonde export --to speedscope
       sonde export app.sonde --to speedscope
       sonde export app.sonde --to collapsed -o - | flamegraph.pl > app.svg
       sonde export app.sonde --to firefox --wall -o app.json.gz
@@ -75,7 +77,8 @@ def export(
     time = time_of(running, waiting, wall)
     selection = selection_of(time, thread, process, start, until, span=span, end_option="--until")
     check_start(start, skip_startup)
-    out = output or Path(file).with_suffix("").name + chosen.SUFFIX
+    file = file or newest()
+    out = output or stem(file) + chosen.SUFFIX
     if out == STDOUT and not chosen.TEXT and sys.stdout.isatty():
         raise UsageError(
             f"{to} is a binary format and stdout is a terminal; give a file with -o OUT"

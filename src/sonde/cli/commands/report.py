@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sonde.cli.shared.newest_recording import has_recordings, newest
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
     End,
@@ -48,14 +49,15 @@ OF_LOCKS = ("locks", "lock-table", "waits")
 
 def report(
     files: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="FILE... [VIEW]",
-            help="The recording, or the segments of one: files, a folder, a glob pattern. "
+            metavar="[FILE...] [VIEW]",
+            help="The recording, or the segments of one: files, a folder, a glob pattern "
+            "[default: the newest recording of the working directory]. "
             f"VIEW is one of: {', '.join(VIEWS)}.",
             show_default=False,
         ),
-    ],
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     top: Annotated[
         str | None, typer.Option("--top", metavar="N", help="Show the top N rows.")
@@ -121,6 +123,7 @@ def report(
 
     \b
     Examples:
+      sonde report
       sonde report app.sonde
       sonde report app.sonde tree --merge-lines --thread worker-1
       sonde report app.sonde lines --from 2 --to 3.5 --top 10
@@ -137,7 +140,7 @@ def report(
       sonde report app.sonde tree --event page-faults
       sonde report app.sonde events --ratio cycles/instructions
     """
-    files, view = _files_and_view(files)
+    files, view = _files_and_view(files or [])
     rows = whole("--top", top, "a number of rows")
     time = time_of(running, waiting, wall, taken, event)
     if time is not None and view not in OF_TIME:
@@ -186,6 +189,7 @@ def report(
             "hot describes the whole session; leave out the options that select a part of it"
         )
 
+    files = files or [newest()]
     from sonde.views.stacks.chained_samples import open_recording
 
     with working(f"reading {files[0]}"):
@@ -211,12 +215,16 @@ def report(
 
 
 def _files_and_view(words: list[str]) -> tuple[list[str], str]:
-    """The first word is a file; the last one is the view, if there is one of that name."""
+    """The last word is the view, if there is one of that name, the others are files."""
+    if not words:
+        return [], "summary"
     *files, last = words
-    if not files and last in VIEWS and not os.path.exists(last):
-        raise UsageError("no recording given; usage: sonde report FILE [VIEW]")
-    if files and last in VIEWS:
+    if last in VIEWS and (files or not has_recordings(last)):
         return files, last
+    if not files and not os.path.exists(last) and last.isidentifier():
+        raise UsageError(
+            f"{last} is neither a recording nor a view; valid views: {', '.join(VIEWS)}"
+        )
     if files and not os.path.exists(last) and not last.endswith(".sonde"):
         raise UsageError(f"invalid view {last!r}; valid views: {', '.join(VIEWS)}")
     return words, "summary"

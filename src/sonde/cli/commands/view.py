@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sonde.cli.shared.newest_recording import newest
 from sonde.cli.shared.output_files import STDOUT, not_over, opened
 from sonde.cli.shared.progress import working
 from sonde.errors import UsageError
@@ -22,11 +23,14 @@ MAX_PORT = 65535
 
 def view(
     file: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="FILE", help="A recording; or a store: a folder, or s3://bucket/name."
+            metavar="[FILE]",
+            help="A recording; or a store: a folder, or s3://bucket/name "
+            "[default: the newest recording of the working directory]",
+            show_default=False,
         ),
-    ],
+    ] = None,
     file2: Annotated[
         str | None,
         typer.Argument(metavar="FILE2", help="A second recording, to compare with the first."),
@@ -68,12 +72,12 @@ def view(
 
     \b
     Examples:
+      sonde view
       sonde view app.sonde
       sonde view before.sonde after.sonde
       sonde view app.sonde --html app.html --with-source
       sonde view profiles/
     """
-    files = [file] if file2 is None else [file, file2]
     if html is not None and (port is not None or host is not None or expose):
         raise UsageError(
             "--html writes a file instead of serving it; leave out --port, --host and --expose"
@@ -81,6 +85,8 @@ def view(
     if with_source and html is None:
         raise UsageError("--with-source needs --html OUT; the served web UI always has the source")
     number = _port(port)
+    file = file or newest()
+    files = [file] if file2 is None else [file, file2]
     store = any(map(is_store, files))
     # Not by name: an address may hold a secret.
     if store and len(files) > 1:

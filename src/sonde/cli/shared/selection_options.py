@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
     from sonde.views.selecting.selection import Selection
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="The recording.")]
+NewestFile = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[FILE]",
+        help="The recording [default: the newest of the working directory]",
+        show_default=False,
+    ),
+]
 Thread = Annotated[
     str | None, typer.Option("--thread", metavar="NAME|TID", help="Select this thread.")
 ]
