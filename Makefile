@@ -17,7 +17,7 @@ CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-built test-calm soak demo pictures tutorials bench evaluate suites wheel clean
+.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-built test-calm soak demo pictures tutorials bench evaluate suites docs wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,7 +69,7 @@ test: ## everything a change has to pass: lint, native tests, the page, Python t
 		echo "everything passed; set-up apart, it took $$((passed / 60)) min $$((passed % 60)) s"
 
 test-built:
-	@$(MAKE) --no-print-directory -j2 --output-sync=target native-asan lint page-test $(if $(TESTS),,test-calm)
+	@$(MAKE) --no-print-directory -j2 --output-sync=target native-asan lint page-test docs $(if $(TESTS),,test-calm)
 	$(if $(TESTS),$(call tested,,$(TESTS)),$(call tested,-n 3 $(SPREAD),tests $(addprefix --ignore=,$(CALM) tests/truth)))
 	$(if $(TESTS),,$(call tested,-n 2 $(SPREAD),tests/truth))
 
@@ -106,8 +106,8 @@ $(VENV)/fleet-ready: $(VENV)/ready
 
 # What the tests of the fleet start: Spark alone is 400 MB, so it is not part of `dev`.
 $(VENV)/test-ready: $(VENV)/ready
-	$(PYTHON) scripts/dev.py fleet test
-	@touch $(VENV)/fleet-ready $@
+	$(PYTHON) scripts/dev.py fleet test docs
+	@touch $(VENV)/fleet-ready $(VENV)/docs-ready $@
 
 bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)
 	$(BIN)/python benchmarks/run.py
@@ -119,6 +119,13 @@ evaluate: build page $(VENV)/bench-ready ## measure overhead and accuracy, write
 suites: build jars ## others' test suites with and without sonde, case by case (hours; docs/explanation/suites.md)
 	$(BIN)/python -m suites $(if $(SUITES),--suites $(SUITES)) $(if $(PYTHON_VERSIONS),--pythons $(PYTHON_VERSIONS)) \
 		$(if $(WHAT),--what $(WHAT)) $(if $(MODULES),--modules $(foreach m,$(MODULES),'$(m)')) $(SUITES_OPTIONS)
+
+docs: $(VENV)/docs-ready ## the documentation site, into build/docs/html
+	@$(BIN)/python scripts/docs.py
+
+$(VENV)/docs-ready: $(VENV)/ready
+	$(PYTHON) scripts/dev.py docs
+	@touch $@
 
 $(VENV)/bench-ready: $(VENV)/ready
 	$(PYTHON) scripts/dev.py fleet bench
