@@ -22,7 +22,7 @@ from harness.progress import say
 from publish.markdown import Section, verdict
 
 if TYPE_CHECKING:
-    from sonde.fleet.queries.slower import Measured, Verdict
+    from sonde.model.group_comparison import Measured, Verdict
 
 PROGRAMS = ("deltablue", "json", "raytrace", "deep")
 SHARE = 0.05
@@ -55,7 +55,7 @@ class Run:
     @staticmethod
     def together(runs: Sequence[Run]) -> Measured:
         """Sums of several are the sums of each."""
-        from sonde.fleet.queries.slower import Measured
+        from sonde.model.group_comparison import Measured
 
         shares: dict[int, tuple[float, float]] = {}
         for run in runs:
@@ -115,7 +115,7 @@ def recorded(
 
 
 def compared(base: Sequence[Run], new: Sequence[Run]) -> list[Verdict]:
-    from sonde.fleet.queries.slower import verdicts
+    from sonde.model.group_comparison import verdicts
 
     return verdicts(Run.together(base), Run.together(new))
 

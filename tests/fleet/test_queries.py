@@ -13,8 +13,8 @@ from scipy import stats
 
 from fleet.conftest import HOSTS, Fleet
 from fleet.recorded import added, answered, asked
-from sonde.fleet.queries.slower import LEVEL, Measured, verdicts
 from sonde.fleet.queries.views import VIEWS
+from sonde.model.group_comparison import LEVEL, Measured, verdicts
 from synthetic import MS, Maker
 
 

@@ -22,7 +22,8 @@ from sonde.recording.segments.standalone_segment import alone
 from sonde.recording.tables import Recording
 
 __all__ = [
-    "RecordingError", "check_file_head", "open_file", "read", "read_bytes", "read_parts",
+    "RecordingError", "check_file_head", "files_of", "open_file", "read", "read_bytes",
+    "read_parts",
 ]  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def read(path: str | os.PathLike[str], *, samples: bool = True) -> Recording:
     where a part is whole and states their totals.
     """
     name = os.fspath(path)
-    files = _files(name)
+    files = files_of(name)
     if files != [name]:
         return read_parts([name], samples=samples)
     return read_bytes(_bytes(name), name, samples=samples)
@@ -88,7 +89,7 @@ def read_bytes(data: bytes, path: str = "<memory>", *, samples: bool = True) -> 
 
 def read_parts(paths: Sequence[str | os.PathLike[str]], *, samples: bool = True) -> Recording:
     """One recording of the parts in several files, folders or patterns."""
-    files = [file for path in paths for file in _files(os.fspath(path))]
+    files = [file for path in paths for file in files_of(os.fspath(path))]
     names = [os.fspath(path) for path in paths]
     shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
     different = dict.fromkeys(files)
@@ -96,7 +97,7 @@ def read_parts(paths: Sequence[str | os.PathLike[str]], *, samples: bool = True)
     return _one(parts, shown)
 
 
-def _files(name: str) -> list[str]:
+def files_of(name: str) -> list[str]:
     """What a name stands for: itself, the recordings in a folder, or what a pattern matches."""
     if os.path.isdir(name):
         found = sorted(glob.glob(os.path.join(glob.escape(name), "*.sonde")))

@@ -153,3 +153,101 @@ def test_two_real_recordings(tmp_path: Path) -> None:
     assert told["correlation"] < 0.999
     assert same["hot_edge_coverage"] == {"threshold": 0.1, "base_by_new": 1.0, "new_by_base": 1.0}
     assert {row["delta"] for row in same["rows"]} == {0}
+
+
+def runs(folder: Path, name: str, work: list[int]) -> str:
+    """Recordings of 1,000 samples each, so many of them in work; the pattern that names them."""
+    for number, samples in enumerate(work):
+        make = Maker()
+        for _ in range(samples):
+            make.sample("main:3 > work:12", MS)
+        for _ in range(1000 - samples):
+            make.sample("main:4", MS)
+        make.write(str(folder / f"{name}-{number}.sonde"))
+    return str(folder / f"{name}-*.sonde")
+
+
+def test_growth_beyond_a_limit_is_exit_code_3(run: Any, tmp_path: Path) -> None:
+    base, new = runs(tmp_path, "base", [200, 205, 198]), runs(tmp_path, "new", [300, 310, 295])
+    code, out, err = run(base, new, "--fail-over", "5%")
+    assert (code, err) == (3, "")
+    lines = out.splitlines()
+    assert lines[0] == "1 function grew by more than 5 points of on-CPU time."
+    assert (
+        lines[1] == "Before: 3 recordings with 3,000 samples; now: 3 recordings with 3,000 samples."
+    )
+    assert "sampling error only" not in out
+    row = next(line for line in lines if line.startswith("  self")).split()
+    assert row[1:2] + row[5:] == ["+10.1", "20.1", "%", "30.2", "%", "603", "→", "905"]
+    assert max(map(len, lines)) <= 80
+    code, out, _ = run(base, new, "--fail-over", "15")
+    assert code == 0
+    assert out.startswith("No function is known to have grown by more than 15 points")
+
+
+def test_growth_as_json(run: Any, tmp_path: Path) -> None:
+    base, new = runs(tmp_path, "base", [200]), runs(tmp_path, "new", [300])
+    code, out, err = run(base, new, "--fail-over", "5%", "--json")
+    assert (code, err) == (3, "")
+    told = json.loads(out)
+    assert {key: told[key] for key in ("failed", "limit", "compares", "base_runs", "tested")} == {
+        "failed": True, "limit": 0.05, "compares": "samples", "base_runs": 1, "tested": 2,
+    }  # fmt: skip
+    first = told["rows"][0]
+    assert (first["name"], first["verdict"], first["base_samples"]) == ("work", "grew", 200)
+    low, high = first["interval"]
+    assert first["delta"] == pytest.approx(0.1)
+    assert 0 < low < first["delta"] < high
+    # Standing at 0 points, nothing is decided that is not significant.
+    code, out, _ = run(base, base, "--fail-over", "0%", "--json")
+    assert (code, json.loads(out)["failed"]) == (0, False)
+
+
+def test_too_few_samples_are_reported(run: Any, tmp_path: Path) -> None:
+    paths = []
+    for name, samples in (("base", 5), ("new", 12)):
+        make = Maker()
+        for i in range(40):
+            make.sample("main:3 > work:12" if i < samples else "main:4", MS)
+        paths.append(make.write(str(tmp_path / f"{name}.sonde")))
+    code, out, _ = run(*paths, "--fail-over", "5%")
+    assert code == 0
+    text = " ".join(out.split())
+    assert "With one recording on a side, the test covers the sampling error only" in text
+    assert "Too few samples to decide about 1 function" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--fail-over", "much"], "invalid --fail-over 'much'; give points of on-CPU time below"),
+        (["--fail-over", "-1%"], "invalid --fail-over '-1%'"),
+        (["--fail-over", "100%"], "invalid --fail-over '100%'"),
+        (["--fail-over", "5%", "--wall"], "--fail-over compares on-CPU time; leave out "),
+        (["--fail-over", "5%", "--calls"], "--fail-over compares on-CPU time; leave out "),
+    ],
+)
+def test_wrong_limits(run: Any, files: tuple[str, str], options: list[str], sentence: str) -> None:
+    code, out, err = run(*files, *options)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"sonde: {sentence}")
+    assert err.count("\n") == 1
+
+
+def test_segments_of_a_session_are_one_run(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    for side, seconds in (("base", "0.1"), ("new", "0.9")):
+        (tmp_path / side).mkdir()
+        for number in range(2):
+            done = sonde(
+                "run", "--mode", "continuous", "--rotate", "200ms",
+                "-o", tmp_path / side / f"{number}.sonde", program, seconds,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "new").iterdir())) > 2
+    done = sonde("diff", tmp_path / "base", tmp_path / "new", "--fail-over", "5%", "--json")
+    assert done.returncode == 3, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["base_runs"], told["new_runs"], told["compares"]) == (2, 2, "runs")
+    assert ("slower", "grew") in {(row["name"], row["verdict"]) for row in told["rows"]}

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sonde.cli.shared.growth_gate import compare_runs, limit_of
 from sonde.cli.shared.newest_recording import newest, newest_two
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
@@ -57,11 +58,23 @@ def diff(
     calls: Annotated[
         bool, typer.Option("--calls", help="Compare call counts instead of time.")
     ] = False,
+    fail_over: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-over",
+            metavar="PERCENT",
+            help="Exit with code 3 if the share of on-CPU time of a function grew significantly, "
+            "and by more than PERCENT points.",
+        ),
+    ] = None,
 ) -> None:
     """Show which functions became slower or faster between two recordings.
 
     Also shows how similar the two are: the overlap of their calling contexts, how many hot contexts
     of one are hot in the other, and the correlation of their weights.
+
+    With --fail-over BASE and NEW may each be several recordings of one program: a folder, or a
+    quoted glob pattern.
 
     \b
     Examples:
@@ -70,16 +83,30 @@ def diff(
       sonde diff before.sonde after.sonde --wall --top 10
       sonde diff before.sonde after.sonde --calls
       sonde diff before.sonde after.sonde --json
+      sonde diff 'before-*.sonde' 'after-*.sonde' --fail-over 5%
     """
     rows = whole("--top", top, "a number of rows")
     if calls and (running or waiting or wall):
         raise UsageError("--calls compares call counts; leave out --running, --waiting and --wall")
     selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
     check_start(start, skip_startup)
+    limit = 0.0
+    if fail_over is not None:
+        if waiting or wall or calls:
+            raise UsageError(
+                "--fail-over compares on-CPU time; leave out --waiting, --wall and --calls"
+            )
+        limit = limit_of(fail_over)
 
     if base is None:
         base, new = newest_two()
     new = new or newest(besides=base)
+    if fail_over is not None:
+        compare_runs(
+            base, new, limit, selection, skip_startup=skip_startup, top=rows, as_json=as_json
+        )
+        return
+
     from sonde.views.calls.call_diff import CallDiff, call_diff
     from sonde.views.stacks.chained_samples import open_recording
     from sonde.views.stacks.diff import diff as time_diff

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sonde.model.trees.chaining import Link, Rebuilt, split
-from sonde.recording.reader import read, read_parts
+from sonde.recording.reader import files_of, read, read_parts
 from sonde.recording.tables import Contexts, EventSamples, Samples
 from sonde.row_values import RUNNING
 
@@ -28,6 +28,24 @@ def open_recording(*paths: str | os.PathLike[str], samples: bool = True) -> Reco
     if not samples and len(found.chained):
         return open_recording(*paths)
     return rebuilt(found)
+
+
+def open_runs(name: str) -> list[Recording]:
+    """The recordings that a folder holds or a pattern names, with segments of one session joined.
+
+    A recording that stands alone has a session, too, but no second file with it.
+    """
+    sessions: dict[Any, list[str]] = {}
+    opened: dict[str, Recording] = {}
+    for file in files_of(name):
+        opened[file] = open_recording(file)
+        session = opened[file].target.get("session")
+        key = session.get("id") if isinstance(session, dict) else None
+        sessions.setdefault(key if isinstance(key, str) else (file,), []).append(file)
+    return [
+        opened[files[0]] if len(files) == 1 else open_recording(*files)
+        for files in sessions.values()
+    ]
 
 
 def rebuilt(recording: Recording) -> Recording:
