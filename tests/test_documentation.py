@@ -82,13 +82,11 @@ def test_every_option_is_documented(verb: str) -> None:
 def test_the_quick_start_runs(tmp_path: Path) -> None:
     """Every sonde command of the README, typed as it stands there."""
     (tmp_path / "app.py").write_text(APP)
-    (quick,) = [block for block in blocks(ROOT / "README.md", "") if "sonde run app.py" in block]
+    (quick,) = [block for block in blocks(ROOT / "README.md", "") if "sonde run " in block]
     commands = [line for line in quick.splitlines() if line.startswith("sonde ")]
-    assert len(commands) > 5
+    assert len(commands) == 3
     for line in commands:
         command = shlex.split(line, comments=True)[1:]
-        recorded = next(iter(tmp_path.glob("sonde-app-*.sonde")), None)
-        command = [str(recorded) if "4711" in word else word for word in command]
         if command[0] == "view":
             # It would serve until somebody ends it.
             command += ["--html", "page.html"]
