@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sonde.views.stacks.tree import Tree
     from sonde.views.summary import Summary
     from sonde.views.threads import Threads
+    from sonde.views.tprof import Tprof
 
 
 class _Threads(TypedDict, total=False):
@@ -196,6 +197,12 @@ class OpenedRecording:
         from sonde.views.spans import spans
 
         return spans(self.tables, _select("wall", where, Where), top=top)
+
+    def tprof(self, **where: Unpack[ThreadsAndTime]) -> Tprof:
+        """Of a recording of the whole machine, by `sonde tprof -o`."""
+        from sonde.views.tprof import tprof_of
+
+        return tprof_of(self.tables, _select("wall", where, ThreadsAndTime))
 
     def quality(self) -> Quality:
         from sonde.views.quality import quality

@@ -24,6 +24,7 @@ _ROOMS = {
     "outliers": "fleet",
     "recordings": "fleet",
     "slower": "fleet",
+    "tprof": "live",
 }
 """Of the views whose report lies in a folder."""
 

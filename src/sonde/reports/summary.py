@@ -65,7 +65,7 @@ def _what_ran(result: Summary) -> str:
     target = result.target
     program = printable(str(target.get("program") or _argv(target) or "The target"))
     pid = f" (pid {target['pid']})" if target.get("pid") is not None else ""
-    versions = sorted({f"{_runtime(p.runtime)} {p.version}" for p in result.processes})
+    versions = sorted({f"{_runtime(p.runtime)} {p.version}" for p in result.processes if p.version})
     under = f" under {printable(', '.join(versions))}" if versions else ""
     many = [count(len(result.threads), "thread")]
     if len(result.processes) > 1:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sonde.errors import UsageError
+from sonde.views.selecting.duration import duration_ns as length_of
+from sonde.views.selecting.profile import Function, identities
+from sonde.views.selecting.selection import Selection, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from sonde.recording.tables import Recording
 
 IDLE = "idle"
 """What the process of a processor without work is called; others may lack a number, too."""
@@ -91,6 +98,76 @@ def tprof(
         sections.append(Section(by, _rows(by, counts.items())))
     idle = sum(place.pid == 0 and place.process == IDLE for place in places)
     return Tprof(len(places), idle, lost, processors, rate, duration_ns, sections)
+
+
+def is_of_machine(recording: Recording) -> bool:
+    """Whether `sonde tprof` wrote it."""
+    return isinstance(recording.target.get("tprof"), dict)
+
+
+def tprof_of(recording: Recording, selection: Selection | None = None) -> Tprof:
+    """The same of a recording, of the selected processes, threads and time."""
+    facts = recording.target.get("tprof")
+    if not isinstance(facts, dict):
+        raise UsageError(
+            f"{recording.path} is not a recording of the whole machine; make one with: "
+            "sonde tprof -o FILE"
+        )
+    selection = (selection or Selection()).with_time("wall")
+    places = _places(recording, selection)
+    start, end = selection.start_ns or 0, length_of(recording)
+    if selection.end_ns is not None:
+        end = min(end, selection.end_ns)
+    lost, processors, rate = (
+        value if isinstance(value, int) else 0
+        for value in (facts.get("lost"), facts.get("processors"), recording.target.get("rate"))
+    )
+    return tprof(
+        places, lost=lost, processors=processors, rate=rate, duration_ns=max(end - start, 0)
+    )
+
+
+class _Place(NamedTuple):
+    pid: int
+    process: str
+    tid: int
+    thread: str
+    module: str
+    symbol: str
+
+
+def _places(recording: Recording, selection: Selection) -> list[_Place]:
+    threads, contexts, samples = recording.threads, recording.contexts, recording.samples
+    owners = []
+    for row in range(len(threads)):
+        process = recording.processes[int(threads.process[row])]
+        name = process.argv[0] if process.argv else ""
+        owners.append((process.pid, name, int(threads.tid[row]), threads.name[row]))
+    functions, identity = identities(recording)
+    symbols = []
+    for parent, number in zip(contexts.parent.tolist(), contexts.function.tolist(), strict=True):
+        function = functions[identity[number]]
+        module = functions[identity[contexts.function[parent]]] if parent >= 0 else function
+        symbols.append((module.name.removeprefix("[").removesuffix("]"), _symbol(function)))
+    symbols.append(("", "[undecodable]"))
+    # A tick is a moment, and has no part on the other side of a boundary.
+    rows, _ = chosen(recording, replace(selection, start_ns=None, end_ns=None))
+    if selection.start_ns is not None:
+        rows = rows[samples.time[rows] >= selection.start_ns]
+    if selection.end_ns is not None:
+        rows = rows[samples.time[rows] < selection.end_ns]
+    return [
+        _Place(*owners[thread], *symbols[context])
+        for thread, context in zip(
+            samples.thread[rows].tolist(), samples.context[rows].tolist(), strict=True
+        )
+    ]
+
+
+def _symbol(function: Function) -> str:
+    if function.line:
+        return f"{function.name} {function.file}:{function.line}"
+    return function.name
 
 
 def _key(place: Any, level: str) -> tuple[int | None, str]:

@@ -97,9 +97,30 @@ def test_the_text_is_laid_out_as_in_the_paper() -> None:
         assert f" {label} " in done.stdout
 
 
+@needs_root
+def test_a_recording_has_the_same_report(tmp_path: Path) -> None:
+    path = tmp_path / "machine.sonde"
+    with burning() as pid:
+        done = sonde("tprof", "--for", "1", "--rate", "200", "--process", str(pid), "-o", path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"read it with: sonde report {path} tprof" in done.stderr
+    found = json.loads(sonde("report", path, "tprof", "--json").stdout)
+    # It asks for the processor all the time.
+    assert found["ticks"] > 0.2 * 200
+    assert {row["id"] for row in section(found, "process")} == {pid}
+    flat = json.loads(sonde("report", path, "flat", "--json").stdout)
+    assert flat["total"] == found["ticks"] * 5_000_000
+    assert " PID " in sonde("report", path, "tprof").stdout
+    summary = sonde("report", path)
+    assert summary.returncode == 0
+    assert summary.stdout.startswith("tprof was recorded for ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["-o", "m.sonde", "--json"], "--json and -o cannot be combined; give --json to: sonde re"),
+        (["-o", "m.sonde", "--top", "3"], "--top and -o cannot be combined; give --top to: sonde "),
         (["--for", "0"], "invalid --for '0'; give a time"),
         (["--for", "x"], "invalid --for 'x'; give a time"),
         (["--rate", "0"], "invalid --rate '0'; give samples per second"),
@@ -111,6 +132,18 @@ def test_wrong_calls(arguments: list[str], says: str) -> None:
     done = sonde("tprof", *arguments)
     assert done.returncode == 2
     assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "why"), [("none/m.sonde", "there is no directory"), (".", "it is a directory")]
+)
+def test_a_file_that_cannot_be_written_is_refused_at_once(
+    tmp_path: Path, place: str, why: str
+) -> None:
+    done = sonde("tprof", "--for", "3600", "-o", tmp_path / place)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"sonde: cannot write {tmp_path / place}: {why}")
+    assert done.stderr.count("\n") == 1
 
 
 MANY = """

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 VIEWS = (
     "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
     "threads", "spans", "events", "data", "hot", "quality",
+    "tprof",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
 """The views that count running, waiting or wall time, or events, as asked."""
@@ -189,6 +190,9 @@ def report(
             "hot describes the whole session; leave out the options that select a part of it"
         )
 
+    if view == "tprof" and skip_startup:
+        raise UsageError("--skip-startup does not apply to tprof; give --from instead")
+
     files = files or [newest()]
     from sonde.views.stacks.chained_samples import open_recording
 
@@ -306,6 +310,10 @@ def _view(
         from sonde.views.quality import quality
 
         return quality(recording)
+    if view == "tprof":
+        from sonde.views.tprof import tprof_of
+
+        return tprof_of(recording, selection)
     from sonde.views.summary import summary
 
     return summary(recording, selection, top=top)
@@ -352,6 +360,7 @@ def _print(
         "events",
         "data",
         "hot",
+        "tprof",
         *OF_LOCKS,
     ):
         options["top"] = top

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import sys
 from typing import Annotated
 
 import typer
 
+from sonde.cli.shared.output_files import check_writable
 from sonde.cli.shared.selection_options import seconds, whole
 from sonde.errors import SondeError, UsageError
 
@@ -33,6 +36,15 @@ def tprof(
         str | None, typer.Option("--top", metavar="N", help="Show the top N rows of each level.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write a recording of all processes to FILE, and print no report.",
+        ),
+    ] = None,
 ) -> None:
     """Show which processes, threads, modules and symbols used this machine's CPUs.
 
@@ -44,10 +56,18 @@ def tprof(
       sonde tprof
       sonde tprof --for 30 --rate 500 --json
       sonde tprof --inside --for 10
+      sonde tprof --for 60 -o machine.sonde
     """
     from sonde.record.system.tprof import profile
+    from sonde.views.selecting.formatting import count
     from sonde.views.tprof import tprof as view
 
+    if output is not None:
+        for option, given in (("--top", top), ("--json", as_json or None)):
+            if given is not None:
+                raise UsageError(
+                    f"{option} and -o cannot be combined; give {option} to: sonde report {output}"
+                )
     length = seconds("--for", for_)
     if length is None or not 0 < length < 86_400:
         raise UsageError(f"invalid --for {for_!r}; give a time in seconds above 0")
@@ -57,6 +77,8 @@ def tprof(
         raise UsageError(f"invalid --rate {rate}; give at most {MAX_RATE:,} samples per second")
     pid = whole("--process", process, "a PID")
     rows = whole("--top", top, "a number of rows")
+    if output is not None:
+        check_writable(output)
     if pid is not None and not os.path.exists(f"/proc/{pid}"):
         raise SondeError(f"no process {pid}")
     if inside:
@@ -65,6 +87,18 @@ def tprof(
         found = profile_inside(length, ticks_a_second, pid)
     else:
         found = profile(length, ticks_a_second)
+    if output is not None:
+        from sonde.record.machine_recording import write_machine_recording
+
+        if pid is not None:
+            found.places = [place for place in found.places if place.pid == pid]
+        taken = write_machine_recording(output, found, sys.argv[1:])
+        print(
+            f"sonde: recorded {count(taken, 'sample')}; read it with: "
+            f"sonde report {shlex.quote(output)} tprof",
+            file=sys.stderr,
+        )
+        return
     result = view(
         found.places,
         lost=found.lost,

@@ -26,6 +26,17 @@ def not_over(recording: str, out: str, option: str) -> None:
             raise UsageError(f"{out} is the recording itself; give another file with {option} OUT")
 
 
+def check_writable(out: str) -> None:
+    """Refuses, before long work, what could not be written after it."""
+    folder = os.path.dirname(os.path.abspath(out))
+    if os.path.isdir(out):
+        raise SondeError(f"cannot write {out}: it is a directory")
+    if not os.path.isdir(folder):
+        raise SondeError(f"cannot write {out}: there is no directory {folder}")
+    if not os.access(out if os.path.exists(out) else folder, os.W_OK):
+        raise SondeError(f"cannot write {out}: permission denied")
+
+
 @contextmanager
 def opened(out: str) -> Iterator[BinaryIO]:
     """The output; a file appears whole under its name or not at all."""

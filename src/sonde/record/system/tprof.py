@@ -33,6 +33,14 @@ class LocatedTick(NamedTuple):
     thread: str
     module: str
     symbol: str
+    processor: int = -1
+    file: str = ""
+    """Of the function that ran, where an agent has named it; the symbol ends in file and line."""
+    line: int = 0
+
+    @property
+    def idle(self) -> bool:
+        return self.pid == 0 and self.process == IDLE
 
 
 @dataclass
@@ -42,6 +50,8 @@ class Ticks:
     processors: int
     rate: int
     duration_ns: int
+    began_ns: int
+    """By the machine's monotonic clock, as the ticks' times are."""
 
 
 class _Map(NamedTuple):
@@ -141,23 +151,25 @@ class Profiler:
         lost, processors = self._machine.lost, self._machine.processors
         self._machine.close()
         places = [self._place(tick) for tick in sorted(self._ticks)]
-        return Ticks(places, lost, processors, self._rate, lasted)
+        return Ticks(places, lost, processors, self._rate, lasted, self._began)
 
     def _place(self, tick: Tick) -> LocatedTick:
         if not tick.pid:
             # So the kernel calls processes outside of our pid namespace, too.
             if not tick.kernel:
-                return LocatedTick(tick.time, 0, OUTSIDE, tick.tid, OUTSIDE, "[unknown]", UNKNOWN)
+                return LocatedTick(
+                    tick.time, 0, OUTSIDE, tick.tid, OUTSIDE, "[unknown]", UNKNOWN, tick.cpu
+                )
             module, symbol = self._kernel.find(tick.address)
             who = IDLE if self._sees_all or _IDLES.search(symbol) else OUTSIDE
-            return LocatedTick(tick.time, 0, who, tick.tid, who, module, symbol)
+            return LocatedTick(tick.time, 0, who, tick.tid, who, module, symbol, tick.cpu)
         process = self._process(tick.pid)
         thread = process.name(tick.tid)
         program = process.name(tick.pid) or thread
         module, symbol = (
             self._kernel.find(tick.address) if tick.kernel else self._find(process, tick)
         )
-        return LocatedTick(tick.time, tick.pid, program, tick.tid, thread, module, symbol)
+        return LocatedTick(tick.time, tick.pid, program, tick.tid, thread, module, symbol, tick.cpu)
 
     def _find(self, process: _Process, tick: Tick) -> tuple[str, str]:
         found = process.map_of(tick.address)

@@ -59,6 +59,11 @@ def named(places: list[Any], recording: Recording) -> list[Any]:
             if abs(times[near] - place.time) <= NEAR_NS:
                 function = functions[which[near]]
                 where = f"{function.name} {function.file}:{function.line}"
-                place = place._replace(module=MODULES[runtime], symbol=where)
+                place = place._replace(
+                    module=MODULES[runtime],
+                    symbol=where,
+                    file=function.file,
+                    line=function.line,
+                )
         named.append(place)
     return named
