@@ -49,7 +49,7 @@ def ensure_venv_module(python: str) -> None:
 
 
 def register(inside: Path, project: dict[str, Any]) -> None:
-    """Put the source tree on the path, with as much metadata as tells sonde its own version, and
+    """Put the source tree on the path, with as much metadata as sonde and pytest look for, and
     its commands beside the interpreter."""
     where = [str(inside), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     told = subprocess.run(where, check=True, capture_output=True, text=True).stdout
@@ -62,6 +62,11 @@ def register(inside: Path, project: dict[str, Any]) -> None:
     (info / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: sonde\nVersion: {project['version']}\n"
     )
+    points = "".join(
+        f"[{group}]\n" + "".join(f"{name} = {module}\n" for name, module in entries.items())
+        for group, entries in project["entry-points"].items()
+    )
+    (info / "entry_points.txt").write_text(points)
     for name, entry in project["scripts"].items():
         module, function = entry.split(":")
         script = VENV / "bin" / name

@@ -20,7 +20,7 @@ ROOMS = {
     "record.recorder": ("options", "sampling", "control"),
     "record.tables": ("active_sampler", "stacks"),
     "recording": ("format", "write", "chain_tables", "usage_tables", "tables", "segments", "read"),
-    "model": ("trees", "locks", "calls"),
+    "model": ("proportion", "trees", "locks", "calls"),
     "fleet": ("store", "queries", "sending"),
     "cli": ("shared", "commands"),
     "reports": ("layout", "stacks", "locks", "calls", "fleet", "live"),

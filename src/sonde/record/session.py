@@ -165,11 +165,26 @@ class Session:
     def resume(self) -> None:
         self._ask("resume")
 
-    def rotate(self) -> None:
-        """Begins the next part of a continuous recording now."""
+    def status(self) -> dict[str, Any]:
+        """What `sonde ctl PID status` shows: the path being written, its size, and more."""
+        answer = self._ask("status")
+        if answer is None:
+            raise SondeError("this session has ended")
+        return answer
+
+    def flush(self) -> None:
+        """Waits until everything recorded so far is in the file, which can then be read."""
+        self._ask("flush")
+
+    def rotate(self) -> str:
+        """Begins the next segment of a continuous recording, and returns the path of that."""
         if self._options.mode.name != "continuous":
             raise SondeError("only a session in mode continuous has segments to rotate")
-        self._running().send("rotate_soon")
+        answer = self._ask("rotate")
+        if answer is None:
+            raise SondeError("this session has ended")
+        begun: str = answer["path"]
+        return begun
 
     def dump(self, path: str | os.PathLike[str] | None = None) -> str:
         """Writes the last seconds of a session in mode wrap into a file, and returns which."""

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.model.proportion import CONFIDENT
+
 if TYPE_CHECKING:
     from sonde.model.trees.context_tree import Flags, Ints
 
@@ -46,9 +48,6 @@ FAR = 5.0
 BEYOND = 0.05
 """What calls keep of their weight that come after the reach, or that windows of another kind tell
 better: they happened, and what is found nowhere else should show."""
-
-CONFIDENT = 1.96
-"""Standard errors to either side that hold the truth 19 times of 20."""
 
 CLOCK = 0.2
 """The standard error of a density, relative: dense windows take a few microseconds, and how much
