@@ -36,7 +36,7 @@ def sonde(*words: str | Path) -> None:
 
 
 def record(out: Path, *program: str | Path) -> None:
-    sonde("run", "--what", "cpu,waits,locks", "-o", out, *program)
+    sonde("run", "--force", "--what", "cpu,waits,locks", "-o", out, *program)
 
 
 def interactive() -> bool:

@@ -56,7 +56,7 @@ def command(mode: str, words: list[str], recording: Path) -> list[str]:
     """The command line that runs `words` in a mode."""
     if mode == PLAIN or is_attached(mode):
         return words
-    return [SONDE, "run", "-o", str(recording), "--what", mode, "--", *words]
+    return [SONDE, "run", "--force", "-o", str(recording), "--what", mode, "--", *words]
 
 
 def is_attached(mode: str) -> bool:

@@ -48,7 +48,7 @@ def trace(env: Environment, program: str, scratch: Path) -> Truth:
 def of_sonde(env: Environment, program: str, rate: int, seconds: float, scratch: Path) -> Outcome:
     say(f"accuracy: sonde, {program}, {rate} Hz, Python {env.version}")
     recording = scratch / "accuracy.sonde"
-    sonde = [str(Path(sys.executable).parent / "sonde"), "run", "-o", str(recording)]
+    sonde = [str(Path(sys.executable).parent / "sonde"), "run", "--force", "-o", str(recording)]
     command = [*sonde, "--rate", str(rate), "--", *steady(env, program, seconds)]
     done = subprocess.run(command, env=env.variables(), capture_output=True, text=True, check=False)
     if done.returncode:

@@ -67,7 +67,7 @@ def _compared(
     true = _all(env, name, scratch)
     options = [f"--{key}={value}" for key, value in calls.items()]
     recording = scratch / f"calls-{env.version}-{name}{''.join(options)}.sonde"
-    sonde = [str(Path(sys.executable).parent / "sonde"), "run", "-o", str(recording)]
+    sonde = [str(Path(sys.executable).parent / "sonde"), "run", "--force", "-o", str(recording)]
     command = [*sonde, "--what", "calls", "--ticks", str(TICKS), *options, "--"]
     command += [env.python, str(STEADY), name, str(seconds)]
     done = subprocess.run(command, env=env.variables(), capture_output=True, text=True, check=False)

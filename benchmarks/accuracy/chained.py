@@ -73,7 +73,7 @@ def report(
 
 def _record(env: Environment, name: str, stacks: str, seconds: float, path: Path) -> None:
     subprocess.run(
-        [sonde(), "run", "-o", path, "--what", "cpu", "--rate", str(RATE), "--stacks", stacks,
-         "--", *steady(env, name, seconds)],
+        [sonde(), "run", "--force", "-o", path, "--what", "cpu", "--rate", str(RATE),
+         "--stacks", stacks, "--", *steady(env, name, seconds)],
         env=env.variables(), check=True, capture_output=True,
     )  # fmt: skip

@@ -72,8 +72,8 @@ def report(
 def _record(env: Environment, name: str, seconds: float, path: Path) -> None:
     # A budget that is never reached: such a session keeps its profile.
     subprocess.run(
-        [sonde(), "run", "-o", path, "--what", "cpu", "--rate", str(RATE), "--budget", "100%",
-         "--", *steady(env, name, seconds)],
+        [sonde(), "run", "--force", "-o", path, "--what", "cpu", "--rate", str(RATE),
+         "--budget", "100%", "--", *steady(env, name, seconds)],
         env=env.variables(), check=True, capture_output=True,
     )  # fmt: skip
 

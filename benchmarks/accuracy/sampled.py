@@ -42,7 +42,15 @@ def by_sonde(
     from sonde.recording.reader import read
 
     options = ["--stacks", CHAINED] if sampler == CHAINED else ["--sampler", sampler]
-    sonde = [str(Path(sys.executable).parent / "sonde"), "run", "-o", str(path), "--what", "cpu"]
+    sonde = [
+        str(Path(sys.executable).parent / "sonde"),
+        "run",
+        "--force",
+        "-o",
+        str(path),
+        "--what",
+        "cpu",
+    ]
     path.unlink(missing_ok=True)
     done = subprocess.run(
         [*sonde, "--rate", str(rate), *options, "--", *command],

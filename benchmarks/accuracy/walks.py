@@ -123,8 +123,8 @@ def _row(name: str, walked: Walked, counted: int | None = None) -> list[str]:
 
 def _record(env: Environment | None, command: list[str], path: Path) -> Walked:
     subprocess.run(
-        [sonde(), "run", "-o", path, "--what", "cpu", "--rate", str(RATE), "--stacks", "checked",
-         "--", *command],
+        [sonde(), "run", "--force", "-o", path, "--what", "cpu", "--rate", str(RATE),
+         "--stacks", "checked", "--", *command],
         env=env.variables() if env else None, check=True, capture_output=True,
     )  # fmt: skip
     from sonde.recording.reader import read

@@ -83,7 +83,18 @@ def attach_once(pid: int, path: Path, length: float) -> Attached:
 
     began = time.time()
     done = subprocess.run(
-        [sys.executable, "-m", "sonde", "attach", str(pid), "-o", path, "--for", f"{length}"],
+        [
+            sys.executable,
+            "-m",
+            "sonde",
+            "attach",
+            str(pid),
+            "--force",
+            "-o",
+            path,
+            "--for",
+            f"{length}",
+        ],
         check=False,
         capture_output=True,
         text=True,
@@ -125,7 +136,7 @@ def stalls(
     commands: dict[str, list[str]] = {
         "nothing": [],
         "sonde attach": [
-            sys.executable, "-m", "sonde", "attach", "PID", "--for", "2", "-o",
+            sys.executable, "-m", "sonde", "attach", "PID", "--for", "2", "--force", "-o",
             str(scratch / "b.sonde"),
         ],
     }  # fmt: skip

@@ -54,7 +54,7 @@ def seeds(env: Environment, scratch: Path, seconds: float) -> list[Path]:
     for number, command in enumerate(commands):
         say(f"fleet: recording {Path(command[1]).name if number == 3 else CPU_PROGRAMS[number]}")
         files.append(scratch / f"seed-{number}.sonde")
-        recorded = [sonde(), "run", "-o", str(files[-1]), "--", *command]
+        recorded = [sonde(), "run", "--force", "-o", str(files[-1]), "--", *command]
         subprocess.run(recorded, env=env.variables(), capture_output=True, check=True)
     return files
 

@@ -146,7 +146,7 @@ def of_disk(
         for length in (seconds / 2, seconds):
             say(f"disk: {name}, {length:.0f} s at 1000 Hz")
             path = scratch / "disk.sonde"
-            command = [sonde(), "run", "-o", str(path), "--", *steady(env, name, length)]
+            command = [sonde(), "run", "--force", "-o", str(path), "--", *steady(env, name, length)]
             subprocess.run(command, env=env.variables(), capture_output=True, check=True)
             sizes.append(path.stat().st_size)
             counts.append(len(read(str(path)).samples))

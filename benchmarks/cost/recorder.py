@@ -96,7 +96,7 @@ def report(section: Section, env: Environment, seconds: float) -> None:
     bare = [cost_of([env.python, "-c", "pass"]).seconds for _ in range(STARTS)]
     with tempfile.TemporaryDirectory() as scratch:
         output = os.path.join(scratch, "x.sonde")
-        command = [sonde(), "run", "-o", output, "--", env.python, "-c", "pass"]
+        command = [sonde(), "run", "--force", "-o", output, "--", env.python, "-c", "pass"]
         run = [cost_of(command).seconds for _ in range(STARTS)]
     added = statistics.median(run) - statistics.median(bare)
     section.table(

@@ -11,7 +11,6 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from sonde.errors import CommandError, SondeError
@@ -22,6 +21,7 @@ from .recorder.options.options import Options, with_shared_memory
 from .recorder_process import RecorderHandle
 from .system import exit_status, native_libraries
 from .system.group_witness import GroupWitness
+from .targets.process import program_of
 
 # Passed on when somebody sends them to us alone; those for our process group reach the target.
 _FORWARDED = (
@@ -43,6 +43,9 @@ NOT_EXECUTABLE, NOT_FOUND = 126, 127
 # is later than that finds it running.
 READY_S = 3.0
 
+# Options of an interpreter that name the program: a module, or its code.
+WITH_VALUE = ("-m", "-c")
+
 # What the waiting child is told first: 0 or 1, whether children are followed, or this.
 _NO_AGENT = 2
 
@@ -50,16 +53,14 @@ _NO_AGENT = 2
 def command_of(arguments: list[str]) -> list[str]:
     """The command behind `sonde run`: a script or -m goes to the interpreter sonde runs on."""
     first = arguments[0]
-    if first == "-m" or first.endswith(".py"):
+    if first in (*WITH_VALUE, "-") or first.endswith(".py"):
         return [sys.executable, *arguments]
     return arguments
 
 
 def program_name(arguments: list[str]) -> str:
-    """What to call the recording after."""
-    named = arguments[1] if arguments[0] == "-m" and len(arguments) > 1 else arguments[0]
-    name = Path(named).name.removesuffix(".py")
-    return "".join(c if c.isalnum() or c in "._-" else "_" for c in name) or "program"
+    """What to call the recording after: the script or module behind an interpreter."""
+    return program_of(command_of(arguments))
 
 
 def _why_not(program: str) -> CommandError:
@@ -168,6 +169,13 @@ class Launch:
             why = os.strerror(number).lower()
             raise CommandError(f"cannot run {self._command[0]!r}: {why}", code)
         return status, done, trouble
+
+    def release_signals(self) -> None:
+        """For whatever is done after the recording, which a Ctrl-C is to end."""
+        # One that came with the end of the target was meant for it.
+        while signal.sigtimedwait(_FORWARDED, 0):
+            pass
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
 
     def _wait_for_target(self) -> int:
         waited = {*_FORWARDED, signal.SIGCHLD}

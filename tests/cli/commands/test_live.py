@@ -14,6 +14,7 @@ from sonde.record.system import cpu_times
 
 # The kernel's idle time has been seen to go back by a tick, which a table takes for none.
 IDLE_BACK_NS = 50_000_000
+A_TIME = "give a time in seconds, or with a unit such as 200ms or 10m"
 BUSY = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint(flush=True)\nwhile True: pass"  # noqa: E501
 
 
@@ -45,7 +46,7 @@ def test_threads_of_a_running_process(busy: subprocess.Popen[str]) -> None:
 
 
 def test_threads_as_text(busy: subprocess.Popen[str]) -> None:
-    done = sonde("threads", str(busy.pid), "--for", "0.2")
+    done = sonde("threads", "-p", str(busy.pid), "-d", "0.2")
     assert "queue" in done.stdout
     assert str(busy.pid) in done.stdout
     assert "1 idle" in done.stdout
@@ -70,7 +71,10 @@ def test_a_process_that_exits_ends_the_tables(busy: subprocess.Popen[str]) -> No
         (["threads", "4194300"], 1, "no process 4194300"),
         (["threads", "me"], 2, "invalid PID 'me'"),
         (["cpus", "--every", "0"], 2, "invalid --every '0'; give at least 0.01 seconds"),
-        (["cpus", "--for", "x"], 2, "invalid --for 'x'; give a time in seconds"),
+        (["cpus", "--for", "x"], 2, "invalid --for 'x'; " + A_TIME),
+        (["cpus", "-d", "0"], 2, "invalid --for '0'; give a time above 0, such as 10, 90s or 10m"),
+        (["threads", "1", "-p", "1"], 2, "PID and --pid cannot be combined; give one of them"),
+        (["threads"], 2, "no process given; give a PID"),
     ],
 )
 def test_wrong_calls(arguments: list[str], code: int, sentence: str) -> None:
@@ -97,7 +101,7 @@ def test_cpus() -> None:
 
 
 def test_cpus_as_text() -> None:
-    done = sonde("cpus", "--for", "0.2")
+    done = sonde("cpus", "--duration", "200ms")
     assert "steal" in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 

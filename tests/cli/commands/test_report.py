@@ -59,6 +59,14 @@ def test_every_view_in_text_and_json(run: Any, file: str, view: str) -> None:
     assert isinstance(loaded(run, file, view), dict)
 
 
+def test_times_may_have_a_unit(run: Any, file: str) -> None:
+    for unit, bare in [("20ms", "0.02"), ("0.0001m", "0.006"), ("1s", "1"), ("-1", "-1")]:
+        assert loaded(run, file, "tree", "--until", unit) == loaded(run, file, "tree", "--to", bare)
+    code, out, err = run(file, "tree", "--from", "10m")
+    assert (code, out) == (2, "")
+    assert err == "sonde: --from 10m is beyond the end of the recording, which lasts 1 s\n"
+
+
 def test_options_reach_the_view(run: Any, file: str) -> None:
     assert loaded(run, file, "tree")["total"] == 40 * MS
     assert loaded(run, file, "tree", "--running")["total"] == 40 * MS
@@ -91,7 +99,7 @@ def test_options_reach_the_view(run: Any, file: str) -> None:
             "invalid --process 'me'; give a PID, an integer of at least 1",
         ),
         (["tree", "--from", "soon"], "invalid --from 'soon'; give a time in seconds"),
-        (["tree", "--to", "1s"], "invalid --to '1s'; give a time in seconds"),
+        (["tree", "--to", "1x"], "invalid --to '1x'; give a time in seconds, or with a unit such "),
         (["tree", "--from", "inf"], "invalid time inf; give a time range in seconds"),
         (["tree", "--from", "2", "--to", "1"], "the time range is empty: its end, 1 s, must be "),
         (["tree", "--wall", "--waiting"], "--waiting and --wall cannot be combined"),

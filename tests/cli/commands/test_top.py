@@ -85,7 +85,8 @@ def test_a_target_that_dies_meanwhile(any_python: Interpreter) -> None:
         (["0"], 2, "invalid PID '0'"),
         (["1", "--rate", "0"], 2, "--rate must be between"),
         (["1", "--what", "everything"], 2, "invalid kind 'everything'"),
-        (["1", "--window", "0"], 2, "invalid --window 0; give 1 to 120 seconds"),
+        (["1", "--window", "200ms"], 2, "invalid --window '200ms'; give 1 to 120 seconds"),
+        (["1", "--window", "0"], 2, "invalid --window '0'; give a time above 0"),
         (["1"], 1, "sonde top needs a terminal"),
     ],
 )

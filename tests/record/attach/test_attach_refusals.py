@@ -38,7 +38,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     me = str(os.getpid())
     assert "invalid PID" in refused(USAGE, "nobody", *there)
     assert "invalid PID" in refused(USAGE, "0", *there)
-    assert "invalid --for 0; give" in refused(USAGE, me, "--for", "0", *there)
+    assert "invalid --for '0'; give" in refused(USAGE, me, "--for", "0", *there)
     assert "dreams" in refused(USAGE, me, "--what", "dreams", *there)
     assert "luck" in refused(USAGE, me, "--sampler", "luck", *there)
     assert "not 0" in refused(USAGE, me, "--rate", "0", *there)

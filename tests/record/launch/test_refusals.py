@@ -152,5 +152,5 @@ def test_limits_that_leave_no_room(
 def test_an_old_recording_is_replaced(any_python: Interpreter, tmp_path: Path) -> None:
     path = tmp_path / "x.sonde"
     path.write_bytes(b"something else" * 100_000)
-    run = must_run(path, [any_python.path, "-c", "sum(range(3_000_000))"])
+    run = must_run(path, [any_python.path, "-c", "sum(range(3_000_000))"], "--force")
     assert run.recording.warnings == []

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sonde.cli.shared.closing_message import closing_message
+from sonde.cli.commands.run import check_follow_up, follow_up
+from sonde.cli.shared.closing_message import closing_message, recording_of
+from sonde.cli.shared.live_options import For
 from sonde.cli.shared.recording_options import RecordingOptions, recording_options
 from sonde.cli.shared.sampler_options import check_sampler, check_stacks
 from sonde.cli.shared.segment_push import Push, PushLabel, pushing
 from sonde.cli.shared.segment_push import check as check_push
-from sonde.cli.shared.selection_options import process_id
+from sonde.cli.shared.selection_options import PidOption, length_of, process_id
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from sonde.record.targets.process import RunningProcess
 
 
-@recording_options({"seconds": "output", "push": "budget", "label": "budget"})
+@recording_options({"for_": "output", "push": "budget", "label": "budget"})
 def attach(
     pid: Annotated[
         str | None, typer.Argument(metavar="[PID]", help="A running CPython or Java process.")
@@ -39,10 +41,8 @@ def attach(
             "and future.",
         ),
     ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--for", metavar="SECONDS", help="Stop after SECONDS [default: on Ctrl-C]"),
-    ] = None,
+    given: PidOption = None,
+    for_: For = None,
     push: Push = None,
     label: PushLabel = None,
     *,
@@ -51,7 +51,7 @@ def attach(
     """Record running processes, without restarting them.
 
     sonde injects an agent into each process and detaches it at the end: on Ctrl-C, after --for
-    SECONDS, or when the process exits. Injection stops one thread for less than a millisecond. All
+    TIME, or when the process exits. Injection stops one thread for less than a millisecond. All
     processes are recorded into one file.
 
     \b
@@ -66,11 +66,14 @@ def attach(
     from sonde.record.recorder.options.options import Options
     from sonde.record.targets.hotspot import Jvm
 
+    if pid is not None and given is not None:
+        raise UsageError("PID and --pid cannot be combined; give one of them")
+    pid = given if pid is None else pid
     if [pid, tree, name].count(None) != 2:
         raise UsageError("give exactly one of PID, --tree PID and --name PATTERN")
-    if seconds is not None and not 0 < seconds < 1e8:
-        raise UsageError(f"invalid --for {seconds:g}; give a number of seconds above 0")
+    seconds = length_of("--for", for_)
     mode, budget = options.storage()
+    check_follow_up(options)
     check_push(push, label, options.mode)
     what, rate, calls = options.capture()
     sampler, children = check_sampler(options.sampler), not options.no_children
@@ -86,7 +89,7 @@ def attach(
     if stacks == "chained" and all(isinstance(p.runtime, Jvm) for p in processes):
         raise UsageError("--stacks chained applies to CPython only; use --stacks whole for Java")
     chosen = Options(
-        path=options.output or f"sonde-{first.program}-{tree or first.pid}.sonde",
+        path=options.path_for(first.program, int(tree or first.pid)),
         program=first.program,
         argv=first.argv,
         pid=int(tree or first.pid),
@@ -108,6 +111,7 @@ def attach(
             print(f"sonde: recording {which}; press Ctrl-C to stop", file=sys.stderr)
         done = session.wait(seconds, lambda words: print(f"sonde: {words}", file=sys.stderr))
         _report_end(done, pid)
+    follow_up(recording_of(done), options)
 
 
 def _chosen(

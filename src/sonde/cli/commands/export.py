@@ -34,6 +34,8 @@ def export(
         str,
         typer.Option(
             "--to",
+            "-f",
+            "--format",
             metavar="FORMAT",
             help="Write FORMAT: collapsed, speedscope, pprof, firefox, perfetto, otlp or parquet.",
         ),
@@ -54,7 +56,11 @@ def export(
     skip_startup: SkipStartUp = False,
     until: Annotated[
         str | None,
-        typer.Option("--until", metavar="S", help="End at second S of the recording."),
+        typer.Option(
+            "--until",
+            metavar="TIME",
+            help="End at this time of the recording: 2.5, 200ms, 10m.",
+        ),
     ] = None,
     span: Span = None,
     running: Running = False,

@@ -117,7 +117,9 @@ def report(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="S", help="waits: show second S of the recording."),
+        typer.Option(
+            "--at", metavar="TIME", help="waits: show this time of the recording: 2.5, 200ms, 10m."
+        ),
     ] = None,
 ) -> None:
     """Show one view of a recording.
@@ -232,6 +234,12 @@ def _files_and_view(words: list[str]) -> tuple[list[str], str]:
     if files and not os.path.exists(last) and not last.endswith(".sonde"):
         raise UsageError(f"invalid view {last!r}; valid views: {', '.join(VIEWS)}")
     return words, "summary"
+
+
+def check_view(name: str) -> str:
+    if name not in VIEWS:
+        raise UsageError(f"invalid view {name!r}; valid views: {', '.join(VIEWS)}")
+    return name
 
 
 def _view(

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli.shared.closing_message import closing_message
+from sonde.cli.shared.closing_message import closing_message, recording_of
 from sonde.cli.shared.recording_options import RecordingOptions, recording_options
 from sonde.cli.shared.sampler_options import check_sampler, check_stacks
-from sonde.errors import UsageError
+from sonde.errors import SondeError, UsageError
 
 SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 
@@ -19,39 +19,45 @@ SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 def run(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[--] SCRIPT.py|-m MODULE|COMMAND [ARGS]...", show_default=False),
+        typer.Argument(
+            metavar="[--] SCRIPT.py|-m MODULE|-c CODE|-|COMMAND [ARGS]...", show_default=False
+        ),
     ] = None,
     *,
     options: RecordingOptions,
 ) -> None:
     """Run a program and record it.
 
-    A SCRIPT.py or -m MODULE runs under the Python that sonde runs on; a COMMAND runs unchanged.
-    Output, exit code and POSIX signals are the program's own; sonde writes its messages to stderr.
+    A SCRIPT.py, -m MODULE, -c CODE or - (a program from stdin) runs under the Python that sonde
+    runs on; a COMMAND runs unchanged. Output, exit code and POSIX signals are the program's own;
+    sonde writes its messages to stderr.
 
     \b
     Example:
       sonde run app.py --port 8000
+      sonde run --open app.py
+      sonde run -c 'import json; json.dumps(list(range(1_000_000)))'
       sonde run -o slow.sonde --what +waits -- python3.13 -m mypackage
       sonde run --what calls app.py
     """
-    from sonde.record.launch import Launch, end_like, program_name
+    from sonde.record.launch import WITH_VALUE, Launch, end_like, program_name
     from sonde.record.recorder.options.options import Options
 
     arguments = list(command or [])
     if arguments and arguments[0] == "--":
         del arguments[0]
-    if not arguments or arguments == ["-m"]:
-        raise UsageError("nothing to run; give a SCRIPT.py, -m MODULE or a COMMAND")
-    if arguments[0].startswith("-") and arguments[0] != "-m":
+    if not arguments or (arguments[0] in WITH_VALUE and len(arguments) == 1):
+        raise UsageError("nothing to run; give a SCRIPT.py, -m MODULE, -c CODE or a COMMAND")
+    if arguments[0].startswith("-") and arguments[0] not in (*WITH_VALUE, "-"):
         raise UsageError(f"no such option: {arguments[0]}; see sonde run --help")
     mode, budget = options.storage()
     what, rate, calls = options.capture()
     program = program_name(arguments)
+    check_follow_up(options)
 
     def make_options(pid: int) -> Options:
         return Options(
-            path=options.output or f"sonde-{program}-{pid}.sonde",
+            path=options.path_for(program, pid),
             program=program,
             argv=arguments,
             pid=pid,
@@ -65,9 +71,48 @@ def run(
             calls=calls,
         )
 
-    status, done, trouble = Launch(arguments, make_options).wait()
+    launch = Launch(arguments, make_options)
+    status, done, trouble = launch.wait()
     if trouble is not None:
         print(f"sonde: {trouble}", file=sys.stderr)
     elif done is not None:
         print(f"sonde: {closing_message(done)}", file=sys.stderr)
+        if options.report is not None or options.open_:
+            launch.release_signals()
+            follow_up(recording_of(done), options)
     end_like(status)
+
+
+def check_follow_up(options: RecordingOptions) -> None:
+    """Refuses before the program starts what would fail after it has ended."""
+    from sonde.cli.commands.report import check_view
+
+    options.check_output()
+    if options.report is not None:
+        check_view(options.report)
+    if options.open_:
+        from sonde.web.page import built
+
+        built()
+
+
+def follow_up(recording: str | None, options: RecordingOptions) -> None:
+    """What --report and --open ask for. stdout is the program's: a view goes to stderr."""
+    import contextlib
+
+    from sonde.cli.commands.report import report
+    from sonde.cli.commands.view import view
+
+    if recording is None:
+        return
+    try:
+        if options.report is not None:
+            with contextlib.redirect_stdout(sys.stderr):
+                report([recording, options.report])
+        if options.open_:
+            view(recording)
+    except SondeError as error:
+        # The program has ended, and its exit code is ours.
+        print(f"sonde: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        pass

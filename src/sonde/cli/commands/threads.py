@@ -10,11 +10,14 @@ from typing import Annotated
 import typer
 
 from sonde.cli.shared.live_options import Every, For, ticks
-from sonde.cli.shared.selection_options import process_id
+from sonde.cli.shared.selection_options import PidOption, pid_of
 
 
 def threads(
-    pid: Annotated[str, typer.Argument(metavar="PID", help="Any running process of yours.")],
+    pid: Annotated[
+        str | None, typer.Argument(metavar="[PID]", help="Any running process of yours.")
+    ] = None,
+    given: PidOption = None,
     every: Every = "1",
     for_: For = None,
     as_json: Annotated[
@@ -30,7 +33,7 @@ def threads(
       sonde threads 4711
       sonde threads 4711 --every 0.5 --for 10 --json
     """
-    number = process_id(pid)
+    number = pid_of(pid, given)
     from sonde.record.system.thread_usage import ThreadUsage
     from sonde.reports.layout.page import console
     from sonde.reports.live.threads import render
@@ -51,4 +54,4 @@ def threads(
                 break
     process.close()
     if process.gone:
-        print(f"sonde: process {pid} has exited", file=sys.stderr)
+        print(f"sonde: process {number} has exited", file=sys.stderr)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sonde.cli.shared.recording_options import What
-from sonde.cli.shared.selection_options import process_id
+from sonde.cli.shared.recording_options import Rate, What
+from sonde.cli.shared.selection_options import PidOption, RunningPid, length_of, pid_of
 from sonde.errors import SondeError, UsageError
 
 if TYPE_CHECKING:
@@ -24,14 +24,15 @@ SECOND = 1_000_000_000
 
 
 def top(
-    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython or Java process.")],
-    rate: Annotated[
-        int, typer.Option(metavar="HZ", help="Take HZ samples per second of each thread's CPU time")
-    ] = 100,
+    pid: RunningPid = None,
+    given: PidOption = None,
+    rate: Rate = 100,
     what: What = "cpu,locks",
     window: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Show the last SECONDS [default: 15, with --once 2]"),
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Show the last TIME, such as 5s [default: 15s, with --once 2s]"
+        ),
     ] = None,
     once: Annotated[
         bool, typer.Option("--once", help="Print one snapshot as text, and exit.")
@@ -52,9 +53,10 @@ def top(
     """
     from sonde.record.recorder.options.options import check_rate, parse_what
 
-    number = process_id(pid)
-    if window is not None and not 1 <= window <= MAX_INTERVAL_S:
-        raise UsageError(f"invalid --window {window:g}; give 1 to {MAX_INTERVAL_S:g} seconds")
+    number = pid_of(pid, given)
+    length = length_of("--window", window)
+    if length is not None and not 1 <= length <= MAX_INTERVAL_S:
+        raise UsageError(f"invalid --window {window!r}; give 1 to {MAX_INTERVAL_S:g} seconds")
     kinds, checked = parse_what(what), check_rate(rate)
     once = once or as_json
     if not os.path.exists(f"/proc/{number}"):
@@ -66,11 +68,11 @@ def top(
     watched = Watched(number, kinds, checked)
     try:
         if once:
-            _print(watched, window or ONCE_S, as_json)
+            _print(watched, length or ONCE_S, as_json)
         else:
             from sonde.top.app import Top
 
-            app = Top(watched, window or WINDOW_S)
+            app = Top(watched, length or WINDOW_S)
             app.run()
             watched = app.watched
             if app.return_code:
@@ -85,7 +87,9 @@ def _print(watched: Watched, window_s: float, as_json: bool) -> None:
 
     window_ns = round(window_s * SECOND)
     watched.poll()
-    while watched.own and watched.end_ns < window_ns and not watched.ended:
+    # A recording that somebody has just started has nothing to show yet.
+    enough_ns = window_ns if watched.own else min(window_ns, SECOND // 2)
+    while watched.end_ns < enough_ns and not watched.ended:
         if watched.asked_to_end:
             raise KeyboardInterrupt
         time.sleep(0.05)

@@ -10,20 +10,27 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli.shared.output_files import check_writable
-from sonde.cli.shared.selection_options import seconds, whole
+from sonde.cli.shared.output_files import check_new, check_writable
+from sonde.cli.shared.recording_options import Force
+from sonde.cli.shared.selection_options import length_of, whole
 from sonde.errors import SondeError, UsageError
 
 MAX_RATE = 10_000
 
 
 def tprof(
-    for_: Annotated[str, typer.Option("--for", metavar="S", help="Sample for S seconds")] = "5",
+    for_: Annotated[
+        str,
+        typer.Option(
+            "--for", "-d", "--duration", metavar="TIME", help="Sample for TIME, such as 5 or 1m"
+        ),
+    ] = "5",
     rate: Annotated[
-        str, typer.Option("--rate", metavar="HZ", help="Sample each CPU HZ times per second")
+        str, typer.Option("-r", "--rate", metavar="HZ", help="Sample each CPU HZ times per second")
     ] = "100",
     process: Annotated[
-        str | None, typer.Option("--process", metavar="PID", help="Show only this process.")
+        str | None,
+        typer.Option("--process", "-p", "--pid", metavar="PID", help="Show only this process."),
     ] = None,
     inside: Annotated[
         bool,
@@ -45,6 +52,7 @@ def tprof(
             help="Write a recording of all processes to FILE, and print no report.",
         ),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Show which processes, threads, modules and symbols used this machine's CPUs.
 
@@ -68,9 +76,10 @@ def tprof(
                 raise UsageError(
                     f"{option} and -o cannot be combined; give {option} to: sonde report {output}"
                 )
-    length = seconds("--for", for_)
-    if length is None or not 0 < length < 86_400:
-        raise UsageError(f"invalid --for {for_!r}; give a time in seconds above 0")
+    length = length_of("--for", for_)
+    assert length is not None
+    if length >= 86_400:
+        raise UsageError(f"invalid --for {for_!r}; give less than a day")
     ticks_a_second = whole("--rate", rate, "samples per second")
     assert ticks_a_second is not None
     if ticks_a_second > MAX_RATE:
@@ -78,7 +87,10 @@ def tprof(
     pid = whole("--process", process, "a PID")
     rows = whole("--top", top, "a number of rows")
     if output is not None:
+        check_new(output, force)
         check_writable(output)
+    elif force:
+        raise UsageError("--force needs -o FILE")
     if pid is not None and not os.path.exists(f"/proc/{pid}"):
         raise SondeError(f"no process {pid}")
     if inside:

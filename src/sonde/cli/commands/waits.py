@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sonde.cli.shared.selection_options import process_id
+from sonde.cli.shared.selection_options import PidOption, RunningPid, pid_of
 from sonde.errors import SondeError
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ LOOK_S = 0.3
 
 
 def waits(
-    pid: Annotated[str, typer.Argument(metavar="PID", help="A running CPython or Java process.")],
+    pid: RunningPid = None,
+    given: PidOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Show which thread waits for which, with both call stacks, and deadlocks.
@@ -35,18 +36,18 @@ def waits(
     Example:
       sonde waits 4711
     """
-    number = process_id(pid)
+    number = pid_of(pid, given)
     from sonde.record.targets import session_registry
 
     session = session_registry.find(number)
     if session is not None and "locks" not in session.what:
         raise SondeError(
-            f"the recording of process {pid} has no locks; start it with --what cpu,locks"
+            f"the recording of process {number} has no locks; start it with --what cpu,locks"
         )
     if session is not None and not session.path:
         raise SondeError(
-            f"process {pid} is being recorded in mode wrap, which has no file to read; end that "
-            f"recording with: sonde ctl {pid} stop"
+            f"process {number} is being recorded in mode wrap, which has no file to read; end that "
+            f"recording with: sonde ctl {number} stop"
         )
     from sonde.recording.reader import read
     from sonde.views.locks.wait_graph import waits as waits_at

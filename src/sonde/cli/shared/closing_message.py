@@ -69,11 +69,20 @@ def _how_it_went(done: dict[str, Any]) -> str:
 
 
 def all_of(mode: str, path: str) -> str:
-    """The pattern of all segments of a session, of which this is the last."""
-    if mode != "continuous":
-        return _typed(path)
-    stem = path.removesuffix(".sonde").rpartition(".")[0]
-    return f"'{stem}.*.sonde'"
+    """The pattern of all segments of a session, of which this is the last, as typed in a shell."""
+    return _typed(path) if mode != "continuous" else f"'{segments_of(path)}'"
+
+
+def segments_of(path: str) -> str:
+    return f"{path.removesuffix('.sonde').rpartition('.')[0]}.*.sonde"
+
+
+def recording_of(done: dict[str, Any]) -> str | None:
+    """What to read: a file, or the pattern of all segments; None: nothing was recorded."""
+    path = _shown(str(done["path"]))
+    if not os.path.exists(path):
+        return None
+    return segments_of(path) if done["mode"]["name"] == "continuous" else path
 
 
 def _shown(path: str) -> str:

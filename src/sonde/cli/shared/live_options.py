@@ -9,23 +9,27 @@ from typing import Annotated
 
 import typer
 
-from sonde.cli.shared.selection_options import seconds
+from sonde.cli.shared.selection_options import length_of, seconds
 from sonde.errors import UsageError
 
 Every = Annotated[str, typer.Option("--every", metavar="S", help="Print a table every S seconds")]
 For = Annotated[
     str | None,
-    typer.Option("--for", metavar="S", help="Stop after S seconds [default: on Ctrl-C]"),
+    typer.Option(
+        "--for",
+        "-d",
+        "--duration",
+        metavar="TIME",
+        help="Stop after TIME, such as 10 (seconds) or 5m [default: on Ctrl-C]",
+    ),
 ]
 
 
 def ticks(every: str, for_: str | None) -> Iterator[float]:
     """Sleeps from one table to the next, and gives the seconds that passed."""
-    step, last = seconds("--every", every), seconds("--for", for_)
+    step, last = seconds("--every", every), length_of("--for", for_)
     if step is None or not 0.01 <= step < math.inf:
         raise UsageError(f"invalid --every {every!r}; give at least 0.01 seconds")
-    if last is not None and not 0 < last < math.inf:
-        raise UsageError(f"invalid --for {for_!r}; give a time in seconds above 0")
     return _ticks(step, last)
 
 

@@ -26,6 +26,12 @@ def not_over(recording: str, out: str, option: str) -> None:
             raise UsageError(f"{out} is the recording itself; give another file with {option} OUT")
 
 
+def check_new(out: str, force: bool) -> None:
+    """Refuses to write over a file, unless the user says so; an empty one is no loss."""
+    if not force and os.path.isfile(out) and os.path.getsize(out):
+        raise UsageError(f"{out} exists; give another file, or overwrite it with --force")
+
+
 def check_writable(out: str) -> None:
     """Refuses, before long work, what could not be written after it."""
     folder = os.path.dirname(os.path.abspath(out))

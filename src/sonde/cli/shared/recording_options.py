@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
+from sonde.cli.shared.output_files import check_new
 from sonde.cli.shared.selection_options import seconds, whole
+from sonde.errors import UsageError
 
 if TYPE_CHECKING:
     from sonde.record.recorder.options.modes import Mode
@@ -23,8 +27,20 @@ Output = Annotated[
         help="Write the recording to FILE [default: sonde-PROGRAM-PID.sonde]",
     ),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")]
+Shown = Annotated[
+    str | None,
+    typer.Option("--report", metavar="VIEW", help="Then show this view, on stderr; see report."),
+]
+Opened = Annotated[bool, typer.Option("--open", help="Then open the recording in the web UI.")]
 Rate = Annotated[
-    int, typer.Option(metavar="HZ", help="Take HZ samples per second of each thread's CPU time")
+    int,
+    typer.Option(
+        "-r",
+        "--rate",
+        metavar="HZ",
+        help="Take HZ samples per second of each thread's CPU time",
+    ),
 ]
 What = Annotated[
     str,
@@ -131,6 +147,9 @@ class RecordingOptions(NamedTuple):
     """The options of `run` and `attach`, in the order of their help."""
 
     output: Output = None
+    force: Force = False
+    report: Shown = None
+    open_: Opened = False
     rate: Rate = 1000
     what: What = "cpu,locks"
     sampler: Sampler = "auto"
@@ -148,6 +167,25 @@ class RecordingOptions(NamedTuple):
     stride: Stride = None
     samples: Samples = None
     no_children: NoChildren = False
+
+    def path_for(self, program: str, pid: int) -> str:
+        """Where the recording goes; a name that sonde chooses itself is that of no file."""
+        if self.output is not None:
+            return self.output
+        name = f"sonde-{program}-{pid}"
+        # In containers programs have the same PID again and again.
+        tries = (f"{name}-{number}" if number > 1 else name for number in itertools.count(1))
+        return next(f"{found}.sonde" for found in tries if not os.path.exists(f"{found}.sonde"))
+
+    def check_output(self) -> None:
+        """Refuses to write over a file before anything begins."""
+        if self.output is None:
+            if self.force:
+                raise UsageError("--force needs -o FILE")
+            return
+        # Segments are numbered files, and follow those that are there.
+        if self.mode != "continuous":
+            check_new(self.output, self.force)
 
     def storage(self) -> tuple[Mode, float | None]:
         """How the recording is stored, and the share of a core that it may take."""

@@ -32,14 +32,22 @@ Process = Annotated[
 ]
 Start = Annotated[
     str | None,
-    typer.Option("--from", metavar="S", help="Start at second S of the recording."),
+    typer.Option(
+        "--from", metavar="TIME", help="Start at this time of the recording: 2.5, 200ms, 10m."
+    ),
 ]
 SkipStartUp = Annotated[
     bool,
     typer.Option("--skip-startup", help="Leave out the start-up, in which the program imports."),
 ]
 End = Annotated[
-    str | None, typer.Option("--to", metavar="S", help="End at second S of the recording.")
+    str | None,
+    typer.Option(
+        "--to",
+        "--until",
+        metavar="TIME",
+        help="End at this time of the recording: 2.5, 200ms, 10m.",
+    ),
 ]
 Span = Annotated[
     str | None,
@@ -64,6 +72,14 @@ Event = Annotated[
 MergeLines = Annotated[
     bool, typer.Option("--merge-lines", help="Merge the lines of a function into one node.")
 ]
+
+
+RunningPid = Annotated[
+    str | None, typer.Argument(metavar="[PID]", help="A running CPython or Java process.")
+]
+PidOption = Annotated[str | None, typer.Option("-p", "--pid", metavar="PID", help="Same as PID.")]
+
+MAX_LENGTH_S = 1e8
 
 
 def time_of(
@@ -144,9 +160,36 @@ def process_id(text: str) -> int:
 
 
 def seconds(option: str, text: str | None) -> float | None:
+    """A time as people write it: 2.5, 200ms, 10m."""
     if text is None:
         return None
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"invalid {option} {text!r}; give a time in seconds") from None
+        from sonde.record.recorder.options.units import try_time
+
+        ns = try_time(text)
+        if ns is None:
+            raise UsageError(
+                f"invalid {option} {text!r}; give a time in seconds, or with a unit such as 200ms "
+                "or 10m"
+            ) from None
+        return ns / 1e9
+
+
+def length_of(option: str, text: str | None) -> float | None:
+    """How long something lasts, in seconds."""
+    length = seconds(option, text)
+    if length is not None and not 0 < length < MAX_LENGTH_S:
+        raise UsageError(f"invalid {option} {text!r}; give a time above 0, such as 10, 90s or 10m")
+    return length
+
+
+def pid_of(pid: str | None, given: str | None) -> int:
+    """The process of a verb that takes one, as PID or -p PID."""
+    if pid is not None and given is not None:
+        raise UsageError("PID and --pid cannot be combined; give one of them")
+    text = given if pid is None else pid
+    if text is None:
+        raise UsageError("no process given; give a PID")
+    return process_id(text)

@@ -196,7 +196,10 @@ def _same(one: str, other: str) -> bool:
 
 
 def program_of(argv: list[str]) -> str:
-    """The script or module of an interpreter's command line; else the command's own name."""
+    """The script or module of an interpreter's command line; else the command's own name.
+
+    Code given on the command line or on stdin has no name: it is `inline` or `stdin`.
+    """
     name = argv[0] if argv else "python"
     if "python" in os.path.basename(name):
         rest = iter(argv[1:])
@@ -206,8 +209,11 @@ def program_of(argv: list[str]) -> str:
             elif word in ("-X", "-W"):
                 next(rest, None)
                 continue
-            elif word.startswith("-") and word != "-":
+            elif word == "-":
+                name = "stdin"
+            elif word.startswith("-"):
                 if word == "-c":
+                    name = "inline"
                     break
                 continue
             else:

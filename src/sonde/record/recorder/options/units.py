@@ -27,10 +27,15 @@ def parse_size(option: str, text: str | int) -> int:
 
 def parse_time(option: str, text: str | float) -> int:
     """Nanoseconds; a bare number is seconds."""
-    ns = _number(str(text), {**_TIMES, "": 10**9})
+    ns = try_time(str(text))
     if ns is None or not 0 < ns < 2**62:
         raise UsageError(f"invalid {option} {text!r}; give a time such as 10m, 30s or 200ms")
     return ns
+
+
+def try_time(text: str) -> int | None:
+    """Nanoseconds; None: it is no time."""
+    return _number(text, {**_TIMES, "": 10**9})
 
 
 def is_size(text: str) -> bool:
