@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -77,29 +76,6 @@ def test_every_option_is_documented(verb: str) -> None:
     assert len(options) > 1
     for short, long in options:
         assert long == "--help" or long in page or (short and f"{short} " in page), long
-
-
-def test_the_quick_start_runs(tmp_path: Path) -> None:
-    """Every sonde command of the README, typed as it stands there."""
-    (tmp_path / "app.py").write_text(APP)
-    (quick,) = [block for block in blocks(ROOT / "README.md", "") if "sonde run " in block]
-    commands = [line for line in quick.splitlines() if line.startswith("sonde ")]
-    assert len(commands) == 3
-    for line in commands:
-        command = shlex.split(line, comments=True)[1:]
-        if command[0] == "view":
-            # It would serve until somebody ends it.
-            command += ["--html", "page.html"]
-        done = subprocess.run(
-            [*SONDE, *command],
-            cwd=tmp_path,
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}: {done.stderr}"
 
 
 def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:

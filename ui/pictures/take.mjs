@@ -78,7 +78,7 @@ try {
   await page.waitForSelector(".heat-cells[data-columns]");
   const { width } = await cells.boundingBox();
   for (const [part, row] of [
-    [0.2, 0],
+    [0.05, 0],
     [0.985, 0],
   ]) {
     await cells.click({ position: { x: part * width, y: row * 18 + 9 } });

@@ -171,7 +171,7 @@ def _write(bundles: list[Bundle], out: str) -> None:
 def _serve(server: Server, *, browse: bool) -> None:
     name = server.shown.name
     print(
-        f"sonde: serving {name} at {server.url}; press Ctrl-C to stop", file=sys.stderr, flush=True
+        f"sonde: serving {name} at {server.url} (press Ctrl-C to stop)", file=sys.stderr, flush=True
     )
     try:
         if browse:

@@ -1,0 +1,326 @@
+"""Every call of sonde in the README and docs is one that sonde accepts; those that can run, run."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.main import get_command
+
+import documented
+import pythons
+import tutorials
+from attaching import until
+from documented import words_of
+from launching import SONDE, clean_environment
+from sonde.cli.commands.report import VIEWS
+from sonde.cli.main import app
+
+RUN = [
+    page
+    for page in documented.PAGES
+    if page not in tutorials.PAGES
+    and any(not block.is_synopsis for block in documented.blocks(page))
+]
+"""The commands of the tutorials run in test_tutorials.py."""
+PYTHONS_OWN = {"-m"}
+"""Of a synopsis, what is no option of the verb: how Python is called."""
+PID = "4711"
+RUN_FOR = "0.3"
+JAVA = shutil.which("javac") is not None
+TIMEOUT_S = 120
+
+APP = """
+import os, sys, threading, time
+import sonde
+
+lock = threading.Lock()
+end = time.monotonic() + float(os.environ.get("LASTS", "0.3"))
+
+def work():
+    while time.monotonic() < end:
+        with lock, sonde.span("checkout"):
+            sorted(str(number) for number in range(20000))
+            time.sleep(0.005)
+
+if "PID_FILE" in os.environ:
+    with open(os.environ["PID_FILE"] + ".new", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(file.name, os.environ["PID_FILE"])
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+sonde.mark("started")
+for thread in threads:
+    thread.join()
+"""
+DEADLOCK = """
+import threading, time
+a, b = threading.Lock(), threading.Lock()
+
+def take(first, second):
+    with first:
+        time.sleep(0.2)
+        with second:
+            pass
+
+for locks in ((a, b), (b, a)):
+    threading.Thread(target=take, args=locks, daemon=True).start()
+time.sleep(0.6)
+"""
+
+
+PROGRAM = """
+import java.util.*;
+public class Program {
+    public static void main(String[] arguments) {
+        long end = System.nanoTime() + 500_000_000L;
+        List<String> kept = new ArrayList<>();
+        while (System.nanoTime() < end) {
+            for (int number = 0; number < 10_000; number++) kept.add("text " + number);
+            kept.clear();
+        }
+    }
+}
+"""
+
+
+def named(page: Path) -> str:
+    return f"{page.parent.name}-{page.stem}"
+
+
+def parsed(words: list[str]) -> typer.Context:
+    """The arguments of a call, as the real parser reads them."""
+    command: Any = get_command(app)
+    ctx = typer.Context(command, info_name="sonde")
+    while words and hasattr(command, "get_command"):
+        name, *words = words
+        found = command.get_command(ctx, name)
+        assert found is not None, f"sonde has no command {name}"
+        command, ctx = found, typer.Context(found, info_name=name, parent=ctx)
+    return command.make_context(ctx.info_name, list(words), parent=ctx.parent)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("page", documented.PAGES, ids=named)
+def test_calls_are_accepted(page: Path) -> None:
+    for block in documented.blocks(page):
+        for command in [] if block.is_synopsis else block.commands:
+            words = words_of(command)
+            ctx = parsed(words)
+            if words[0] == "report":
+                view = next((word for word in ctx.params["files"][1:] if word in VIEWS), None)
+                files = [word for word in ctx.params["files"] if word != view]
+                assert all(re.search(r"[.*/]", file) for file in files), command
+
+
+@pytest.mark.parametrize("page", documented.PAGES, ids=named)
+def test_options_of_a_synopsis_exist(page: Path) -> None:
+    for block in documented.blocks(page):
+        if block.is_synopsis:
+            shown = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", block.text))
+            assert shown - options_of(words_of(block.text)[0]) <= PYTHONS_OWN, block.text
+
+
+def options_of(verb: str) -> set[str]:
+    group: Any = get_command(app)
+    ctx = typer.Context(group, info_name="sonde")
+    command = group.get_command(ctx, verb)
+    params = command.get_params(typer.Context(command, info_name=verb, parent=ctx))
+    return {option for param in params for option in (*param.opts, *param.secondary_opts)}
+
+
+def test_each_mark_has_a_reason_and_a_command() -> None:
+    for page in documented.PAGES:
+        blocks = documented.blocks(page)
+        for block in blocks:
+            for which, why in block.marks:
+                assert len(why.split()) > 1, f"{page.name}: not run, for what reason?"
+                assert any(command.startswith(which) for command in block.commands), which
+        # A mark above anything else would be one that nobody reads.
+        marks = page.read_text().count("<!-- not run")
+        assert marks == sum(len(block.marks) for block in blocks), page.name
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the pages assume: programs, recordings of them under several names, running ones."""
+
+    folder: Path
+    environment: dict[str, str]
+    idle: int
+    """A process that nobody records."""
+    recorded: int
+
+    def run(self, *words: str, lasts: str = "0.3") -> None:
+        done = subprocess.run(
+            [*SONDE, *words],
+            cwd=self.folder,
+            env=self.environment | {"LASTS": lasts},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        assert done.returncode == 0, f"{shlex.join(words)}: {done.stderr or done.stdout}"
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
+    folder = tutorials.prepared(tmp_path_factory.mktemp("documented"))
+    write_programs(folder)
+    environment = clean_environment(
+        PATH=f"{folder / 'bin'}:{os.environ['PATH']}", PYTHONPATH=str(tutorials.ROOT / "src")
+    )
+    forever = {"cwd": folder, "env": environment | {"LASTS": "600"}}
+    with ended(subprocess.Popen([sys.executable, "app.py"], **forever)) as idle:
+        own = folder / "recorded.pid"
+        forever["env"] |= {"PID_FILE": str(own)}
+        command = [*SONDE, "run", "-o", "recorded.sonde", "app.py"]
+        with ended(subprocess.Popen(command, stderr=subprocess.DEVNULL, **forever)):
+            until(own.exists, "the program that is recorded")
+            made = Prepared(folder, environment, idle.pid, int(own.read_text()))
+            write_recordings(made)
+            yield made
+
+
+@contextlib.contextmanager
+def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(TIMEOUT_S)
+
+
+def write_programs(folder: Path) -> None:
+    (folder / "app.py").write_text(APP)
+    (folder / "deadlock.py").write_text(DEADLOCK)
+    (folder / "mypackage").mkdir()
+    (folder / "mypackage" / "__main__.py").write_text("sum(range(10**6))\n")
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_one.py").write_text("def test_one(): pass\n")
+    tools = folder / "bin"
+    tools.mkdir()
+    for version, path in pythons.found().items():
+        (tools / f"python{version}").symlink_to(path)
+    (tools / "prepare").write_text("#!/bin/sh\n")
+    (tools / "prepare").chmod(0o755)
+    if JAVA:
+        (folder / "Program.java").write_text(PROGRAM)
+        subprocess.run(["javac", "-d", "classes", "Program.java"], cwd=folder, check=True)
+
+
+def write_recordings(made: Prepared) -> None:
+    made.run("run", "-o", "app.sonde", "--what", "+waits,+threads", "app.py", lasts="3")
+    made.run("run", "-o", "dead.sonde", "deadlock.py")
+    made.run("run", "-o", f"sonde-app-{PID}.sonde", "--what", "cpu,calls", "app.py")
+    for name in ("before", "after"):
+        made.run("run", "-o", f"{name}.sonde", "--what", "+waits", "app.py")
+    for name in ("base-1", "new-1"):
+        shutil.copy(made.folder / "before.sonde", made.folder / f"{name}.sonde")
+    made.run("fleet", "add", "profiles/", "after.sonde", "--label", "version=1.1")
+    if JAVA:
+        command = ["java", "-cp", "classes", "Program"]
+        made.run("run", "-o", f"sonde-java-{PID}.sonde", "--what", "+objects", "--", *command)
+
+
+def shortened(words: list[str]) -> list[str]:
+    """The same call, but it ends by itself and soon."""
+    verb, *rest = words
+    if "--for" in rest:
+        rest[rest.index("--for") + 1] = RUN_FOR
+    elif "--rotate" in rest:
+        # Some ten segments.
+        rest = [re.sub(r"^\d+[mh]$", "100ms", word) for word in rest] + ["--for", "1.5"]
+    elif verb in ("attach", "threads", "cpus", "tprof"):
+        rest += ["--for", RUN_FOR]
+    elif verb == "top" and not {"--once", "--json"} & set(rest):
+        rest.append("--once")
+    return [verb, *rest]
+
+
+def as_shell(command: str, folder: Path) -> list[str]:
+    """The words of a call; patterns without quotes are the files that match."""
+    found = []
+    for word in words_of(command):
+        pattern = "*" in word and f"'{word}'" not in command
+        found += [path.name for path in sorted(folder.glob(word))] if pattern else [word]
+    return found
+
+
+@pytest.mark.parametrize("page", RUN, ids=named)
+def test_calls_run(page: Path, prepared: Prepared, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(prepared.folder, tmp_path / "there", symlinks=True))
+    here = dataclasses.replace(prepared, folder=folder)
+    for block in documented.blocks(page):
+        for command in [] if block.is_synopsis else block.commands:
+            if block.why_not_run(command) is not None:
+                continue
+            if re.search(r"\bjava\b", command) and not JAVA:
+                continue
+            # Where it is not part of a recording's name.
+            pid = here.recorded if command.startswith("sonde ctl") else here.idle
+            words = as_shell(re.sub(rf"(?<!-){PID}\b", str(pid), command), folder)
+            if words[0] == "view" and "--html" not in words:
+                serve_and_stop(here, words)
+            else:
+                here.run(*shortened(words))
+
+
+def serve_and_stop(here: Prepared, words: list[str]) -> None:
+    server = subprocess.Popen(
+        [*SONDE, *words, *({"--no-open"} - set(words))],
+        cwd=here.folder,
+        env=here.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stderr is not None
+        said = server.stderr.readline()
+        assert " at http://" in said, said
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=TIMEOUT_S)
+
+
+def test_blocks_of_a_page() -> None:
+    text = """
+<!-- not run `sonde tprof`: needs root -->
+```
+sonde tprof --for 1   # all processors
+$ sonde report 'a b.sonde' | head
+  samples
+```
+```python
+x = 1
+```
+sonde records this line, which is no block.
+
+1. In a list:
+
+   ```sh
+   sonde attach PID [-o FILE]
+   ```
+"""
+    first, second = documented.blocks(Path("page.md"), text)
+    assert [words_of(command) for command in first.commands] == [
+        ["tprof", "--for", "1"],
+        ["report", "a b.sonde"],
+    ]
+    assert [first.why_not_run(command) for command in first.commands] == ["needs root", None]
+    assert (first.is_synopsis, second.is_synopsis) == (False, True)
