@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from sonde._inside import mark, pause, resume, span
     from sonde.opened import OpenedRecording
     from sonde.record.session import Session as record  # noqa: N813
+    from sonde.views.selecting.span_filter import SpanAttribute
 
     __version__: str
 
-__all__ = ["__version__", "mark", "open", "pause", "record", "resume", "span"]
+__all__ = ["SpanAttribute", "__version__", "mark", "open", "pause", "record", "resume", "span"]
 
 _INSIDE = ("mark", "pause", "resume", "span")
 
@@ -52,6 +53,10 @@ def __getattr__(name: str) -> Any:
 
         globals().update({known: getattr(_inside, known) for known in _INSIDE})
         return globals()[name]
+    if name == "SpanAttribute":
+        from sonde.views.selecting.span_filter import SpanAttribute
+
+        return SpanAttribute
     if name == "__version__":
         from sonde._version import version
 

@@ -89,6 +89,26 @@ class span:  # noqa: N801
         if self._number:
             _agent.end(self._number)
 
+    def set(self, key: str, value: object) -> None:
+        """States a fact about this span, which its views and exports show: `order`, 42."""
+        if "=" in key:
+            raise ValueError(f"invalid key {key!r}; a key has no '='")
+        # A recorder of another version may have brought an agent that knows no attributes.
+        if self._number and hasattr(_agent, "attribute"):
+            _agent.attribute(self._number, f"{key}={value}")
+
+    def rename(self, name: str) -> None:
+        """Names it by what is known only now, such as the route of a request."""
+        self.set("name", name)
+
+    @property
+    def is_recorded(self) -> bool:
+        return self._number != 0
+
+    def part(self, name: str) -> span:
+        """A span of work that another thread or task does for this one, which contains it."""
+        return _part(name, self._number)
+
     def __call__(self, function: F) -> F:
         """The function in a span of its own for each call; also of coroutines and generators."""
         from functools import wraps
@@ -122,6 +142,22 @@ class span:  # noqa: N801
                     return function(*args, **named)
 
         return wrapper  # type: ignore[no-any-return]
+
+
+class _part(span):  # noqa: N801
+    __slots__ = ("_within",)
+
+    def __init__(self, name: str, within: int) -> None:
+        super().__init__(name)
+        self._within = within
+
+    def __enter__(self) -> span:
+        if _agent is not None:
+            if self._within and hasattr(_agent, "begin_part"):
+                self._number = _agent.begin_part(self._name, self._within)
+            else:
+                self._number = _agent.begin(self._name)
+        return self
 
 
 look()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sonde.views.objects import Objects
     from sonde.views.quality import Quality
     from sonde.views.selecting.selection import Selection
+    from sonde.views.selecting.span_filter import SpanChoice
     from sonde.views.selecting.start_up import StartUp
     from sonde.views.spans import Spans
     from sonde.views.stacks.flat import Flat
@@ -40,7 +41,7 @@ class ThreadsAndTime(_Threads, total=False):
 
 
 class ThreadsAndSpan(_Threads, total=False):
-    span: str | None
+    span: SpanChoice | None
 
 
 class Where(ThreadsAndTime, ThreadsAndSpan, total=False):
@@ -60,7 +61,8 @@ class OpenedRecording:
     """What `sonde.open` returns. Seconds count from the recording's start.
 
     Every view takes what the command line takes: `thread` a name or tid, `process` a pid,
-    `start` and `end` in seconds, `span` a span's name, and `time` "running", "waiting" or "wall".
+    `start` and `end` in seconds, `span` a span's name or `sonde.SpanAttribute(key, value)`, and
+    `time` "running", "waiting" or "wall".
     """
 
     tables: Recording

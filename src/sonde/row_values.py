@@ -24,6 +24,9 @@ WAIT_BEGIN, ACQUIRED, GAVE_UP, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 2, 3, 
 somebody waited; a long waiter found this thread holding it; this thread waited already when the
 recording began, and will not tell when it is over."""
 
+SPAN_NAME = "name"
+"""The key of a span's attribute that replaces the name it was entered with."""
+
 BUILT_IN = "<built-in>"
 """The file of functions that have no source lines."""
 NO_FRAMES = "[no Python frames]"

@@ -336,6 +336,7 @@ enum { // sonde_rec.state of a SONDE_REC_NOTE
     SONDE_NOTE_BEGIN = 1,
     SONDE_NOTE_END = 2,
     SONDE_NOTE_MARK = 3,
+    SONDE_NOTE_ATTRIBUTE = 4, // text: key=value
 };
 
 typedef struct {

@@ -108,9 +108,9 @@ static const char *text_of(PyObject *given, PyObject **text, size_t *length)
 
 // ---- what Python calls
 
-static PyObject *begin(PyObject *module, PyObject *name)
+// `within`: the span that it is a part of, 0 for the one around the caller.
+static PyObject *begin_within(PyObject *name, uint32_t within)
 {
-    (void)module;
     PyObject *text;
     size_t length;
     uint32_t id = 0;
@@ -118,7 +118,7 @@ static PyObject *begin(PyObject *module, PyObject *name)
     frame_t *f = who();
     sonde_thread *thread = f ? sonde_enter() : NULL;
     if (thread) {
-        uint32_t number = sonde_span_number(), parent = span_around(f);
+        uint32_t number = sonde_span_number(), parent = within ? within : span_around(f);
         if (!has_room(thread) || !sonde_span_open(f, frame_code(f), number))
             atomic_fetch_add(&sonde.header->notes_lost, 1);
         else if (write_note(thread, SONDE_NOTE_BEGIN, number, parent, bytes, length))
@@ -129,6 +129,56 @@ static PyObject *begin(PyObject *module, PyObject *name)
     }
     Py_XDECREF(text);
     return PyLong_FromUnsignedLong(id);
+}
+
+static PyObject *begin(PyObject *module, PyObject *name)
+{
+    (void)module;
+    return begin_within(name, 0);
+}
+
+static bool is_number(PyObject *given, uint32_t *number)
+{
+    unsigned long id = PyLong_AsUnsignedLong(given);
+    *number = (uint32_t)id;
+    return !PyErr_Occurred();
+}
+
+static bool has_arguments(Py_ssize_t given, Py_ssize_t wanted)
+{
+    if (given != wanted)
+        PyErr_Format(PyExc_TypeError, "%zd arguments instead of %zd", given, wanted);
+    return given == wanted;
+}
+
+static PyObject *begin_part(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    uint32_t within;
+    if (!has_arguments(count, 2) || !is_number(args[1], &within))
+        return NULL;
+    return begin_within(args[0], within);
+}
+
+static PyObject *attribute(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    uint32_t id;
+    if (!has_arguments(count, 2) || !is_number(args[0], &id))
+        return NULL;
+    PyObject *text;
+    size_t length;
+    const char *bytes = text_of(args[1], &text, &length);
+    sonde_thread *thread = sonde_enter();
+    if (thread) {
+        if (has_room(thread))
+            write_note(thread, SONDE_NOTE_ATTRIBUTE, id, 0, bytes, length);
+        else
+            atomic_fetch_add(&sonde.header->notes_lost, 1);
+        sonde_leave(thread);
+    }
+    Py_XDECREF(text);
+    Py_RETURN_NONE;
 }
 
 static PyObject *end(PyObject *module, PyObject *number)
@@ -189,9 +239,14 @@ static PyObject *resume(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef functions[] = {
-    {"begin", begin, METH_O, NULL},        {"end", end, METH_O, NULL},
-    {"mark", mark, METH_O, NULL},          {"pause", pause_, METH_NOARGS, NULL},
-    {"resume", resume, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL},
+    {"begin", begin, METH_O, NULL},
+    {"end", end, METH_O, NULL},
+    {"mark", mark, METH_O, NULL},
+    {"pause", pause_, METH_NOARGS, NULL},
+    {"resume", resume, METH_NOARGS, NULL},
+    {"begin_part", (PyCFunction)(void (*)(void))begin_part, METH_FASTCALL, NULL},
+    {"attribute", (PyCFunction)(void (*)(void))attribute, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "sonde_inside",

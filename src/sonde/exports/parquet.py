@@ -44,8 +44,17 @@ def arrow_tables(recording: Recording) -> dict[str, Any]:
                 if len(values := getattr(table, column.name)) == len(table)
             }
         ids = pa.array(range(len(table)), pa.int64())
-        made[name] = pa.table({"id": ids, **{key: pa.array(of) for key, of in columns.items()}})
+        made[name] = pa.table({"id": ids, **{key: _column(of) for key, of in columns.items()}})
     return made
+
+
+def _column(values: Any) -> Any:
+    import pyarrow as pa
+
+    if len(values) and isinstance(values[0], dict):
+        # A map: as a struct, each key would be a field of every row.
+        return pa.array([[*row.items()] for row in values], pa.map_(pa.string(), pa.string()))
+    return pa.array(values)
 
 
 def write_folder(recording: Recording, folder: Path) -> None:

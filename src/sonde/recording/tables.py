@@ -108,6 +108,10 @@ class Samples:
         return len(self.thread)
 
 
+NO_ATTRIBUTES: dict[str, str] = {}
+"""Of the spans that have none: one for all of them, never changed."""
+
+
 @dataclass(frozen=True)
 class Spans:
     """What the program called a part of its work, from entering to leaving it."""
@@ -119,6 +123,12 @@ class Spans:
     name: list[str]
     parent: NDArray[np.int32]
     """The span it was entered in, which has a smaller number; -1: none."""
+    attributes: list[dict[str, str]] = field(default_factory=list)
+    """What the program stated about each. Left out: nothing about any."""
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            object.__setattr__(self, "attributes", [NO_ATTRIBUTES] * len(self.name))
 
     def __len__(self) -> int:
         return len(self.name)

@@ -13,6 +13,7 @@ import typer
 from sonde.cli.shared.newest_recording import has_recordings, newest
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
+    Attribute,
     End,
     Event,
     MergeLines,
@@ -23,12 +24,14 @@ from sonde.cli.shared.selection_options import (
     Start,
     Taken,
     Thread,
+    Trace,
     Waiting,
     Wall,
     check_range,
     check_start,
     seconds,
     selection_of,
+    span_of,
     time_of,
     whole,
 )
@@ -69,6 +72,8 @@ def report(
     end: End = None,
     skip_startup: SkipStartUp = False,
     span: Span = None,
+    attribute: Attribute = None,
+    trace: Trace = None,
     running: Running = False,
     waiting: Waiting = False,
     wall: Wall = False,
@@ -182,7 +187,10 @@ def report(
     if view == "waits" and skip_startup:
         raise UsageError("waits shows one moment; give --at instead of --skip-startup")
     check_start(start, skip_startup)
-    selection = selection_of(time, thread, process, start, end, span=span, taken=taken, event=event)
+    selection = selection_of(
+        time, thread, process, start, end, span=span_of(span, attribute, trace), taken=taken,
+        event=event,
+    )  # fmt: skip
     if view == "quality" and (selection.narrowed or skip_startup or rows is not None):
         raise UsageError(
             "quality describes the whole recording; leave out the options that select a part of it"

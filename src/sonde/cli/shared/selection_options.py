@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sonde.model.choice import Time
     from sonde.recording.tables import Recording
     from sonde.views.selecting.selection import Selection
+    from sonde.views.selecting.span_filter import SpanChoice
 
 NewestFile = Annotated[
     str | None,
@@ -52,6 +53,21 @@ End = Annotated[
 Span = Annotated[
     str | None,
     typer.Option("--span", metavar="NAME", help="Select time within spans of this name."),
+]
+Attribute = Annotated[
+    str | None,
+    typer.Option(
+        "--attribute",
+        metavar="KEY=VALUE",
+        help="Select time within spans that have this attribute, such as "
+        "http.response.status_code=500.",
+    ),
+]
+Trace = Annotated[
+    str | None,
+    typer.Option(
+        "--trace", metavar="ID", help="Select time within spans of this OpenTelemetry trace."
+    ),
 ]
 Running = Annotated[bool, typer.Option("--running", help="Count on-CPU time (the default).")]
 Waiting = Annotated[bool, typer.Option("--waiting", help="Count off-CPU time.")]
@@ -111,7 +127,7 @@ def selection_of(
     start: str | None,
     end: str | None,
     *,
-    span: str | None = None,
+    span: SpanChoice | None = None,
     end_option: str = "--to",
     taken: str | None = None,
     event: str | None = None,
@@ -123,6 +139,24 @@ def selection_of(
     # In the recording and in JSON steal time is named after the hypervisor.
     cause = {"all": None, "steal": "hypervisor"}.get(taken, taken) if taken else None
     return select(time or "running", thread, pid, start_s, end_s, span, cause, event)
+
+
+def span_of(span: str | None, attribute: str | None, trace: str | None) -> SpanChoice | None:
+    """The spans asked for, by one of the options that name some."""
+    given = {"--span": span, "--attribute": attribute, "--trace": trace}
+    named = [option for option, text in given.items() if text is not None]
+    if len(named) > 1:
+        raise UsageError(f"{named[0]} and {named[1]} cannot be combined; give one of them")
+    if attribute is None and trace is None:
+        return span
+    from sonde.views.selecting.span_filter import TRACE_ID, SpanAttribute
+
+    if trace is not None:
+        return SpanAttribute(TRACE_ID, trace.lower().removeprefix("0x"))
+    key, equals, value = (attribute or "").partition("=")
+    if not key or not equals:
+        raise UsageError(f"invalid --attribute {attribute!r}; give KEY=VALUE")
+    return SpanAttribute(key, value)
 
 
 def check_start(start: str | None, skip_startup: bool) -> None:

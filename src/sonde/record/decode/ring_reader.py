@@ -192,7 +192,11 @@ class RingReader:
         at += shm.NOTE.size
         text = decode_text(bytes(tables.memory[at : at + length]))
         if type_ == shm.NOTE_BEGIN:
+            tables.spans.check(parent)  # it may be another thread's
             tables.spans.begin(span, parent, self.thread.time, interpreter, now, text)
+        elif type_ == shm.NOTE_ATTRIBUTE:
+            tables.spans.check(span)
+            tables.spans.set(span, *text.partition("=")[::2])
         elif type_ == shm.NOTE_MARK:
             row = self.thread.time.row(interpreter)
             tables.segment.writer.append("marks", now - tables.segment.origin, row, text)

@@ -31,6 +31,7 @@ class _Span:
     end: int | None = None
     row: int = -1
     """In the part being written; -1: it has not been needed there."""
+    attributes: dict[str, str] | None = None
 
 
 class Spans:
@@ -70,6 +71,17 @@ class Spans:
         self._spans[number] = span
         self._write(span)
 
+    def set(self, number: int, key: str, value: str) -> None:
+        """A fact about the span with this number; the last value of a key counts."""
+        span = self._spans.get(number)
+        if span is None:
+            return
+        row = self.row(number)
+        if span.attributes is None:
+            span.attributes = {}
+        span.attributes[key] = value
+        self._segment.writer.append("span_attributes", row, key, value)
+
     def end(self, number: int, at: int) -> None:
         span = self._spans.get(number)
         if span is not None and span.end is None:
@@ -108,6 +120,8 @@ class Spans:
         span.row = segment.writer.append("spans", thread, start, span.name, above)
         if span.end is not None:  # before this part began, as the one before it says
             segment.writer.append("span_ends", span.row, 0)
+        for key, value in (span.attributes or {}).items():
+            segment.writer.append("span_attributes", span.row, key, value)
         return span.row
 
     def _write_end(self, row: int, at: int) -> None:

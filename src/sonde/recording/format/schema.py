@@ -307,6 +307,11 @@ TABLES: tuple[Table, ...] = (
             _time("steal_ns"),
         ),
     ),
+    # Facts that a program stated about its spans; the key "name" replaces the name.
+    Table(
+        "span_attributes",
+        (Column("span", "i32", refers="spans"), Column("key", TEXT), Column("value", TEXT)),
+    ),
 )
 
 

@@ -21,7 +21,8 @@ from sonde.recording.read.row_refs import (
     keep_whole_contexts,
     translate,
 )
-from sonde.recording.tables import TABLE_CLASSES, Process, Recording
+from sonde.recording.tables import NO_ATTRIBUTES, TABLE_CLASSES, Process, Recording
+from sonde.row_values import SPAN_NAME
 
 
 def apply_updates(updates: list[Any], tables: dict[str, Columns], maps: dict[str, RowMap]) -> None:
@@ -122,7 +123,8 @@ def put_together(
     warnings = [f"{path}: {entry.problem}" for entry in declared if entry and entry.problem]
     if damaged:
         warnings.append(_damage_sentence(path, damaged, gaps["samples"], stackless))
-    columns = {**tables, "spans": _spans(tables["spans"], tables["span_ends"])}
+    spans = _spans(tables["spans"], tables["span_ends"], tables["span_attributes"])
+    columns = {**tables, "spans": spans}
     made: dict[str, Any] = {name: table(**columns[name]) for name, table in TABLE_CLASSES.items()}
     return Recording(
         path=path,
@@ -148,14 +150,25 @@ def _processes(columns: Columns) -> list[Process]:
     return processes
 
 
-def _spans(begun: Columns, ended: Columns) -> Columns:
+def _spans(begun: Columns, ended: Columns, attributes: Columns) -> Columns:
     rows = len(begun["name"])
     end = np.full(rows, -1, dtype=np.int64)
     known = ended["span"] >= 0
     end[ended["span"][known]] = ended["time"][known]
     # One is entered in an earlier one; anything else would be a circle.
     parent = np.where(begun["parent"] < np.arange(rows), begun["parent"], -1).astype(np.int32)
-    return {**begun, "end_ns": end, "parent": parent}
+    found: list[dict[str, str]] = [NO_ATTRIBUTES] * rows
+    names = list(begun["name"])
+    for row, key, value in zip(*(attributes[c] for c in ("span", "key", "value")), strict=True):
+        if row < 0:
+            continue
+        if key == SPAN_NAME:
+            names[row] = value
+        elif found[row] is NO_ATTRIBUTES:
+            found[row] = {key: value}
+        else:
+            found[row][key] = value
+    return {**begun, "name": names, "end_ns": end, "parent": parent, "attributes": found}
 
 
 def _last_moment(tables: dict[str, Columns]) -> int:

@@ -1,13 +1,13 @@
 """Spans of several segments as one table: one that goes on over a segment boundary is one again.
 
 A segment repeats the spans that were open when it began, and others that something in it lies in,
-each with its old beginning. So thread, beginning and name identify it, also where a segment
-between is missing.
+each with its old beginning. So thread and beginning identify it, also where a segment between is
+missing; its name and attributes may have changed meanwhile.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 def alone(spans: Spans) -> Spans:
     """As they lie in a segment that stands for itself."""
     left = np.where(spans.end_ns == NOT_LEFT, NOT_LEFT, np.maximum(spans.end_ns, 0))
-    return Spans(spans.thread, np.maximum(spans.start_ns, 0), left, spans.name, spans.parent)
+    return replace(spans, start_ns=np.maximum(spans.start_ns, 0), end_ns=left)
 
 
 @dataclass
@@ -44,7 +44,8 @@ class SpanJoin:
         self._end: list[Ints] = []
         self._names: list[str] = []
         self._parent: list[NDArray[np.int32]] = []
-        self._known: dict[tuple[int, int, str], _Known] = {}
+        self._attributes: list[dict[str, str]] = []
+        self._known: dict[tuple[int, int], _Known] = {}
         self._left_later: dict[int, int] = {}
 
     def add(self, spans: Spans, start: int, length: int, thread: Ints) -> Ints:
@@ -59,14 +60,16 @@ class SpanJoin:
         end = np.where(is_open, NOT_LEFT, np.maximum(spans.end_ns + start, seen))
         places = np.full(len(spans) + 1, -1, dtype=np.int64)
 
-        def key(row: int) -> tuple[int, int, str]:
-            return int(whose[row]), int(begun[row]), spans.name[row]
+        def key(row: int) -> tuple[int, int]:
+            return int(whose[row]), int(begun[row])
 
         for row in np.flatnonzero(spans.start_ns < 0).tolist():
             known = self._known.get(key(row))
             if known is None:
                 continue
             places[row] = known.place
+            self._names[known.place] = spans.name[row]
+            self._attributes[known.place] = spans.attributes[row]
             if known.end == NOT_LEFT and not is_open[row]:
                 known.end = int(spans.end_ns[row]) + start
                 self._left_later[known.place] = known.end
@@ -76,6 +79,7 @@ class SpanJoin:
         self._start.append(seen[new])
         self._end.append(end[new])
         self._names += [spans.name[row] for row in new.tolist()]
+        self._attributes += [spans.attributes[row] for row in new.tolist()]
         self._parent.append(places[spans.parent[new]].astype(np.int32))
 
         recent = start + length - _RECENT_NS
@@ -98,4 +102,5 @@ class SpanJoin:
             end,
             self._names,
             np.concatenate(self._parent),
+            self._attributes,
         )

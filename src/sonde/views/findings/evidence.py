@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.row_values import BUILT_IN
 from sonde.views.selecting.own_code import OUTSIDE
 from sonde.views.selecting.profile import Function, Profile, profile
+from sonde.views.selecting.span_filter import SpanAttribute
 from sonde.views.stacks.own_flat import OwnRow, own_flat
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ class Evidence:
             words += ["--thread", str(chosen.thread)]
         if chosen.process is not None:
             words += ["--process", str(chosen.process)]
-        if chosen.span is not None:
+        if isinstance(chosen.span, SpanAttribute):
+            words += ["--attribute", "=".join(chosen.span)]
+        elif chosen.span is not None:
             words += ["--span", chosen.span]
         if chosen.start_ns is not None:
             words += ["--from", f"{chosen.start_ns / 1e9:g}"]

@@ -13,7 +13,7 @@ from sonde.model.choice import Choice, Chosen, Time, choose
 from sonde.model.cpu_loss import CPU_LOSS_CAUSES, CpuLossCause
 from sonde.recording.format.schema import TIME_LIMIT
 from sonde.views.selecting.formatting import some
-from sonde.views.selecting.span_filter import within
+from sonde.views.selecting.span_filter import SpanChoice, within
 
 if TYPE_CHECKING:
     from sonde.model.trees.context_tree import Flags
@@ -30,8 +30,8 @@ class Selection:
     process: int | None = None
     start_ns: int | None = None
     end_ns: int | None = None
-    span: str | None = None
-    """Only what happened inside spans of this name."""
+    span: SpanChoice | None = None
+    """Only what happened inside spans of this name, or with this attribute."""
     cause: CpuLossCause | None = None
     """Of the time taken: by whom; None means all of them."""
     event: str | None = None
@@ -52,7 +52,7 @@ def select(
     process: int | None = None,
     start: float | None = None,
     end: float | None = None,
-    span: str | None = None,
+    span: SpanChoice | None = None,
     cause: str | None = None,
     event: str | None = None,
 ) -> Selection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,17 +17,43 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
 
 
-def named(recording: Recording, name: str) -> Flags:
-    """Which spans bear this name; a usage error if none does."""
+TRACE_ID = "trace_id"
+"""The attribute that names the distributed trace which a span belongs to."""
+
+
+class SpanAttribute(NamedTuple):
+    """Selects spans by what the program stated about them instead of by name."""
+
+    key: str
+    value: str
+
+
+SpanChoice = str | SpanAttribute
+
+
+def named(recording: Recording, name: SpanChoice) -> Flags:
+    """Which spans have this name or attribute; a usage error if none does."""
     spans = recording.spans
+    if isinstance(name, SpanAttribute):
+        return _with_attribute(recording, *name)
     flags = np.fromiter((known == name for known in spans.name), bool, len(spans))
     if not flags.any():
         raise UsageError(f"no span {name!r} in {recording.path}; it has {some(spans.name)}")
     return flags
 
 
-def within(recording: Recording, name: str) -> Flags:
-    """Which spans bear this name or were entered in one that does; last for no span: no."""
+def _with_attribute(recording: Recording, key: str, value: str) -> Flags:
+    of_key = [attributes.get(key) for attributes in recording.spans.attributes]
+    flags = np.fromiter((found == value for found in of_key), bool, len(of_key))
+    if not flags.any():
+        what = "trace" if key == TRACE_ID else f"span with {key}"
+        known = some(found for found in of_key if found is not None)
+        raise UsageError(f"no {what} {value!r} in {recording.path}; it has {known}")
+    return flags
+
+
+def within(recording: Recording, name: SpanChoice) -> Flags:
+    """Which spans are chosen or were entered in one that is; last for no span: no."""
     inside = ContextTree(recording.spans.parent).nearest(named(recording, name)) >= 0
     return np.append(inside, False)
 
