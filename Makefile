@@ -106,7 +106,7 @@ $(VENV)/fleet-ready: $(VENV)/ready
 
 # What the tests of the fleet start: Spark alone is 400 MB, so it is not part of `dev`.
 $(VENV)/test-ready: $(VENV)/ready
-	$(PYTHON) scripts/dev.py fleet test docs
+	$(PYTHON) scripts/dev.py fleet mcp test docs
 	@touch $(VENV)/fleet-ready $(VENV)/docs-ready $@
 
 bench: build page $(VENV)/bench-ready ## overhead and accuracy beside other profilers (long; quiet machine)

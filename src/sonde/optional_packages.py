@@ -6,13 +6,18 @@ import importlib.util
 
 from sonde.errors import SondeError
 
-LIBRARIES = {"pyarrow": "PyArrow", "duckdb": "DuckDB", "ibis": "Ibis"}
+LIBRARIES = {
+    "pyarrow": "PyArrow",
+    "duckdb": "DuckDB",
+    "ibis": "Ibis",
+    "mcp": "the library mcp",
+}
 
 
-def check(*names: str) -> None:
+def check(*names: str, needed_by: str = "stores need", extra: str = "fleet") -> None:
     """Says in one sentence what is missing of these libraries, if anything is."""
     missing = [LIBRARIES.get(name, name) for name in names if not importlib.util.find_spec(name)]
     if missing:
         raise SondeError(
-            f"stores need {' and '.join(missing)}; install with: pip install 'sonde[fleet]'"
+            f"{needed_by} {' and '.join(missing)}; install with: pip install 'sonde[{extra}]'"
         )

@@ -30,14 +30,14 @@ def open_recording(*paths: str | os.PathLike[str], samples: bool = True) -> Reco
     return rebuilt(found)
 
 
-def open_runs(name: str) -> list[Recording]:
-    """The recordings that a folder holds or a pattern names, with segments of one session joined.
+def open_runs(*names: str) -> list[Recording]:
+    """The recordings that folders hold or patterns name, with segments of one session joined.
 
     A recording that stands alone has a session, too, but no second file with it.
     """
     sessions: dict[Any, list[str]] = {}
     opened: dict[str, Recording] = {}
-    for file in files_of(name):
+    for file in dict.fromkeys(file for name in names for file in files_of(name)):
         opened[file] = open_recording(file)
         session = opened[file].target.get("session")
         key = session.get("id") if isinstance(session, dict) else None

@@ -1,0 +1,1 @@
+"""Recordings for language models: a server of the Model Context Protocol."""
