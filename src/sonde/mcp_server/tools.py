@@ -236,7 +236,7 @@ TOOLS = (
         "diff",
         "Compare two recordings: self time of each function before and after, the greatest change "
         "first. With fail_over: which functions' shares of on-CPU time grew significantly and by "
-        "more than so many points; then each side may be several recordings.",
+        "more than this; then each side may be several recordings.",
         (
             _side("base", "the baseline"),
             _side("new", "the recording to compare"),
