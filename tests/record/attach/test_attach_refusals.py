@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from attaching import Target, attach, begun, until
-from launching import TIMEOUT_S, Interpreter, sonde
+from launching import SONDE, TIMEOUT_S, Interpreter, sonde
 from sonde.errors import SondeError
 from sonde.record.targets import cpython, process
 
@@ -115,3 +116,41 @@ def test_another_user(any_python: Interpreter, tmp_path: Path) -> None:
         )
     assert f"process {t.pid} belongs to root and you are" in done.stdout, done.stderr
     assert "CAP_SYS_PTRACE" in done.stdout
+
+
+needs_setpriv = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="only root can drop capabilities"
+)
+
+
+@needs_setpriv
+@pytest.mark.parametrize(
+    ("capabilities", "sentence"),
+    [
+        ("dac_override,chown", "as root (it needs CAP_SYS_PTRACE)"),
+        ("sys_ptrace", "as root (it needs CAP_DAC_OVERRIDE and CAP_CHOWN)"),
+        ("sys_ptrace,dac_override", "as root with CAP_CHOWN and CAP_DAC_OVERRIDE"),
+    ],
+)
+def test_root_with_some_capabilities_is_told_which_others_it_needs(
+    capabilities: str, sentence: str, any_python: Interpreter, tmp_path: Path
+) -> None:
+    """As in a container that drops all but some."""
+    kept = "".join(f",+{name}" for name in capabilities.split(","))
+    fewer = ["setpriv", "--bounding-set", f"-all{kept}", "--inh-caps", "-all"]
+    becomes_nobody = (
+        f"import ctypes, os; os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+        # /proc is nobody's again, as after an exec.
+        f"PR_SET_DUMPABLE = 4; ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1)\n{SLEEPS}"
+    )
+    with Target(any_python, "-c", becomes_nobody) as t:
+        done = subprocess.run(
+            [*fewer, *SONDE, "attach", str(t.pid), "--for", "1", "-o", str(tmp_path / "x.sonde")],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIMEOUT_S,
+        )
+        assert done.returncode == FAILURE
+        assert sentence in done.stderr
+        assert len(done.stderr.splitlines()) == 1

@@ -29,7 +29,7 @@ from ..system.steal import cpu_includes_steal
 from ..tables.metrics import STEP_NS
 from ..targets import session_registry
 from .admission import Admission
-from .control.agent_socket import AgentSocket, listen
+from .control.agent_socket import AgentSocket, listen, listen_for_target
 from .control.commands import COMMANDS
 from .control.control_server import ControlServer
 from .control.parent_channel import ParentChannel
@@ -70,7 +70,9 @@ class Recorder:
         self._bounded = self._budget is not None or config["mode"]["name"] == "wrap"
         self._running_since: int | None = None
         given = config.get("listening")
-        listening = AgentSocket.inherited(given) if given else listen(config.get("place"))
+        listening = (
+            AgentSocket.inherited(given) if given else listen_for_target(config.get("place"))
+        )
         self._folder, self.path = listening.folder, listening.path
         self._folders = [self._folder]
         self._selector = selectors.DefaultSelector()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # linux/capability.h
+CAP_CHOWN, CAP_DAC_OVERRIDE = 0, 1
 CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON = 19, 21, 38
 
 FILTERED = 2

@@ -158,7 +158,7 @@ def _what_is_missing(pid: int, status: dict[str, str]) -> str:
     if uids and any(uid != str(own) for uid in uids[:3]):
         return (
             f"process {pid} belongs to {_name_of(int(uids[0]))} and you are {_name_of(own)}; "
-            "run sonde as that user or as root (it needs CAP_SYS_PTRACE)"
+            f"run sonde as that user or as root (it needs {_missing_for_other_users()})"
         )
     scope = permissions.setting("yama/ptrace_scope") or 0
     advice = {
@@ -179,6 +179,18 @@ def _what_is_missing(pid: int, status: dict[str, str]) -> str:
         f"not permitted to attach to process {pid}: it has more privileges or is "
         "undumpable; run sonde as root (it needs CAP_SYS_PTRACE)"
     )
+
+
+def _missing_for_other_users() -> str:
+    """What root in a container may lack; whoever is not root has none of it."""
+    needed = {
+        "CAP_SYS_PTRACE": permissions.CAP_SYS_PTRACE,
+        # /proc/PID/mem is for its owner only, and the socket is for the target's user.
+        "CAP_DAC_OVERRIDE": permissions.CAP_DAC_OVERRIDE,
+        "CAP_CHOWN": permissions.CAP_CHOWN,
+    }
+    missing = [name for name, number in needed.items() if not permissions.has_capability(number)]
+    return " and ".join(missing) if missing and os.geteuid() == 0 else "CAP_SYS_PTRACE"
 
 
 def _name_of(uid: int) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import tempfile
 from dataclasses import dataclass
 from typing import Any
+
+from sonde.errors import SondeError
 
 from ...targets import session_registry
 
@@ -39,6 +42,18 @@ class AgentSocket:
         return cls(config["folder"], config["path"], socket.socket(fileno=config["fd"]))
 
 
+def listen_for_target(place: dict[str, Any] | None) -> AgentSocket:
+    """As `listen`, with a sentence about what is missing."""
+    try:
+        return listen(place)
+    except OSError as error:
+        needs = "; run sonde as the target's user, or as root with CAP_CHOWN and CAP_DAC_OVERRIDE"
+        raise SondeError(
+            f"cannot make a socket that the target can reach: {error.filename}: "
+            f"{(error.strerror or str(error)).lower()}{needs if place else ''}"
+        ) from error
+
+
 def listen(place: dict[str, Any] | None = None) -> AgentSocket:
     """Makes the session's folder and the socket in it."""
     place = place or {}
@@ -51,6 +66,11 @@ def listen(place: dict[str, Any] | None = None) -> AgentSocket:
     listener.bind(path)
     listener.listen(BACKLOG)
     if "uid" in place:  # root's own, else
-        os.chown(seen, place["uid"], place["gid"])
-        os.chown(path, place["uid"], place["gid"])
+        try:
+            os.chown(seen, place["uid"], place["gid"])
+            os.chown(path, place["uid"], place["gid"])
+        except OSError:
+            listener.close()
+            shutil.rmtree(seen, ignore_errors=True)
+            raise
     return AgentSocket(seen, path.removeprefix(root), listener)
