@@ -93,6 +93,11 @@ class Attach:
             self._give_up()
             raise
 
+    @property
+    def recorder_pid(self) -> int:
+        """Of the recorder at work; another one takes its place if it is killed."""
+        return self._recorder.pid
+
     def wait(
         self, seconds: float | None, send: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:

@@ -145,6 +145,10 @@ class Launch:
         finally:
             os._exit(NOT_EXECUTABLE)
 
+    @property
+    def recorder_pid(self) -> int:
+        return self._recorder.pid
+
     def wait(self) -> tuple[int, dict[str, Any] | None, str | None]:
         """Until the target has exited: its wait status, what was recorded, or why it was not."""
         try:

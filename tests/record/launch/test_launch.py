@@ -239,7 +239,7 @@ def test_the_recording_is_named_after_program_and_pid(
         timeout=TIMEOUT_S,
         check=False,
     )
-    name = f"sonde-{Path(any_python.path).name}-{done.stdout.strip()}.sonde"
+    name = f"sonde-inline-{done.stdout.strip()}.sonde"
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
     assert name in done.stderr

@@ -9,8 +9,10 @@ import typer
 
 from sonde.cli.commands.run import check_follow_up, follow_up
 from sonde.cli.shared.closing_message import closing_message, recording_of
+from sonde.cli.shared.live_line import LiveLine
 from sonde.cli.shared.live_options import For
 from sonde.cli.shared.recording_options import RecordingOptions, recording_options
+from sonde.cli.shared.result_lines import print_result
 from sonde.cli.shared.sampler_options import check_sampler, check_stacks
 from sonde.cli.shared.segment_push import Push, PushLabel, pushing
 from sonde.cli.shared.segment_push import check as check_push
@@ -109,7 +111,10 @@ def attach(
         if sys.stderr.isatty() and seconds is None:
             which = f"process {pid}" if pid else "matching processes"
             print(f"sonde: recording {which}; press Ctrl-C to stop", file=sys.stderr)
-        done = session.wait(seconds, lambda words: print(f"sonde: {words}", file=sys.stderr))
+        ends = "press Ctrl-C to stop" if seconds is None else f"stops after {seconds:g} s"
+        with LiveLine(lambda: session.recorder_pid, ends) as live:
+            done = session.wait(seconds, live.say)
+        print_result(recording_of(done), instead=options.report)
         _report_end(done, pid)
     follow_up(recording_of(done), options)
 

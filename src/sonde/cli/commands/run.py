@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Annotated
 
 import typer
 
 from sonde.cli.shared.closing_message import closing_message, recording_of
+from sonde.cli.shared.live_line import LiveLine, descendants
 from sonde.cli.shared.recording_options import RecordingOptions, recording_options
+from sonde.cli.shared.result_lines import print_result
 from sonde.cli.shared.sampler_options import check_sampler, check_stacks
 from sonde.errors import SondeError, UsageError
 
@@ -72,14 +75,17 @@ def run(
         )
 
     launch = Launch(arguments, make_options)
-    status, done, trouble = launch.wait()
+    with LiveLine(
+        lambda: launch.recorder_pid, "ends with the program", lambda: descendants(launch.pid)
+    ):
+        status, done, trouble = launch.wait()
     if trouble is not None:
         print(f"sonde: {trouble}", file=sys.stderr)
     elif done is not None:
+        launch.release_signals()
+        print_result(recording_of(done), instead=options.report)
         print(f"sonde: {closing_message(done)}", file=sys.stderr)
-        if options.report is not None or options.open_:
-            launch.release_signals()
-            follow_up(recording_of(done), options)
+        follow_up(recording_of(done), options)
     end_like(status)
 
 
@@ -98,18 +104,17 @@ def check_follow_up(options: RecordingOptions) -> None:
 
 def follow_up(recording: str | None, options: RecordingOptions) -> None:
     """What --report and --open ask for. stdout is the program's: a view goes to stderr."""
-    import contextlib
-
-    from sonde.cli.commands.report import report
-    from sonde.cli.commands.view import view
-
     if recording is None:
         return
     try:
         if options.report is not None:
+            from sonde.cli.commands.report import report
+
             with contextlib.redirect_stdout(sys.stderr):
                 report([recording, options.report])
         if options.open_:
+            from sonde.cli.commands.view import view
+
             view(recording)
     except SondeError as error:
         # The program has ended, and its exit code is ours.
