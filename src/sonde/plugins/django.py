@@ -1,0 +1,53 @@
+"""Django: `sonde.plugins.django.SpanMiddleware` in MIDDLEWARE makes each request a span."""
+
+from __future__ import annotations
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+
+from sonde import _inside
+
+from .requests import STATUS, request_name
+
+TYPE_CHECKING = False  # typing is imported for type checkers only
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class SpanMiddleware:
+    """The route is that of the URL pattern: `GET /books/<int:id>/`."""
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+        self.get_response = get_response
+        self._is_async = iscoroutinefunction(get_response)
+        if self._is_async:
+            markcoroutinefunction(self)
+
+    def __call__(self, request: Any) -> Any:
+        if self._is_async:
+            return self._answer(request)
+        if _inside._agent is None:
+            return self.get_response(request)
+        with _inside.span(request.method) as span:
+            response = self.get_response(request)
+            _describe(span, request, response)
+        return response
+
+    async def _answer(self, request: Any) -> Any:
+        if _inside._agent is None:
+            return await self.get_response(request)
+        with _inside.span(request.method) as span:
+            response = await self.get_response(request)
+            _describe(span, request, response)
+        return response
+
+
+def _describe(span: _inside.span, request: Any, response: Any) -> None:
+    if not span.is_recorded:
+        return
+    match = request.resolver_match
+    span.set(STATUS, response.status_code)
+    span.rename(request_name(request.method, None if match is None else f"/{match.route}"))

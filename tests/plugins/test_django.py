@@ -1,0 +1,43 @@
+"""Requests of a Django application as spans, served by wsgiref (WSGI) and uvicorn (ASGI)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .web_server import STATUS, recorded_answers, requests_of, time_in
+
+SERVERS = {
+    "wsgi": ("wsgiref_server", "PORT"),
+    "asgi": ("uvicorn", "--port", "PORT", "--log-level", "critical", "django_app:asgi"),
+}
+PATHS = (
+    "/books/1/", "/books/2/", "/articles/1/", "/shelves/a/books/7/", "/stream", "/teapot",
+    "/missing", "/fails", "/nowhere",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_each_request_is_a_span_named_by_its_pattern(
+    kind: str, keep: Callable[[str], Path]
+) -> None:
+    recording = recorded_answers(SERVERS[kind], PATHS, keep(f"django-{kind}"))
+    ok = {STATUS: "200"}
+    assert requests_of(recording) == {
+        "GET /books/<int:number>/": [ok, ok],
+        "GET /articles/<int:number>/": [ok],
+        "GET /shelves/<slug:shelf>/books/<int:number>/": [ok],
+        "GET /stream": [ok],
+        "GET /teapot": [{STATUS: "418"}],
+        "GET /missing": [{STATUS: "404"}],
+        "GET /fails": [{STATUS: "500"}],
+        "GET": [{STATUS: "404"}],
+    }
+    assert recording.quality["events_lost"] == 0
+    # The other kind of view runs in a thread or an event loop of its own.
+    name, calls = (
+        ("GET /books/<int:number>/", 2) if kind == "wsgi" else ("GET /articles/<int:number>/", 1)
+    )
+    assert 0.025 * calls < time_in(recording, name) < 0.035 * calls
