@@ -67,6 +67,8 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
 
 def words_of(command: str) -> list[str]:
     """The words after `sonde`, up to a comment, a pipe or another command."""
+    # What another command would print stands for itself, a process id.
+    command = re.sub(r"\$\([^)]*\)", "4711", command)
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     words = []

@@ -36,7 +36,7 @@ RUN = [
     and any(not block.is_synopsis for block in documented.blocks(page))
 ]
 """The commands of the tutorials run in test_tutorials.py."""
-PYTHONS_OWN = {"-m"}
+PYTHONS_OWN = {"-m", "-c"}
 """Of a synopsis, what is no option of the verb: how Python is called."""
 PID = "4711"
 RUN_FOR = "0.3"
