@@ -23,8 +23,8 @@ ROOMS = {
     "model": ("proportion", "trees", "locks", "calls"),
     "fleet": ("store", "queries", "sending"),
     "cli": ("shared", "commands"),
-    "reports": ("layout", "stacks", "locks", "calls", "fleet", "live"),
-    "views": ("selecting", "quality", "locks", "stacks", "calls", "findings"),
+    "reports": ("layout", "stacks", "locks", "calls", "fleet", "live", "heap"),
+    "views": ("selecting", "quality", "locks", "stacks", "calls", "findings", "heap"),
 }
 """Of packages of src/sonde, lowest first: folders and, by name, single modules. Other modules are
 above them."""

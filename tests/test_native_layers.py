@@ -23,6 +23,7 @@ ROOMS = {
     "cpython": ("frames", "walk", "locks", "calls", "remote", "session"),
     "hotspot": ("vm", "names", "walk", "locks", "session"),
     "drain": (),
+    "heap": (),
     "inject": (),
     "preload": (),
 }

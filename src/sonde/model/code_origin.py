@@ -70,7 +70,7 @@ class CodeOrigin:
         if runtime == "hotspot":
             if self._source:
                 return any(source.has_class(name) for source in self._source)
-            return not name.startswith(_PLATFORM)
+            return not is_java_platform(name)
         if not file or file.startswith("<"):
             return file.startswith(_TYPED) or (self._given and file == GIVEN)
         if self._source:
@@ -105,6 +105,11 @@ class Source:
         begins = [i + 1 for i, part in enumerate(parts) if part in PACKAGES]
         places = begins[-1:] or range(len(parts))
         return any(tuple(parts[i : i + len(words)]) == words for i in places)
+
+
+def is_java_platform(name: str) -> bool:
+    """Whether a class belongs to the JDK or to the library of one of the JVM's other languages."""
+    return name.startswith(_PLATFORM)
 
 
 def in_packages(file: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sonde.cli.shared import heap_views
 from sonde.cli.shared.newest_recording import has_recordings, newest
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 VIEWS = (
     "summary", "tree", "flat", "lines", "locks", "lock-table", "waits", "objects", "calls",
     "threads", "spans", "events", "data", "hot", "quality",
-    "tprof",
+    "tprof", "heap",
 )  # fmt: skip
 OF_TIME = ("tree", "flat", "lines")
 """The views that count running, waiting or wall time, or events, as asked."""
@@ -126,6 +127,20 @@ def report(
             "--at", metavar="TIME", help="waits: show this time of the recording: 2.5, 200ms, 10m."
         ),
     ] = None,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            "--path", metavar="TYPE|ID", help="heap: show what keeps these objects alive."
+        ),
+    ] = None,
+    dominators: Annotated[
+        bool, typer.Option("--dominators", help="heap: show what would be freed with what.")
+    ] = False,
+    duplicates: Annotated[
+        bool,
+        typer.Option("--duplicates", help="heap: show equal values and nearly empty arrays."),
+    ] = False,
+    ctx: typer.Context = None,  # type: ignore[assignment] # as `run --report` calls it
 ) -> None:
     """Show one view of a recording.
 
@@ -147,9 +162,22 @@ def report(
       sonde report app.sonde calls --top 10
       sonde report app.sonde tree --event page-faults
       sonde report app.sonde events --ratio cycles/instructions
+      sonde report app.hprof heap --path com.shop.Session
     """
     files, view = _files_and_view(files or [])
     rows = whole("--top", top, "a number of rows")
+    asked = heap_views.HeapQuestion(path, dominators, duplicates)
+    if heap_views.is_heap_dump(files):
+        if view not in (heap_views.VIEW, "summary"):
+            raise UsageError(f"{files[0]} is a heap dump; its only view is heap")
+        view = heap_views.VIEW
+    if view == heap_views.VIEW:
+        if not files:
+            raise UsageError("no heap dump given; usage: sonde report FILE.hprof heap")
+        heap_views.show(ctx, files, asked, rows, as_json=as_json)
+        return
+    if asked.options:
+        raise UsageError(f"{asked.options[0]} does not apply to {view}; valid view: heap")
     time = time_of(running, waiting, wall, taken, event)
     if time is not None and view not in OF_TIME:
         raise UsageError(f"--{time} does not apply to {view}; valid views: {', '.join(OF_TIME)}")

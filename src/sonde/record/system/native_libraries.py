@@ -51,6 +51,10 @@ def drain() -> Path:
     return _ours("drain")
 
 
+def heap() -> Path:
+    return _ours("heap")
+
+
 def _ours(name: str) -> Path:
     path = FOLDER / f"libsonde-{name}.so"
     if not path.exists():

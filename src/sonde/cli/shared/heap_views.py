@@ -1,0 +1,113 @@
+"""`sonde report FILE heap`: questions of a heap dump."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sonde.cli.shared.progress import working
+from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sonde.heap.graph import HeapGraph
+
+VIEW = "heap"
+_OPTIONS = ("files", "as_json", "top", "path", "dominators", "duplicates")
+
+
+@dataclass(frozen=True)
+class HeapQuestion:
+    """What was asked for: at most one of the three, the types if none."""
+
+    path: str | None
+    dominators: bool
+    duplicates: bool
+
+    @property
+    def options(self) -> list[str]:
+        asked = {
+            "--path": self.path is not None,
+            "--dominators": self.dominators,
+            "--duplicates": self.duplicates,
+        }
+        return [option for option, given in asked.items() if given]
+
+
+def is_heap_dump(files: Sequence[str]) -> bool:
+    """Whether one of them is: a recording is never taken for one."""
+    from sonde.heap.hprof_file import is_hprof
+
+    return any(os.path.isfile(file) and is_hprof(file) for file in files)
+
+
+def _check_options(ctx: Any) -> None:
+    """A heap is one moment: nothing that selects a part of a recording applies."""
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and name not in _OPTIONS:
+            raise UsageError(f"{parameter.opts[0]} does not apply to heap")
+
+
+def opened(path: str) -> HeapGraph:
+    from sonde.heap.graph import HeapGraph
+    from sonde.heap.hprof import read
+    from sonde.heap.hprof_file import is_hprof
+
+    if not is_hprof(path):
+        raise UsageError(f"{path} has no heap; sonde reads heaps from hprof files")
+    return HeapGraph(read(path))
+
+
+def show(
+    ctx: Any, files: Sequence[str], asked: HeapQuestion, top: int | None, *, as_json: bool
+) -> None:
+    if len(asked.options) > 1:
+        raise UsageError(f"{asked.options[0]} and {asked.options[1]} cannot be combined")
+    if len(files) != 1:
+        raise UsageError("heap shows one file; compare two with: sonde heap diff BASE NEW")
+    path = files[0]
+    if not is_heap_dump(files):
+        raise UsageError(f"{path} has no heap; sonde reads heaps from hprof files")
+    _check_options(ctx)
+    with working(f"reading {path}"):
+        graph = opened(path)
+        result, report, options = _answer(graph, asked, path, top)
+    if as_json:
+        print(json.dumps(result.to_json(), separators=(",", ":")))
+        return
+    from sonde.reports.layout.page import console
+
+    for warning in graph.snapshot.warnings:
+        print(f"sonde: {warning}", file=sys.stderr)
+    report.render(result, console(), **options)
+
+
+def _answer(
+    graph: HeapGraph, asked: HeapQuestion, path: str, top: int | None
+) -> tuple[Any, Any, dict[str, Any]]:
+    """The view's result, its report, and how that is to be rendered."""
+    if asked.path is not None:
+        from sonde.reports.heap import heap_paths as of_paths
+        from sonde.views.heap.paths import heap_paths
+
+        return heap_paths(graph, asked.path, top=top), of_paths, {}
+    if asked.dominators:
+        from sonde.reports.heap import heap_dominators as of_dominators
+        from sonde.views.heap.dominators import dominators
+
+        return dominators(graph), of_dominators, {"top": top}
+    if asked.duplicates:
+        from sonde.reports.heap import heap_duplicates as of_duplicates
+        from sonde.views.heap.duplicates import duplicates
+
+        return duplicates(graph, top=top or 20), of_duplicates, {"top": top}
+    from sonde.reports.heap import heap as of_types
+    from sonde.views.heap.types import heap_types
+
+    return heap_types(graph, top=top), of_types, {"top": top, "path": path}

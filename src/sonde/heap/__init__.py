@@ -1,0 +1,1 @@
+"""Heaps: what objects there are, and which keeps which alive."""

@@ -1,0 +1,80 @@
+"""Paths from roots to objects, one step a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sonde.reports.layout.names import printable
+from sonde.reports.layout.page import line, paragraph
+from sonde.views.selecting.formatting import amount, count
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sonde.views.heap.paths import HeapPath, HeapPaths, PathStep
+
+_MAX_REPEATED = 3
+
+
+def render(result: HeapPaths, out: Console) -> None:
+    name = printable(result.target)
+    if not result.objects:
+        line(out, f"No {name} is alive.")
+        return
+    what = name if result.objects == 1 else f"{count(result.objects, 'object')} of {name}"
+    verb = "keeps" if result.objects == 1 else "keep"
+    paragraph(out, f"{what} {verb} {amount(result.retained)} alive.")
+    if not result.paths:
+        paragraph(out, "No root leads there: it is garbage that was not collected yet.")
+    for path in result.paths:
+        out.print()
+        _path(path, out, several=result.objects > 1)
+    if result.left > 0:
+        out.print()
+        line(out, (f"{count(result.left, 'more path')}; see --top", "dim"))
+
+
+def _path(path: HeapPath, out: Console, *, several: bool) -> None:
+    if several:
+        line(out, (f"{count(path.count, 'object')}, {amount(path.retained)}, held by", "bold"))
+    line(out, f"  {printable(str(path.root))}")
+    steps, left = _without_repeats(path.steps)
+    for at, step in enumerate(steps):
+        if step is None:
+            line(out, (f"    … {count(left, 'step')} of the same kind", "dim"))
+            continue
+        reference = f"{_reference(step)} " if at else ""
+        line(out, f"    {reference}", (_object(step), "cyan" if at == len(steps) - 1 else ""))
+
+
+def _without_repeats(steps: list[PathStep]) -> tuple[list[PathStep | None], int]:
+    """The longest run of equal steps, such as along a linked list, is shown by its ends."""
+    longest, length, at = 0, 0, 0
+    while at < len(steps):
+        kind, to = (steps[at].type, steps[at].name), at + 1
+        while to < len(steps) and (steps[to].type, steps[to].name) == kind:
+            to += 1
+        if to - at > length:
+            longest, length = at, to - at
+        at = to
+    if length <= _MAX_REPEATED:
+        return list(steps), 0
+    return [*steps[: longest + 1], None, *steps[longest + length - 1 :]], length - 2
+
+
+def _reference(step: PathStep) -> str:
+    match step.edge:
+        case "index":
+            return f"[{step.name or '…'}]"
+        case "superclass" | "loader":
+            return f"its {step.edge}"
+        case _:
+            return f".{printable(step.name or '')}"
+
+
+def _object(step: PathStep) -> str:
+    if step.text is None:
+        return f"{printable(step.type)}  {step.id:#x}"
+    if step.type == "java.lang.Class":
+        return f"class {printable(step.text)}"
+    return f'{printable(step.type)} "{printable(step.text)}"'
