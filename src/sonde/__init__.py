@@ -42,6 +42,13 @@ def open(path: str | PathLike[str]) -> OpenedRecording:  # noqa: A001
     return OpenedRecording(open_recording(path))
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext sonde` calls."""
+    from sonde.plugins.ipython.magics import load
+
+    load(shell)
+
+
 def __getattr__(name: str) -> Any:
     if name == "record":
         # The package is itself what is called: `sonde.record(...)`, see its first lines.

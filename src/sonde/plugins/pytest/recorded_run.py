@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-import sonde
 from sonde.errors import SondeError
+from sonde.record.session import Session
 
 from .limits import Limits, Outcome, check, limits_of
 from .options import RunOptions
@@ -31,7 +31,7 @@ class RecordedRun:
     def __init__(self, options: RunOptions, worker: str | None) -> None:
         self._options = options
         self._worker = f"-{worker}" if worker else ""
-        self._session: sonde.record | None = None
+        self._session: Session | None = None
         self._segment = ""
         """The file being written, of a run whose tests are recorded apart."""
         self._segment_test: str | None = None
@@ -71,7 +71,7 @@ class RecordedRun:
         try:
             if self._apart:
                 os.makedirs(self.path, exist_ok=True)
-            self._session = sonde.record(path, **named)
+            self._session = Session(path, **named)
             self._session.start()
             if self._apart:
                 self._segment = self._session.status()["path"]

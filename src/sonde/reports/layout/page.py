@@ -20,9 +20,18 @@ class _Page(Console):
         raise BrokenPipeError
 
 
-def console(file: IO[str] | None = None, width: int | None = None) -> Console:
-    """A console that takes text as it is; in a pipe it is 80 columns wide and without colour."""
-    made = _Page(file=file, width=width, highlight=False, markup=False, emoji=False)
+def console(
+    file: IO[str] | None = None, width: int | None = None, *, styled: bool | None = None
+) -> Console:
+    """A console that takes text as it is; in a pipe it is 80 columns wide and without colour.
+
+    `styled`: whether with colour, whatever the environment asks for.
+    """
+    # In a notebook Rich would display what is meant for the file.
+    made = _Page(
+        file=file, width=width, highlight=False, markup=False, emoji=False, force_jupyter=False,
+        force_terminal=styled,
+    )  # fmt: skip
     made.width = max(made.width, NARROWEST)
     return made
 

@@ -1,0 +1,1 @@
+"""The extension for IPython and Jupyter: `%load_ext sonde`."""
