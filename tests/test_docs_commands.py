@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
 import re
 import shlex
@@ -39,6 +40,11 @@ RUN = [
 PYTHONS_OWN = {"-m", "-c"}
 """Of a synopsis, what is no option of the verb: how Python is called."""
 PID = "4711"
+JSON_PAGE = documented.ROOT / "docs" / "reference" / "json.md"
+ROWS = {"tree": "nodes", "waits": "waits", "calls": "edges", "summary": "findings"}
+"""Where the rows of a view are not called so."""
+OF_ELSEWHERE = ("objects", "events", "data", "hot")
+"""Of Java, of events and of an online profile, which the recording has not."""
 RUN_FOR = "0.3"
 JAVA = shutil.which("javac") is not None
 TIMEOUT_S = 120
@@ -301,6 +307,33 @@ def serve_and_stop(here: Prepared, words: list[str]) -> None:
     finally:
         server.send_signal(signal.SIGINT)
         server.communicate(timeout=TIMEOUT_S)
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view not in OF_ELSEWHERE])
+def test_keys_of_the_json_are_documented(view: str, prepared: Prepared) -> None:
+    """docs/reference/json.md has each key of a view, and of its rows."""
+    name = f"sonde-app-{PID}.sonde" if view == "calls" else "app.sonde"
+    done = subprocess.run(
+        [*SONDE, "report", name, view, "--json"],
+        cwd=prepared.folder,
+        env=prepared.environment,
+        capture_output=True,
+        timeout=TIMEOUT_S,
+        check=True,
+    )
+    answer = json.loads(done.stdout)
+    (row,) = [
+        line for line in JSON_PAGE.read_text().splitlines() if line.startswith(f"| `{view}` | `")
+    ]
+    of_view, of_rows = (set(re.findall(r"`(\w+)`", cell)) for cell in row.split(" | ")[1:3])
+    if view == "quality":
+        # It has counters of what was recorded, too.
+        assert of_view <= set(answer)
+        return
+    assert set(answer) == of_view
+    rows = answer[ROWS.get(view, "rows")]
+    assert rows
+    assert set(rows[0]) == of_rows
 
 
 def test_blocks_of_a_page() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -115,3 +116,9 @@ def test_the_readme_has_no_other_figures() -> None:
     # What else it says is no figure of a measurement.
     prose = re.sub(r"```.*?```|`[^`]*`", "", before + after, flags=re.DOTALL)
     assert not re.findall(r"\d[\d.,]* ?(?:%|‰|[µmn]s\b|×|MB\b|Hz\b|kHz\b)", prose)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_json_in_the_documentation_is_json(page: Path) -> None:
+    for block in blocks(page, "json"):
+        json.loads(block)
