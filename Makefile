@@ -17,7 +17,7 @@ CALM   := $(addprefix tests/,exports fleet model recording reports views web)
 TESTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-built test-calm soak demo pictures tutorials bench evaluate suites docs wheel clean
+.PHONY: help dev pythons jdks jars build page page-test native-asan lint format test test-built test-calm soak demo pictures tutorials bench evaluate suites docs wheel wheel-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -131,8 +131,18 @@ $(VENV)/bench-ready: $(VENV)/ready
 	$(PYTHON) scripts/dev.py fleet bench
 	@touch $@
 
-wheel: pythons jdks page ## dist/*.whl with an agent for every interpreter found
+# A compiler for old C libraries, and the check of what it made.
+$(VENV)/wheel-ready: $(VENV)/ready
+	$(PYTHON) scripts/dev.py wheel
+	@touch $@
+
+wheel: pythons jdks page $(VENV)/wheel-ready ## dist/*.whl with all agents, for every Linux with glibc 2.17 or newer, and the sdist
 	@$(BIN)/python scripts/wheel.py
+
+# Root file systems are 230 MB each, and only root can make and enter them.
+wheel-test: wheel ## install the wheel in clean root file systems of Debian's releases, and record there (needs root)
+	@$(BIN)/python scripts/roots.py
+	SONDE_WHEEL=$$(echo dist/sonde-*.whl) $(BIN)/python -m pytest tests/wheel
 
 clean: ## everything that was built; keeps .venv and the interpreters
 	rm -rf build build-asan dist src/sonde/agents src/sonde/web/page.html .mypy_cache .ruff_cache .pytest_cache

@@ -149,7 +149,7 @@ class Suite:
     def __init__(self, name: str, folder: Path) -> None:
         for part in ("lists/partial", "archives/partial"):
             (folder / part).mkdir(parents=True, exist_ok=True)
-        mirror = self._mirror()
+        mirror = self.mirror()
         signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
         (folder / "sources.list").write_text(f"deb {signed}{mirror} {name} main\n")
         # An empty status makes apt choose the whole closure, the C library included.
@@ -180,7 +180,7 @@ class Suite:
         run(["apt-get", "-q", "update"], env=self.environment)
 
     @staticmethod
-    def _mirror() -> str:
+    def mirror() -> str:
         """The address apt is set up with on this machine: known at run time only."""
         if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
             raise Unavailable("needs apt and dpkg (a Debian machine)")

@@ -252,6 +252,9 @@ def write_recordings(made: Prepared) -> None:
 def shortened(words: list[str]) -> list[str]:
     """The same call, but it ends by itself and soon."""
     verb, *rest = words
+    if verb in ("run", "attach", "tprof") and "-o" in rest:
+        # Pages share a folder, and name their recordings alike.
+        rest.insert(0, "--force")
     if "--for" in rest:
         rest[rest.index("--for") + 1] = RUN_FOR
     elif "--rotate" in rest:

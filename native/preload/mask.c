@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <stddef.h>
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -68,7 +69,8 @@ static void pass_exception_on(void)
 {
     PyObject *exception = raised_inside;
     raised_inside = NULL;
-    if (!exception || (gettid() == getpid() && Py_AddPendingCall(raise_again, exception) == 0))
+    if (!exception ||
+        (syscall(SYS_gettid) == getpid() && Py_AddPendingCall(raise_again, exception) == 0))
         return;
     PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), (PyObject *)Py_TYPE(exception));
     Py_DECREF(exception);

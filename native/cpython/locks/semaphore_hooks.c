@@ -94,6 +94,30 @@ static void report_owner_at_times(subject about, uint64_t since)
     atomic_store_explicit(&next, began + 100 * (sonde_now() - began), memory_order_relaxed);
 }
 
+// glibc has it from 2.30 on.
+extern __typeof(sem_clockwait) sem_clockwait __attribute__((weak));
+
+static int clock_wait(sem_t *sem, clockid_t clock, const struct timespec *until)
+{
+    if (sem_clockwait)
+        return sem_clockwait(sem, clock, until);
+    struct timespec now, wall;
+    if (clock == CLOCK_REALTIME)
+        return sem_timedwait(sem, until);
+    if (clock_gettime(clock, &now) != 0 || clock_gettime(CLOCK_REALTIME, &wall) != 0)
+        return -1;
+    wall.tv_sec += until->tv_sec - now.tv_sec;
+    wall.tv_nsec += until->tv_nsec - now.tv_nsec;
+    if (wall.tv_nsec < 0) {
+        wall.tv_nsec += 1000000000;
+        wall.tv_sec--;
+    } else if (wall.tv_nsec >= 1000000000) {
+        wall.tv_nsec -= 1000000000;
+        wall.tv_sec++;
+    }
+    return sem_timedwait(sem, &wall);
+}
+
 static bool before(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
@@ -114,7 +138,7 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
         slice.tv_nsec = (long)(ns % 1000000000u);
         if (until && before(until, &slice))
             break;
-        int result = sem_clockwait(sem, clock, &slice);
+        int result = clock_wait(sem, clock, &slice);
         if (result == 0 || errno != ETIMEDOUT)
             return result;
         uint64_t asked = sonde_now();
@@ -128,7 +152,7 @@ static int wait_long(sem_t *sem, clockid_t clock, const struct timespec *until, 
             pause = look_after_ms[round] * (uint64_t)1000000u;
         }
     }
-    return until ? sem_clockwait(sem, clock, until) : sem_wait(sem);
+    return until ? clock_wait(sem, clock, until) : sem_wait(sem);
 }
 
 // One body for the three ways to wait; `call` is the real one, `long_call` the one that looks
@@ -169,7 +193,7 @@ static int on_sem_timedwait(sem_t *sem, const struct timespec *until)
 
 static int on_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
 {
-    WAIT(sem, sem_clockwait(sem, clock, until), wait_long(sem, clock, until, about, wait.since));
+    WAIT(sem, clock_wait(sem, clock, until), wait_long(sem, clock, until, about, wait.since));
 }
 
 // Separate from the hook, which would else save registers for it on every call.
