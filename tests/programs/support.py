@@ -285,12 +285,15 @@ def wait_until_recorded(path: Path, pids: Iterable[int]) -> None:
 
 @contextlib.contextmanager
 def attached_to(path: Path, *arguments: str, pids: Collection[int] = ()) -> Iterator[None]:
-    """`sonde attach` while the block runs; it begins when something of all `pids` is recorded."""
+    """`sonde attach` while the block runs; it begins when all `pids` are recorded.
+
+    Unless given those are the ones it is told to attach to.
+    """
+    pids = pids or [int(argument) for argument in arguments if argument.isdecimal()]
     process = attach_to(path, *arguments)
     try:
         until(lambda: path.exists() and path.stat().st_size > 512, "something is recorded", process)
-        if pids:
-            wait_until_recorded(path, pids)
+        wait_until_recorded(path, pids)
         yield
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=TIMEOUT_S)

@@ -70,10 +70,10 @@ def compute(n):
 def add(i):
     return i * i % 7
 open("pid", "w").write(str(os.getpid()))
-threads = [threading.Thread(target=compute, args=(200000,)) for _ in range(2)]
+threads = [threading.Thread(target=compute, args=(800000,)) for _ in range(2)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-print(compute(300000), sys.is_stack_trampoline_active())
+print(compute(900000), sys.is_stack_trampoline_active())
 """
 
 

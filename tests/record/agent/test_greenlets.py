@@ -20,7 +20,7 @@ RED, BLUE = {"red", "red_main"}, {"blue", "blue_main"}
 def test_stacks_of_greenlets_are_never_mixed(python: Interpreter, keep: Keep, stacks: str) -> None:
     run = must_run(
         keep(f"greenlets-{python.version}-{stacks}"),
-        [python.path, TARGETS / "greenlets.py", "0.6"],
+        [python.path, TARGETS / "greenlets.py", "1.5"],
         *("--rate", "10000", "--stacks", stacks),
         env=clean_environment(PYTHONPATH=greenlets(python)),
     )
@@ -28,7 +28,8 @@ def test_stacks_of_greenlets_are_never_mixed(python: Interpreter, keep: Keep, st
     quality = run.recording.quality
     if stacks == "checked":
         assert quality["walks_wrong"] == 0
-        assert quality["walks_checked"] > 200
+        # Few walks begin from what is known: mostly the stack has been exchanged since.
+        assert quality["walks_checked"] > 50
     # While one is exchanged for the other there is no stack: here that is every few microseconds.
     assert quality["undecodable"] <= 0.1 * quality["taken"]
     seen = {frozenset(stack) for stack in _stacks(run.recording)}
