@@ -6,6 +6,7 @@ import functools
 import importlib
 import os
 import pkgutil
+import re
 import signal
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,9 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import sonde.cli.commands
-from sonde.errors import SondeError
+from sonde import settings
+from sonde.cli.shared.default_options import Default, by_parameter, defaults, with_origin
+from sonde.errors import SondeError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,16 +26,36 @@ if TYPE_CHECKING:
 ORDER = ("run", "attach", "top", "waits", "report", "view", "export", "diff", "fleet", "ctl")
 """As a newcomer meets them; further verbs follow by name."""
 
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+WITHOUT_SETTINGS = ("doctor",)
+"""Verbs to find out what is wrong with."""
+
+HELP = ("-h", "--help")
+SETTINGS = {"help_option_names": [*HELP], "max_content_width": 100}
 
 
 class Commands(TyperGroup):
     """The modules of `sonde.cli.commands`, each imported only when its command is run."""
 
+    defaults: Sequence[Default] = ()
+    """What the settings say of the verb that is run."""
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         names = {module.name for module in pkgutil.iter_modules(sonde.cli.commands.__path__)}
         known = [name for name in ORDER if name in names]
         return known + sorted(names.difference(known))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Before a verb's arguments are read: the settings have its defaults."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], self.list_commands(ctx))
+            raise UsageError(f"no such command {args[0]!r}{hint}; see sonde --help")
+        name, command, rest = super().resolve_command(ctx, args)
+        if name not in (None, *WITHOUT_SETTINGS) and rest[:1] not in ([HELP[0]], [HELP[1]]):
+            found = settings.load()
+            if found.table or found.variables:
+                self.defaults = defaults(found, name, lambda verb: self.get_command(ctx, verb))
+                ctx.default_map = {name: by_parameter(self.defaults)}
+        return name, command, rest
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.list_commands(ctx):
@@ -124,11 +147,11 @@ def _code_of(args: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A name the terminal's encoding lacks is shown as a question mark, not as a failure.
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
+    command: Any = get_command(app)
     try:
-        command = get_command(app)
         code = command.main(args=args, prog_name="sonde", standalone_mode=False)
     except SondeError as error:
-        return _failed(str(error), error.code)
+        return _failed(with_origin(str(error), command.defaults), error.code)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except (ReaderLeftError, BrokenPipeError):
@@ -144,7 +167,7 @@ def _code_of(args: Sequence[str] | None) -> int:
             if type(error).__name__ == "Abort":
                 return 128 + signal.SIGINT
             raise
-        return _wrong_call(error, message(), code)
+        return _wrong_call(error, with_origin(message().rstrip("."), command.defaults), code)
     return code if isinstance(code, int) else 0
 
 
@@ -159,6 +182,9 @@ def _wrong_call(error: Any, message: str, code: int) -> int:
 
 def _one_sentence(message: str) -> str:
     text = " ".join(message.split()).rstrip(".")
+    # The parser has suggestions of its own, which read like the others.
+    text = re.sub(r"\.? Did you mean (?:one of: )?'?([^?']+)'?\?", r" (did you mean \1?)", text)
+    text = re.sub(r"\(Possible options: (.+)\)$", r"(did you mean \1?)", text)
     return text[:1].lower() + text[1:]
 
 

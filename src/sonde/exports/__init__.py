@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, invalid
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -31,5 +31,5 @@ class Format(Protocol):
 def format_named(name: str) -> Format:
     """The format of this name, imported only now."""
     if name not in FORMATS:
-        raise UsageError(f"invalid format {name!r}; valid formats: {', '.join(FORMATS)}")
+        raise UsageError(invalid("format", name, FORMATS, "formats"))
     return cast("Format", importlib.import_module(f"sonde.exports.{name}"))

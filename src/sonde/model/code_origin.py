@@ -94,6 +94,8 @@ class Source:
         return bool(self._package) and name.startswith((f"{self._package}.", f"{self._package}$"))
 
     def has_file(self, file: str) -> bool:
+        if "/." in file:  # a script that was given as ../app.py
+            file = os.path.normpath(file)
         if file == self._folder or file.startswith(f"{self._folder}/"):
             return True
         words = self._words

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.errors import SondeError, UsageError
+from sonde.errors import SondeError, UsageError, did_you_mean
 from sonde.recording.tables import MEMORY
 from sonde.views.locks.contentions import chains_of
 from sonde.views.selecting.selection import Selection, chosen
@@ -65,7 +65,7 @@ def data(
 ) -> Data:
     selection = selection or Selection()
     if not by or (wrong := [aspect for aspect in by if aspect not in ASPECTS]):
-        given = repr(wrong[0]) if by else "nothing"
+        given = f"{wrong[0]!r}{did_you_mean(wrong[0], ASPECTS)}" if by else "nothing"
         raise UsageError(f"invalid --by {given}; valid values for data: {', '.join(ASPECTS)}")
     if len(recording.chained):
         raise SondeError(

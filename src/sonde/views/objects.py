@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, invalid
 from sonde.model.locks.contention import Ints
 from sonde.model.locks.lock_kinds import is_library
 from sonde.views.locks.contentions import Chains, chains_of
@@ -90,7 +90,7 @@ def objects(
     top: int | None = None,
 ) -> Objects:
     if by not in BY:
-        raise UsageError(f"invalid --by {by!r}; valid values for objects: {', '.join(BY)}")
+        raise UsageError(invalid("--by", by, BY, "values for objects"))
     table = recording.objects
     picked = _picked(recording, table, selection or Selection())
     chains = chains_of(recording)

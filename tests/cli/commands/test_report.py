@@ -86,7 +86,7 @@ def test_options_reach_the_view(run: Any, file: str) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["treee"], "invalid view 'treee'; valid views: summary, tree, flat, lines, "),
+        (["treee"], "invalid view 'treee' (did you mean tree?); valid views: summary, tree, "),
         (["tree", "--top", "many"], "invalid --top 'many'; give a number of rows, an integer of "),
         (
             ["tree", "--top", "0"],

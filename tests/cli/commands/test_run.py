@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -135,7 +136,9 @@ def test_a_view_after_the_program_is_on_stderr(folder: Path) -> None:
 def test_a_view_that_there_is_not_is_refused_before_the_program_starts(folder: Path) -> None:
     done = sonde("run", "--report", "flut", "app.py", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("sonde: invalid view 'flut'; valid views: summary, tree")
+    assert done.stderr.startswith(
+        "sonde: invalid view 'flut' (did you mean flat?); valid views: summary"
+    )
 
 
 def test_the_exit_code_stays_the_programs(folder: Path) -> None:
@@ -167,8 +170,9 @@ def test_the_web_ui_opens_after_the_program(folder: Path) -> None:
     said = [process.stderr.readline() for _ in range(3)]
     assert "read it with" in said[0]
     assert "no display found" in said[2]
-    url = said[1].partition(" at ")[2].partition(";")[0]
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    url = re.search(r"http://[^ ;]+", said[1])
+    assert url is not None
+    with urllib.request.urlopen(url[0], timeout=30) as answer:
         assert answer.status == 200
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sonde.cli.shared.closing_message import all_of
-from sonde.errors import SondeError, UsageError
+from sonde.errors import SondeError, UsageError, invalid
 
 if TYPE_CHECKING:
     from sonde.record.control_client import ControlClient
@@ -82,7 +82,7 @@ def order_of(words: list[str]) -> dict[str, Any]:
     verb, *rest = words
     verb = ALIASES.get(verb, verb)
     if verb not in VERBS:
-        raise UsageError(f"invalid command {verb!r}; valid commands: {', '.join(VERBS)}")
+        raise UsageError(invalid("command", verb, VERBS, "commands"))
     takes = VERBS[verb].partition(":")[0] if ":" in VERBS[verb] and VERBS[verb][0].isupper() else ""
     if takes and not rest:
         raise UsageError(f"{verb} needs a {takes}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,29 +12,43 @@ from sonde.cli.shared.progress import working
 
 
 def doctor(
+    ctx: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Check what sonde can record on this machine.
 
     Shows the best sampler available, and what prevents a better one. sonde records each interpreter
-    it finds for a moment. The exit code is 0 if it could record at least one, else 1.
+    it finds for a moment. Also lists the settings that apply in the working directory. The exit
+    code is 0 if sonde could record at least one interpreter, else 1.
 
     \b
     Examples:
       sonde doctor
       sonde doctor --json
     """
+    from sonde.cli.shared.default_options import in_use
     from sonde.doctor.diagnosis import diagnose
 
     with working("recording each interpreter for a moment"):
         result = diagnose()
+    assert ctx.parent is not None
+    verbs: Any = ctx.parent.command
+    settings = in_use(verbs.list_commands(ctx), lambda verb: verbs.get_command(ctx, verb))
     if as_json:
-        json.dump(result.to_json(), sys.stdout, indent=2, ensure_ascii=False)
+        json.dump(
+            result.to_json() | {"settings": settings.to_json()},
+            sys.stdout,
+            indent=2,
+            ensure_ascii=False,
+        )
         sys.stdout.write("\n")
     else:
+        from sonde.reports import settings as settings_report
         from sonde.reports.doctor import render
         from sonde.reports.layout.page import console
 
-        render(result, console())
+        out = console()
+        render(result, out)
+        settings_report.render(settings, out)
     if not result.can_record:
         raise typer.Exit(1)

@@ -19,7 +19,7 @@ from sonde.cli.shared.selection_options import (
     time_of,
     whole,
 )
-from sonde.errors import UsageError
+from sonde.errors import UsageError, invalid
 
 if TYPE_CHECKING:
     from sonde.fleet.queries.query import StoreQuery
@@ -163,7 +163,7 @@ def report(
     from sonde.fleet.store.labels import conditions
 
     if view not in views.VIEWS:
-        raise UsageError(f"invalid view {view!r}; valid views: {', '.join(views.VIEWS)}")
+        raise UsageError(invalid("view", view, views.VIEWS, "views"))
     if time is not None and view not in views.OF_TIME:
         raise UsageError(
             f"--{time} does not apply to {view}; valid views: {', '.join(views.OF_TIME)}"

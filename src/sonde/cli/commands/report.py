@@ -36,7 +36,7 @@ from sonde.cli.shared.selection_options import (
     time_of,
     whole,
 )
-from sonde.errors import UsageError
+from sonde.errors import UsageError, did_you_mean, invalid
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -265,16 +265,17 @@ def _files_and_view(words: list[str]) -> tuple[list[str], str]:
         return files, last
     if not files and not os.path.exists(last) and last.isidentifier():
         raise UsageError(
-            f"{last} is neither a recording nor a view; valid views: {', '.join(VIEWS)}"
+            f"{last} is neither a recording nor a view{did_you_mean(last, VIEWS)}; "
+            f"valid views: {', '.join(VIEWS)}"
         )
     if files and not os.path.exists(last) and not last.endswith(".sonde"):
-        raise UsageError(f"invalid view {last!r}; valid views: {', '.join(VIEWS)}")
+        raise UsageError(invalid("view", last, VIEWS, "views"))
     return words, "summary"
 
 
 def check_view(name: str) -> str:
     if name not in VIEWS:
-        raise UsageError(f"invalid view {name!r}; valid views: {', '.join(VIEWS)}")
+        raise UsageError(invalid("view", name, VIEWS, "views"))
     return name
 
 

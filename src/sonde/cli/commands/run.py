@@ -10,10 +10,10 @@ import typer
 
 from sonde.cli.shared.closing_message import closing_message, recording_of
 from sonde.cli.shared.live_line import LiveLine, descendants
-from sonde.cli.shared.recording_options import RecordingOptions, recording_options
+from sonde.cli.shared.recording_options import RecordingOptions, option_names, recording_options
 from sonde.cli.shared.result_lines import print_result
 from sonde.cli.shared.sampler_options import check_sampler, check_stacks
-from sonde.errors import SondeError, UsageError
+from sonde.errors import SondeError, UsageError, did_you_mean
 
 SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 
@@ -52,7 +52,9 @@ def run(
     if not arguments or (arguments[0] in WITH_VALUE and len(arguments) == 1):
         raise UsageError("nothing to run; give a SCRIPT.py, -m MODULE, -c CODE or a COMMAND")
     if arguments[0].startswith("-") and arguments[0] not in (*WITH_VALUE, "-"):
-        raise UsageError(f"no such option: {arguments[0]}; see sonde run --help")
+        option = arguments[0]
+        hint = did_you_mean(option, option_names())
+        raise UsageError(f"no such option: {option}{hint}; see sonde run --help")
     mode, budget = options.storage()
     what, rate, calls = options.capture()
     program = program_name(arguments)

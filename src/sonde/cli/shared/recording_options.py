@@ -220,6 +220,16 @@ class RecordingOptions(NamedTuple):
         return kinds, rate, calls
 
 
+def option_names() -> list[str]:
+    """As they are typed."""
+    hints = get_type_hints(RecordingOptions, include_extras=True)
+    found: list[str] = []
+    for name in RecordingOptions._fields:
+        (option,) = hints[name].__metadata__
+        found += option.param_decls or [f"--{name.replace('_', '-')}"]
+    return found
+
+
 def recording_options(
     after: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, invalid
 
 
 def check_sampler(name: str) -> str:
     from sonde.record.recorder.sampling.samplers import SAMPLERS
 
     if name != "auto" and name not in SAMPLERS:
-        raise UsageError(f"invalid sampler {name!r}; valid samplers: auto, {', '.join(SAMPLERS)}")
+        raise UsageError(invalid("sampler", name, ("auto", *SAMPLERS), "samplers"))
     return name
 
 
@@ -17,5 +17,5 @@ def check_stacks(kind: str) -> str:
     from sonde.record.recorder.capture_control import STACKS
 
     if kind not in STACKS:
-        raise UsageError(f"invalid --stacks {kind!r}; valid values: {', '.join(STACKS)}")
+        raise UsageError(invalid("--stacks", kind, STACKS, "values"))
     return kind

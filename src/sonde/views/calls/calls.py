@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, invalid
 from sonde.model.calls.call_kinds import Counted, Windows, ticks_of, weights_of_kinds
 from sonde.model.calls.call_windows import Floats, effective_windows, interval, standard_errors
 from sonde.row_values import BUILT_IN
@@ -63,7 +63,7 @@ def calls(
     top: int | None = None,
 ) -> Calls:
     if by not in BY:
-        raise UsageError(f"invalid --by {by!r}; valid values for calls: {', '.join(BY)}")
+        raise UsageError(invalid("--by", by, BY, "values for calls"))
     kept, rows, weight = picked(recording, selection or Selection())
     table = recording.calls
     window = table.window[rows].astype(np.int64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, invalid
 from sonde.model.locks.contention import BLOCK, UNKNOWN, Blames, Contentions, Flags, Ints, blames
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.locks.wait_chains import wait_chains
@@ -147,7 +147,7 @@ def aspects(text: str) -> tuple[str, ...]:
     asked = tuple(part.strip() for part in text.split(",") if part.strip())
     for part in asked:
         if part not in ASPECTS:
-            raise UsageError(f"invalid --by {part!r}; valid values for locks: {', '.join(ASPECTS)}")
+            raise UsageError(invalid("--by", part, ASPECTS, "values for locks"))
     if not asked or len(set(asked)) < len(asked):
         raise UsageError("--by needs at least one value, and each only once")
     return asked

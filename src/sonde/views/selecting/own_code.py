@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sonde import settings
 from sonde.errors import UsageError
 from sonde.model.code_origin import CodeOrigin, CodePlace
 from sonde.model.trees.context_tree import sums
@@ -37,15 +36,9 @@ _VM_WORK = {
 """What threads of the JVM do, as their roots are called, and what it is part of."""
 
 
-@cache
 def configured_source() -> tuple[str, ...]:
     """What the settings of the working directory name as the program's own code."""
-    try:
-        settings = importlib.import_module("sonde.settings")
-    except ModuleNotFoundError:
-        return ()
-    source: tuple[str, ...] = settings.load().source
-    return source
+    return settings.load().source
 
 
 def origin_of(recording: Recording, source: tuple[str, ...] | None = None) -> CodeOrigin:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, invalid
 from sonde.model.choice import Choice, Chosen, Time, choose
 from sonde.model.cpu_loss import CPU_LOSS_CAUSES, CpuLossCause
 from sonde.recording.format.schema import TIME_LIMIT
@@ -63,7 +63,7 @@ def select(
         )
     by = next((known for known in CPU_LOSS_CAUSES if known == cause), None)
     if cause is not None and by is None:
-        raise UsageError(f"invalid --taken {cause!r}; valid values: queue, quota, steal, all")
+        raise UsageError(invalid("--taken", cause, ("queue", "quota", "steal", "all"), "values"))
     for seconds in (start, end):
         if seconds is not None and not math.isfinite(seconds):
             raise UsageError(f"invalid time {seconds}; give a time range in seconds")

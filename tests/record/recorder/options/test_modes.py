@@ -352,7 +352,7 @@ def test_a_program_keeps_its_own_last_seconds(environment: Environment, tmp_path
         (["--mode", "continuous", "--rotate", "1s,2s"], "at most one size and one time"),
         (["--mode", "continuous", "--keep", "0"], "invalid --keep '0'; give a number of files"),
         (["--mode", "wrap", "--dump-when", "lock"], "a condition such as 'lock wait > 200ms'"),
-        (["--mode", "wrap", "--dump-when", "tea > 2s"], "invalid condition 'tea'"),
+        (["--mode", "wrap", "--dump-when", "tea > 2s"], "invalid --dump-when condition 'tea'"),
         (["--mode", "wrap", "--dump-when", "gil wait > x"], "give a time such as"),
         (
             ["--mode", "wrap", "--seconds", "soon"],

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, invalid
 from sonde.model.locks.lock_kinds import LockKinds
 
 from ...shm import layout as shm
@@ -30,9 +30,7 @@ def parse_threshold(text: str) -> tuple[str, int]:
         )
     subject = " ".join(found[1].lower().split())
     if subject not in SUBJECTS:
-        raise UsageError(
-            f"invalid condition {subject!r} in --dump-when; valid conditions: {', '.join(SUBJECTS)}"
-        )
+        raise UsageError(invalid("--dump-when condition", subject, SUBJECTS, "conditions"))
     return subject, parse_time(f"--dump-when '{subject} >'", found[2])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, invalid
 
 from .dump_triggers import parse_threshold
 from .units import is_size, parse_size, parse_time
@@ -51,7 +51,7 @@ def parse_mode(
 ) -> Mode:
     """A mode and its options, as given; what does not belong to it is a wrong call."""
     if mode not in MODES:
-        raise UsageError(f"invalid mode {mode!r}; valid modes: {', '.join(MODES)}")
+        raise UsageError(invalid("mode", mode, MODES, "modes"))
     rotates, conditions = _listed(rotate), _listed(dump_when, ";")
     given = {
         "--limit": limit is not None,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, did_you_mean
 from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
 from . import kernel_events
@@ -101,7 +101,7 @@ def parse_what(
         if kernel_events.is_event(kind):
             kernel_events.check(kernel_events.parse(kind))
         elif kind not in KINDS:
-            raise UsageError(f"invalid kind {kind!r}; {takes}")
+            raise UsageError(f"invalid kind {kind!r}{did_you_mean(kind, KINDS)}; {takes}")
     if any(changes):
         kinds = _changed(list(base), entries, kinds, option)
     if not kinds:
