@@ -78,6 +78,8 @@ class span:  # noqa: N801
     def __enter__(self) -> span:
         if _agent is not None:
             self._number = _agent.begin(self._name)
+            if self._number:
+                _join_trace(self)
         return self
 
     def __exit__(
@@ -157,7 +159,27 @@ class _part(span):  # noqa: N801
                 self._number = _agent.begin_part(self._name, self._within)
             else:
                 self._number = _agent.begin(self._name)
+            if self._number:
+                _join_trace(self)
         return self
+
+
+def _join_trace(entered: span) -> None:
+    """If the program uses OpenTelemetry: the ids of the span that is current there."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return
+    try:
+        context = trace.get_current_span().get_span_context()
+        if context.is_valid:
+            set_trace(entered, context.trace_id, context.span_id)
+    except Exception:
+        return  # the program has another one by that name, or is importing it just now
+
+
+def set_trace(entered: span, trace_id: int, span_id: int) -> None:
+    entered.set("trace_id", f"{trace_id:032x}")
+    entered.set("span_id", f"{span_id:016x}")
 
 
 look()

@@ -24,17 +24,18 @@ static frame_t *outer(frame_t *f)
     return f;
 }
 
-// An ExitStack enters what it is given in functions of its own, which are over at once.
-static bool is_contextlib(const frame_t *f)
+// Libraries that enter spans for the function that calls them: an ExitStack in functions that are
+// over at once, and OpenTelemetry, whose spans a plugin of ours mirrors.
+static bool is_helper(const frame_t *f)
 {
-    static const char name[] = "/contextlib.py";
-    const Py_ssize_t length = sizeof name - 1;
+    static const char end[] = "/contextlib.py", part[] = "/opentelemetry/";
     PyObject *file = frame_code(f)->co_filename;
-    if (!file || !PyUnicode_Check(file) || !PyUnicode_IS_COMPACT_ASCII(file) ||
-        PyUnicode_GET_LENGTH(file) < length)
+    if (!file || !PyUnicode_Check(file) || !PyUnicode_IS_COMPACT_ASCII(file))
         return false;
     const char *text = (const char *)PyUnicode_1BYTE_DATA(file);
-    return memcmp(text + PyUnicode_GET_LENGTH(file) - length, name, (size_t)length) == 0;
+    size_t length = (size_t)PyUnicode_GET_LENGTH(file), tail = sizeof end - 1;
+    return (length >= tail && memcmp(text + length - tail, end, tail) == 0) ||
+           memmem(text, length, part, sizeof part - 1);
 }
 
 // The function of the program that enters or leaves a span: the caller of the method that calls us.
@@ -45,7 +46,7 @@ static frame_t *who(void)
         f = f->previous;
     if (f)
         f = outer(f);
-    while (f && is_contextlib(f))
+    while (f && is_helper(f))
         f = outer(f);
     return f;
 }

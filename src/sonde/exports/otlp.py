@@ -15,14 +15,17 @@ import numpy as np
 from sonde._version import version
 from sonde.exports.messages import message_class
 from sonde.exports.pprof import Strings
-from sonde.model.trees.context_tree import sums
+from sonde.model.trees.context_tree import ContextTree, sums
 from sonde.row_values import RUNNING
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.profile import profile
 from sonde.views.selecting.selection import chosen
+from sonde.views.selecting.span_filter import SPAN_ID, TRACE_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from sonde.recording.tables import Recording
     from sonde.views.selecting.profile import Profile
@@ -50,7 +53,9 @@ SCHEMA = {
     "Line": "1 function_index int32, 2 line int64",
     "Location": "1 mapping_index int32, 2 address uint64, 3 lines *Line",
     "Stack": "1 location_indices *int32",
-    "Sample": "1 stack_index int32, 2 attribute_indices *int32, 4 values *int64",
+    "Sample": (
+        "1 stack_index int32, 2 attribute_indices *int32, 3 link_index int32, 4 values *int64"
+    ),
     "Profile": (
         "1 sample_type ValueType, 2 samples *Sample, 3 time_unix_nano fixed64, "
         "4 duration_nano uint64, 5 period_type ValueType, 6 period int64, 7 profile_id bytes"
@@ -141,7 +146,9 @@ def _add_samples(
     rows, weight = chosen(recording, selection)
     size = max(len(found.tree), 1)
     node = found.node[samples.context[rows]]
-    key = samples.thread[rows].astype(np.int64) * size + node
+    links, link_of_span = _links(tables, recording)
+    link = link_of_span[samples.span[rows]]
+    key = (samples.thread[rows].astype(np.int64) * size + node) * links + link
     running = samples.state[rows] == RUNNING
     attributes = [_attributes(tables, strings, recording, i) for i in range(len(recording.threads))]
     started = recording.target.get("started")
@@ -160,9 +167,41 @@ def _add_samples(
         keys, place = np.unique(key[mask], return_inverse=True)
         spent = sums(place, weight[mask], len(keys))
         for one, ns in zip(keys.tolist(), spent.tolist(), strict=True):
+            place, link_index = divmod(one, links)
             told.samples.add(
-                stack_index=one % size + 1, attribute_indices=attributes[one // size], values=[ns]
+                stack_index=place % size + 1,
+                attribute_indices=attributes[place // size],
+                link_index=link_index,
+                values=[ns],
             )
+
+
+def _links(tables: Any, recording: Recording) -> tuple[int, NDArray[np.int64]]:
+    """The size of the table of links, and by span, and last for none, which one it has.
+
+    A link names the span of a trace, that of the innermost span around a sample which has one.
+    """
+    spans = recording.spans
+    places: dict[tuple[bytes, bytes], int] = {}
+    own = np.zeros(len(spans), dtype=np.int64)
+    for row, attributes in enumerate(spans.attributes):
+        ids = _ids(attributes)
+        if ids is None:
+            continue
+        if ids not in places:
+            tables.link_table.add(trace_id=ids[0], span_id=ids[1])
+            places[ids] = len(places) + 1
+        own[row] = places[ids]
+    nearest = ContextTree(spans.parent).nearest(own > 0)
+    return len(places) + 1, np.append(np.where(nearest >= 0, own[nearest], 0), 0)
+
+
+def _ids(attributes: Mapping[str, str]) -> tuple[bytes, bytes] | None:
+    try:
+        trace, span = (bytes.fromhex(attributes[key]) for key in (TRACE_ID, SPAN_ID))
+    except (KeyError, ValueError):
+        return None
+    return (trace, span) if (len(trace), len(span)) == (16, 8) else None
 
 
 def _attributes(tables: Any, strings: Strings, recording: Recording, thread: int) -> list[int]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 TRACE_ID = "trace_id"
-"""The attribute that names the distributed trace which a span belongs to."""
+SPAN_ID = "span_id"
+"""The attributes that name the distributed trace which a span belongs to, and its place there."""
 
 
 class SpanAttribute(NamedTuple):
