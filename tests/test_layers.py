@@ -22,7 +22,7 @@ ROOMS = {
     "recording": ("format", "write", "chain_tables", "usage_tables", "tables", "segments", "read"),
     "model": ("proportion", "trees", "locks", "calls"),
     "fleet": ("store", "queries", "sending"),
-    "cli": ("shared", "commands"),
+    "cli": ("shared", "completion", "commands"),
     "reports": ("layout", "stacks", "locks", "calls", "fleet", "live", "heap"),
     "views": ("selecting", "quality", "locks", "stacks", "calls", "findings", "heap"),
 }

@@ -1,0 +1,1 @@
+"""Completion in shells: what the parser knows (`words`), written as a script for each of them."""
