@@ -108,6 +108,33 @@ def test_files_have_the_users_usual_rights(run: Any, file: str) -> None:
     assert os.stat("app.collapsed.txt").st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize(
+    "formats",
+    [
+        ("-f", "collapsed,speedscope,pprof"),
+        ("--format", "collapsed", "--to", "speedscope", "-f", "pprof"),
+        ("-f", "collapsed, speedscope", "-f", "pprof,collapsed"),
+    ],
+)
+def test_several_formats_at_once(run: Any, file: str, formats: tuple[str, ...]) -> None:
+    names = ["app.collapsed.txt", "app.speedscope.json", "app.pb.gz"]
+    assert run(file, *formats) == (0, b"", "".join(f"sonde: wrote {name}\n" for name in names))
+    assert sorted(os.listdir(".")) == sorted(names)
+    alone = run(file, "-f", "collapsed", "-o", "-")[1]
+    with open("app.collapsed.txt", "rb") as written:
+        assert written.read() == alone
+
+
+def test_several_formats_into_a_folder(run: Any, file: str) -> None:
+    for _ in range(2):  # the second time it is there
+        code, _, err = run(file, "-f", "collapsed,pprof", "-o", "new/exported", "--wall")
+        assert (code, err) == (
+            0,
+            "sonde: wrote new/exported/app.collapsed.txt\nsonde: wrote new/exported/app.pb.gz\n",
+        )
+    assert sorted(os.listdir("new/exported")) == ["app.collapsed.txt", "app.pb.gz"]
+
+
 def test_a_device_is_written_to(run: Any, file: str) -> None:
     assert run(file, "--to", "pprof", "-o", "/dev/null")[0] == 0
     assert not os.path.isfile("/dev/null")
@@ -117,6 +144,11 @@ def test_a_device_is_written_to(run: Any, file: str) -> None:
     ("args", "code", "said"),
     [
         (["--to", "pdf"], 2, "invalid format 'pdf'; valid formats: collapsed, speedscope, "),
+        (["--to", ","], 2, "no format given; give one with -f FORMAT"),
+        (["-f", "pprof,pdf"], 2, "invalid format 'pdf'; valid formats: collapsed, speedscope, "),
+        (["-f", "pprof,otlp", "-o", "-"], 2, "stdout takes one format; give a directory for "),
+        (["-f", "pprof,otlp", "-o", "/dev/null"], 2, "/dev/null is no directory; several formats"),
+        (["-f", "pprof,parquet", "--wall"], 2, "parquet exports the whole recording; leave out "),
         (["--to", "pprof", "-o", "/none/x"], 1, "cannot write /none/x: no such file or "),
         (["--to", "pprof", "-o", "."], 1, "cannot write .: is a directory"),
         (["--to", "pprof", "--thread", "x"], 2, "no thread 'x' in "),

@@ -62,7 +62,7 @@ def _values() -> Any:
         "--mode": Values(words=MODES),
         "--report": Values(words=VIEWS),
         "--to": Values(),
-        "export --to": Values(words=FORMATS),
+        "export --to": Values(words=FORMATS, is_list=True),
         "--taken": Values(words=("queue", "quota", "steal", "all")),
         "--while-held": Values(words=("gil",)),
         "run": Values((PROGRAM,)),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,18 +28,23 @@ from sonde.cli.shared.selection_options import (
 )
 from sonde.errors import UsageError
 
+if TYPE_CHECKING:
+    from sonde.recording.tables import Recording
+    from sonde.views.selecting.selection import Selection
+
 
 def export(
     file: NewestFile = None,
     *,
     to: Annotated[
-        str,
+        list[str],
         typer.Option(
             "--to",
             "-f",
             "--format",
             metavar="FORMAT",
-            help="Write FORMAT: collapsed, speedscope, pprof, firefox, perfetto, otlp or parquet.",
+            help="Write FORMAT: collapsed, speedscope, pprof, firefox, perfetto, otlp or parquet; "
+            "several with commas, or by repeating the option.",
         ),
     ],
     output: Annotated[
@@ -46,8 +53,8 @@ def export(
             "-o",
             "--output",
             metavar="OUT",
-            help="Write to OUT, - for stdout [default: a file in the working directory named after "
-            "FILE]",
+            help="Write to OUT, - for stdout; several formats into the directory OUT [default: a "
+            "file in the working directory named after FILE]",
         ),
     ] = None,
     thread: Thread = None,
@@ -76,28 +83,20 @@ def export(
       sonde export app.sonde --to collapsed -o - | flamegraph.pl > app.svg
       sonde export app.sonde --to firefox --wall -o app.json.gz
       sonde export app.sonde --to parquet -o app-tables/
+      sonde export app.sonde -f collapsed,speedscope,pprof -o exported/
     """
-    from sonde.exports import format_named
-
-    chosen: Any = format_named(to)
     time = time_of(running, waiting, wall)
     selection = selection_of(time, thread, process, start, until, span=span, end_option="--until")
     check_start(start, skip_startup)
+    outputs = _outputs(to, output)
+    if any(out.in_folder for out in outputs) and (selection.narrowed or skip_startup or time):
+        raise UsageError(
+            "parquet exports the whole recording; leave out the options that select a part of it"
+        )
     file = file or newest()
-    out = output or stem(file) + chosen.SUFFIX
-    if out == STDOUT and not chosen.TEXT and sys.stdout.isatty():
-        raise UsageError(
-            f"{to} is a binary format and stdout is a terminal; give a file with -o OUT"
-        )
-    not_over(file, out, "-o")
-
-    in_folder = getattr(chosen, "FOLDER", False)
-    if in_folder and (selection.narrowed or skip_startup or time is not None):
-        raise UsageError(
-            f"{to} exports the whole recording; leave out the options that select a part of it"
-        )
-    if in_folder and out == STDOUT:
-        raise UsageError(f"{to} writes a folder; give its name with -o OUT")
+    outputs = [out.named_after(file) for out in outputs]
+    for out in outputs:
+        not_over(file, out.path or "", "-o")
 
     from sonde.views.stacks.chained_samples import open_recording
 
@@ -109,11 +108,61 @@ def export(
             selection = after_start_up(recording, selection)
     for warning in recording.warnings:
         print(f"sonde: {warning}", file=sys.stderr)
-    if in_folder:
-        with working(f"writing {out}"), opened_folder(out) as folder:
-            chosen.write_folder(recording, folder)
+    for out in outputs:
+        _write(recording, selection, out)
+
+
+@dataclass(frozen=True)
+class Output:
+    """One format, and where it goes."""
+
+    module: Any
+    path: str | None
+    """None: named after the recording, in `folder`."""
+    folder: str = ""
+
+    @property
+    def in_folder(self) -> bool:
+        return getattr(self.module, "FOLDER", False)
+
+    def named_after(self, recording: str) -> Output:
+        name = stem(recording) + self.module.SUFFIX
+        return replace(self, path=self.path or os.path.join(self.folder, name))
+
+
+def _outputs(formats: list[str], output: str | None) -> list[Output]:
+    """What is to be written; a usage error if that cannot be."""
+    from sonde.exports import format_named
+
+    names = [name.strip() for part in formats for name in part.split(",") if name.strip()]
+    if not names:
+        raise UsageError("no format given; give one with -f FORMAT")
+    modules: dict[str, Any] = {name: format_named(name) for name in names}
+    if len(modules) > 1:
+        if output == STDOUT:
+            raise UsageError("stdout takes one format; give a directory for several with -o OUT")
+        if output is not None and os.path.exists(output) and not os.path.isdir(output):
+            raise UsageError(f"{output} is no directory; several formats need one as -o OUT")
+        return [Output(module, None, output or "") for module in modules.values()]
+    ((name, module),) = modules.items()
+    if output == STDOUT and getattr(module, "FOLDER", False):
+        raise UsageError(f"{name} writes a folder; give its name with -o OUT")
+    if output == STDOUT and not module.TEXT and sys.stdout.isatty():
+        raise UsageError(
+            f"{name} is a binary format and stdout is a terminal; give a file with -o OUT"
+        )
+    return [Output(module, output)]
+
+
+def _write(recording: Recording, selection: Selection, out: Output) -> None:
+    assert out.path is not None
+    if out.folder:
+        os.makedirs(out.folder, exist_ok=True)
+    if out.in_folder:
+        with working(f"writing {out.path}"), opened_folder(out.path) as folder:
+            out.module.write_folder(recording, folder)
     else:
-        with working(f"writing {out}"), opened(out) as stream:
-            chosen.write(recording, selection, stream)
-    if out != STDOUT:
-        print(f"sonde: wrote {out}", file=sys.stderr)
+        with working(f"writing {out.path}"), opened(out.path) as stream:
+            out.module.write(recording, selection, stream)
+    if out.path != STDOUT:
+        print(f"sonde: wrote {out.path}", file=sys.stderr)
