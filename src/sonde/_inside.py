@@ -92,7 +92,7 @@ class span:  # noqa: N801
             _agent.end(self._number)
 
     def set(self, key: str, value: object) -> None:
-        """States a fact about this span, which its views and exports show: `order`, 42."""
+        """States a fact about this span, by which views select it: `order`, 42."""
         if "=" in key:
             raise ValueError(f"invalid key {key!r}; a key has no '='")
         # A recorder of another version may have brought an agent that knows no attributes.

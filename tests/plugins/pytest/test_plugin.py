@@ -133,6 +133,7 @@ def test_a_recorded_run(suite: Suite) -> None:
         r"95 % confidence, \d{3} samples\); the limit is 20 %",
         done.stdout,
     ), done.stdout
+    assert "see: sonde report run.sonde tree --span test_suite.py::test_burns" in done.stdout
     assert re.search(
         r"sonde: threads waited \d+ ms for locks in this test, .* 50\.0 ms", done.stdout
     )
@@ -182,6 +183,24 @@ def test_workers_record_and_the_controller_gathers(suite: Suite) -> None:
         for name in sonde.open(suite.folder / file).tables.spans.name
     }
     assert {"test_suite.py::test_burns", "test_suite.py::test_waits"} <= names
+
+
+def test_workers_that_cannot_record_are_one_sentence(suite: Suite) -> None:
+    done = suite.run("-n", "2", "--sonde-file", "/nowhere/x.sonde")
+    assert done.returncode == 4
+    assert done.stderr.count("sonde cannot record this test run: ") == 1
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_a_worker_that_cannot_record_says_so(suite: Suite) -> None:
+    """Its file is a folder already, which the trial of the controller does not see."""
+    (suite.folder / "run-gw0.sonde").mkdir()
+    done = suite.run("-n", "1", "--sonde-file", "run.sonde")
+    assert done.returncode == 1
+    assert "1 failed, 5 passed" in done.stdout, done.stdout + done.stderr
+    assert "a worker could not record: " in done.stdout
+    assert "4 limits could not be decided:" in done.stdout
+    assert "Traceback" not in done.stderr
 
 
 def test_slow_tests_have_recordings_of_their_own(suite: Suite) -> None:
@@ -263,6 +282,7 @@ def test_wrong_options_are_one_sentence(suite: Suite, options: list[str], senten
 def test_wrong_marks_are_one_sentence(suite: Suite, mark: str, sentence: str) -> None:
     suite.write(f"import pytest\n@pytest.mark.sonde({mark})\ndef test_it(): pass\n")
     done = suite.run("--sonde")
-    assert done.returncode == 4
-    assert f"test_suite.py::test_it: {sentence}" in done.stderr
+    assert done.returncode == 1
+    assert f"\ntest_suite.py::test_it: {sentence}" in done.stdout
+    assert "1 error" in done.stdout
     assert "Traceback" not in done.stderr + done.stdout

@@ -67,7 +67,7 @@ class Process:
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         """After plugins have ended what they started, before results are sent and shown."""
         yield
-        if not self._run.stop():
+        if not self._run.stop() and self._run.failure is None:
             return
         self._results = self._run.results()
         if self._is_worker:
@@ -89,6 +89,12 @@ class Controller:
         self._options = options
         self._results = RunResults()
         self._silent: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        from .recorded_run import check_recordable
+
+        check_recordable(self._options)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

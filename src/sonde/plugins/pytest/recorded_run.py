@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shlex
+import tempfile
 import time
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -16,13 +18,34 @@ from sonde.record.session import Session
 
 from .limits import Limits, Outcome, check, limits_of
 from .options import RunOptions
-from .results import RunResults
+from .results import RunResults, short_path
 from .spans import COLLECTION, setup_of
 
+CANNOT_RECORD = "sonde cannot record this test run: {}"
 SERIES = "tests"
 """Of the segments of tests recorded apart, until each has the name of its test."""
 MAX_NAME = 120
 """Of a file, without what makes it unique: file systems allow 255 bytes."""
+
+
+def session_options(options: RunOptions) -> dict[str, Any]:
+    asked = {"what": options.what, "rate": options.rate}
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def check_recordable(options: RunOptions) -> None:
+    """A usage error if workers could not record: one sentence instead of one from each."""
+    try:
+        folder = options.path if options.slow is not None else os.path.dirname(options.path)
+        if options.slow is not None:
+            os.makedirs(folder, exist_ok=True)
+        with (
+            tempfile.TemporaryDirectory(dir=folder, prefix=".sonde-") as tried,
+            Session(os.path.join(tried, "tried.sonde"), **session_options(options)),
+        ):
+            pass
+    except (SondeError, OSError) as error:
+        raise pytest.UsageError(CANNOT_RECORD.format(error)) from None
 
 
 class RecordedRun:
@@ -37,10 +60,13 @@ class RecordedRun:
         self._segment_test: str | None = None
         """The slow test that is in it."""
         self._limits: dict[str, Limits] = {}
+        self._wrong_marks: dict[str, str] = {}
         self._names = {COLLECTION}
         self._checking = 0.0
         """Seconds that checking the limits of this test has taken."""
         self._tests = 0
+        self.failure: str | None = None
+        """Why there is no recording."""
         self.kept: list[str] = []
         """Recordings of single tests."""
         self.undecided: list[str] = []
@@ -62,22 +88,25 @@ class RecordedRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        asked: dict[str, Any] = {"what": self._options.what, "rate": self._options.rate}
-        named = {name: value for name, value in asked.items() if value is not None}
-        path = self.path
-        if self._apart:
-            path = os.path.join(path, f"{SERIES}{self._worker}.sonde")
-            named["mode"] = "continuous"
         try:
-            if self._apart:
-                os.makedirs(self.path, exist_ok=True)
-            self._session = Session(path, **named)
-            self._session.start()
-            if self._apart:
-                self._segment = self._session.status()["path"]
+            self._start()
         except (SondeError, OSError) as error:
             self._session = None
-            raise pytest.UsageError(f"sonde cannot record this test run: {error}") from None
+            self.failure = str(error)
+            if not self._worker:
+                raise pytest.UsageError(CANNOT_RECORD.format(error)) from None
+            # A worker that ended here would be started again and again.
+
+    def _start(self) -> None:
+        path, more = self.path, session_options(self._options)
+        if self._apart:
+            os.makedirs(self.path, exist_ok=True)
+            path = os.path.join(path, f"{SERIES}{self._worker}.sonde")
+            more["mode"] = "continuous"
+        self._session = Session(path, **more)
+        self._session.start()
+        if self._apart:
+            self._segment = self._session.status()["path"]
 
     def stop(self) -> bool:
         """Whether there was a recording to end."""
@@ -100,10 +129,17 @@ class RecordedRun:
             try:
                 limits = limits_of(item)
             except SondeError as error:
-                raise pytest.UsageError(str(error)) from None
+                self._wrong_marks[item.nodeid] = str(error)
+                continue
             if limits:
                 self._limits[item.nodeid] = limits
             self._names |= {item.nodeid, setup_of(item.nodeid)}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """A wrong mark is an error of its test: a worker of pytest-xdist must go on."""
+        if item.nodeid in self._wrong_marks:
+            pytest.fail(self._wrong_marks[item.nodeid], pytrace=False)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -143,14 +179,18 @@ class RecordedRun:
         self._checking += time.monotonic() - began
         self.undecided += [f"{item.nodeid}: {sentence}" for sentence in outcome.undecided]
         if outcome.exceeded:
-            pytest.fail("\n".join(f"sonde: {words}" for words in outcome.exceeded), pytrace=False)
+            lines = [f"sonde: {sentence}" for sentence in outcome.exceeded]
+            if not self._apart:  # else the file has no name yet
+                shown = ["sonde", "report", short_path(self.path), "tree", "--span", item.nodeid]
+                lines.append(f"see: {shlex.join(shown)}")
+            pytest.fail("\n".join(lines), pytrace=False)
 
     def _check(self, limits: Limits, nodeid: str) -> Outcome:
         from sonde.views.stacks.chained_samples import open_recording
 
         session = self._session
         if session is None:
-            return Outcome(undecided=["the recording had ended before this test did"])
+            return Outcome(undecided=[f"there is no recording: {self.failure or 'it has ended'}"])
         session.flush()
         # What reading takes is no part of the run.
         session.pause()
@@ -163,6 +203,8 @@ class RecordedRun:
 
     def results(self) -> RunResults:
         """To be asked after the end."""
+        if self.failure is not None:
+            return RunResults(self._tests, undecided=self.undecided, failures=[self.failure])
         from sonde.views.stacks.chained_samples import open_recording
 
         from .slow_tests import slow_tests

@@ -26,6 +26,8 @@ class RunResults:
     files: list[str] = field(default_factory=list)
     rows: list[SlowTest] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    """Why processes have no recording."""
 
     def add(self, other: RunResults, top: int) -> None:
         """`tests` stays: each worker collects all of them."""
@@ -33,6 +35,7 @@ class RunResults:
         self.files += other.files
         self.rows = sorted([*self.rows, *other.rows], key=lambda row: -row.wall_ns)[:top]
         self.undecided += other.undecided
+        self.failures += other.failures
 
     def to_json(self) -> dict[str, Any]:
         """What may travel from a worker."""
@@ -41,6 +44,7 @@ class RunResults:
             "files": self.files,
             "rows": [row.to_json() for row in self.rows],
             "undecided": self.undecided,
+            "failures": self.failures,
         }
 
     @classmethod
@@ -72,16 +76,18 @@ def write(results: RunResults, out: pytest.TerminalReporter) -> None:
         )
         for sentence in results.undecided:
             out.write_line(f"  {sentence}", yellow=True)
-    if not results.files:
+    for failure in dict.fromkeys(results.failures):
+        out.write_line(f"a worker could not record: {failure}", red=True)
+    if not results.files and not results.failures:
         out.write_line("no test was slow enough for a recording")
     for path in results.files:
-        out.write_line(f"recording: {_short(path)}")
+        out.write_line(f"recording: {short_path(path)}")
     test = next((row for row in results.rows if is_test(row.name)), None)
     if test is not None:
-        words = ["sonde", "report", _short(test.path), "tree", "--span", test.name]
+        words = ["sonde", "report", short_path(test.path), "tree", "--span", test.name]
         out.write_line(f"one test:  {shlex.join(words)}")
 
 
-def _short(path: str) -> str:
+def short_path(path: str) -> str:
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
