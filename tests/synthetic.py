@@ -56,6 +56,8 @@ class Maker:
         self.locks: dict[str, tuple[int, int, str]] = {}
         self.lock_events: list[tuple[int, int, int, int, int, int, int]] = []
         self.spans: list[tuple[int, int, int, str, int]] = []
+        self.attributes: list[dict[str, str]] = []
+        """By span."""
         self.windows: list[tuple[int, int, int, int, int, int]] = []
         self.calls: list[tuple[int, int, int, int]] = []
         self.numbers: dict[int, int] = {}
@@ -164,9 +166,18 @@ class Maker:
         self.entered(lock, waiter, end)
 
     def span(
-        self, name: str, start: int, end: int = -1, *, thread: str = "MainThread", parent: int = -1
+        self,
+        name: str,
+        /,
+        start: int,
+        end: int = -1,
+        *,
+        thread: str = "MainThread",
+        parent: int = -1,
+        **attributes: str,
     ) -> int:
         """Its row, for what lies in it; `end` -1: it is not left."""
+        self.attributes.append(attributes)
         self.spans.append((self.thread(thread), start, end, name, parent))
         return len(self.spans) - 1
 
@@ -252,6 +263,7 @@ class Maker:
                 np.array([end for _, _, end, *_ in self.spans], dtype=np.int64),
                 [name for *_, name, _ in self.spans],
                 np.array([parent for *_, parent in self.spans], dtype=np.int32),
+                self.attributes,
             ),
             windows=Windows(
                 windows[:, 0].astype(np.uint32),
@@ -291,6 +303,8 @@ class Maker:
             writer.append("spans", thread, start, name, parent)
             if end >= 0:
                 writer.append("span_ends", i, end)
+            for key, value in self.attributes[i].items():
+                writer.append("span_attributes", i, key, value)
         for row in self.samples:
             writer.append("samples", *row)
         for time, thread, text in self.marks:

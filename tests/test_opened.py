@@ -64,6 +64,45 @@ def test_wrong_questions_are_answered(file: Path) -> None:
         recording.lines(start=2, end=1)
 
 
+@pytest.fixture
+def requests(tmp_path: Path) -> Path:
+    make = Maker()
+    failed = make.span("GET", 0, 40 * MS, status="500", name="GET /books")
+    for _ in range(300):
+        make.sample("main:3 > work:12", MS // 10, span=failed)
+    inner = make.span("query", 30 * MS, 40 * MS, parent=failed)
+    make.sample("main:3 > ask:1", 10 * MS, span=inner)
+    fine = make.span("GET", 40 * MS, 50 * MS, status="200")
+    make.sample("main:3 > work:12", 10 * MS, span=fine)
+    return Path(make.write(str(tmp_path / "requests.sonde")))
+
+
+def test_spans_are_selected_by_attribute(requests: Path) -> None:
+    recording = sonde.open(requests)
+    assert recording.tables.spans.name == ["GET /books", "query", "GET"]
+    assert recording.tables.spans.attributes == [{"status": "500"}, {}, {"status": "200"}]
+    failed = recording.flat(span=sonde.SpanAttribute("status", "500"))
+    assert failed.total_ns == 40 * MS
+    assert recording.flat(span="GET /books").total_ns == 40 * MS
+    found = recording.spans(span=sonde.SpanAttribute("status", "200"))
+    assert [row.name for row in found.rows] == ["GET"]
+    with pytest.raises(UsageError, match=r"no span with status '404' in .*it has 500, 200"):
+        recording.tree(span=sonde.SpanAttribute("status", "404"))
+    with pytest.raises(UsageError, match=r"no trace '1' in .*it has none"):
+        recording.tree(span=sonde.SpanAttribute("trace_id", "1"))
+    summary = recording.summary(span=sonde.SpanAttribute("status", "500"))
+    assert any("--attribute status=500" in finding.view for finding in summary.findings)
+
+
+def test_attributes_are_maps_in_arrow(requests: Path, tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    from sonde.exports.parquet import write_folder
+
+    write_folder(sonde.open(requests).tables, tmp_path)
+    column = pq.read_table(tmp_path / "spans.parquet")["attributes"].to_pylist()
+    assert column == [[("status", "500")], [], [("status", "200")]]
+
+
 def test_a_missing_file_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(SondeError, match=r"none\.sonde"):
         sonde.open(tmp_path / "none.sonde")

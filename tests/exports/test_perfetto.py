@@ -163,3 +163,14 @@ def test_waits_for_locks_with_their_owner_and_spans_that_overlap() -> None:
     # One track takes a and c, b overlaps a and has its own.
     tracks = [p.track_descriptor for p in read.packet if p.track_descriptor.name == "spans"]
     assert len(tracks) == 2
+
+
+def test_spans_have_their_attributes() -> None:
+    make = Maker()
+    make.sample("main:1", 1 * MS)
+    make.span("GET /books/{id}", 0, 1 * MS, status="200", text="\udc80=")
+    read = trace(make)
+    assert not unknown(read)
+    (begin,) = [p.track_event for p in read.packet if p.track_event.debug_annotations]
+    annotations = {a.name: a.string_value for a in begin.debug_annotations}
+    assert annotations == {"status": "200", "text": "?="}

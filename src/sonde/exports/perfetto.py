@@ -287,7 +287,14 @@ class _Trace:
             spans.thread[rows].tolist(),
             start[rows].tolist(),
             end[rows].tolist(),
-            ({"name": spans.name[row], "category": "span"} for row in rows.tolist()),
+            (
+                {
+                    "name": spans.name[row],
+                    "category": "span",
+                    "attributes": spans.attributes[row],
+                }
+                for row in rows.tolist()
+            ),
         )
 
     def marks(self) -> None:
@@ -355,6 +362,8 @@ class _Trace:
         for key in ("lock", "owner"):
             if key in told:
                 event.debug_annotations.add(name=key, string_value=_text(told[key]))
+        for key, value in told.get("attributes", {}).items():
+            event.debug_annotations.add(name=_text(key), string_value=_text(value))
         event = self._packet(end).track_event
         event.type, event.track_uuid = SLICE_END, track
 
