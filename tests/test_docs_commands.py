@@ -44,23 +44,31 @@ JSON_PAGE = documented.ROOT / "docs" / "reference" / "json.md"
 ROWS = {"tree": "nodes", "waits": "waits", "calls": "edges", "summary": "findings"}
 """Where the rows of a view are not called so."""
 OF_ELSEWHERE = ("objects", "events", "data", "hot")
-"""Of Java, of events and of an online profile, which the recording has not."""
+"""Of Java, of events and of an online profile: the recording has none of these."""
 RUN_FOR = "0.3"
 JAVA = shutil.which("javac") is not None
 TIMEOUT_S = 120
 
 APP = """
-import os, sys, threading, time
+import asyncio, http.server, os, sys, threading, time, unittest.mock
 import sonde
 
+SPANS = ("checkout", "GET /books/{id}", "POST /orders", "test_demo.py::test_burns")
 lock = threading.Lock()
 end = time.monotonic() + float(os.environ.get("LASTS", "0.3"))
 
+def build():
+    return sum(range(10**6))
+
 def work():
     while time.monotonic() < end:
-        with lock, sonde.span("checkout"):
-            sorted(str(number) for number in range(20000))
-            time.sleep(0.005)
+        for name in SPANS:
+            with lock, sonde.span(name) as span:
+                span.set("order", 42)
+                span.set("trace_id", "4bf92f3577b34da6a3ce929d0e0e4736")
+                span.set("http.response.status_code", 500)
+                sorted(str(number) for number in range(10000))
+                time.sleep(0.002)
 
 if "PID_FILE" in os.environ:
     with open(os.environ["PID_FILE"] + ".new", "w") as file:
@@ -241,7 +249,7 @@ def write_recordings(made: Prepared) -> None:
     made.run("run", "-o", f"sonde-app-{PID}.sonde", "--what", "cpu,calls", "app.py")
     for name in ("before", "after"):
         made.run("run", "-o", f"{name}.sonde", "--what", "+waits", "app.py")
-    for name in ("base-1", "new-1"):
+    for name in ("base-1", "new-1", f"sonde-pytest-{PID}"):
         shutil.copy(made.folder / "before.sonde", made.folder / f"{name}.sonde")
     made.run("fleet", "add", "profiles/", "after.sonde", "--label", "version=1.1")
     if JAVA:
@@ -251,7 +259,7 @@ def write_recordings(made: Prepared) -> None:
 
 def shortened(words: list[str]) -> list[str]:
     """The same call, but it ends by itself and soon."""
-    verb, *rest = words
+    verb, *rest = (word for word in words if word != "--open")
     if verb in ("run", "attach", "tprof") and "-o" in rest:
         # Pages share a folder, and name their recordings alike.
         rest.insert(0, "--force")
@@ -312,7 +320,13 @@ def serve_and_stop(here: Prepared, words: list[str]) -> None:
         server.communicate(timeout=TIMEOUT_S)
 
 
-@pytest.mark.parametrize("view", [view for view in VIEWS if view not in OF_ELSEWHERE])
+def documented_views() -> list[str]:
+    views = re.findall(r"^\| `([\w-]+)` \| `", JSON_PAGE.read_text(), re.MULTILINE)
+    assert len(views) > 10
+    return [view for view in views if view not in OF_ELSEWHERE]
+
+
+@pytest.mark.parametrize("view", documented_views())
 def test_keys_of_the_json_are_documented(view: str, prepared: Prepared) -> None:
     """docs/reference/json.md has each key of a view, and of its rows."""
     name = f"sonde-app-{PID}.sonde" if view == "calls" else "app.sonde"
