@@ -224,12 +224,12 @@ static int32_t try_once(injection *job)
 static void *body(void *arg)
 {
     injection *job = arg;
-    const _Atomic uint32_t *patience_ms = (const _Atomic uint32_t *)job->order->patience_ms;
+    const _Atomic uint32_t *timeout_ms = (const _Atomic uint32_t *)job->order->timeout_ms;
     uint64_t began = sonde_monotonic();
     for (;;) {
         job->answer->outcome = try_once(job);
         if (job->answer->outcome != SONDE_NO_SAFE_MOMENT ||
-            sonde_monotonic() - began > (uint64_t)atomic_load(patience_ms) * 1000000u)
+            sonde_monotonic() - began > (uint64_t)atomic_load(timeout_ms) * 1000000u)
             return NULL;
         // Not in step with anything the target does at regular times.
         struct timespec pause = {0, 150000 + (long)(job->answer->tries * 7919u % 300u) * 1000};
@@ -246,7 +246,7 @@ EXPORT int sonde_inject(const sonde_order *order, sonde_answer *answer)
     memset(answer, 0, sizeof *answer);
     answer->outcome = SONDE_WRONG_ORDER;
     if (order->pid <= 0 || order->pid == getpid() || !order->texts || !order->count ||
-        !order->patience_ms || !is_text(order->function, sizeof order->function) ||
+        !order->timeout_ms || !is_text(order->function, sizeof order->function) ||
         !is_text(order->library, sizeof order->library) ||
         !memchr(order->runtime, 0, sizeof order->runtime) ||
         !memchr(order->argument, 0, sizeof order->argument))

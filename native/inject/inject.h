@@ -20,9 +20,8 @@ enum { // what came of it; src/sonde/record/targets/ptrace_inject.py mirrors the
 typedef struct {
     int32_t pid;
     uint32_t unused;
-    uint64_t
-        patience_ms; // address of an _Atomic uint32_t; set to 0 meanwhile, no other try is made
-    uint64_t texts;  // address of `count` sonde_text
+    uint64_t timeout_ms; // address of an _Atomic uint32_t; set to 0 meanwhile, no other try is made
+    uint64_t texts;      // address of `count` sonde_text
     uint64_t count;
     uint64_t dlopen_at, dlsym_at, dlerror_at;
     uint64_t memfd_create_at, close_at; // set: the target does not see our files

@@ -186,7 +186,7 @@ def test_tries_have_longer_pauses_and_an_end(tmp_path: Path) -> None:
 def test_nobody_there_is_said(tmp_path: Path) -> None:
     nobody, file = destination("otlp+http://127.0.0.1:9"), str(made(tmp_path, 1))
     with pytest.raises(SondeError, match="did not accept"):
-        push(nobody, file, {}, patience_s=0.1)
+        push(nobody, file, {}, timeout_s=0.1)
 
 
 def test_a_series_is_sent_as_it_grows(tmp_path: Path) -> None:

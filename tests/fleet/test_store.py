@@ -191,7 +191,7 @@ def test_a_full_disk_stops_merging_and_sending(tmp_path: Path, small_disk: Path)
     code, _, err = asked("fleet", "compact", store)
     assert (code, err) == (1, f"sonde: cannot write the store {store}: No space left on device\n")
     with pytest.raises(SondeError, match=r"did not accept .* within 0 s: No space left on device"):
-        push(destination(str(store)), str(files[2]), {"service": "s"}, patience_s=0)
+        push(destination(str(store)), str(files[2]), {"service": "s"}, timeout_s=0)
     assert total(store) == spent(files[:2])
     assert not list(store.rglob("*.unfinished"))
 

@@ -28,7 +28,7 @@ REMOTE_S = 10.0
 # How long the agents of a recorder that was killed have to leave.
 LEAVE_S = 5.0
 MAX_RESTARTS = 100
-# Numbers of parts that one recorder may use: the next begins behind them, whatever it had reached.
+# Segment numbers that one recorder may use: the next recorder begins behind them.
 PARTS_A_RECORDER = 1 << 32
 # Processes entered at the same time: each costs this machine a core for some milliseconds.
 AT_ONCE = 4
@@ -138,7 +138,7 @@ class Attach:
     # ---- a recorder that was killed
 
     def _go_on(self, error: RecorderKilledError) -> None:
-        """Another one takes its place; the session goes on in another part."""
+        """Another one takes its place; the session goes on in another segment."""
         self._end_entries()
         inside = {pid for pid in self._inside if is_alive(pid)}
         if self._restarts >= MAX_RESTARTS or self._ending or not self._has_targets(inside):

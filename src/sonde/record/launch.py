@@ -107,7 +107,7 @@ class Launch:
             options = with_shared_memory(make_options(self.pid))
             listening = listen()
             late_start.write_config(listening.folder, options)
-            self._recorder = RecorderHandle(options, patience=READY_S, listening=listening)
+            self._recorder = RecorderHandle(options, timeout_s=READY_S, listening=listening)
             self._recorder.send("root", pid=self.pid)
         except BaseException:
             os.close(go_write)  # the child sees the end of the pipe and goes quietly
@@ -121,7 +121,7 @@ class Launch:
         with os.fdopen(fail_read, "rb") as f:  # ends when the target's program replaces ours
             self._failed = f.read()
         # Whoever looks at it from outside would have found our own interpreter until now.
-        with contextlib.suppress(SondeError):  # a recorder that is gone is told of at the end
+        with contextlib.suppress(SondeError):  # a recorder that is gone is reported at the end
             self._recorder.send("running")
 
     def _become_target(self, go_read: int, go_write: int, fail_write: int, preload: str) -> None:

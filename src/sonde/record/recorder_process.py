@@ -42,12 +42,12 @@ class RecorderHandle:
         self,
         options: Options,
         *,
-        patience: float | None = None,
+        timeout_s: float | None = None,
         listening: AgentSocket | None = None,
     ) -> None:
         """Waits until it is ready; a SondeError says why it cannot be.
 
-        With `patience` not longer than that: then `ready` is false, and `listening`, where agents
+        With `timeout_s` not longer than that: then `ready` is false, and `listening`, where agents
         introduce themselves, must be ours.
         """
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -94,7 +94,7 @@ class RecorderHandle:
         if listening:
             listening.close()  # a recorder that dies is to be noticed at once
             self.socket_path = listening.path
-        if patience is None or select.select([ours], [], [], patience)[0]:
+        if timeout_s is None or select.select([ours], [], [], timeout_s)[0]:
             self._hear(START_S)
 
     @property

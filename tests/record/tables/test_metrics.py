@@ -96,11 +96,11 @@ def test_a_thread_that_has_ended_is_told_of_for_the_last_time_while_it_has_a_row
         try:
             print(file=process.stdin, flush=True)
             until(lambda: tid not in procfs.threads_of(process.pid), "its end", process)
-            metrics.ended(tid, told=True)
+            metrics.ended(tid, reported=True)
             assert [row[1] for row in told if row[0] == "metrics"] == [tid]
             asked.clear()
             metrics.step()
-            metrics.ended(tid, told=True)  # nothing is left to tell
+            metrics.ended(tid, reported=True)  # nothing is left to tell
             assert process.pid in asked
             assert tid not in asked
         finally:

@@ -1,8 +1,8 @@
 """Recordings sent away while others are still being made.
 
-What waits to be sent lies on the disk, as the parts that a continuous recording rotates anyway: so
-nothing piles up in memory, and a recorder never waits for a network. What was rotated away before
-it could be sent is counted and said.
+What waits to be sent lies on the disk, as the segments that a continuous recording rotates anyway:
+so nothing piles up in memory, and a recorder never waits for a network. What was rotated away
+before it could be sent is counted and reported.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def push(
     file: str,
     told: Mapping[str, str],
     *,
-    patience_s: float = TIMEOUT_S,
+    timeout_s: float = TIMEOUT_S,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], float] = time.monotonic,
 ) -> None:
     """Sends one recording, trying again for a while."""
     recording = open_recording(file)
     labels = labels_of(recording, told)
-    until, pause = now() + patience_s, FIRST_PAUSE_S
+    until, pause = now() + timeout_s, FIRST_PAUSE_S
     while True:
         try:
             to.send(recording, labels, told)
@@ -79,7 +79,7 @@ def push(
         except NotNow as error:
             if now() + pause > until:
                 raise SondeError(
-                    f"{to.address} did not accept {file} within {patience_s:g} s: {error}"
+                    f"{to.address} did not accept {file} within {timeout_s:g} s: {error}"
                 ) from None
         sleep(pause)
         pause = min(2 * pause, MAX_PAUSE_S)
@@ -88,9 +88,9 @@ def push(
 def follow(
     to: Destination, pattern: str, told: Mapping[str, str], ended: Callable[[], bool]
 ) -> PushResult:
-    """Sends the parts of a series as they are finished, until `ended`, and then the last ones.
+    """Sends the segments of a series as they are finished, until `ended`, and then the last ones.
 
-    A part is finished when there is a later one, or when its recorder has ended.
+    A segment is finished when there is a later one, or when its recorder has ended.
     """
     done: set[str] = set()
     seen: set[str] = set()

@@ -25,7 +25,7 @@ class Window:
         self._calls.append((context, site, offset, step))
 
     def start_segment(self, remap: Callable[[int], int]) -> None:
-        """Its contexts have other places in a new part."""
+        """Its contexts have other places in a new segment."""
         self._calls = [(remap(context), site, at, step) for context, site, at, step in self._calls]
 
     def write(

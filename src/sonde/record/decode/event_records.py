@@ -28,7 +28,7 @@ class EventRows:
         )
         if flags & shm.CHAINED:
             link, line = self._stacks.chain_of(at, count, flags, shm.EVENT.size)
-            self._told(which)
+            self._count(which)
             weight = weight or tables.event_periods.get(which, 1)
             row = self._thread.time.row(interpreter)
             at = now - tables.segment.origin
@@ -38,15 +38,15 @@ class EventRows:
         span = tables.spans.row(number)
         context = self._stacks.stack_of(at, keep, count, flags, shm.EVENT.size)
         self.flush()
-        self._told(which)
+        self._count(which)
         weight = weight or tables.event_periods.get(which, 1)
         row = self._thread.time.row(interpreter)
         at = now - tables.segment.origin
         self._kept = [row, at, which, context, weight, span, address, 0, -1, 0]
 
-    def _told(self, which: int) -> None:
-        told = self._tables.events_told
-        told[which] = told.get(which, 0) + 1
+    def _count(self, which: int) -> None:
+        counts = self._tables.events_reported
+        counts[which] = counts.get(which, 0) + 1
 
     def data(self, at: int, memory: int) -> None:
         """What the event before this was about."""

@@ -52,7 +52,7 @@ class ProcessTables:
         self.types: dict[int, str] = {0: ""}
         """What classes are called, by the number the agent gave them."""
         self.event_periods: dict[int, int] = {}
-        self.events_told: dict[int, int] = {}
+        self.events_reported: dict[int, int] = {}
         """Of each kernel event, by its number."""
         self.ended = False
         """No ring gets another record."""

@@ -46,7 +46,7 @@ class RingReader:
         self.locks = LockRecords(tables, self.thread, self._stacks, self.ring_at)
 
     def start_segment(self, remap: Callable[[int], int]) -> None:
-        """Its stack has another place in a new part."""
+        """Its stack has another place in a new segment."""
         self._stacks.start_segment(remap)
         self._window.start_segment(remap)
 
@@ -171,7 +171,7 @@ class RingReader:
         _, _, _, _, address, _, name_len, low, high = shm.CODE.unpack_from(self._tables.memory, at)
         at += shm.CODE.size
         name = decode_text(bytes(self._tables.memory[at : at + name_len]))
-        if address & shm.VIRTUAL:  # told with each event, and never changed
+        if address & shm.VIRTUAL:  # reported with each event, and never changed
             self._tables.threads.virtual_is(address, name)
         else:
             self._tables.names.add(address, high << 32 | low, name)

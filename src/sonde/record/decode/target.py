@@ -31,7 +31,7 @@ _images: dict[int, int] = {}
 
 
 class TargetProcess:
-    """What is known of it, subject by subject, and how that becomes rows of the parts."""
+    """What is known of it, subject by subject, and how that becomes rows of the segments."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class TargetProcess:
 
     def _step_metrics(self) -> None:
         if self.metrics is not None:
-            self.metrics.step(told=self._counts_threads())
+            self.metrics.step(reported=self._counts_threads())
 
     def _counts_cpu(self) -> bool:
         return self._counted is not None and "cpu" in self._counted
@@ -213,7 +213,7 @@ class TargetProcess:
             if gone and slot.drain() and not slot.backlog():
                 slot.end()
                 if self.metrics is not None:
-                    self.metrics.ended(thread.tid, told=self._counts_threads())
+                    self.metrics.ended(thread.tid, reported=self._counts_threads())
                 self.threads.ended(thread.tid, thread.known)
                 slot.locks.keep_wait()
                 self.open_locks.forget(thread.tid)
@@ -222,16 +222,16 @@ class TargetProcess:
             else:
                 thread.learn_name()  # it may have come since, in another ring
 
-    # ---- parts
+    # ---- segments
 
     def end_part(self, now: int) -> None:
-        """Writes what the rows of this part are to say; the process goes on in the next."""
+        """Writes what the rows of this segment are to say; the process goes on in the next."""
         self.set_capture(self._counted)
         self.threads.end_part(now)
         self._write_unsampled(now)
 
     def start_segment(self, now: int, remap: Callable[[int], int]) -> None:
-        """All rows are new ones, of a part that begins now."""
+        """All rows are new ones, of a segment that begins now."""
         self._keep_waits()
         tables = self._tables
         tables.lock_runs.forget()
@@ -291,7 +291,7 @@ class TargetProcess:
             "undecodable_waits": self._tables.undecodable_waits,
             "garbled_rings": self._tables.garbled,
             **self.cpu.counts(),
-            **{f"event_{number}": n for number, n in self._tables.events_told.items()},
+            **{f"event_{number}": n for number, n in self._tables.events_reported.items()},
         }
 
     def _process_row(self) -> int:

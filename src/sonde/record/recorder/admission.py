@@ -48,7 +48,7 @@ class Admission:
     def __init__(
         self,
         config: dict[str, Any],
-        parts: Segments,
+        segments: Segments,
         target_set: TargetSet,
         selector: selectors.BaseSelector,
         listener: socket.socket,
@@ -56,14 +56,14 @@ class Admission:
         send_progress: Callable[[dict[str, Any]], None],
     ) -> None:
         self._config = config
-        self._parts = parts
-        self._writer = parts.writer
+        self._segments = segments
+        self._writer = segments.writer
         self._target_set = target_set
         self._selector = selector
         self._path = path
         self._send_progress = send_progress
-        self._contexts = Contexts(parts.writer)
-        self._lock_rows = LockRows(parts.writer)
+        self._contexts = Contexts(segments.writer)
+        self._lock_rows = LockRows(segments.writer)
         self._contexts.tells_sizes = "calls" in config["what"]
         self.online: LiveProfile | None = None
         """What is known of the session while it runs, if that is wanted."""
@@ -76,16 +76,16 @@ class Admission:
         """Processes that armed themselves and were not taken in yet, oldest first."""
         self._remote: RemoteReader | None = None
         self._steering = AgentConnections()
-        self.capture = CaptureControl(config, parts.writer, target_set, self._steering)
+        self.capture = CaptureControl(config, segments.writer, target_set, self._steering)
         self.origin: int | None = None
-        """When the part being written began: before the first process came in there is none."""
+        """When the segment being written began: before the first process came in there is none."""
         self.trouble: str | None = None
         self.why_remote = ""
         self.listen(listener)
 
     @property
     def contexts(self) -> int:
-        """How many the part being written has."""
+        """How many the segment being written has."""
         return self._contexts.count
 
     @property
@@ -132,7 +132,7 @@ class Admission:
         self.capture.end()
 
     def start_segment(self, now: int) -> None:
-        """Everybody goes on in a part that begins now."""
+        """Everybody goes on in a segment that begins now."""
         self.origin = now
         self.capture.start_segment()
         remap = self._contexts.start_segment()
@@ -265,7 +265,7 @@ class Admission:
             self._target_set.drop(old, "replaced by exec" if replaced else None)
         if self.origin is None:
             self.origin = time.monotonic_ns() if began is None else began
-            self._parts.started(self.origin)
+            self._segments.started(self.origin)
             self._writer.target({"runtime": runtime})
 
     def _new_target(
@@ -282,7 +282,7 @@ class Admission:
             memory, about, self.online,
         )  # fmt: skip
         target.open_locks.notable_ns = self.thresholds.notable_ns
-        target.open_locks.told = self.thresholds.waited
+        target.open_locks.on_long_wait = self.thresholds.waited
         self._target_set.add(target)
         return target
 
@@ -343,8 +343,8 @@ class Admission:
             if target.metrics is None and "threads" in self.capture.what:
                 target.metrics = Metrics(target.segment, target.threads)
             if target.metrics is not None:
-                told = not self.capture.paused and "threads" in self.capture.what
-                target.metrics.step(self._steering.threads_of(target.pid), told=told)
+                reported = not self.capture.paused and "threads" in self.capture.what
+                target.metrics.step(self._steering.threads_of(target.pid), reported=reported)
 
     # ---- a program replaces itself
 

@@ -179,17 +179,17 @@ class CaptureControl:
         # Only now: after the last word of a recorder that dies in a pause there is nothing to cut.
         self._writer.append("pauses", began - origin, now - origin)
 
-    # ---- parts
+    # ---- segments
 
     def cut_pause(self, now: int, origin: int) -> None:
-        """One that goes on becomes two: what has been of it belongs to the part that ends."""
+        """One that goes on becomes two: what has been of it belongs to the segment that ends."""
         if self._pause is not None:
             self._writer.append("pauses", self._pause - origin, now - origin)
             self._paused_ns += now - self._pause
             self._pause = now
 
     def start_segment(self) -> None:
-        """A part begins, in which only the present rate has been."""
+        """A segment begins, in which only the present rate has been."""
         self.longest_period = self.period
         self._samplers.counted.clear()
         for _, event in self._events.values():
@@ -271,13 +271,13 @@ class CaptureControl:
 
     def event_facts(self, facts: dict[str, Any]) -> None:
         """Makes what targets counted of kernel events a list of them, where there are any."""
-        told = []
+        reported = []
         for row, event in self._events.values():
             why = _NO_END if row in self._endless else None
             for target in self._target_set:
                 if target.armed is not None:
                     why = why or target.armed.why_no_events
-            told.append(
+            reported.append(
                 {
                     "name": event.name,
                     "period": event.period,
@@ -286,8 +286,8 @@ class CaptureControl:
                     "why_not": why,
                 }
             )
-        if told:
-            facts["events"] = told
+        if reported:
+            facts["events"] = reported
 
     def end(self) -> None:
         """Agents that nobody steers leave by themselves, soon after this."""

@@ -53,8 +53,8 @@ class Recorder:
     def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
         self._began = time.monotonic_ns()
         self._config = config
-        self._parts = Segments(config, target_facts(config))
-        self._writer = self._parts.writer
+        self._segments = Segments(config, target_facts(config))
+        self._writer = self._segments.writer
         if "threads" in config["what"]:
             self._writer.target({"cpu_includes_steal": cpu_includes_steal()})
         self._root: int | None = None
@@ -83,13 +83,18 @@ class Recorder:
         self._home = session_registry.make_home() if config.get("place") else self._folder
         self._target_set = TargetSet(self._selector, self._home, self._writer, config)
         self._admission = Admission(
-            config, self._parts, self._target_set, self._selector, listening.listener, self.path,
+            config, self._segments, self._target_set, self._selector, listening.listener, self.path,
             self._parent.send_progress,
         )  # fmt: skip
         self._capture = self._admission.capture
         self._steered = ControlServer(self._home, self._selector, self)
         self._book = SegmentLifecycle(
-            self._began, self._parts, self._target_set, self._admission, self._budget, self._parent
+            self._began,
+            self._segments,
+            self._target_set,
+            self._admission,
+            self._budget,
+            self._parent,
         )
         self._next_dump = 0
 
@@ -97,7 +102,11 @@ class Recorder:
 
     def run(self) -> None:
         self._parent.send(
-            {"ready": self.path, "path": self._parts.path, "session": self._parts.session["id"]}
+            {
+                "ready": self.path,
+                "path": self._segments.path,
+                "session": self._segments.session["id"],
+            }
         )
         next_flush = time.monotonic_ns() + self._pace.flush_ns
         next_sweep = next_count = next_step = next_flush
@@ -128,10 +137,10 @@ class Recorder:
                     self._book.flush()
                     next_flush = now + self._pace.flush_ns
                     if self._bounded and self._admission.contexts > MAX_CONTEXTS:
-                        self._parts.wanted = True  # a new part knows only what it needs
-                    if self._parts.due(now):
+                        self._segments.wanted = True  # a new segment knows only what it needs
+                    if self._segments.due(now):
                         self._book.next_part()
-                    if self._parts.full():
+                    if self._segments.full():
                         self.stop(FULL)
                 self._watch_thresholds(now)
                 if self._admission.origin is None and self._root and self._running_since:
@@ -213,13 +222,13 @@ class Recorder:
     # ---- steering, by whoever started us, by the control socket and by the program itself
 
     def status(self) -> dict[str, Any]:
-        began = self._parts.first_origin or self._began
+        began = self._segments.first_origin or self._began
         return {
             "state": "paused" if self._capture.paused else "recording",
             "mode": self._config["mode"]["name"],
-            "path": self._parts.path,
-            "part": self._parts.count,
-            "size": self._parts.size,
+            "path": self._segments.path,
+            "part": self._segments.count,
+            "size": self._segments.size,
             "duration_ns": time.monotonic_ns() - began,
             "paused_ns": self._capture.paused_ns,
             "processes": [target.pid for target in self._target_set],
@@ -293,7 +302,7 @@ class Recorder:
                 self._parent.send({"did": verb, "answer": answer or {}})
 
     def rotate_soon(self) -> None:
-        self._parts.wanted = True
+        self._segments.wanted = True
 
     def set_root(self, pid: int) -> None:
         if pid:  # a session of many processes has none
@@ -314,7 +323,7 @@ class Recorder:
 
     def set_names(self, pid: int, names: dict[str, str]) -> None:
         for target in self._target_set.of(pid):
-            target.names.told.update({int(tid): name for tid, name in names.items()})
+            target.names.reported.update({int(tid): name for tid, name in names.items()})
 
     def set_not_entered(self, reasons: dict[str, str]) -> None:
         self._target_set.tally.not_entered = reasons
@@ -348,8 +357,8 @@ class Recorder:
         self._admission.end()
         # A root that exits and one that we see exit are the same event; its code comes by control.
         self._hear_exit()
-        if self._parts.refused is not None and self._admission.origin is not None:
-            self._parts.writer.sink.spend_reserve()
+        if self._segments.refused is not None and self._admission.origin is not None:
+            self._segments.writer.sink.spend_reserve()
             self._book.next_part()  # what was lost is said at least
         for target in self._target_set:
             target.finish(ended=False, exit_=None)
@@ -359,33 +368,33 @@ class Recorder:
         if noted:
             self._writer.target({"exit": noted["text"]})
         end = {"note": self._end_note, "duration_ns": self._ended - self._book.origin}
-        if self._parts.flies:
+        if self._segments.flies:
             self._writer.target({"dumped": self._end_note})
-        self._parts.close(end)
+        self._segments.close(end)
         facts = self._book.facts(whole=True)
         trouble = self._admission.trouble
         if self._admission.origin is None:  # there was no process to record
-            self._parts.discard()
-        elif self._parts.flies:
+            self._segments.discard()
+        elif self._segments.flies:
             try:
-                self._parts.dump(self._config["path"], self._end_note)
+                self._segments.dump(self._config["path"], self._end_note)
             except SondeError as error:
                 trouble = str(error)
         self._steered.end(
             {
-                "path": self._parts.path,
-                "size": self._parts.size_on_disk(),
+                "path": self._segments.path,
+                "size": self._segments.size_on_disk(),
                 "mode": self._config["mode"]["name"],
             }
         )
         self._parent.send(
             {
                 "done": facts,
-                "duration_ns": self._ended - (self._parts.first_origin or self._began),
-                "path": self._parts.path,
-                "parts": self._parts.count,
-                "dumps": self._parts.dumps,
-                "refused": self._parts.refused,
+                "duration_ns": self._ended - (self._segments.first_origin or self._began),
+                "path": self._segments.path,
+                "parts": self._segments.count,
+                "dumps": self._segments.dumps,
+                "refused": self._segments.refused,
                 "mode": self._config["mode"],
                 "trouble": trouble,
                 "note": self._end_note,

@@ -1,4 +1,4 @@
-"""What goes into the parts of a session: all that is known, before one ends, is dumped or read."""
+"""What goes into the segments of a session: all that is known, before one ends or is read."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class SegmentLifecycle:
     def __init__(
         self,
         began: int,
-        parts: Segments,
+        segments: Segments,
         target_set: TargetSet,
         admission: Admission,
         budget: OverheadBudget | None,
         starter: ParentChannel,
     ) -> None:
         self._began = began
-        self._parts = parts
-        self._writer = parts.writer
+        self._segments = segments
+        self._writer = segments.writer
         self._target_set = target_set
         self._admission = admission
         self._capture = admission.capture
@@ -42,26 +42,26 @@ class SegmentLifecycle:
 
     @property
     def origin(self) -> int:
-        """The moment that times in the part being written count from."""
+        """The moment that times in the segment being written count from."""
         return self._admission.origin or self._began
 
     def flush(self) -> None:
-        self._parts.flush()
-        if self._parts.refused is None:
+        self._segments.flush()
+        if self._segments.refused is None:
             self._target_set.tally.written()
         self._mention_disk()
 
     def _mention_disk(self) -> None:
         """That nothing can be written, or that it can again."""
-        refused = self._parts.refused
+        refused = self._segments.refused
         if refused is not None and not self._refused:
             self._parent.send_nowait({"trouble": f"{refused}; recording continues without it"})
         elif refused is None and self._refused:
-            self._parent.send_nowait({"trouble": f"writing to {self._parts.path} again"})
+            self._parent.send_nowait({"trouble": f"writing to {self._segments.path} again"})
         self._refused = refused is not None
 
     def bring_up_to_date(self) -> int:
-        """Everything that has happened until now is in the part being written; its size."""
+        """Everything that has happened until now is in the segment being written; its size."""
         for target in self._target_set:
             target.drain()
         self.write_quality()
@@ -70,7 +70,7 @@ class SegmentLifecycle:
         return self._writer.size
 
     def next_part(self) -> None:
-        """All that is known goes into the part that ends; everybody goes on in the next."""
+        """All that is known goes into the segment that ends; everybody goes on in the next."""
         for target in self._target_set:
             target.drain()
             target.settle()
@@ -82,7 +82,7 @@ class SegmentLifecycle:
             target.end_part(now)
         self.write_quality()
         self.flush()
-        self._parts.begin(now)
+        self._segments.begin(now)
         self._target_set.tally.begin_part(self._writer.unwritten.get("samples", 0))
         self._admission.start_segment(now)
         self._target_set.announce()
@@ -92,7 +92,7 @@ class SegmentLifecycle:
 
     def dump(self, path: str | None = None, why: str = "requested") -> str:
         """Writes a flight recorder's memory into a file; a SondeError says why it cannot."""
-        self._parts.check_dump()
+        self._segments.check_dump()
         if self._admission.origin is None:
             raise SondeError("nothing is recorded yet; try again later")
         for target in self._target_set:
@@ -101,26 +101,26 @@ class SegmentLifecycle:
         self._capture.cut_pause(time.monotonic_ns(), self.origin)
         self.write_quality()
         self.write_hot()
-        return self._parts.dump(path, why)
+        return self._segments.dump(path, why)
 
     def rotate(self) -> str:
-        """Begins the next part of a continuous recording now, and returns where."""
-        self._parts.check_rotation()
+        """Begins the next segment of a continuous recording now, and returns where."""
+        self._segments.check_rotation()
         if self._admission.origin is None:
             raise SondeError("nothing is recorded yet, so no segment can follow; try again later")
         self.next_part()
         self._refuse_unwritten()
-        return self._parts.path
+        return self._segments.path
 
     def _refuse_unwritten(self) -> None:
-        if self._parts.refused is not None:
-            raise SondeError(self._parts.refused)
+        if self._segments.refused is not None:
+            raise SondeError(self._segments.refused)
 
     # ---- what the session says about itself
 
     def facts(self, *, whole: bool = False) -> dict[str, Any]:
-        """In the part being written, or as a whole."""
-        more = self._parts.counts()
+        """In the segment being written, or as a whole."""
+        more = self._segments.counts()
         if paused_ns := self._capture.paused_ns:
             more["paused_ns"] = paused_ns
         facts = self._target_set.facts(more, whole=whole)

@@ -1,6 +1,6 @@
-"""A session as it is written, part by part: when the next one begins, and where.
+"""A session as it is written, segment by segment: when the next one begins, and where.
 
-A part stands for itself. Another one begins when its store asks for it, when somebody does, and
+A segment stands for itself. Another one begins when its store asks for it, when somebody does, and
 after a disk that was full has room again: whatever was not written may have been referred to.
 """
 
@@ -27,7 +27,7 @@ from .options.segment_storage import (
 )
 
 RETRY_NS = 1_000_000_000
-# These are of one part, and not said again in the next.
+# These are of one segment, and not said again in the next.
 _OF_A_PART = ("duration_ns", "note", "dumped", "hot")
 
 
@@ -48,7 +48,7 @@ class Segments:
         self.first_origin: int | None = None
         self._failed_at = self._retry_at = 0
         self.wanted = False
-        """Somebody asked for the next part."""
+        """Somebody asked for the next segment."""
         self.count = 1
         self.refused: str | None = None
         """Why nothing can be written at the moment."""
@@ -110,7 +110,7 @@ class Segments:
         return self.wanted or self.store.due(self.writer.size, now - self._origin)
 
     def begin(self, now: int) -> None:
-        """Ends a part at this moment and begins the next.
+        """Ends a segment at this moment and begins the next.
 
         Whether that can be written or not, rows are numbered again afterwards.
         """
@@ -146,7 +146,7 @@ class Segments:
             self.refused = None
 
     def close(self, end: dict[str, Any]) -> None:
-        """The last part is complete."""
+        """The last segment is complete."""
         try:
             self.writer.close(end)
         except WriteError as error:

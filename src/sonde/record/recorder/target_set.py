@@ -100,7 +100,7 @@ class TargetSet:
                 target.armed.close()
 
     def facts(self, more: dict[str, int], *, whole: bool = False) -> dict[str, Any]:
-        """What the session says about itself, in this part or as a whole."""
+        """What the session says about itself, in this segment or as a whole."""
         return self.tally.facts(self._targets, more, whole=whole)
 
     def announce_changes(self) -> None:

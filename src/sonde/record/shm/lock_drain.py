@@ -89,7 +89,7 @@ class ThreadStack(ctypes.Structure):
     def __init__(self) -> None:
         super().__init__(thread=-1, unchanged=_UNCHANGED)
         self.rows = array("i")
-        """The contexts of what was told last, outermost first, as far as `known`; of the last
+        """The contexts of what was reported last, outermost first, as far as `known`; of the last
         record's stack as far as `depth`, but for frames that were set aside."""
         self.aside = array("i")
         """The contexts of those."""
@@ -103,7 +103,7 @@ class ThreadStack(ctypes.Structure):
         return self.rows[: self.known]
 
     def put(self, contexts: Sequence[int]) -> None:
-        """The same in another part."""
+        """The same in another segment."""
         self.rows[: self.known] = array("i", contexts)
 
     def forget(self) -> None:
@@ -190,7 +190,7 @@ class LockRuns:
         self.forget()
 
     def forget(self) -> None:
-        """Rows are others in a new part."""
+        """Rows are others in a new segment."""
         self._library.sonde_tables_forget(self._known)
 
     def spans_change(self) -> None:

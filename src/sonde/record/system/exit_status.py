@@ -46,5 +46,5 @@ def _of_reaped(pidfd: int) -> int | None:
         answer = fcntl.ioctl(pidfd, _GET_INFO, _INFO.pack(_INFO_EXIT, *[0] * 13))
     except OSError:
         return None
-    told = _INFO.unpack(answer)
-    return int(told[-1]) if told[0] & _INFO_EXIT else None
+    info = _INFO.unpack(answer)
+    return int(info[-1]) if info[0] & _INFO_EXIT else None

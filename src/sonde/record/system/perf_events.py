@@ -159,8 +159,8 @@ def refusal(error: OSError) -> str:
         if refused_by_filter(error):
             return "perf events are not permitted: a seccomp filter refuses them"
         level = permissions.setting("perf_event_paranoid")
-        told = "unknown" if level is None else level
-        return f"perf events are not permitted (perf_event_paranoid is {told})"
+        shown = "unknown" if level is None else level
+        return f"perf events are not permitted (perf_event_paranoid is {shown})"
     if error.errno == errno.ENOSYS:
         return "this kernel has no perf events, or a filter hides them"
     if error.errno == errno.EINVAL:

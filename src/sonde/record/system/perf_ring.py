@@ -1,4 +1,4 @@
-"""Samples of the whole machine: one clock event per processor, told through a ring in memory."""
+"""Samples of the whole machine: one clock event per processor, through a ring in memory."""
 
 from __future__ import annotations
 

@@ -61,36 +61,36 @@ class ProcessorStep(NamedTuple):
 
 
 class ProcessorSteal:
-    """What single processors did, each since it was last told.
+    """What single processors did, each since it was last reported.
 
-    A processor is told at once when time was stolen from it, and else now and then: its busy time
-    comes in steps of a hundredth of a second, so that a share of it is the more exact the longer
-    the time. A machine has many processors, and few lose anything.
+    A processor is reported at once when time was stolen from it, and else now and then: its busy
+    time comes in steps of a hundredth of a second, so that a share of it is the more exact the
+    longer the time. A machine has many processors, and few lose anything.
     """
 
     AT_LEAST_EVERY = 10
     """Steps: of what ran longer ago nothing is said to have been stolen now."""
 
     def __init__(self, times: dict[str, cpu_times.CpuTime]) -> None:
-        self._told = dict(times)
+        self._reported = dict(times)
         self._steps = dict.fromkeys(times, 0)
 
-    def step(self, times: dict[str, cpu_times.CpuTime], *, told: bool) -> list[ProcessorStep]:
-        if not told:
-            self._told, self._steps = dict(times), dict.fromkeys(times, 0)
+    def step(self, times: dict[str, cpu_times.CpuTime], *, reported: bool) -> list[ProcessorStep]:
+        if not reported:
+            self._reported, self._steps = dict(times), dict.fromkeys(times, 0)
             return []
         rows = []
         for name, now in times.items():
             if name == "all":
                 continue
-            since = now.since(self._told.setdefault(name, now))
+            since = now.since(self._reported.setdefault(name, now))
             self._steps[name] = steps = self._steps.get(name, 0) + 1
             if not since.steal_ns and steps < self.AT_LEAST_EVERY:
                 continue
             busy = since.total_ns - since.idle_ns
             if busy:
                 rows.append(ProcessorStep(int(name), busy, since.steal_ns))
-            self._told[name], self._steps[name] = now, 0
+            self._reported[name], self._steps[name] = now, 0
         return rows
 
 
@@ -103,21 +103,25 @@ class StolenTime:
         self._processors = ProcessorSteal(times)
         self._last = self._now(times)
 
-    def step(self, *, told: bool = True) -> tuple[tuple[int, int, int, int], list[ProcessorStep]]:
+    def step(
+        self, *, reported: bool = True
+    ) -> tuple[tuple[int, int, int, int], list[ProcessorStep]]:
         """Busy, idle, stolen and throttled nanoseconds since the last step, and of processors.
 
-        What is not `told` is no part of what is told of a processor later.
+        What is not `reported` is no part of what is reported of a processor later.
         """
         times = cpu_times.read()
         now = self._now(times)
         steps = [max(new - old, 0) for new, old in zip(now, self._last, strict=True)]
         self._last = now
-        return (steps[0], steps[1], steps[2], steps[3]), self._processors.step(times, told=told)
+        return (steps[0], steps[1], steps[2], steps[3]), self._processors.step(
+            times, reported=reported
+        )
 
     def _now(self, times: dict[str, cpu_times.CpuTime]) -> tuple[int, int, int, int]:
         machine = times["all"]
         throttled = throttled_ns(_read(self._group)) if self._group else 0
-        # The machine's busy time is told without the steal, that of threads may be with it.
+        # The machine's busy time is reported without the steal, that of threads may be with it.
         busy = machine.total_ns - machine.idle_ns
         return busy, machine.idle_ns, machine.steal_ns, throttled
 

@@ -18,7 +18,7 @@ class Locks:
         self._contexts = contexts
         self._rows: dict[tuple[int, int], int] = {}
         self._untyped: set[tuple[int, int]] = set()
-        """Of which nobody has told the type yet."""
+        """Of which nobody has reported the type yet."""
 
     def row(self, address: int, kind: int, type_: str = "") -> int:
         key = (address, kind)

@@ -26,13 +26,13 @@ class Metrics:
         self._countable = Countable()
         self._counters: dict[int, Counters] = {}
         self._fresh: set[int] = set()
-        """Seen, and not told of yet."""
+        """Seen, and not reported yet."""
         self._taken = StolenTime(segment.pid)
         self._kernel_includes_steal = cpu_includes_steal()
         self._but: Container[int] = ()
         self._look()
 
-    def step(self, but: Container[int] | None = None, *, told: bool = True) -> None:
+    def step(self, but: Container[int] | None = None, *, reported: bool = True) -> None:
         """What each thread used since the last step, and what others took.
 
         `but` are ours, by default the same as before. In a pause it is counted and not reported, so
@@ -48,13 +48,13 @@ class Metrics:
                 counters.close()
                 del self._counters[tid]
                 continue
-            self._tell(tid, counters, now, told=told)
+            self._report(tid, counters, now, reported=reported)
             if tid not in alive:
                 self._threads.ended_unseen(tid, now, counters.cpu_ns)
                 counters.close()
                 del self._counters[tid]
-        taken, processors = self._taken.step(told=told)
-        if told:
+        taken, processors = self._taken.step(reported=reported)
+        if reported:
             segment.writer.target({"metrics_include_steal": self._includes_steal()})
             at = now - segment.origin
             segment.writer.append("machine", segment.row, at, *taken)
@@ -65,17 +65,17 @@ class Metrics:
         # perf's clock is not stopped while the hypervisor has the processor (by its source: 6.18).
         return bool(self._countable.names) or bool(self._kernel_includes_steal)
 
-    def ended(self, tid: int, *, told: bool) -> None:
+    def ended(self, tid: int, *, reported: bool) -> None:
         """A thread's last step, for which it must still have a row."""
         counters = self._counters.pop(tid, None)
         if counters is not None:
-            self._tell(tid, counters, time.monotonic_ns(), told=told)
+            self._report(tid, counters, time.monotonic_ns(), reported=reported)
             counters.close()
 
-    def _tell(self, tid: int, counters: Counters, now: int, *, told: bool) -> None:
+    def _report(self, tid: int, counters: Counters, now: int, *, reported: bool) -> None:
         segment, used = self._segment, counters.step()
         row = self._threads.row(tid, now)  # idle ones have one too
-        if used is not None and told:
+        if used is not None and reported:
             segment.writer.append("metrics", row, now - segment.origin, *astuple(used))
 
     def close(self) -> None:

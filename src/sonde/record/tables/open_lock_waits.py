@@ -1,4 +1,4 @@
-"""Waits for locks that have not ended: a new part repeats them, and a threshold may be on them."""
+"""Waits for locks that have not ended: a new segment repeats them, a threshold may be on them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LockEvent(NamedTuple):
-    """As it was written, but by what lasts longer than a part's rows."""
+    """As it was written, but by what lasts longer than a segment's rows."""
 
     tid: int
     """Or the number of a thread that the kernel does not know."""
@@ -46,7 +46,7 @@ class RingWaits(Protocol):
     """The waits of a thread that its ring tells of, as whoever reads the ring knows them."""
 
     def keep_wait(self) -> None:
-        """The wait that a run left open is told to who keeps them in mind."""
+        """The wait that a run left open is reported to who keeps them in mind."""
 
     def wait_changes(self) -> None:
         """Somebody else keeps its wait in mind, or none any more."""
@@ -71,9 +71,9 @@ class OpenLockWaits:
         self._waiting: dict[int, LockEvent] = {}
         self._holders: dict[tuple[int, int], LockEvent] = {}
         self.notable_ns: int | None = None
-        """Waits of at least this length are told to `told`."""
-        self.told: Callable[[LockWait], None] | None = None
-        self._told_of: set[tuple[int, int]] = set()
+        """Waits of at least this length are reported to `on_long_wait`."""
+        self.on_long_wait: Callable[[LockWait], None] | None = None
+        self._reported: set[tuple[int, int]] = set()
         self._rings: dict[int, list[RingWaits]] = {}
         """By thread, which may have two."""
 
@@ -122,10 +122,10 @@ class OpenLockWaits:
 
     def waited(self, tid: int, kind: int, context: int, began: int, now: int) -> None:
         """A wait is over."""
-        known = (tid, began) in self._told_of
-        self._told_of.discard((tid, began))
+        known = (tid, began) in self._reported
+        self._reported.discard((tid, began))
         if self.notable_ns is not None and now - began >= self.notable_ns and not known:
-            self._tell(LockWait(kind, context, began, now - began))
+            self._report(LockWait(kind, context, began, now - began))
 
     def look(self, now: int) -> None:
         """Waits that go on: in a deadlock nobody tells of an end."""
@@ -133,19 +133,19 @@ class OpenLockWaits:
             return
         for tid, event in self._waiting.items():
             key = (tid, event.time)
-            if now - event.time >= self.notable_ns and key not in self._told_of:
-                self._told_of.add(key)
-                self._tell(LockWait(event.kind, event.context, event.time, now - event.time))
+            if now - event.time >= self.notable_ns and key not in self._reported:
+                self._reported.add(key)
+                self._report(LockWait(event.kind, event.context, event.time, now - event.time))
 
-    def _tell(self, wait: LockWait) -> None:
-        if self.told is not None:
-            self.told(wait)
+    def _report(self, wait: LockWait) -> None:
+        if self.on_long_wait is not None:
+            self.on_long_wait(wait)
 
     def forget(self, tid: int) -> None:
         """A thread is gone, and with it its wait."""
         event = self._waiting.pop(tid, None)
         if event is not None:
-            self._told_of.discard((tid, event.time))
+            self._reported.discard((tid, event.time))
 
     def virtual(self) -> set[int]:
         """The threads in here that the kernel does not know."""
@@ -153,7 +153,7 @@ class OpenLockWaits:
         return {event.tid for event in events if event.tid & shm.VIRTUAL}
 
     def repeat(self, remap: Callable[[int], int]) -> None:
-        """Says again in a new part who waits and who holds; joined to the old one it is known."""
+        """Writes who waits and who holds again, in a new segment; joined to the old it is known."""
         for key, event in self._waiting.items():
             self._waiting[key] = self._again(event, remap)
         waited_for = {(event.lock, event.kind) for event in self._waiting.values()}

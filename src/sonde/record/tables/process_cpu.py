@@ -21,7 +21,7 @@ class ProcessCpu:
         """Of running code: how many there were, and what they stand for."""
         self._before = self._turned = process_cpu(pid)
         """What it had used when that began to count, and at the last turn."""
-        # Of this part, as are all figures that become rows at its end.
+        # Of this segment, as are all figures that become rows at its end.
         self._unsampled = self._sampled_before = 0
         self._unsampled_before = 0
 
@@ -40,7 +40,7 @@ class ProcessCpu:
         self._turned = used
 
     def used(self, reader_ns: int) -> int:
-        """In this part, but for the agent's own thread."""
+        """In this segment, but for the agent's own thread."""
         return process_cpu(self._pid) - self._before - reader_ns
 
     def compare(self, used: int, untold: int, known: Callable[[], int]) -> None:
@@ -58,12 +58,12 @@ class ProcessCpu:
 
     @property
     def unsampled(self) -> int:
-        """What no sample of this part stands for; 0 if it is too little to be told."""
+        """What no sample of this segment stands for; 0 if it is too little to be reported."""
         enough = self._unsampled > (self.sampled - self._sampled_before) // 100
         return self._unsampled if enough else 0
 
     def start_segment(self, reader_ns: int) -> None:
-        """A new part begins."""
+        """A new segment begins."""
         self._unsampled_before += max(self._unsampled, 0)
         self._unsampled = 0
         self._sampled_before = self.sampled

@@ -30,7 +30,7 @@ class _Span:
     """The one it was entered in."""
     end: int | None = None
     row: int = -1
-    """In the part being written; -1: it has not been needed there."""
+    """In the segment being written; -1: it has not been needed there."""
     attributes: dict[str, str] | None = None
 
 
@@ -43,7 +43,7 @@ class Spans:
         self._spans: dict[int, _Span] = {}
         self._ended: deque[tuple[int, int]] = deque()
         self._unknown: dict[int, bool] = {}
-        """Whose beginning never came, and whether anything of this part lies in them."""
+        """Whose beginning never came, and whether anything of this segment lies in them."""
 
     def check(self, number: int) -> None:
         """An error if it is not known what the span with this number is."""
@@ -93,7 +93,7 @@ class Spans:
             self._forget(self._ended.popleft()[1])
 
     def start_segment(self) -> None:
-        """A new part begins: it is told again which are open; of others, when they are needed."""
+        """A new segment begins: open ones are reported again, others when they are needed."""
         self._lock_runs.spans_change()
         self._unknown = {number: False for number, needed in self._unknown.items() if needed}
         for number, span in list(self._spans.items()):
@@ -113,12 +113,12 @@ class Spans:
 
     def _write(self, span: _Span) -> int:
         segment = self._segment
-        # Where that has no row in this part, the part before has told what it was entered in.
+        # Where that has no row in this segment, the one before has reported what it was entered in.
         above = -1 if span.above is None else span.above.row
         thread = span.thread.row(span.interpreter)
         start = span.start - segment.origin
         span.row = segment.writer.append("spans", thread, start, span.name, above)
-        if span.end is not None:  # before this part began, as the one before it says
+        if span.end is not None:  # before this segment began, as the one before it says
             segment.writer.append("span_ends", span.row, 0)
         for key, value in (span.attributes or {}).items():
             segment.writer.append("span_attributes", span.row, key, value)

@@ -12,7 +12,7 @@ from ..system import procfs
 if TYPE_CHECKING:
     from collections.abc import Container
 
-# A name may be told this long before its thread is first seen.
+# A name may be reported this long before its thread is first seen.
 NAME_NS = 60_000_000_000
 NAMES_AT_ONE_PLACE = 8
 
@@ -24,7 +24,7 @@ class ThreadNames:
         self._names: dict[int, list[tuple[int, str]]] = {}
         """And since when, by the address of their threading.Thread, or by the number of a thread
         that the kernel does not know."""
-        self.told: dict[int, str] = {}
+        self.reported: dict[int, str] = {}
         """By thread id, as a program reported it."""
 
     def __contains__(self, thread_object: int) -> bool:
@@ -32,8 +32,8 @@ class ThreadNames:
 
     def of(self, tid: int, thread_object: int, at: int) -> str:
         """The kernel's own name, if no other was reported."""
-        if tid in self.told:
-            return self.told[tid]
+        if tid in self.reported:
+            return self.reported[tid]
         if names := self._names.get(thread_object):
             return [name for since, name in names if since <= at or since == names[0][0]][-1]
         if tid == self._pid and self._runtime == "cpython":
@@ -52,7 +52,7 @@ class ThreadNames:
         self._names[number] = [(time.monotonic_ns(), name)]
 
     def forget(self, now: int, known: Container[int]) -> None:
-        """Of threads that are over, told so long ago that no ring speaks of them any more."""
+        """Of threads that are over, reported so long ago that no ring speaks of them any more."""
         for address, names in list(self._names.items()):
             if address not in known and now - names[-1][0] > NAME_NS:
                 del self._names[address]

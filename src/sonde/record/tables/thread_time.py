@@ -31,7 +31,7 @@ class SampleContext(NamedTuple):
     context: int
     interpreter: int
     span: int = 0
-    """The agent's number of it, which outlives a part's rows; 0: none."""
+    """The agent's number of it, which outlives a segment's rows; 0: none."""
 
 
 class ThreadTime(ThreadRow):
@@ -56,7 +56,7 @@ class ThreadTime(ThreadRow):
         self._turned_at, self._turned_cpu = born, cpu
         self._off_done = 0
         self._left_out = 0
-        """Of the time since the part began, what counts for no wait."""
+        """Of the time since the segment began, what counts for no wait."""
         self._last_wait: SampleContext | None = None
 
     def account_until(self, now: int, cpu: int, counted: Container[str] | None) -> None:
@@ -127,7 +127,7 @@ class ThreadTime(ThreadRow):
         segment = self._segment
         row, span = self.row(place.interpreter), self._spans.row(place.span)
         append, context = segment.writer.append, place.context
-        # What of it lies before the part: the one before is closed, and alone this one must not
+        # What of it lies before the segment: the one before is closed, and alone this one must not
         # claim it.
         before = segment.boundary - (now - weight - self._left_out)
         if before > 0:
@@ -142,7 +142,7 @@ class ThreadTime(ThreadRow):
             self.waited(now, cpu, self._last_wait, WAITING)
 
     def write_end(self, end: int, cpu: int | None = None) -> None:
-        """The end of its life, or of a part of it that ends with the part."""
+        """The end of its life, or of a part of it that ends with the segment."""
         segment = self._segment
         if self._unnamed is not None:
             self.set_thread_object(*self._unnamed)
@@ -150,7 +150,7 @@ class ThreadTime(ThreadRow):
         used = max(cpu - self._cpu_told, 0)
         self._cpu_untold = self._cpu_told
         self._cpu_told += used
-        name = self._names.told.get(self.tid)
+        name = self._names.reported.get(self.tid)
         for row in self.rows.values():
             segment.writer.update("threads", row, end_ns=end - segment.origin, cpu_ns=used)
             if name:
@@ -162,7 +162,7 @@ class ThreadTime(ThreadRow):
         self.ended_at = 0
 
     def start_segment(self, remap: Callable[[int], int]) -> None:
-        """It lives on in a new part, where it has other rows."""
+        """It lives on in a new segment, where it has other rows."""
         wait, self._left_out = self._last_wait, 0
         if wait is not None:
             self._last_wait = wait._replace(context=remap(wait.context))

@@ -234,7 +234,7 @@ class Threads:
         for tid, wait in self._open_waits.items():
             place = wait.place._replace(context=remap(wait.place.context))
             self._open_waits[tid] = wait._replace(place=place)
-        # A ring that is read in this part may mention a thread that ended in the last one.
+        # A ring that is read in this segment may mention a thread that ended in the last one.
         self._ended = {tid: time_ for tid, time_ in self._ended.items() if time_.rows}
         for time_ in self._ended.values():
             time_.rows = {}
@@ -248,7 +248,7 @@ class Threads:
         for tid, time_ in self._times.items():
             wait = self._open_waits.get(tid)
             if wait is not None:
-                # It was in this wait when last seen, and told of no end: it is in it still.
+                # It was in this wait when last seen, and reported no end: it is in it still.
                 time_.waited(now, wait.cpu, wait.place, WAITING)
                 time_.write_end(now)
             elif (

@@ -51,7 +51,7 @@ class Entry:
         self.gone = False
         self.over = self.already = False
         """Another recording has it."""
-        self._patience = ptrace_inject.Patience(LOOK_ANEW_MS)
+        self._inject_timeout = ptrace_inject.InjectTimeout(LOOK_ANEW_MS)
         self._ended = False
         self._socket_path = socket_path
         self._words: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -65,7 +65,7 @@ class Entry:
     def end(self) -> None:
         """No further try; waits for one under way, in whose middle the target cannot be left."""
         self._ended = True
-        self._patience.end()
+        self._inject_timeout.end()
         self._words.put({"exited": self.process.pid})
         self._thread.join()
 
@@ -189,7 +189,7 @@ class Entry:
                 process.agent,
                 "sonde_agent_attach",
                 self._socket_path,
-                self._patience,
+                self._inject_timeout,
             )
             tries, stopped = tries + done.tries, stopped + done.stopped_ns
             over = self._ended or time.monotonic() > until

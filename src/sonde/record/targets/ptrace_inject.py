@@ -44,7 +44,7 @@ class _Order(ctypes.Structure):
     _fields_ = (
         ("pid", ctypes.c_int32),
         ("unused", ctypes.c_uint32),
-        ("patience_ms", ctypes.c_uint64),
+        ("timeout_ms", ctypes.c_uint64),
         ("texts", ctypes.c_uint64),
         ("count", ctypes.c_uint64),
         ("dlopen_at", ctypes.c_uint64),
@@ -86,7 +86,7 @@ class Injection:
     why_not: str | None
 
 
-class Patience:
+class InjectTimeout:
     """How long a safe moment is waited for; `end` from another thread takes it away."""
 
     def __init__(self, ms: int = TIMEOUT_MS) -> None:
@@ -102,11 +102,11 @@ def inject(
     library: Path,
     function: str,
     argument: str,
-    patience: Patience | None = None,
+    timeout: InjectTimeout | None = None,
 ) -> Injection:
     """Has process `pid` load `library` and call `function(argument)` there."""
-    patience = patience or Patience()
-    order = _Order(pid=pid, patience_ms=ctypes.addressof(patience.left))
+    timeout = timeout or InjectTimeout()
+    order = _Order(pid=pid, timeout_ms=ctypes.addressof(timeout.left))
     order.library = os.fsencode(library)
     carrier = os.fsencode(runtime.module.path)
     if isinstance(runtime, Runtime) and len(carrier) < _Order.runtime.size:

@@ -51,10 +51,10 @@ class ControlServer:
         else:
             self._hear(which)
 
-    def end(self, told: dict[str, Any]) -> None:
+    def end(self, reported: dict[str, Any]) -> None:
         """The session is over: says so to who asked for it, and closes."""
         for connection in self._leaving:
-            _say(connection, {"ok": True, **told})
+            _say(connection, {"ok": True, **reported})
         for connection in list(self._partial):
             self._drop(connection)
         self._selector.unregister(self._listener)

@@ -14,7 +14,7 @@ from .units import is_size, parse_size, parse_time
 MODES = ("normal", "continuous", "wrap")
 DEFAULT_SECONDS = 30
 DEFAULT_MEMORY = 64 << 20
-# A part has a head, a schema and the names of what it holds: below this it would be little else.
+# A segment has a head, a schema and the names of what it holds: below this it would be little else.
 MIN_SEGMENT_BYTES = 16 << 10
 MIN_SEGMENT_NS = 100_000_000
 
@@ -27,7 +27,7 @@ class Mode:
     rotate_bytes: int | None = None
     rotate_ns: int | None = None
     keep: int | None = None
-    """continuous: parts that are kept; wrap: dumps by threshold that are kept."""
+    """continuous: segments that are kept; wrap: dumps by threshold that are kept."""
     seconds_ns: int = DEFAULT_SECONDS * 10**9
     memory: int = DEFAULT_MEMORY
     dump_when: list[tuple[str, int]] = field(default_factory=list)

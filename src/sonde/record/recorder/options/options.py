@@ -58,7 +58,7 @@ class Options:
     memory: list[int] | None = None
     """Files of ours for mode wrap, which outlive the recorder."""
     session: dict[str, Any] | None = None
-    """The session that this recorder goes on with, and the number of its first part."""
+    """The session that this recorder goes on with, and the number of its first segment."""
 
 
 def with_shared_memory(options: Options) -> Options:
@@ -69,7 +69,7 @@ def with_shared_memory(options: Options) -> Options:
 
 
 def online_memory(options: Options) -> int:
-    """Bytes; 0: there is none. Sessions that are left on have one, which outlives their parts."""
+    """Bytes; 0: there is none. Sessions that are left on have one that outlives their segments."""
     if options.stacks != "whole":
         return 0
     if options.online is not None:

@@ -16,9 +16,9 @@ from sonde.recording.write.sink import FileSink, MemorySink, Sink
 
 SUFFIX = ".sonde"
 _NUMBERED = re.compile(r"\.(\d{4,})\.sonde\Z")
-# A flight recorder forgets whole parts, so it holds up to this share more than was asked for.
+# A flight recorder forgets whole segments, so it holds up to this share more than was asked for.
 SHARES = 4
-# As many parts as are kept at a time, whether size or age ends them, and the one that grows.
+# As many segments as are kept at a time, whether size or age ends them, and the one that grows.
 FILES = 10
 
 
@@ -26,20 +26,20 @@ class SegmentStorage:
     """What all of them are asked, and how most answer."""
 
     def next_sink(self) -> Sink:
-        """Where the next part goes; an error if nothing can be written there now."""
+        """Where the next segment goes; an error if nothing can be written there now."""
         raise NotImplementedError
 
     def took(self, sink: Sink) -> None:
-        """A part has begun there."""
+        """A segment has begun there."""
 
     def failed(self, sink: Sink) -> None:
         """Not even its beginning could be written."""
 
     def over(self, sink: Sink, end: int) -> None:
-        """A part is complete, or as far as it could be written; when, on the machine's clock."""
+        """A segment is complete, or as far as it could be written; when, on the machine's clock."""
 
     def due(self, size: int, age: int) -> bool:  # noqa: ARG002
-        """Whether a part of so many bytes and nanoseconds is to be followed by another one."""
+        """Whether a segment of so many bytes and nanoseconds is to be followed by another one."""
         return False
 
     def full(self, size: int) -> bool:  # noqa: ARG002
@@ -91,7 +91,7 @@ class NumberedFiles(SegmentStorage):
 
     def failed(self, sink: Sink) -> None:
         self._leave(sink)
-        # Room may only come from parts that are to go anyway.
+        # Room may only come from segments that are to go anyway.
         prune(self._path, self._keep)
 
     def over(self, sink: Sink, end: int) -> None:  # noqa: ARG002
@@ -130,7 +130,7 @@ class FlightRecording(SegmentStorage):
                 self._kept.append(_Kept(MemorySink.found(file), end))
             else:
                 self._free.append(file)
-        self._kept = deque(sorted(self._kept, key=lambda part: part.end))
+        self._kept = deque(sorted(self._kept, key=lambda segment: segment.end))
         self.crowded_out = 0
         """Parts forgotten before their time because there was no memory for them."""
 
@@ -152,13 +152,13 @@ class FlightRecording(SegmentStorage):
 
     @property
     def kept(self) -> int:
-        """Bytes of the parts that are complete."""
-        return sum(part.sink.size for part in self._kept)
+        """Bytes of the segments that are complete."""
+        return sum(segment.sink.size for segment in self._kept)
 
     def forget(self, now: int) -> None:
         while self._kept and self._kept[0].end < now - self._seconds:
             self._forget_oldest()
-        # The part that grows needs its share as well.
+        # The segment that grows needs its share as well.
         room = self._memory - self._memory // SHARES
         while self.kept > room:
             self._forget_oldest()
@@ -173,21 +173,21 @@ class FlightRecording(SegmentStorage):
         return age >= self._seconds // SHARES or size >= self._memory // SHARES
 
     def chunks(self) -> Iterator[bytes]:
-        for part in self._kept:
-            yield from part.sink.chunks
+        for segment in self._kept:
+            yield from segment.sink.chunks
 
 
 def memory_files() -> list[int]:
-    """Where a flight recorder keeps its parts; whoever else has them open can read them, too."""
+    """Where a flight recorder keeps its segments; whoever else has them open can read them, too."""
     return [os.memfd_create("sonde") for _ in range(FILES)]
 
 
 def rescue(files: Sequence[int], path: str) -> bool:
     """Writes what a recorder that was killed had in memory; false if that was nothing."""
-    parts = [MemorySink.found(file) for file in files]
-    if not any(part.size for part in parts):
+    segments = [MemorySink.found(file) for file in files]
+    if not any(segment.size for segment in segments):
         return False
-    write_whole(path, (chunk for part in parts for chunk in part.chunks))
+    write_whole(path, (chunk for segment in segments for chunk in segment.chunks))
     return True
 
 

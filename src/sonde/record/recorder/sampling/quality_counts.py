@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 MAX_RATES = 100
-"""Changes of the rate that are told, the last ones."""
+"""Changes of the rate that are reported, the last ones."""
 
 
 class QualityCounts:
     def __init__(self, rate: int) -> None:
         self._rate = rate
         self._rates: list[tuple[int, int]] = []
-        """When it was changed in this part, and to what."""
+        """When it was changed in this segment, and to what."""
         self._asked = self._asked_until = 0
         """CPU time weighed by the rates before this one, and that time itself."""
         self._steal = cpu_times.together().steal_ns
@@ -40,7 +40,7 @@ class QualityCounts:
         self.why_no_calls = ""
         self.without_objects = False
         """Objects were asked for of a runtime whose agent does not see them."""
-        # All counts are of the session; a part shows what came since the one before it was written.
+        # All counts are of the session; a segment shows what came since the last one was written.
         self._counted: dict[str, int] = {}
         self._written: dict[str, int] = {}
         self._before: dict[str, int] = {}
@@ -72,7 +72,7 @@ class QualityCounts:
         *,
         whole: bool = False,
     ) -> dict[str, Any]:
-        """Of the part being written, or the whole session; `more` are further counts of it."""
+        """Of the segment being written, or the whole session; `more` are further counts of it."""
         total, mode, why_no_calls = dict(self._over), self._mode, self.why_no_calls
         for target in targets:
             mode = _count(total, mode, target)
@@ -122,14 +122,14 @@ class QualityCounts:
         }
 
     def written(self) -> None:
-        """What was last told stands in a file."""
+        """What was last reported stands in a file."""
         self._written = self._counted
 
     def begin_part(self, unwritten: int) -> None:
         """`unwritten`: samples of the session that no file holds."""
         self._before = dict(self._written)
         if "taken" in self._counted:
-            # Of a part that ended before its first count the reader counts the samples in it.
+            # Of a segment that ended before its first count the reader counts the samples in it.
             self._before.setdefault("taken", self._counted["taken"] - unwritten)
         self._rates.clear()
 

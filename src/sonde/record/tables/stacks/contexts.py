@@ -1,4 +1,4 @@
-"""Turning stacks into rows: functions and contexts, each written once per part."""
+"""Turning stacks into rows: functions and contexts, each written once per segment."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Contexts:
         return found[::-1]
 
     def start_segment(self) -> Callable[[int], int]:
-        """Starts over, as a new part does; the answer is where in it an old context stands.
+        """Starts over, as a new segment does; the answer is where in it an old context stands.
 
         What nobody asks for again is forgotten: a session that lasts for weeks in a program whose
         code changes does not grow.
@@ -142,7 +142,7 @@ class Chains:
         return row
 
     def repeat(self, before: Chains, function: Callable[[int], int]) -> None:
-        """Agents tell who calls whom once; a new part wants to know it, too."""
+        """Agents tell who calls whom once; a new segment wants to know it, too."""
         nodes = [self.node(function(row), depth) for row, depth in before._nodes]
         nodes.append(-1)
         for node, caller, line in before._links:
@@ -158,7 +158,7 @@ class Chains:
 
 
 class Codes:
-    """What one process has told of its code, and the contexts its frame words led to."""
+    """What one process has reported of its code, and the contexts its frame words led to."""
 
     def __init__(self, contexts: Contexts, runtime: str) -> None:
         self._contexts = contexts
@@ -241,7 +241,7 @@ class Codes:
         return row
 
     def start_segment(self) -> None:
-        """Starts over with a new part; what died before the last one is not heard of any more.
+        """Starts over with a new segment; what died before the last one is not heard of any more.
 
         Not before: another thread's ring may still hold a sample of it.
         """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..active_sampler import Sampling
     from .contexts import Contexts
 
-# A message between processes may have some 200 KB; chains are told as far as this allows.
+# A message between processes may have some 200 KB; chains are reported as far as this allows.
 MAX_ANSWER_LENGTH = 100_000
 MAX_CHAIN_LENGTH = 256
 
@@ -39,13 +39,13 @@ class LiveProfile:
         self._contexts = contexts
         self._since = time.monotonic_ns()
         self._numbers = array("i")
-        """The tree's functions by their rows in the part being written; -1: not known."""
+        """The tree's functions by their rows in the segment being written; -1: not known."""
         self._generation = 0
         self.exact = True
-        """All samples told which of their frames are new activations."""
+        """All samples reported which of their frames are new activations."""
 
     def forget_rows(self) -> None:
-        """A new part has other rows."""
+        """A new segment has other rows."""
         del self._numbers[:]
 
     def purge(self) -> None:

@@ -41,7 +41,7 @@ class Profile:
 
 def profile_of(answer: dict[str, Any]) -> Profile:
     """From what a recorder said."""
-    functions = [Function(*told) for told in answer["functions"]]
+    functions = [Function(*reported) for reported in answer["functions"]]
 
     def chain(links: list[list[int]]) -> tuple[Frame, ...]:
         return tuple(Frame(functions[number], line) for number, line in links)
