@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 
 MARK = "sonde"
-MARK_HELP = (
-    "sonde(max_share={function: share}, max_lock_wait=seconds): with --sonde, fail the test if a "
-    "function takes more than this share of its CPU time, or if threads wait longer for locks."
-)
 
 
 @dataclass(frozen=True)

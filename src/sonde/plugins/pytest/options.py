@@ -10,6 +10,10 @@ from dataclasses import dataclass
 import pytest
 
 DEFAULT_TOP = 5
+MARK_HELP = (
+    "sonde(max_share={function: share}, max_lock_wait=seconds): with --sonde, fail the test if a "
+    "function takes more than this share of its CPU time, or if threads wait longer for locks."
+)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,7 @@ import pytest
 
 from sonde import _inside
 
-from .limits import MARK_HELP
-from .options import RunOptions, add_options, run_options
-from .spans import SpanHooks
+from .options import MARK_HELP, RunOptions, add_options, run_options
 
 if TYPE_CHECKING:
     from .recorded_run import RecordedRun
@@ -35,12 +33,15 @@ def pytest_configure(config: pytest.Config) -> None:
     options = RunOptions(**worker[KEY]) if worker and KEY in worker else run_options(config)
     if options is None:
         if _inside._agent is not None:  # under `sonde run`
+            from .spans import SpanHooks
+
             config.pluginmanager.register(SpanHooks(), "sonde-spans")
         return
     if _is_distributed(config):
         config.pluginmanager.register(Controller(options), "sonde-controller")
         return
     from .recorded_run import RecordedRun
+    from .spans import SpanHooks
 
     run = RecordedRun(options, worker["workerid"] if worker else None)
     config.pluginmanager.register(run, "sonde-run")
