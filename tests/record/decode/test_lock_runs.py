@@ -161,7 +161,7 @@ def recorded(path: Path, tids: list[int], seed: int, notable: int | None = None)
         ORIGIN,
         AgentMemory(8, RING),
     )
-    process.open_locks.notable_ns, process.open_locks.told = notable, told.append
+    process.open_locks.notable_ns, process.open_locks.on_long_wait = notable, told.append
     header = list(shm.HEADER.unpack_from(process.memory, 0))
     header[11] = len(tids)
     shm.HEADER.pack_into(process.memory, 0, *header)

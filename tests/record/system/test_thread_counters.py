@@ -192,12 +192,12 @@ def times_of(*rows: tuple[int, int, int]) -> dict[str, cpu_times.CpuTime]:
 
 def test_a_processor_is_told_when_time_was_stolen_and_else_now_and_then() -> None:
     processors = taken.ProcessorSteal(times_of((0, 0, 0), (0, 0, 0)))
-    assert processors.step(times_of((5, 0, 0), (0, 0, 5)), told=True) == []
+    assert processors.step(times_of((5, 0, 0), (0, 0, 5)), reported=True) == []
     # Since it was told last, not since the last step.
-    assert processors.step(times_of((8, 2, 0), (0, 0, 10)), told=True) == [(0, 10, 2)]
+    assert processors.step(times_of((8, 2, 0), (0, 0, 10)), reported=True) == [(0, 10, 2)]
     for step in range(7):
-        assert processors.step(times_of((9 + step, 2, 0), (0, 0, 10)), told=True) == []
-    assert processors.step(times_of((20, 2, 0), (1, 0, 10)), told=True) == [(1, 1, 0)]
+        assert processors.step(times_of((9 + step, 2, 0), (0, 0, 10)), reported=True) == []
+    assert processors.step(times_of((20, 2, 0), (1, 0, 10)), reported=True) == [(1, 1, 0)]
     # In a pause nothing is told, nor later what was in it.
-    assert processors.step(times_of((30, 9, 0), (9, 9, 10)), told=False) == []
-    assert processors.step(times_of((31, 10, 0), (9, 9, 10)), told=True) == [(0, 2, 1)]
+    assert processors.step(times_of((30, 9, 0), (9, 9, 10)), reported=False) == []
+    assert processors.step(times_of((31, 10, 0), (9, 9, 10)), reported=True) == [(0, 2, 1)]

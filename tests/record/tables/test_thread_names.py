@@ -27,7 +27,7 @@ def test_an_address_is_used_again() -> None:
     assert names.of(NOBODY, 64, 250) == "second"
     # Seen before it told its name.
     assert names.of(NOBODY, 64, 50) == "first"
-    names.told[NOBODY] = "as the program says"
+    names.reported[NOBODY] = "as the program says"
     assert names.of(NOBODY, 64, 250) == "as the program says"
 
 
