@@ -12,6 +12,9 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 # As GitHub makes them, because the same pages are read there.
 myst_heading_anchors = 4
 
+# Options begin with two hyphens, also outside of code.
+smartquotes = False
+
 # A block without a language is a terminal's.
 highlight_language = "none"
 # In docstrings, `text` is code.
