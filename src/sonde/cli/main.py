@@ -9,14 +9,16 @@ import pkgutil
 import re
 import signal
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperGroup, TyperOption
 from typer.main import get_command
 
 import sonde.cli.commands
 from sonde import settings
+from sonde.cli import display
 from sonde.cli.shared.default_options import Default, by_parameter, defaults, with_origin
 from sonde.errors import SondeError, UsageError, did_you_mean
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 ORDER = ("run", "attach", "top", "waits", "report", "view", "export", "diff", "fleet", "ctl")
 """As a newcomer meets them; further verbs follow by name."""
+
+PAGED = ("report", "diff", "doctor", "tprof", "fleet report", "heap diff")
+"""Verbs whose output is read at leisure."""
 
 WITHOUT_SETTINGS = ("doctor",)
 """Verbs to find out what is wrong with."""
@@ -70,7 +75,8 @@ class Commands(TyperGroup):
         )
         command = get_command(single)
         command.name = cmd_name
-        command.callback = _watched(command.callback)
+        command.callback = _watched(command.callback, paged=cmd_name in PAGED)
+        command.params += _display_options()
         return command
 
 
@@ -80,7 +86,9 @@ def _group(app: typer.Typer, name: str) -> Any:
     group.name = name
     group.context_settings = {**SETTINGS, **group.context_settings}
     for command in group.commands.values():
-        command.callback = _watched(command.callback)
+        paged = f"{name} {command.name}" in PAGED
+        command.callback = _watched(command.callback, paged=paged)
+        command.params += _display_options()
         command.context_settings = {**SETTINGS, **command.context_settings}
     return group
 
@@ -89,11 +97,27 @@ class ReaderLeftError(Exception):
     """Nobody reads our output any more; Typer would take the plain error for a failure."""
 
 
-def _watched(verb: Any) -> Any:
+def _display_options() -> list[Any]:
+    """Those of the whole command line, which people type behind the verb."""
+    return [
+        TyperOption(
+            param_decls=["--color"], metavar="WHEN", hidden=True, expose_value=False,
+            callback=lambda _, __, when: display.set_color(when),
+        ),
+        TyperOption(
+            param_decls=["--no-pager"], is_flag=True, hidden=True, expose_value=False,
+            callback=lambda _, __, unpaged: display.set_unpaged(unpaged),
+        ),
+    ]  # fmt: skip
+
+
+def _watched(verb: Any, *, paged: bool) -> Any:
     @functools.wraps(verb)
     def call(*args: Any, **options: Any) -> Any:
         try:
-            result = verb(*args, **options)
+            # JSON is for programs, also on a terminal.
+            with display.paged() if paged and not options.get("as_json") else nullcontext():
+                result = verb(*args, **options)
             sys.stdout.flush()
         except BrokenPipeError as error:
             raise ReaderLeftError from error
@@ -120,9 +144,18 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def sonde_(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001
         bool,
         typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
+    ] = False,
+    color: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN", help="Color the output: auto (on a terminal), always or never."
+        ),
+    ] = None,
+    no_pager: Annotated[
+        bool, typer.Option("--no-pager", help="Do not page reports longer than the screen.")
     ] = False,
 ) -> None:
     """Profile CPython and Java: where time goes, and which code held each contended lock.
@@ -131,7 +164,11 @@ def sonde_(
     Example:
       sonde run app.py
       sonde report sonde-app-4711.sonde
+
+    --color and --no-pager may also follow the command.
     """
+    display.set_color(color)
+    display.set_unpaged(no_pager)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -147,6 +184,7 @@ def _code_of(args: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A name the terminal's encoding lacks is shown as a question mark, not as a failure.
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
+    display.reset()
     command: Any = get_command(app)
     try:
         code = command.main(args=args, prog_name="sonde", standalone_mode=False)

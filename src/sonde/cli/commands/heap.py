@@ -17,7 +17,12 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=Fa
 
 @app.callback()
 def heap() -> None:
-    """Compare heap dumps: which objects are new, and who holds them."""
+    """Compare heap dumps: which objects are new, and who holds them.
+
+    \b
+    Example:
+      sonde heap diff before.hprof after.hprof
+    """
 
 
 @app.command("diff")

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sonde.errors import UsageError, did_you_mean
 from sonde.settings import PREFIX, SOURCE, Settings, load
 
 RECORDING_VERBS = ("run", "attach")
+EVERYWHERE = ("color", "no-pager")
+"""Options of all verbs."""
+ALL = "all"
 NO_SETTINGS = ("help", "output", "force", "report", "open")
 """Options of a single call."""
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -29,6 +32,7 @@ class Default:
     """The value of an option, and where it comes from."""
 
     verb: str
+    """ALL: of every verb."""
     option: str
     parameter: str
     value: Any
@@ -40,9 +44,10 @@ def defaults(settings: Settings, verb: str, find: FindVerb) -> list[Default]:
     _check_keys(settings, find)
     options = _options(find(verb))
     found: list[Default] = []
-    if verb in RECORDING_VERBS:
-        general = {k: v for k, v in settings.table.items() if k in options}
-        found += _from_file(general, settings.table_name, verb, options)
+    everywhere = {name: options[name] for name in EVERYWHERE if name in options}
+    general = options if verb in RECORDING_VERBS else everywhere
+    of_file = {key: value for key, value in settings.table.items() if key in general}
+    found += map(_of_all, _from_file(of_file, settings.table_name, verb, general))
     table = settings.table.get(verb, {})
     if isinstance(table, dict) and table:
         where = settings.table_name.replace("sonde]", f"sonde.{verb}]")
@@ -53,13 +58,18 @@ def defaults(settings: Settings, verb: str, find: FindVerb) -> list[Default]:
                     f"valid keys: {', '.join(options)}"
                 )
         found += _from_file(table, where, verb, options)
-    for prefix in ([PREFIX] if verb in RECORDING_VERBS else []) + [f"{PREFIX}{verb.upper()}_"]:
-        for option, parameter in options.items():
+    for prefix, those in ((PREFIX, general), (f"{PREFIX}{verb.upper()}_", options)):
+        for option, parameter in those.items():
             name = prefix + option.upper().replace("-", "_")
             if name in settings.variables:
                 value = _of_text(name, settings.variables[name], parameter)
-                found.append(Default(verb, option, parameter.name, value, name))
+                default = Default(verb, option, parameter.name, value, name)
+                found.append(_of_all(default) if prefix == PREFIX else default)
     return found
+
+
+def _of_all(default: Default) -> Default:
+    return replace(default, verb=ALL) if default.option in EVERYWHERE else default
 
 
 def by_parameter(found: Sequence[Default]) -> dict[str, Any]:
@@ -109,7 +119,8 @@ def in_use(verbs: Sequence[str], find: FindVerb) -> InUse:
     problems = _unused(settings, verbs, find)
     for verb in verbs:
         try:
-            rows |= {(verb, row.option): row for row in defaults(settings, verb, find)}
+            for row in defaults(settings, verb, find):
+                rows[row.verb, row.option] = row
         except UsageError as error:
             if str(error) not in problems:
                 problems.append(str(error))
@@ -118,7 +129,7 @@ def in_use(verbs: Sequence[str], find: FindVerb) -> InUse:
 
 def _unused(settings: Settings, verbs: Sequence[str], find: FindVerb) -> list[str]:
     """Variables that are spelled almost like a setting; others may be of anybody."""
-    known = [f"{PREFIX}{SOURCE.upper()}"]
+    known = [f"{PREFIX}{SOURCE.upper()}", f"{PREFIX}PAGER"]
     for verb in verbs:
         names = [option.upper().replace("-", "_") for option in _options(find(verb))]
         known += [f"{PREFIX}{verb.upper()}_{name}" for name in names]

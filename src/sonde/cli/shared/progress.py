@@ -16,8 +16,9 @@ def working(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
     from rich.text import Text
 
-    with Console(stderr=True).status(Text(what)):
+    from sonde.reports.layout.page import console
+
+    with console(sys.stderr).status(Text(what)):
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import IO
+from typing import IO, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -20,6 +20,15 @@ class _Page(Console):
         raise BrokenPipeError
 
 
+_color = "auto"
+
+
+def set_color(when: str) -> None:
+    """Whether text has colours: `auto` (on a terminal), `always` or `never`."""
+    global _color  # noqa: PLW0603
+    _color = when
+
+
 def console(
     file: IO[str] | None = None, width: int | None = None, *, styled: bool | None = None
 ) -> Console:
@@ -27,10 +36,15 @@ def console(
 
     `styled`: whether with colour, whatever the environment asks for.
     """
+    asked: dict[str, Any] = {}
+    if styled is None and _color == "always":
+        styled, asked = True, {"color_system": "256", "no_color": False}
+    elif styled is None and _color == "never":
+        asked = {"color_system": None}
     # In a notebook Rich would display what is meant for the file.
     made = _Page(
         file=file, width=width, highlight=False, markup=False, emoji=False, force_jupyter=False,
-        force_terminal=styled,
+        force_terminal=styled, **asked,
     )  # fmt: skip
     made.width = max(made.width, NARROWEST)
     return made
