@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Another ring may still hold a sample of a span whose end has been drained from its own.
 KEEP_NS = 3_000_000_000
+MAX_FORGOTTEN = 1 << 16
 
 
 class UnknownSpanError(Exception):
@@ -44,10 +45,12 @@ class Spans:
         self._ended: deque[tuple[int, int]] = deque()
         self._unknown: dict[int, bool] = {}
         """Whose beginning never came, and whether anything of this segment lies in them."""
+        self._forgotten: dict[int, None] = {}
+        """The last ones that ended long ago: parts and attributes of theirs may still come."""
 
     def check(self, number: int) -> None:
         """An error if it is not known what the span with this number is."""
-        if number and number not in self._spans:
+        if number and number not in self._spans and number not in self._forgotten:
             if number not in self._unknown:
                 raise UnknownSpanError(number)
             self._unknown[number] = True
@@ -90,7 +93,11 @@ class Spans:
             self._write_end(row, at)
         self._ended.append((at, number))
         while self._ended[0][0] < at - KEEP_NS:
-            self._forget(self._ended.popleft()[1])
+            old = self._ended.popleft()[1]
+            self._forget(old)
+            self._forgotten[old] = None
+        while len(self._forgotten) > MAX_FORGOTTEN:
+            del self._forgotten[next(iter(self._forgotten))]
 
     def start_segment(self) -> None:
         """A new segment begins: open ones are reported again, others when they are needed."""
@@ -107,6 +114,7 @@ class Spans:
     def _forget(self, number: int) -> None:
         self._lock_runs.spans_change()
         self._unknown.pop(number, None)
+        self._forgotten.pop(number, None)
         span = self._spans.pop(number, None)
         if span is not None:
             span.row = -1  # others may have been entered in it
