@@ -109,7 +109,7 @@ class Session:
         if not self.pid:
             path = f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"
             shell = {"PATH": path, "TERM": "xterm-256color", "HOME": str(folder), "PS1": PROMPT}
-            shell["LANG"] = "C.UTF-8"
+            shell |= {"LANG": "C.UTF-8", "PAGER": "cat"}
             os.chdir(folder)
             os.execve("/bin/bash", ["bash", "--noprofile", "--norc", "-i"], shell)
         ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))

@@ -12,7 +12,8 @@ import pytest
 
 from attaching import Target
 from launching import SONDE, TARGETS, Interpreter, clean_environment
-from sonde.cli.shared.live_line import descendants, words_of
+from sonde.cli.shared.live_line import words_of
+from sonde.record.system.procfs import descendants
 from sonde.record.targets.process import has_agent
 from terminals import CTRL_C, Terminal
 
@@ -128,7 +129,7 @@ def test_a_message_does_not_stay_behind_the_line(any_python: Interpreter, tmp_pa
             columns=300,
         )
         terminal.until(STATE)
-        for child in descendants(terminal.process.pid) - {terminal.process.pid}:
+        for child in descendants(terminal.process.pid):
             if b"sonde.record.recorder.main" in Path(f"/proc/{child}/cmdline").read_bytes():
                 os.kill(child, signal.SIGKILL)
         terminal.until("another recorder continues")

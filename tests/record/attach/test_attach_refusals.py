@@ -46,6 +46,30 @@ def test_wrong_calls(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_program_that_starts_one_names_it(
+    any_python: Interpreter, tmp_path: Path, count: int
+) -> None:
+    script = tmp_path / "sleeps.py"
+    script.write_text(SLEEPS)
+    one = f"{any_python.path} {script}"
+    # A shell that has something left to do stays.
+    shell = subprocess.Popen(
+        ["sh", "-c", f"{f'{one} & ' * (count - 1)}{one}; true"], stdout=subprocess.PIPE, text=True
+    )
+    assert shell.stdout is not None
+    children = [int(shell.stdout.readline()) for _ in range(count)]
+    try:
+        said = refused(FAILURE, str(shell.pid), "-o", str(tmp_path / "x.sonde"))
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        shell.communicate()
+    one_of_them = f"; attach to {children[0]}, sleeps, which it started"
+    many = f"; record its 2 descendants that are with: --tree {shell.pid}"
+    assert said.endswith(one_of_them if count == 1 else many)
+
+
 def test_what_is_no_python(tmp_path: Path) -> None:
     there = ("-o", str(tmp_path / "x.sonde"))
     assert refused(FAILURE, "4194305", *there) == "no process 4194305"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sonde.cli.shared.closing_message import closing_message, recording_of
-from sonde.cli.shared.live_line import LiveLine, descendants
+from sonde.cli.shared.live_line import LiveLine
 from sonde.cli.shared.recording_options import RecordingOptions, option_names, recording_options
 from sonde.cli.shared.result_lines import print_result
 from sonde.cli.shared.sampler_options import check_sampler, check_stacks
@@ -45,6 +45,7 @@ def run(
     """
     from sonde.record.launch import WITH_VALUE, Launch, end_like, program_name
     from sonde.record.recorder.options.options import Options
+    from sonde.record.system.procfs import descendants
 
     arguments = list(command or [])
     if arguments and arguments[0] == "--":
@@ -78,7 +79,9 @@ def run(
 
     launch = Launch(arguments, make_options)
     with LiveLine(
-        lambda: launch.recorder_pid, "ends with the program", lambda: descendants(launch.pid)
+        lambda: launch.recorder_pid,
+        "ends with the program",
+        lambda: {launch.pid, *descendants(launch.pid)},
     ):
         status, done, trouble = launch.wait()
     if trouble is not None:

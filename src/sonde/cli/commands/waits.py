@@ -62,7 +62,7 @@ def waits(
     from sonde.reports.layout.page import console
     from sonde.reports.locks.waits import render
 
-    render(result, console())
+    render(result, console(), now=True)
     sys.stdout.flush()
 
 

@@ -181,19 +181,5 @@ def may_write_here(pid: int) -> bool:
     return False
 
 
-def descendants(pid: int) -> set[int]:
-    """A process with its children and theirs."""
-    found = {pid}
-    waiting = [pid]
-    while waiting:
-        parent = waiting.pop()
-        for tid in threads_of(parent):
-            with contextlib.suppress(OSError), open(f"/proc/{parent}/task/{tid}/children") as f:
-                new = set(map(int, f.read().split())) - found
-                found |= new
-                waiting += new
-    return found
-
-
 def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -65,6 +65,20 @@ def threads_of(pid: int) -> set[int]:
         return set()
 
 
+def descendants(pid: int) -> set[int]:
+    """Its children and theirs, as far as they still live with the one that started them."""
+    found: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        parent = waiting.pop()
+        for tid in threads_of(parent):
+            children = _read(f"/proc/{parent}/task/{tid}/children").split()
+            new = {int(child) for child in children} - found
+            found |= new
+            waiting += new
+    return found
+
+
 def has_thread(pid: int, tid: int) -> bool:
     """Whether this thread lives; unlike a listing of all, the answer is always right."""
     return os.path.exists(f"/proc/{pid}/task/{tid}")

@@ -12,7 +12,7 @@ from typing import Any
 from sonde.errors import SondeError
 
 from ..system import native_libraries, permissions
-from ..system.procfs import name_of, threads_of, words_of
+from ..system.procfs import descendants, name_of, threads_of, words_of
 from . import cpython as runtime
 from . import hotspot, session_registry
 from .cpython import Runtime
@@ -149,7 +149,21 @@ def _not_ours(pid: int, older: bool) -> str:
         what = os.readlink(f"/proc/{pid}/exe")
     except OSError:
         what = "another program"
-    return f"process {pid} is not {RECORDED}: it runs {what}"
+    said = f"process {pid} is not {RECORDED}: it runs {what}"
+    inside = sorted(child for child in descendants(pid) if _can_be_recorded(child))
+    if not inside:
+        return said
+    if len(inside) > 1:
+        return f"{said}; record its {len(inside)} descendants that are with: --tree {pid}"
+    child = inside[0]
+    return f"{said}; attach to {child}, {program_of(words_of(child))}, which it started"
+
+
+def _can_be_recorded(pid: int) -> bool:
+    try:
+        return (runtime.find(pid) or hotspot.find(pid)) is not None
+    except (OSError, ValueError):  # exited meanwhile, or not ours to look into
+        return False
 
 
 def _what_is_missing(pid: int, status: dict[str, str]) -> str:

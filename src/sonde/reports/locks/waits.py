@@ -22,8 +22,9 @@ MAX_DEPTH = 12
 IN_DEADLOCK = (", in the deadlock", "dim")
 
 
-def render(result: Waits, out: Console, *, top: int | None = None) -> None:
-    paragraph(out, _summed_up(result))
+def render(result: Waits, out: Console, *, top: int | None = None, now: bool = False) -> None:
+    """`now`: of a running process, whose clock says nothing to the reader."""
+    paragraph(out, _summed_up(result, now=now or result.at_ns is None))
     for number, cycle in enumerate(result.deadlocks, 1):
         heading(out, f"Deadlock {number}" if len(result.deadlocks) > 1 else "Deadlock")
         for i in cycle:
@@ -63,15 +64,15 @@ def _tree(result: Waits, out: Console, top: int, stuck: set[int]) -> None:
     show([*roots], 0)
 
 
-def _summed_up(result: Waits) -> str:
-    when = "Now" if result.at_ns is None else f"At {result.at_ns / 1e9:.6g} s"
-    if result.why:
+def _summed_up(result: Waits, *, now: bool) -> str:
+    when = "Now" if now else f"At {(result.at_ns or 0) / 1e9:.6g} s"
+    if result.why and not now:
         when += f" ({result.why})"
     if not result.waits:
         return f"{when} no thread waits for a lock, the GIL or another thread."
     owned = sum(1 for wait in result.waits if not wait.signalling)
     said = f"{when} {count(len(result.waits), 'thread')} waited"
-    if result.at_ns is None:
+    if now:
         said = f"{when} {count(len(result.waits), 'thread')} wait"
     said += f", {owned} of them for locks held by other threads"
     if result.deadlocks:
