@@ -27,12 +27,12 @@ def configure(folder: Path, sanitize: bool) -> None:
     options = ["-Dpythons=" + ",".join(interpreters.values())]
     if sanitize:
         options += ["-Dtests=true", "-Db_sanitize=address,undefined", "-Db_lundef=false"]
-        # Less to optimize and to describe: half the time, and reports still name the line.
-        options += ["-Dbuildtype=plain", "-Dc_args=-O1 -g1 -Wno-nonnull -fsanitize-recover=address"]
+        # Less to optimize and to describe: reports still name the line.
+        options.append("-Doptimization=1")
         # Where a null pointer is checked for, the compiler takes the check for a null pointer.
         # recover: the readers of other threads' memory find freed memory by design; their tests
         # go on after such a report and judge it. Without halt_on_error=0 a report still ends all.
-        options.append("-Dc_args=-Wno-nonnull -fsanitize-recover=address")
+        options.append("-Dc_args=-g1 -Wno-nonnull -fsanitize-recover=address")
     known = folder / "options.json"
     if known.exists() and json.loads(known.read_text()) == options:
         return
