@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -20,6 +21,7 @@ import pythons
 import roots
 from wheel.rooted import Rooted, can_enter
 
+ROOT = Path(__file__).parents[2]
 NAME = os.environ.get("SONDE_WHEEL", "")
 pytestmark = [
     pytest.mark.skipif(not NAME, reason="no wheel was built; run `make wheel-test`"),
@@ -74,10 +76,19 @@ def undefined(library: Path) -> Iterator[tuple[str, bool, bool]]:
 
 
 def test_it_has_an_agent_for_every_target(unpacked: Path) -> None:
-    names = {library.name for library in libraries(unpacked)}
-    kinds = {"drain", "hotspot", "inject", "preload"}
-    kinds |= {f"{kind}-{v}" for kind in ("cpython", "remote") for v in pythons.VERSIONS}
-    assert names == {f"libsonde-{kind}.so" for kind in kinds}
+    declared = [
+        name
+        for file in (ROOT / "native").glob("*/meson.build")
+        for name in re.findall(r"shared_module\('([\w-]+)'", file.read_text())
+    ]
+    # The name of what is built for each version ends in it.
+    expected = {
+        f"lib{name}{version}.so"
+        for name in declared
+        for version in (pythons.VERSIONS if name.endswith("-") else ("",))
+    }
+    assert {"libsonde-hotspot.so", "libsonde-cpython-3.15.so"} < expected
+    assert {library.name for library in libraries(unpacked)} == expected
     assert (unpacked / "sonde" / "web" / "page.html").stat().st_size > 100_000
 
 
@@ -104,8 +115,7 @@ def test_it_is_for_every_python_and_old_c_libraries(wheel: Path, unpacked: Path)
 def test_its_version_is_the_project_s(wheel: Path, unpacked: Path) -> None:
     import tomllib
 
-    project = Path(__file__).parents[2] / "pyproject.toml"
-    version = tomllib.loads(project.read_text())["project"]["version"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert wheel.name.split("-")[1] == version
     (info,) = unpacked.glob("sonde-*.dist-info")
     assert f"\nVersion: {version}\n" in (info / "METADATA").read_text()
