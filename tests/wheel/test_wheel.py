@@ -112,6 +112,15 @@ def test_it_is_for_every_python_and_old_c_libraries(wheel: Path, unpacked: Path)
         assert not lacking, library.name
 
 
+def test_agents_bring_no_other_library_into_a_target(unpacked: Path) -> None:
+    for library in libraries(unpacked):
+        if library.name.startswith(("libsonde-cpython-", "libsonde-hotspot")):
+            with open(library, "rb") as file:
+                dynamic = ELFFile(file).get_section_by_name(".dynamic")
+                needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")]
+            assert needed == ["libc.so.6"], library.name
+
+
 def test_its_version_is_the_project_s(wheel: Path, unpacked: Path) -> None:
     import tomllib
 
@@ -122,13 +131,35 @@ def test_its_version_is_the_project_s(wheel: Path, unpacked: Path) -> None:
     assert wheel.with_name(f"sonde-{version}.tar.gz").exists()
 
 
+def test_the_sdist_builds_with_this_machine_s_compiler(wheel: Path, tmp_path: Path) -> None:
+    (sdist,) = wheel.parent.glob("sonde-*.tar.gz")
+    newest = pythons.VERSIONS[-1]
+    interpreter = pythons.find(newest)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation",
+         f"-Csetup-args=-Dpythons={interpreter}", "-w", tmp_path, sdist],
+        check=True,
+        # The build tools are those beside the interpreter.
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    (built,) = tmp_path.glob("sonde-*.whl")
+    with zipfile.ZipFile(built) as archive:
+        names = set(archive.namelist())
+    assert {f"sonde/agents/libsonde-cpython-{newest}.so", "sonde/web/page.html"} <= names
+    assert "sonde/agents/libsonde-preload.so" in names
+
+
 LOADER = """
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 int main(int count, char **names)
 {
-    puts(gnu_get_libc_version());
+    /* As an interpreter of an old release has them: from libraries beside the C library. */
+    void *volatile used[] = {pthread_create, pthread_join, sem_wait, dlsym};
+    printf("%s %d\\n", gnu_get_libc_version(), used[count % 4] != NULL);
     if (dlopen(names[count - 1], RTLD_NOW | RTLD_GLOBAL))
         return 0;
     puts(dlerror());
