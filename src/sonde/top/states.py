@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sonde.record.system.thread_states import RUNS, STOPPED, ThreadState, thread_states
-from sonde.reports.live.process import ThreadNow
+from sonde.reports.live.process import ENDED, ThreadNow
 from sonde.views.selecting.formatting import duration
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def threads_now(live: Live) -> list[ThreadNow]:
 
 def _now(row: ThreadRow, wait: Wait | None, state: ThreadState | None) -> ThreadNow:
     if state is None:
-        word, doing = "ended", "has ended"
+        word, doing = ENDED, "has ended"
     elif wait is not None and state.state != RUNS:
         word, doing = wait.kind, _waiting(wait)
     else:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Parts = list[str | tuple[str, str]]
 """One line: texts, each with a style or without."""
 
+ENDED = "ended"
+MAX_ENDED = 5
+"""Threads that have ended and have a row each."""
 TOP = 20
 """Rows of each table that --once prints."""
 _LEVELS = "▁▂▃▄▅▆▇█"
@@ -90,8 +93,10 @@ def _sure(live: Live) -> Parts:
     """What the figures stand on; what speaks against them comes first."""
     counters = live.quality.counters
     samples, told = live.flat.samples, [("Data ", "bold")]
-    against = [p.title for p in live.quality.problems if p.advice != MORE_SAMPLES]
-    said: Parts = [(f"! {printable(against[0])}; ", "bold")] if against else []
+    against = [p for p in live.quality.problems if p.advice != MORE_SAMPLES]
+    said: Parts = [
+        (f"! {printable(problem.title)}: {problem.advice}; ", "bold") for problem in against[:1]
+    ]
     lost = [f"{counters[key]:,} {key}" for key in ("lost", "undecodable") if counters[key]]
     words = [f"{count(samples, 'sample')}, {', '.join(lost) or 'none lost'}"]
     if samples:
@@ -184,7 +189,7 @@ def threads(
     return [(title, "bold")], [
         [
             f"{_share(row.cpu_ns, live.span_ns):>8}{_share(row.wait_ns, live.span_ns):>9}",
-            f"{row.tid:>8}  {shortened(printable(row.name), 16):<16}  ",
+            f"{row.tid or '':>8}  {shortened(printable(row.name), 16):<16}  ",
             (clipped(printable(row.doing), max(width - 45, 8)), _STYLE.get(row.state, "")),
         ]
         for row in rows
@@ -236,7 +241,7 @@ def render(live: Live, rows: list[ThreadNow], out: Console, *, title: str) -> No
         line(out, *parts)
     for name, (top, told), most in (
         ("Functions", functions(live, out.width), TOP),
-        ("Threads", threads(live, rows, out.width), TOP),
+        ("Threads", threads(live, without_ended(rows), out.width), TOP),
         ("Locks", locks(live, out.width), 2 * TOP),
     ):
         heading(out, name)
@@ -245,6 +250,19 @@ def render(live: Live, rows: list[ThreadNow], out: Console, *, title: str) -> No
             line(out, *parts)
         if len(told) > most and name != "Locks":
             line(out, (f"{'…':>8} {count(len(told) - most, 'more row')}", "dim"))
+
+
+def without_ended(rows: list[ThreadNow]) -> list[ThreadNow]:
+    """The same with one row for threads that have ended: a server may start one per request."""
+    ended = [row for row in rows if row.state == ENDED]
+    if len(ended) <= MAX_ENDED:
+        return rows
+    living = [row for row in rows if row.state != ENDED]
+    together = ThreadNow(
+        0, ended[0].process, f"{len(ended):,} threads",
+        sum(row.cpu_ns for row in ended), sum(row.wait_ns for row in ended), ENDED, "have ended",
+    )  # fmt: skip
+    return sorted([*living, together], key=lambda row: -row.cpu_ns)
 
 
 def _fits(search: str, *texts: str) -> bool:
