@@ -145,7 +145,7 @@ def test_a_recorded_run(suite: Suite) -> None:
     assert "sonde: slowest of 6 tests" in done.stdout
     assert re.search(r"\d+ m?s +\d+ ms +- +test_suite\.py::test_burns\n", done.stdout)
     assert re.search(r"\d+ m?s +\d+ ms +- +test_suite\.py::test_keeps \[setup\]", done.stdout)
-    assert re.search(r"\d\d %  sum", done.stdout)
+    assert re.search(r"\d\d %  burn → sum  test_suite\.py:5", done.stdout)
     assert suite.recordings() == ["run.sonde"]
     recording = sonde.open(suite.folder / "run.sonde")
     names = set(recording.tables.spans.name)

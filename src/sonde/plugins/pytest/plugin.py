@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sonde import _inside
+from sonde.errors import SondeError
 
 from .options import MARK_HELP, RunOptions, add_options, run_options
 
@@ -70,7 +71,12 @@ class Process:
         yield
         if not self._run.stop() and self._run.failure is None:
             return
-        self._results = self._run.results()
+        try:
+            self._results = self._run.results()
+        except SondeError as error:
+            from .results import RunResults
+
+            self._results = RunResults(failures=[f"no summary of the recording: {error}"])
         if self._is_worker:
             session.config.workeroutput[KEY] = self._results.to_json()  # type: ignore[attr-defined]
 

@@ -204,7 +204,11 @@ class RecordedRun:
     def results(self) -> RunResults:
         """To be asked after the end."""
         if self.failure is not None:
-            return RunResults(self._tests, undecided=self.undecided, failures=[self.failure])
+            return RunResults(
+                self._tests,
+                undecided=self.undecided,
+                failures=[f"a worker could not record: {self.failure}"],
+            )
         from sonde.views.stacks.chained_samples import open_recording
 
         from .slow_tests import slow_tests

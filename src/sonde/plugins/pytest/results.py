@@ -77,7 +77,7 @@ def write(results: RunResults, out: pytest.TerminalReporter) -> None:
         for sentence in results.undecided:
             out.write_line(f"  {sentence}", yellow=True)
     for failure in dict.fromkeys(results.failures):
-        out.write_line(f"a worker could not record: {failure}", red=True)
+        out.write_line(failure, red=True)
     if not results.files and not results.failures:
         out.write_line("no test was slow enough for a recording")
     for path in results.files:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.views.locks.locks import locks
 from sonde.views.selecting.selection import Selection
 from sonde.views.stacks.flat import flat
+from sonde.views.stacks.own_flat import OwnRow, has_own, own_flat
 
 from .spans import is_test
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from sonde.recording.tables import Recording
+    from sonde.views.stacks.flat import Flat, FlatRow
 
 TOP_FUNCTIONS = 3
 MIN_SHARE = 0.05
@@ -36,7 +38,8 @@ class SlowTest:
     lock_wait_ns: int
     samples: int
     functions: list[tuple[float, str, str, int]]
-    """The share of the CPU time that each has itself; its name, file and first line."""
+    """The share of the CPU time that each has itself, with the libraries that it calls; its name,
+    file and first line."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -60,7 +63,8 @@ def slow_tests(
 def _slow_test(recording: Recording, path: str, row: int) -> SlowTest:
     spans = recording.spans
     start, end = int(spans.start_ns[row]), int(spans.end_ns[row])
-    found = flat(recording, selection := Selection(start_ns=start, end_ns=max(end, start + 1)))
+    selection = Selection(start_ns=start, end_ns=max(end, start + 1))
+    found = _functions(recording, selection)
     waited = locks(recording, selection, by=("kind",), notifications=False, chains=False)
     return SlowTest(
         name=spans.name[row],
@@ -70,8 +74,19 @@ def _slow_test(recording: Recording, path: str, row: int) -> SlowTest:
         lock_wait_ns=waited.total_ns,
         samples=found.samples,
         functions=[
-            (f.self_ns / found.total_ns, f.function.name, f.function.file, f.function.line)
+            (f.self_ns / found.total_ns, _name(f), f.function.file, f.function.line)
             for f in found.rows[:TOP_FUNCTIONS]
             if f.self_ns >= MIN_SHARE * found.total_ns
         ],
     )
+
+
+def _functions(recording: Recording, selection: Selection) -> Flat:
+    """Of the code under test, as far as any was seen."""
+    found = own_flat(recording, selection)
+    return found if has_own(found) else flat(recording, selection)
+
+
+def _name(row: FlatRow) -> str:
+    call = row.main_call if isinstance(row, OwnRow) else None
+    return row.function.name if call is None else f"{row.function.name} → {call.function.name}"
