@@ -76,6 +76,24 @@ def test_a_program_whose_output_goes_elsewhere(tmp_path: Path) -> None:
     assert "ends with the program" not in "\n".join(terminal.screen())
 
 
+def test_a_ctrl_c_is_the_programs_and_the_result_follows(tmp_path: Path) -> None:
+    program = (
+        "import time\ntry:\n    print('be'+'gun', flush=True)\n"
+        "    while True: sum(range(1000))\n"
+        "except KeyboardInterrupt:\n    print('its own', 'end'); raise SystemExit(7)"
+    )
+    terminal = Terminal(
+        [*SONDE, "run", "-o", "x.sonde", "-c", program], env=clean_environment(), cwd=tmp_path
+    )
+    terminal.until("begun")
+    terminal.type(CTRL_C)
+    assert terminal.ended() == 7
+    screen = terminal.screen()
+    assert screen[1] == "^Cits own end"
+    assert screen[2].startswith("sonde: top function: ")
+    assert "read it with: sonde report x.sonde" in screen[-1]
+
+
 @pytest.mark.parametrize("term", ["dumb", ""])
 def test_a_terminal_that_cannot_wipe_a_line(
     any_python: Interpreter, tmp_path: Path, term: str

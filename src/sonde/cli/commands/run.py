@@ -87,7 +87,8 @@ def run(
     if trouble is not None:
         print(f"sonde: {trouble}", file=sys.stderr)
     elif done is not None:
-        launch.release_signals()
+        if sys.stderr.isatty() or options.report is not None or options.open_:
+            launch.release_signals()
         print_result(recording_of(done), instead=options.report)
         print(f"sonde: {closing_message(done)}", file=sys.stderr)
         follow_up(recording_of(done), options)
