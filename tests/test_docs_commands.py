@@ -28,7 +28,7 @@ from attaching import until
 from documented import words_of
 from launching import SONDE, clean_environment
 from sonde.cli.commands.report import VIEWS
-from sonde.cli.main import app
+from sonde.cli.main import app, main
 
 RUN = [
     page
@@ -45,6 +45,8 @@ ROWS = {"tree": "nodes", "waits": "waits", "calls": "edges", "summary": "finding
 """Where the rows of a view are not called so."""
 OF_ELSEWHERE = ("objects", "events", "data", "hot")
 """Of Java, of events and of an online profile: the recording has none of these."""
+OF_FILES = ("report", "export", "diff")
+"""Verbs that only read recordings run in this process, which saves their start."""
 RUN_FOR = "0.3"
 JAVA = shutil.which("javac") is not None
 TIMEOUT_S = 120
@@ -53,6 +55,7 @@ APP = """
 import asyncio, http.server, os, sys, threading, time, unittest.mock
 import sonde
 
+PAUSE_S = float(os.environ.get("PAUSE_S", "0.002"))
 SPANS = ("checkout", "GET /books/{id}", "POST /orders", "test_demo.py::test_burns")
 lock = threading.Lock()
 end = time.monotonic() + float(os.environ.get("LASTS", "0.3"))
@@ -68,7 +71,7 @@ def work():
                 span.set("trace_id", "4bf92f3577b34da6a3ce929d0e0e4736")
                 span.set("http.response.status_code", 500)
                 sorted(str(number) for number in range(10000))
-                time.sleep(0.002)
+                time.sleep(PAUSE_S)
 
 if "PID_FILE" in os.environ:
     with open(os.environ["PID_FILE"] + ".new", "w") as file:
@@ -204,7 +207,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
     environment = clean_environment(
         PATH=f"{folder / 'bin'}:{os.environ['PATH']}", PYTHONPATH=str(tutorials.ROOT / "src")
     )
-    forever = {"cwd": folder, "env": environment | {"LASTS": "600"}}
+    forever = {"cwd": folder, "env": environment | {"LASTS": "600", "PAUSE_S": "0.02"}}
     with ended(subprocess.Popen([sys.executable, "app.py"], **forever)) as idle:
         own = folder / "recorded.pid"
         forever["env"] |= {"PID_FILE": str(own)}
@@ -285,7 +288,9 @@ def as_shell(command: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", RUN, ids=named)
-def test_calls_run(page: Path, prepared: Prepared, tmp_path: Path) -> None:
+def test_calls_run(
+    page: Path, prepared: Prepared, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = Path(shutil.copytree(prepared.folder, tmp_path / "there", symlinks=True))
     here = dataclasses.replace(prepared, folder=folder)
     for block in documented.blocks(page):
@@ -299,6 +304,10 @@ def test_calls_run(page: Path, prepared: Prepared, tmp_path: Path) -> None:
             words = as_shell(re.sub(rf"(?<!-){PID}\b", str(pid), command), folder)
             if words[0] == "view" and "--html" not in words:
                 serve_and_stop(here, words)
+            elif words[0] in OF_FILES:
+                with contextlib.chdir(folder):
+                    code = main(words)
+                assert code == 0, f"{command}: {capsys.readouterr().err}"
             else:
                 here.run(*shortened(words))
 
