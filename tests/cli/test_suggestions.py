@@ -34,6 +34,9 @@ from synthetic import MS, Maker
         ),
         (["run", "--sampler", "raeder", "true"], "invalid sampler 'raeder' (did you mean reader?)"),
         (["run", "--stacks", "hole", "true"], "invalid --stacks 'hole' (did you mean whole?)"),
+        (["run", "--what", "event:cycels", "x"], "invalid event 'cycels' (did you mean cycles?)"),
+        (["report", "app.sonde", "tree", "--thread", "MianThread"], "no thread 'MianThread' (did "),
+        (["report", "app.sonde", "tree", "--while-held", "gli"], "no contended lock 'gli' (did yo"),
         (["ctl", "1", "puase"], "invalid command 'puase' (did you mean pause?); valid commands: "),
     ],
 )  # fmt: skip

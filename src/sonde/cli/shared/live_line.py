@@ -85,7 +85,10 @@ class LiveLine:
         while not self._over.wait(STEP_S):
             if any(map(may_write_here, self._also())):
                 continue  # the recorder need not be asked for what is not shown
-            with contextlib.suppress(SondeError), ControlClient(self._control()) as orders:
+            with (
+                contextlib.suppress(SondeError, OSError),
+                ControlClient(self._control()) as orders,
+            ):
                 while not self._over.is_set():
                     self._show(orders.give({"do": "status"}))
                     self._over.wait(STEP_S)

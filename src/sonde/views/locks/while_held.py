@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, did_you_mean
 from sonde.model.locks.contention import UNKNOWN, blames
 from sonde.views.locks.contentions import Contended, contended
 from sonde.views.locks.held_in import (
@@ -109,7 +109,8 @@ def _matching(everything: Contended, text: str) -> Flags:
         lock.lock_class for i, lock in enumerate(locks) if not _is_notification(everything, i)
     )
     holds = f"threads waited for {some(list(known))}" if known else "no thread waited for a lock"
-    raise UsageError(f"no contended lock {text!r} in {everything.recording.path}; {holds}")
+    hint = did_you_mean(text, ["gil", *known])
+    raise UsageError(f"no contended lock {text!r}{hint} in {everything.recording.path}; {holds}")
 
 
 def _bare(short: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from sonde.errors import UsageError, invalid
+from sonde.errors import UsageError, did_you_mean, invalid
 from sonde.model.choice import Choice, Chosen, Time, choose
 from sonde.model.cpu_loss import CPU_LOSS_CAUSES, CpuLossCause
 from sonde.recording.format.schema import TIME_LIMIT
@@ -99,7 +99,10 @@ def threads_of(recording: Recording, selection: Selection) -> Flags:
             named |= threads.tid == int(wanted)
         if not (keep & named).any():
             names = [threads.name[i] or str(threads.tid[i]) for i in np.flatnonzero(keep)]
-            raise UsageError(f"no thread {wanted!r} in {recording.path}; it has {some(names)}")
+            hint = did_you_mean(wanted, set(names))
+            raise UsageError(
+                f"no thread {wanted!r}{hint} in {recording.path}; it has {some(names)}"
+            )
         keep &= named
     return keep
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, did_you_mean
 from sonde.model.trees.context_tree import ContextTree
 from sonde.row_values import WAIT_BEGIN
 from sonde.views.selecting.formatting import some
@@ -39,7 +39,8 @@ def named(recording: Recording, name: SpanChoice) -> Flags:
         return _with_attribute(recording, *name)
     flags = np.fromiter((known == name for known in spans.name), bool, len(spans))
     if not flags.any():
-        raise UsageError(f"no span {name!r} in {recording.path}; it has {some(spans.name)}")
+        hint = did_you_mean(name, set(spans.name))
+        raise UsageError(f"no span {name!r}{hint} in {recording.path}; it has {some(spans.name)}")
     return flags
 
 

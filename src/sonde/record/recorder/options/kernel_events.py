@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sonde.errors import SondeError, UsageError
+from sonde.errors import SondeError, UsageError, invalid
 
 from ...shm import layout as shm
 from ...system import elf, perf_events
@@ -129,9 +129,9 @@ def _named(name: str) -> KernelEvent:
         return _uprobe(name, found[1], found[2])
     if found := _TRACEPOINT_NAME.fullmatch(name):
         return _tracepoint(name, found[1], found[2])
-    known = ", ".join((*_KERNEL, *_PROCESSOR))
+    known = (*_KERNEL, *_PROCESSOR)
     raise UsageError(
-        f"invalid event {name!r}; valid events: {known}, caches such as L1-dcache-load-misses, "
+        f"{invalid('event', name, known, 'events')}, caches such as L1-dcache-load-misses, "
         "raw CPU events r<hex>, tracepoints GROUP:NAME and uprobe:/FILE:SYMBOL"
     )
 
