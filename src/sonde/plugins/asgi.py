@@ -10,11 +10,10 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from contextvars import ContextVar
 
 from sonde import _inside
 
-from .requests import ERROR, STATUS, request_name
+from .requests import ERROR, STATUS, current, in_part, request_name
 
 TYPE_CHECKING = False  # typing is imported for type checkers only
 if TYPE_CHECKING:
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_current: ContextVar[_inside.span | None] = ContextVar("sonde_request", default=None)
-"""The span of the request that a task works for."""
-
 
 def request_part(name: str) -> _inside.span:
     """A part of the span of the request that this task works for; outside of one a span alone.
@@ -37,7 +33,7 @@ def request_part(name: str) -> _inside.span:
     For work that a framework runs in a task of its own, such as the generator of a streaming
     response: `with request_part("stream"):` in its body.
     """
-    request = _current.get()
+    request = current.get()
     return _inside.span(name) if request is None else request.part(name)
 
 
@@ -64,14 +60,14 @@ class SpanMiddleware:
                     request.set(STATUS, message["status"])
                 await send(message)
 
-            before = _current.set(request)
+            before = current.set(request)
             try:
                 await self.app(scope, receive, observed)
             except BaseException as error:
                 request.set(ERROR, type(error).__name__)
                 raise
             finally:
-                _current.reset(before)
+                current.reset(before)
                 request.rename(request_name(method, self._route(scope)))
 
 
@@ -117,15 +113,10 @@ def _follow_worker_threads() -> None:
 
     @functools.wraps(run_sync)
     def followed(func: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        request = _current.get()
+        request = current.get()
         if request is None:
             return run_sync(func, *args, **options)
-        return run_sync(_in_part, request, func, *args, **options)
+        return run_sync(in_part, request, func, *args, **options)
 
     followed.sonde_follows = True  # type: ignore[attr-defined]
     to_thread.run_sync = followed
-
-
-def _in_part(request: _inside.span, func: Callable[..., Any], *args: Any) -> Any:
-    with request.part("worker thread"):
-        return func(*args)
