@@ -163,7 +163,8 @@ def sonde_(
     \b
     Example:
       sonde run app.py
-      sonde report sonde-app-4711.sonde
+      sonde report
+      sonde view
 
     --color and --no-pager may also follow the command.
     """

@@ -30,9 +30,11 @@ Output = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")]
 Shown = Annotated[
     str | None,
-    typer.Option("--report", metavar="VIEW", help="Then show this view, on stderr; see report."),
+    typer.Option("--report", metavar="VIEW", help="Show this view at the end, on stderr."),
 ]
-Opened = Annotated[bool, typer.Option("--open", help="Then open the recording in the web UI.")]
+Opened = Annotated[
+    bool, typer.Option("--open", help="Open the recording in the web UI at the end.")
+]
 Rate = Annotated[
     int,
     typer.Option(
