@@ -16,22 +16,30 @@ OTHER = "## A view is empty or looks wrong"
 """The section whose rows begin with what a view shows."""
 
 
-def texts_of(node: ast.AST) -> str:
-    """A text of the sources, with a mark where it has a value."""
+def text_of(node: ast.AST, constants: dict[str, str]) -> str:
+    """A text of the sources, with a mark where it has a value that is no constant."""
     if isinstance(node, ast.Constant):
         return str(node.value)
+    if isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Name):
+        return constants.get(node.value.id, "\0")
     if isinstance(node, ast.JoinedStr):
-        return "".join(
-            str(part.value) if isinstance(part, ast.Constant) else "\0" for part in node.values
-        )
+        return "".join(text_of(part, constants) for part in node.values)
     return "\0"
 
 
 @functools.cache
 def sources() -> str:
-    trees = (ast.parse(path.read_text()) for path in (ROOT / "src" / "sonde").rglob("*.py"))
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "src" / "sonde").rglob("*.py")]
+    constants = {
+        target.id: node.value.value
+        for tree in trees
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name) and isinstance(node.value.value, str)
+    }
     return "\n".join(
-        texts_of(node)
+        text_of(node, constants)
         for tree in trees
         for node in ast.walk(tree)
         if isinstance(node, ast.JoinedStr)
