@@ -96,7 +96,10 @@ def run_command(
     cwd: Path | None = None,
 ) -> Run:
     """`sonde run -o path OPTIONS -- COMMAND`."""
-    done = sonde("run", "-o", path, *options, "--", *command, env=env, text=text, cwd=cwd)
+    # Some tests record into one file again and again.
+    done = sonde(
+        "run", "-o", path, "--force", *options, "--", *command, env=env, text=text, cwd=cwd
+    )
     return Run(done.returncode, done.stdout, done.stderr, path)
 
 
@@ -110,7 +113,7 @@ def run_denied(
 ) -> Run:
     """`sonde run` of a command that is to end well, in such a container."""
     done = subprocess.run(
-        [*denied(calls), *SONDE, "run", "-o", path, *options, "--", *command],
+        [*denied(calls), *SONDE, "run", "-o", path, "--force", *options, "--", *command],
         env=clean_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
