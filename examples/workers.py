@@ -25,9 +25,9 @@ from collections.abc import Iterable
 
 WORKERS = 3
 TEXTS = 48
-LONGEST = 3_600
+LONGEST = 12_000
 EVERY_S = 0.1
-PAST = 120_000
+PAST = 400_000
 
 Entry = tuple[int, int]
 

@@ -13,6 +13,9 @@ from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import shared_memory
 
+# A pool forks when it likes: what is still in a buffer then would be written twice.
+sys.stdout.reconfigure(line_buffering=True)
+
 
 def compute(n):
     total = 0

@@ -20,7 +20,8 @@ from sonde.record.targets import cpython, process
 
 USAGE, FAILURE = 2, 1
 NOBODY = 65534
-SLEEPS = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+# Two of them write into one pipe: each its line at once.
+SLEEPS = "import os, time; os.write(1, b'%d\\n' % os.getpid()); time.sleep(60)"
 SPINS = "import os; print(os.getpid(), flush=True)\nwhile True: pass"
 
 

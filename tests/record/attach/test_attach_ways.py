@@ -140,7 +140,7 @@ def test_one_that_is_traced_and_may_not_be_asked_is_read(python: Interpreter, ke
 def test_a_traced_process_is_asked_or_read_from_outside(python: Interpreter, keep: Keep) -> None:
     path = keep("traced")
     with Target(python, "-c", SPINS) as target, traced(target.pid) as tracer:
-        run = attached(target.pid, path, "--for", "0.5")
+        run = attached(target.pid, path, "--for", "1")
     quality = run.recording.quality
     if python.minor >= 14:
         assert (entered(path), quality["sampler"]) == ("remote debugging", "perf")

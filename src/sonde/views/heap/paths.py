@@ -136,8 +136,8 @@ def _of_type(graph: HeapGraph, type_: int, top: int) -> HeapPaths:
     paths = []
     for group in order[:top].tolist():
         of_group = members[which == group]
-        largest = int(of_group[np.argmax(graph.retained[of_group])])
-        paths.append(_path(graph, graph.path(largest), len(of_group), graph.retained_by(of_group)))
+        nearest = int(of_group[np.argmin(graph.nearness[of_group])])
+        paths.append(_path(graph, graph.path(nearest), len(of_group), graph.retained_by(of_group)))
     paths.sort(key=lambda path: -path.retained)
     return HeapPaths(
         target=snapshot.types[type_].name,
