@@ -253,7 +253,7 @@ class _Trace:
                 owners = blamed.setdefault(wait, {})
                 owners[owner] = owners.get(owner, 0) + ns
 
-        def told(row: int) -> dict[str, Any]:
+        def facts(row: int) -> dict[str, Any]:
             lock = everything.locks[int(everything.lock[row])]
             owners = blamed.get(row) or {UNKNOWN: 0}
             owner = max(owners, key=lambda one: owners[one])
@@ -269,7 +269,7 @@ class _Trace:
             found.thread[rows].tolist(),
             found.start[rows].tolist(),
             found.end[rows].tolist(),
-            (told(row) for row in rows.tolist()),
+            (facts(row) for row in rows.tolist()),
         )
 
     def spans(self) -> None:
@@ -311,8 +311,8 @@ class _Trace:
                 continue
             if lasted := int(marks.duration_ns[i]):
                 track = self._new_track(of, "marks")
-                told = {"name": marks.text[i], "category": "mark"}
-                self._slice(track, time, time + lasted, told)
+                facts = {"name": marks.text[i], "category": "mark"}
+                self._slice(track, time, time + lasted, facts)
                 continue
             event = self._packet(time).track_event
             event.type, event.track_uuid = INSTANT, self._thread_track(of)
@@ -325,7 +325,7 @@ class _Trace:
         threads: list[int],
         starts: list[int],
         ends: list[int],
-        told: Iterable[dict[str, Any]],
+        facts: Iterable[dict[str, Any]],
     ) -> None:
         """One slice each; those of a track must nest, so what overlaps gets tracks of its own.
 
@@ -333,7 +333,7 @@ class _Trace:
         """
         lanes: dict[int, list[tuple[int, int]]] = {}
         made = sorted(zip(starts, [-end for end in ends], threads, range(len(starts)), strict=True))
-        words = list(told)
+        words = list(facts)
         for start, minus_end, thread, number in made:
             end = -minus_end
             mine = lanes.setdefault(thread, [])
@@ -352,17 +352,17 @@ class _Trace:
         self._tracks += 1
         return int(track.uuid)
 
-    def _slice(self, track: int, start: int, end: int, told: dict[str, Any]) -> None:
+    def _slice(self, track: int, start: int, end: int, facts: dict[str, Any]) -> None:
         event = self._packet(start).track_event
         event.type, event.track_uuid = SLICE_BEGIN, track
-        event.name = _text(told["name"])
-        event.categories.append(told["category"])
-        if "callstack" in told:
-            event.callstack_iid = told["callstack"]
+        event.name = _text(facts["name"])
+        event.categories.append(facts["category"])
+        if "callstack" in facts:
+            event.callstack_iid = facts["callstack"]
         for key in ("lock", "owner"):
-            if key in told:
-                event.debug_annotations.add(name=key, string_value=_text(told[key]))
-        for key, value in told.get("attributes", {}).items():
+            if key in facts:
+                event.debug_annotations.add(name=key, string_value=_text(facts[key]))
+        for key, value in facts.get("attributes", {}).items():
             event.debug_annotations.add(name=_text(key), string_value=_text(value))
         event = self._packet(end).track_event
         event.type, event.track_uuid = SLICE_END, track

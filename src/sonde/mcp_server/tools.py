@@ -65,27 +65,27 @@ def _findings(folder: Folder, given: Given) -> Table:
 
     recording = folder.open(given["recording"])
     found = summary(recording, selection_of(recording, given), top=TOP_FUNCTIONS)
-    told = found.to_json()
+    summed_up = found.to_json()
     target = found.target
-    quality = told["quality"]
+    quality = summed_up["quality"]
     facts = {
         "program": target.get("program"),
         "runtimes": sorted({f"{p.runtime} {p.version}".strip() for p in found.processes}),
         "what": target.get("what"),
-        **{key: told[key] for key in ("duration_ns", "cpu_ns", "wait_ns", "start_up")},
+        **{key: summed_up[key] for key in ("duration_ns", "cpu_ns", "wait_ns", "start_up")},
         "processes": len(found.processes),
         "threads": len(found.threads),
         "samples": quality["taken"],
         "lost_samples": quality["lost"],
         "problems": quality["problems"],
         "warnings": quality["warnings"],
-        "top_functions": told["top"],
+        "top_functions": summed_up["top"],
         "top_own_functions": [
             {key: row[key] for key in ("name", "file", "line", "self", "total")}
-            for row in told["mine"]
+            for row in summed_up["mine"]
         ],
     }
-    return Table(facts, "findings", told["findings"], NARROW)
+    return Table(facts, "findings", summed_up["findings"], NARROW)
 
 
 def _view(folder: Folder, given: Given) -> Table:

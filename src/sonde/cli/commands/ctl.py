@@ -159,7 +159,7 @@ def _status(answer: dict[str, Any]) -> list[str]:
     quality = answer["quality"]
     pids = answer["processes"]
     paused = answer["paused_ns"] / 1e9
-    told = [
+    entries = [
         ("State", answer["state"] + (f", {paused:.1f} s paused in total" if paused else "")),
         ("Duration", f"{answer['duration_ns'] / 1e9:.1f} s"),
         ("Processes", ", ".join(map(str, pids)) or "none yet"),
@@ -168,7 +168,7 @@ def _status(answer: dict[str, Any]) -> list[str]:
         ("Samples", f"{quality.get('taken', 0):,}, {quality.get('lost', 0):,} lost"),
         _where(answer),
     ]
-    return [f"{label:<11}{text}" for label, text in told]
+    return [f"{label:<11}{text}" for label, text in entries]
 
 
 def _where(answer: dict[str, Any]) -> tuple[str, str]:

@@ -258,17 +258,17 @@ def push(
         optional_packages.check("pyarrow")
     from sonde.fleet.store.labels import given
 
-    told = given(label or [])
+    given_labels = given(label or [])
     destination = pushing.destination(to)
     where = to if "+http" in to else destination.address
     if not follow:
         for file in files:
-            pushing.push(destination, file, told)
+            pushing.push(destination, file, given_labels)
             print(f"sonde: sent {file} to {where}", file=sys.stderr)
         return
     if len(files) != 1:
         raise UsageError("--follow needs one glob pattern, in quotes: 'app.*.sonde'")
-    done = pushing.follow(destination, files[0], told, pushing.until_stdin_closes)
+    done = pushing.follow(destination, files[0], given_labels, pushing.until_stdin_closes)
     said = f"sent {count(done.sent, 'segment')} to {where}"
     if done.failed or done.missed:
         said += (

@@ -97,19 +97,19 @@ def _print(watched: Watched, window_s: float, as_json: bool) -> None:
     seen = watched.look(window_ns, process=watched.pid)
     now = threads_now(seen)
     if as_json:
-        told = seen.to_json() | {"ended": watched.ended or None}
+        result = seen.to_json() | {"ended": watched.ended or None}
         doing = {(row.process, row.tid): row for row in now}
-        rows = told["threads"]["rows"]
+        rows = result["threads"]["rows"]
         known = {(row["process"], row["tid"]) for row in rows}
         for row in rows:
             thread = doing.get((row["process"], row["tid"]))
             row["state"] = thread.state if thread else "ended"
-        told["threads"]["idle"] = [
+        result["threads"]["idle"] = [
             {"process": t.process, "tid": t.tid, "name": t.name, "state": t.state}
             for t in now
             if (t.process, t.tid) not in known
         ]
-        print(json.dumps(told, separators=(",", ":")))
+        print(json.dumps(result, separators=(",", ":")))
         return
     from sonde.record.system.procfs import words_of
     from sonde.record.targets.process import program_of

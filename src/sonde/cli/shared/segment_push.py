@@ -60,9 +60,9 @@ def pushing(to: str | None, path: str, labels: Sequence[str] | None) -> Iterator
         yield
         return
     pattern = f"{glob.escape(path.removesuffix('.sonde'))}.*.sonde"
-    told = [word for label in labels or [] for word in ("--label", label)]
+    label_words = [word for label in labels or [] for word in ("--label", label)]
     child = subprocess.Popen(
-        [sys.executable, "-m", "sonde", "fleet", "push", to, pattern, "--follow", *told],
+        [sys.executable, "-m", "sonde", "fleet", "push", to, pattern, "--follow", *label_words],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         # A Ctrl-C that ends the recording must not end the sending of its last part.

@@ -63,8 +63,8 @@ class _Graph:
         self.by_window = calls.group_by("window").aggregate(whole=calls.weight.sum())
         whole = self.by_window.whole
         sums = self.by_window.aggregate(total=whole.sum(), squares=(whole * whole).sum())
-        told = sums.to_pyarrow().to_pylist()[0]
-        self.total, self.squares = told["total"] or 0.0, told["squares"] or 0.0
+        summed = sums.to_pyarrow().to_pylist()[0]
+        self.total, self.squares = summed["total"] or 0.0, summed["squares"] or 0.0
 
     def edges(self, keys: tuple[str, ...]) -> list[CallEdge]:
         """Calls that have these in common, the heaviest first."""

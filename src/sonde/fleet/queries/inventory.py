@@ -35,8 +35,8 @@ def recordings(asked: StoreQuery, *, top: int | None = None) -> Inventory:
     rows = []
     table = asked.recordings
     # Not as a map, which not every engine gives back as one.
-    told = table.mutate(names=table.labels.keys(), values=table.labels.values())
-    for row in told.drop("labels", "pauses").to_pyarrow().to_pylist():
+    listed = table.mutate(names=table.labels.keys(), values=table.labels.values())
+    for row in listed.drop("labels", "pauses").to_pyarrow().to_pylist():
         labels = {label: row[label] for label in LABELS if row[label] is not None}
         rows.append(
             {

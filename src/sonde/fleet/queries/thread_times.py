@@ -72,9 +72,9 @@ def _sampled(asked: StoreQuery) -> tuple[dict[int, int], dict[int, dict[str, int
     samples = asked.samples
     # A wait that goes over the edge of the range has its share of what is explained.
     whole = samples.ns == samples.weight
-    told = ibis.ifelse(samples.explained == ALL, samples.weight, samples.explained)
-    share = (told.cast("float64") * samples.ns / samples.weight).round().cast("int64")
-    rest = samples.ns - ibis.ifelse(whole, told, share)
+    attributed = ibis.ifelse(samples.explained == ALL, samples.weight, samples.explained)
+    share = (attributed.cast("float64") * samples.ns / samples.weight).round().cast("int64")
+    rest = samples.ns - ibis.ifelse(whole, attributed, share)
     rows = (
         samples.mutate(rest=rest)
         .group_by("thread", "state")

@@ -155,8 +155,8 @@ class _Locks:
         return ordered[:top]
 
 
-def _function(told: dict[str, Any] | None) -> Function | None:
-    return None if told is None else Function(**told)
+def _function(fields: dict[str, Any] | None) -> Function | None:
+    return None if fields is None else Function(**fields)
 
 
 @dataclass(frozen=True)

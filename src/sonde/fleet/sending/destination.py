@@ -19,5 +19,5 @@ class Destination(Protocol):
     @property
     def address(self) -> str: ...
 
-    def send(self, recording: Recording, labels: Labels, told: Mapping[str, str]) -> None:
+    def send(self, recording: Recording, labels: Labels, given: Mapping[str, str]) -> None:
         """Sends it; NotNow if that is worth another try."""

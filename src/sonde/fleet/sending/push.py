@@ -62,7 +62,7 @@ def destination(address: str) -> Destination:
 def push(
     to: Destination,
     file: str,
-    told: Mapping[str, str],
+    given: Mapping[str, str],
     *,
     timeout_s: float = TIMEOUT_S,
     sleep: Callable[[float], None] = time.sleep,
@@ -70,11 +70,11 @@ def push(
 ) -> None:
     """Sends one recording, trying again for a while."""
     recording = open_recording(file)
-    labels = labels_of(recording, told)
+    labels = labels_of(recording, given)
     until, pause = now() + timeout_s, FIRST_PAUSE_S
     while True:
         try:
-            to.send(recording, labels, told)
+            to.send(recording, labels, given)
             return
         except NotNow as error:
             if now() + pause > until:
@@ -86,7 +86,7 @@ def push(
 
 
 def follow(
-    to: Destination, pattern: str, told: Mapping[str, str], ended: Callable[[], bool]
+    to: Destination, pattern: str, given: Mapping[str, str], ended: Callable[[], bool]
 ) -> PushResult:
     """Sends the segments of a series as they are finished, until `ended`, and then the last ones.
 
@@ -108,7 +108,7 @@ def follow(
                 continue
             done.add(file)
             try:
-                push(to, file, told)
+                push(to, file, given)
                 result.sent += 1
             except SondeError as error:
                 result.failed += 1

@@ -131,8 +131,8 @@ class Store:
     def holds(self, part: Part) -> set[str]:
         """The ids of all parts that a merged one was made of."""
         with said(self.location, "read"):
-            told = json.loads(self.location.read(part.name))
-        return set(told["replaces"])
+            facts = json.loads(self.location.read(part.name))
+        return set(facts["replaces"])
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -169,7 +169,7 @@ def write(
         size = 0
         for name, table in tables.items():
             size += _write_table(location, part.file(name), name, table)
-        told = {
+        facts = {
             "schema": VERSION,
             "sonde": version(),
             "written": time.time(),
@@ -178,7 +178,7 @@ def write(
             "replaces": list(replaces),
         }
         with location.written(part.name) as stream:
-            stream.write(json.dumps(told).encode())
+            stream.write(json.dumps(facts).encode())
     except BaseException:
         remove_files(location, part.files)
         raise
