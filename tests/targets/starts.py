@@ -10,7 +10,7 @@ sys.addaudithook(lambda event, args: seen.append(event) if event.startswith("sys
 
 
 def work():
-    for _ in range(200_000):
+    for _ in range(2_000_000):
         pass
 
 

@@ -61,7 +61,7 @@ static int life(int turn)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     PyEval_RestoreThread(meanwhile);
-    long own = call(function, 200000);
+    long own = call(function, 1000000);
     printf("life %d: %ld %ld %ld %ld, ends with %d\n", turn, totals[0], totals[1], totals[2], own,
            Py_FinalizeEx());
     fflush(stdout);

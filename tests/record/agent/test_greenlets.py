@@ -28,8 +28,9 @@ def test_stacks_of_greenlets_are_never_mixed(python: Interpreter, keep: Keep, st
     quality = run.recording.quality
     if stacks == "checked":
         assert quality["walks_wrong"] == 0
-        # Few walks begin from what is known: mostly the stack has been exchanged since.
-        assert quality["walks_checked"] > 50
+        # Few walks begin from what is known: mostly the stack has been exchanged since. So many are
+        # checked that the test is about them at all.
+        assert quality["walks_checked"] > 10
     # While one is exchanged for the other there is no stack: here that is every few microseconds.
     assert quality["undecodable"] <= 0.1 * quality["taken"]
     seen = {frozenset(stack) for stack in _stacks(run.recording)}
