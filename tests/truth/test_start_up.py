@@ -22,7 +22,7 @@ Keep = Callable[[str], Path]
 Edge = tuple[str, int, str]
 
 # As many rounds as let the start-up make a tenth of all calls.
-ROUNDS = {"figure_1": "105000"}
+ROUNDS = {"figure_1": "420000"}
 WINDOWS = ("--what", "calls", "--ticks", "1000")
 RUNS = 4
 WRONG = 1

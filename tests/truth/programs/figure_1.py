@@ -10,7 +10,7 @@ import of many modules does: dense calls of Python and C functions.
 import re
 import sys
 
-PATTERNS = 24
+PATTERNS = 96
 LONG = (None,) * 60
 
 
