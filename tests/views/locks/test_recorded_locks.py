@@ -80,7 +80,8 @@ def test_kind_name_and_owner(rows: dict[tuple[str, str], LocksRow], function: st
     expected = EXPECTED[function]
     row = rows.get((function, expected.kind))
     assert row is not None, sorted(rows)
-    assert row.signalling is expected.signalling
+    # A waiter that was notified may have to wait for somebody for some microseconds more.
+    assert (row.signalling_ns > 0.9 * row.wait_ns) is expected.signalling
     lock = row.children[0]
     assert lock.value.startswith(expected.name)
     assert _name(lock.children[0].value) == expected.owner
