@@ -34,6 +34,7 @@ _FORWARDED = (
     signal.SIGCONT,
     signal.SIGWINCH,
 )
+_WAITED = (*_FORWARDED, signal.SIGCHLD)
 # The terminal sends SIGHUP to the leader of the session alone, which we may be.
 _SENT_BY_THE_KERNEL = 128  # si_code SI_KERNEL
 
@@ -116,6 +117,8 @@ class Launch:
             raise
         how = _NO_AGENT if options.sampler == "remote" else int(options.children)
         message = f"{how}{self._recorder.socket_path}".encode()
+        # From its first moment on: a Ctrl-C then is the program's. Threads of ours inherit it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
         os.write(go_write, message)
         os.close(go_write)
         with os.fdopen(fail_read, "rb") as f:  # ends when the target's program replaces ours
@@ -182,13 +185,11 @@ class Launch:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
 
     def _wait_for_target(self) -> int:
-        waited = {*_FORWARDED, signal.SIGCHLD}
-        signal.pthread_sigmask(signal.SIG_BLOCK, waited)
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 return status
-            info = signal.sigwaitinfo(waited)
+            info = signal.sigwaitinfo(_WAITED)
             if info.si_signo == signal.SIGCHLD:
                 continue
             to_group = self._witness.saw(info.si_signo)
