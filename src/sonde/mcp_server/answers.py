@@ -73,10 +73,10 @@ def _written(table: Table, rows: list[dict[str, Any]], offset: int, inner: int) 
     if cut:
         left_out["inside"] = dict(cut)
         left_out["ask_inside"] = f"narrow it with {table.narrow}"
-    told = {**facts, table.key: shown}
+    answer = {**facts, table.key: shown}
     if left_out:
-        told["left_out"] = left_out
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+        answer["left_out"] = left_out
+    return json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
 
 
 def _cut(value: Any, name: str, inner: int, cut: Counter[str]) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from sonde.cli.completion.cases import added, filled
 
-    from sonde.cli.completion.words import Command, Values
+if TYPE_CHECKING:
+    from sonde.cli.completion.words import Command
 
 SCRIPT = """\
 # Completion of sonde for bash. Load it with: source <(sonde completion bash)
@@ -99,55 +98,4 @@ complete -F _sonde sonde
 
 
 def script(root: Command) -> str:
-    commands = list(root.all())
-    takes = [(c, o) for c in commands for o in c.options if o.values is not None]
-    parts = {
-        "COMMANDS": _either(_at(c.path) for c in commands[1:]),
-        "TAKES": _either(f"{_at(c.path)} {name}" for c, o in takes for name in o.names),
-        "VALUES": _cases(
-            (_either(f"{_at(c.path)} {name}" for name in o.names), _adds(o.values))
-            for c, o in takes
-            if o.values is not None and (o.values.kinds or o.values.words)
-        ),
-        "OPTIONS": _cases(
-            (shlex.quote(_at(c.path)), [_add("words", [n for o in c.options for n in o.names])])
-            for c in commands
-        ),
-        "ARGUMENTS": _cases(
-            (
-                shlex.quote(_at(c.path)),
-                [
-                    *([_add("words", [b.path[-1] for b in c.commands])] if c.commands else []),
-                    *_adds(c.arguments),
-                ],
-            )
-            for c in commands
-        ),
-    }
-    text = SCRIPT
-    for name, part in parts.items():
-        text = text.replace(f"@{name}@", part)
-    return text
-
-
-def _at(path: tuple[str, ...]) -> str:
-    return "".join(f" {name}" for name in path)
-
-
-def _either(words: Iterable[str]) -> str:
-    return "|".join(map(shlex.quote, words))
-
-
-def _cases(cases: Iterable[tuple[str, list[str]]]) -> str:
-    return "\n".join(f"        {when}) {'; '.join(then) or ':'} ;;" for when, then in cases)
-
-
-def _adds(values: Values | None) -> list[str]:
-    if values is None:
-        return []
-    found = [_add("list" if values.is_list else "words", values.words)] if values.words else []
-    return found + [_add(kind, ()) for kind in values.kinds]
-
-
-def _add(kind: str, words: Iterable[str]) -> str:
-    return shlex.join(["_sonde_add", kind, *words])
+    return filled(SCRIPT, root, lambda described: added("words", (word for word, _ in described)))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from sonde.cli.completion.cases import filled
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sonde.cli.completion.words import Command, Values
+    from sonde.cli.completion.words import Command
 
 SCRIPT = """\
 #compdef sonde
@@ -97,63 +99,10 @@ fi
 
 
 def script(root: Command) -> str:
-    commands = list(root.all())
-    takes = [(c, o) for c in commands for o in c.options if o.values is not None]
-    parts = {
-        "COMMANDS": _either(_at(c.path) for c in commands[1:]),
-        "TAKES": _either(f"{_at(c.path)} {name}" for c, o in takes for name in o.names),
-        "VALUES": _cases(
-            (_either(f"{_at(c.path)} {name}" for name in o.names), _adds(o.values))
-            for c, o in takes
-            if o.values is not None and (o.values.kinds or o.values.words)
-        ),
-        "OPTIONS": _cases(
-            (
-                shlex.quote(_at(c.path)),
-                [_found((name, o.help) for o in c.options for name in o.names)],
-            )
-            for c in commands
-        ),
-        "ARGUMENTS": _cases(
-            (
-                shlex.quote(_at(c.path)),
-                [
-                    *([_found((b.path[-1], b.help) for b in c.commands)] if c.commands else []),
-                    *_adds(c.arguments),
-                ],
-            )
-            for c in commands
-        ),
-    }
-    text = SCRIPT
-    for name, part in parts.items():
-        text = text.replace(f"@{name}@", part)
-    return text
-
-
-def _at(path: tuple[str, ...]) -> str:
-    return "".join(f" {name}" for name in path)
-
-
-def _either(words: Iterable[str]) -> str:
-    return "|".join(map(shlex.quote, words))
-
-
-def _cases(cases: Iterable[tuple[str, list[str]]]) -> str:
-    return "\n".join(f"        {when}) {'; '.join(then) or ':'} ;;" for when, then in cases)
+    return filled(SCRIPT, root, _found)
 
 
 def _found(described: Iterable[tuple[str, str]]) -> str:
-    """Words with a description, which a colon divides."""
+    """A colon divides word and description."""
     entries = (f"{word}:{help_}" for word, help_ in described)
     return f"found=({shlex.join(entries)})"
-
-
-def _adds(values: Values | None) -> list[str]:
-    if values is None:
-        return []
-    found = []
-    if values.words:
-        kind = "list" if values.is_list else "words"
-        found.append(shlex.join(["_sonde_add", kind, *values.words]))
-    return found + [f"_sonde_add {kind}" for kind in values.kinds]

@@ -147,7 +147,7 @@ def _run(command: list[str]) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        # Interrupts of the kernel go to its whole group; this one is told below.
+        # Interrupts of the kernel go to its whole group; this one is signalled below.
         start_new_session=True,
     )
     try:
