@@ -50,6 +50,16 @@ def test_the_command_that_is_suggested_runs(dump: str, capsys: pytest.CaptureFix
     assert "2 objects of app.Node keep" in capsys.readouterr().out
 
 
+def test_top_bounds_the_dominators(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def rows(*options: str) -> int:
+        assert main(["report", dump, "heap", "--dominators", "--json", *options]) == 0
+        return len(json.loads(capsys.readouterr().out)["rows"])
+
+    assert rows() == 4
+    # The largest object, and the largest type of the others.
+    assert rows("--top", "1") == 2
+
+
 def test_diff(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = small()
     more.instance(0x500, 0x20, more.id(0x100) + bytes(4))
@@ -90,5 +100,9 @@ def test_what_is_no_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "has no heap" in capsys.readouterr().err
     assert main(["report", str(path), "flat", "--dominators"]) == 2
     assert "--dominators does not apply to flat" in capsys.readouterr().err
+    missing = str(tmp_path / "missing.hprof")
+    for words in (["report", missing, "heap"], ["heap", "diff", missing, missing]):
+        assert main(words) == 1
+        assert capsys.readouterr().err == f"sonde: {missing}: no such file or directory\n"
     assert main(["report", "heap"]) == 2
     assert "no heap dump given" in capsys.readouterr().err

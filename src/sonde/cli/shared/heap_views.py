@@ -54,13 +54,18 @@ def _check_options(ctx: Any) -> None:
             raise UsageError(f"{parameter.opts[0]} does not apply to heap")
 
 
-def opened(path: str) -> HeapGraph:
-    from sonde.heap.graph import HeapGraph
-    from sonde.heap.hprof import read
+def _check_dump(path: str) -> None:
     from sonde.heap.hprof_file import is_hprof
 
     if not is_hprof(path):
         raise UsageError(f"{path} has no heap; sonde reads heaps from hprof files")
+
+
+def opened(path: str) -> HeapGraph:
+    from sonde.heap.graph import HeapGraph
+    from sonde.heap.hprof import read
+
+    _check_dump(path)
     return HeapGraph(read(path))
 
 
@@ -72,8 +77,7 @@ def show(
     if len(files) != 1:
         raise UsageError("heap shows one file; compare two with: sonde heap diff BASE NEW")
     path = files[0]
-    if not is_heap_dump(files):
-        raise UsageError(f"{path} has no heap; sonde reads heaps from hprof files")
+    _check_dump(path)
     _check_options(ctx)
     with working(f"reading {path}"):
         graph = opened(path)
@@ -101,7 +105,7 @@ def _answer(
         from sonde.reports.heap import heap_dominators as of_dominators
         from sonde.views.heap.dominators import dominators
 
-        return dominators(graph), of_dominators, {"top": top}
+        return dominators(graph, top=top), of_dominators, {"top": top}
     if asked.duplicates:
         from sonde.reports.heap import heap_duplicates as of_duplicates
         from sonde.views.heap.duplicates import duplicates

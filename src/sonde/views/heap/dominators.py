@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.heap.graph import NO_OBJECT, UNREACHABLE
+from sonde.heap.graph import NO_OBJECT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +75,10 @@ class _Tree:
         self._sorted = dominator[self._order]
 
     def below(self, number: int, depth: int) -> list[DominatorRow]:
-        begin, end = np.searchsorted(self._sorted, [number, number + 1])
+        # A value of the same type: any other would have the whole column converted.
+        key = np.uint32(number)
+        begin = np.searchsorted(self._sorted, key, "left")
+        end = np.searchsorted(self._sorted, key, "right")
         children = self._order[begin:end]
         if not len(children):
             return []
@@ -114,6 +117,3 @@ class _Tree:
             )
             for i in large.tolist()
         ]  # fmt: skip
-
-
-assert UNREACHABLE < NO_OBJECT  # so that the last of the sorted are those that none dominates
