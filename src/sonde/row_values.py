@@ -24,6 +24,9 @@ WAIT_BEGIN, ACQUIRED, GAVE_UP, RELEASED, OWNER_OBSERVED, PREEXISTING = 1, 2, 3, 
 somebody waited; a long waiter found this thread holding it; this thread waited already when the
 recording began, and will not tell when it is over."""
 
+OBJECT, NATIVE_MEMORY = 0, 1
+"""What a sampled allocation is of: an object of the runtime; memory of an extension or library."""
+
 SPAN_NAME = "name"
 """The key of a span's attribute that replaces the name it was entered with."""
 

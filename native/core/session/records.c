@@ -111,13 +111,13 @@ void sonde_write_lock(sonde_thread *thread, uint32_t depth, const sonde_lock_eve
         sonde_commit_lock(thread, event->type);
 }
 
-void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object)
+bool sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object)
 {
     sonde_stack_delta delta = sonde_stack_compute_delta(thread, depth, object->rec.flags);
     size_t size = sizeof *object + delta.count * sizeof(uint64_t);
     sonde_rec_object *out = reserve(thread, size, &thread->slot->events_lost);
     if (!out)
-        return;
+        return false;
     *out = *object;
     out->rec.size = (uint32_t)size;
     out->rec.kind = SONDE_REC_OBJECT;
@@ -127,6 +127,24 @@ void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_ob
     memcpy(out->frames, sonde_stack(thread), delta.count * sizeof(uint64_t));
     sonde_stack_written(thread, &delta);
     sonde_ring_commit(&thread->ring, size);
+    return true;
+}
+
+bool sonde_write_object_end(sonde_thread *thread, uint64_t time, uint64_t id)
+{
+    size_t size = sizeof(sonde_rec_object_end);
+    sonde_rec_object_end *out = sonde_ring_reserve(&thread->ring, size);
+    if (!out)
+        return false;
+    *out = (sonde_rec_object_end){
+        .rec = {(uint32_t)size, SONDE_REC_OBJECT_END, 0, 0}, .time = time, .id = id};
+    sonde_ring_commit(&thread->ring, size);
+    return true;
+}
+
+void sonde_object_end_lost(void)
+{
+    atomic_fetch_add_explicit(&sonde.header->object_ends_lost, 1, memory_order_relaxed);
 }
 
 SONDE_HOT void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags,

@@ -48,7 +48,12 @@ void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags, uint6
 // Writes that an event was caused by the stack in sonde_stack; the recorder counts the lost ones.
 void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_event *event);
 
-// Writes that the stack in sonde_stack allocated an object of that type and size.
-void sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object);
+// Writes that the stack in sonde_stack allocated an object of that type and size. False: there was
+// no room, which is counted, and the object need not be followed.
+bool sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object);
+// Writes that the object was freed, in any thread. False: there was no room, which is not counted:
+// the caller writes it later or calls sonde_object_end_lost().
+bool sonde_write_object_end(sonde_thread *thread, uint64_t time, uint64_t id);
+void sonde_object_end_lost(void);
 
 #endif

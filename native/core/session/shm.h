@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 10u
+#define SONDE_PROTOCOL 11u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
@@ -86,6 +86,8 @@ typedef struct {
     uint64_t armed_cpu_ns;
     // Forked children that could not join the session; written by them.
     _Atomic uint64_t unjoined_children;
+    // Objects whose end found no room: they look alive.
+    _Atomic uint64_t object_ends_lost;
 } sonde_header;
 
 enum {                            // why a window was not opened
@@ -150,6 +152,7 @@ enum { // kinds of records in a ring
     SONDE_REC_NOTE = 8, // spans and marks of the program
     SONDE_REC_TYPE = 9, // id: a class, name: what it is called
     SONDE_REC_OBJECT = 10,
+    SONDE_REC_OBJECT_END = 17, // a sampled object was freed
     SONDE_REC_CALL = 15,
     SONDE_REC_WINDOW = 16, // the end of a window; state: of SONDE_WINDOW_*
     SONDE_REC_EVENT = 13,  // state: the number of the event
@@ -276,14 +279,26 @@ typedef struct {
 
 #define SONDE_VIRTUAL ((uint64_t)1 << 63)
 
-typedef struct { // an object was allocated
+typedef struct { // an object was allocated; rec.state: of SONDE_OBJECT_*
     sonde_rec rec;
     uint64_t time, size;
-    uint64_t type;  // as in SONDE_REC_TYPE
-    uint64_t every; // bytes between two samples, on average
+    uint64_t type;    // as in SONDE_REC_TYPE
+    uint64_t every;   // bytes between two samples, on average
+    uint64_t id;      // never used twice in a process; 0: its end will not be reported
+    uint64_t address; // 0: unknown, or the object moves
     uint32_t keep, count;
     uint64_t frames[]; // as in sonde_rec_sample
 } sonde_rec_object;
+
+enum {                       // as in the recording
+    SONDE_OBJECT_OBJECT = 0, // of the runtime
+    SONDE_OBJECT_NATIVE = 1, // memory of an extension or a library
+};
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t time, id; // as in sonde_rec_object
+} sonde_rec_object_end;
 
 typedef struct { // a call that was counted; the innermost frame is the callee. rec.state: how many
                  // calls it is from the one counted before it or, the first, from the beginning

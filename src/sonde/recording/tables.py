@@ -37,6 +37,10 @@ class Process:
     exit: str | None = None
     number: int = 0
     """The same, with the pid, in every part of a session that has this process."""
+    survival: int = 0
+    """1: sampled objects were followed to their end."""
+    undercounted: list[str] = field(default_factory=list)
+    """Types of which the runtime hides some allocations: their estimates are lower bounds."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +213,8 @@ class Types:
 
 @dataclass(frozen=True)
 class Objects:
-    """Objects that were sampled when they were made."""
+    """Objects that were sampled when they were allocated; at a time before 0, those of earlier
+    segments that were alive when this one began."""
 
     thread: NDArray[np.uint32]
     time: NDArray[np.int64]
@@ -221,6 +226,20 @@ class Objects:
     every: NDArray[np.int64]
     """Bytes between two samples, on average: an object of n bytes was sampled with probability
     1 - exp(-n / every)."""
+    address: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """0: unknown, or the object moves."""
+    kind: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """OBJECT or NATIVE_MEMORY."""
+    id: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """Identifies it in its process; 0: it was not followed to its end."""
+    died: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """When it was freed; 0: alive when the recording or its process ended, or not followed."""
+
+    def __post_init__(self) -> None:
+        types = {"address": np.uint64, "kind": np.uint8, "id": np.uint64, "died": np.int64}
+        for column, dtype in types.items():
+            if len(getattr(self, column)) != len(self.time):
+                object.__setattr__(self, column, np.zeros(len(self.time), dtype))
 
     def __len__(self) -> int:
         return len(self.time)

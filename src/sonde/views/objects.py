@@ -137,7 +137,7 @@ def objects(
 
 
 def _picked(recording: Recording, table: Table, selection: Selection) -> Ints:
-    keep = np.ones(len(table), dtype=bool)
+    keep = table.time >= 0  # others were allocated in an earlier segment
     if selection.thread is not None or selection.process is not None:
         keep &= threads_of(recording, selection)[table.thread]
     if selection.start_ns is not None:

@@ -11,6 +11,7 @@ from ..tables.lock_table import Locks
 from ..tables.memory_maps import MemoryMaps
 from ..tables.open_lock_waits import OpenLockWaits
 from ..tables.process_cpu import ProcessCpu
+from ..tables.sampled_objects import SampledObjects
 from ..tables.segment import ProcessSegment
 from ..tables.spans import Spans
 from ..tables.stacks.contexts import Codes, Contexts
@@ -48,6 +49,7 @@ class ProcessTables:
         self.threads = Threads(segment, self.sampling, self.names, self.spans, self.cpu)
         self.locks = Locks(segment, contexts)
         self.open_locks = OpenLockWaits(segment, self.threads, self.locks, self.spans, lock_rows)
+        self.objects = SampledObjects(segment, contexts)
         self.maps = MemoryMaps(pid)
         self.types: dict[int, str] = {0: ""}
         """What classes are called, by the number the agent gave them."""

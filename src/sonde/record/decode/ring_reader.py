@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sonde.row_values import RUNNING
 
 from ..shm import layout as shm
+from ..tables.sampled_objects import SampledObject
 from ..tables.spans import UnknownSpanError
 from ..tables.stacks.contexts import UNKNOWN
 from ..tables.thread_time import SampleContext
@@ -93,7 +94,10 @@ class RingReader:
                 elif kind == shm.REC_TYPE:
                     self._type(at)
                 elif kind == shm.REC_OBJECT:
-                    self._object(at, flags)
+                    self._object(at, state, flags)
+                elif kind == shm.REC_OBJECT_END:
+                    _, _, _, _, now, number = shm.OBJECT_END.unpack_from(memory, at)
+                    tables.objects.end(number, now)
                 elif kind == shm.REC_CALL:
                     self._call(at, flags)
                 elif kind == shm.REC_WINDOW:
@@ -207,16 +211,20 @@ class RingReader:
         name = decode_text(bytes(self._tables.memory[at : at + name_len]))
         self._tables.types[type_] = name
 
-    def _object(self, at: int, flags: int) -> None:
+    def _object(self, at: int, which: int, flags: int) -> None:
         tables = self._tables
-        _, _, _, _, now, size, type_, every, keep, count = shm.OBJECT.unpack_from(tables.memory, at)
+        _, _, _, _, now, size, type_, every, number, address, keep, count = shm.OBJECT.unpack_from(
+            tables.memory, at
+        )
         if type_ not in tables.types:
             raise UnknownTypeError(type_)
         context = self._stacks.stack_of(at, keep, count, flags, shm.OBJECT.size)
-        name = tables.types[type_]
-        row = tables.contexts.type(name, tables.segment.runtime) if name else -1
-        thread, at = self.thread.time.row(0), now - tables.segment.origin
-        tables.segment.writer.append("objects", thread, at, context, row, size, every)
+        tables.objects.add(
+            SampledObject(
+                self.thread.time, now, context, tables.types[type_], size, every, address, which,
+                number,
+            )
+        )  # fmt: skip
 
     def _call(self, at: int, flags: int) -> None:
         _, _, step, _, number, site, keep, count, offset = shm.CALL.unpack_from(

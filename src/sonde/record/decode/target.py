@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..shm import layout as shm
 from ..shm.agent_memory import AgentMemory
 from ..system import procfs
+from ..tables.sampled_objects import undercounted
 from ..tables.segment import ProcessSegment
 from ..tables.stacks.contexts import SHORT_THREADS
 from ..tables.thread_row import NO_THREAD_OBJECT
@@ -244,6 +245,7 @@ class TargetProcess:
         for slot in self._slots.values():
             slot.start_segment(remap)
         self.threads.start_segment(remap)
+        tables.objects.start_segment(remap)
         tables.spans.start_segment()
         self.open_locks.repeat(remap)
 
@@ -299,5 +301,5 @@ class TargetProcess:
         start = max(self.started - self.segment.origin, 0)
         return self.writer.append(
             "processes", self.pid, ppid, self.runtime, self._version, executable, argv, start, -1,
-            "", self._number,
+            "", self._number, 0, undercounted(self.runtime, self._version),
         )  # fmt: skip

@@ -161,6 +161,7 @@ class AgentMemory:
             "frames_visited": visited,
             **self._checked(),
             **self._unjoined(),
+            **self._object_ends_lost(),
             "unnamed_code": header[8],
             "faults": header[9],
             **self._unwalked(runtime),
@@ -175,6 +176,11 @@ class AgentMemory:
         """Forked children that could not join the session, if there were any."""
         count = shm.WORD.unpack_from(self.view, shm.UNJOINED_AT)[0]
         return {"unjoined_processes": count} if count else {}
+
+    def _object_ends_lost(self) -> dict[str, int]:
+        """Objects that look alive because their end found no room, if there were any."""
+        count = shm.WORD.unpack_from(self.view, shm.OBJECT_ENDS_LOST_AT)[0]
+        return {"object_ends_lost": count} if count else {}
 
     def _unwalked(self, runtime: str) -> dict[str, int]:
         """Stacks that the runtime itself could not walk, by reason; they are undecodable."""

@@ -19,7 +19,7 @@ from sonde.row_values import (
 )
 
 MAGIC = 0x45444E53
-PROTOCOL = 10
+PROTOCOL = 11
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -38,7 +38,7 @@ SAMPLER_SAFEPOINT, SAMPLER_CPU_TIMER = 4, 5
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
 REC_MARK, REC_NOTE, REC_TYPE, REC_OBJECT = 7, 8, 9, 10
-REC_CALL, REC_WINDOW = 15, 16
+REC_CALL, REC_WINDOW, REC_OBJECT_END = 15, 16, 17
 REC_EVENT, REC_DATA = 13, 14
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK, NOTE_ATTRIBUTE = 1, 2, 3, 4
@@ -107,6 +107,8 @@ WITHHELD_AT = 448
 SELF_ARMED = struct.Struct("<QQ")
 SELF_ARMED_AT = 480
 UNJOINED_AT = 496
+# and objects whose end found no room
+OBJECT_ENDS_LOST_AT = 504
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
 # slot, the producer's line from its head on
@@ -144,8 +146,10 @@ MARK = struct.Struct("<IHBB QQ II")
 # size kind type flags | time | span parent | interpreter text_len
 NOTE = struct.Struct("<IHBB Q II II")
 
-# size kind state flags | time size | type every | keep count
-OBJECT = struct.Struct("<IHBB QQ QQ II")
+# size kind which flags | time size | type every | id address | keep count
+OBJECT = struct.Struct("<IHBB QQ QQ QQ II")
+# size kind state flags | time id
+OBJECT_END = struct.Struct("<IHBB QQ")
 # size kind which flags | time weight address | keep count | interpreter span
 EVENT = struct.Struct("<IHBB QQQ II II")
 # size kind memory flags | type offset

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sonde.row_values import PREEMPTED, PREEXISTING
+from sonde.row_values import NATIVE_MEMORY, PREEMPTED, PREEXISTING
 
 INTEGERS: dict[str, tuple[int, int]] = {
     "u8": (0, 2**8 - 1),
@@ -84,6 +84,8 @@ TABLES: tuple[Table, ...] = (
             _time("end_ns", default=-1),
             Column("exit", TEXT, default=""),
             _NUMBER,
+            Column("survival", "u8", default=0, high=1),
+            Column("undercounted", TEXTS, default=()),
         ),
     ),
     Table(
@@ -217,6 +219,11 @@ TABLES: tuple[Table, ...] = (
             Column("type", "i32", refers="types"),
             Column("size", "i64", low=0, high=2**56),
             Column("every", "i64", low=0, high=2**56),
+            # Of the object itself, where it does not move; 0: unknown.
+            Column("address", "u64", default=0),
+            Column("kind", "u8", default=0, high=NATIVE_MEMORY),
+            # Identifies it in its process, if its end is recorded; 0: that is not followed.
+            Column("id", "u64", default=0),
         ),
     ),
     # How long a function's code is, of those that were told.
@@ -311,6 +318,11 @@ TABLES: tuple[Table, ...] = (
     Table(
         "span_attributes",
         (Column("span", "i32", refers="spans"), Column("key", TEXT), Column("value", TEXT)),
+    ),
+    # As `span_ends`: objects that were freed, and when.
+    Table(
+        "object_ends",
+        (Column("object", "i32", refers="objects"), _time("time", ascending=True)),
     ),
 )
 

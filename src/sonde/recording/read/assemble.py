@@ -124,7 +124,8 @@ def put_together(
     if damaged:
         warnings.append(_damage_sentence(path, damaged, gaps["samples"], stackless))
     spans = _spans(tables["spans"], tables["span_ends"], tables["span_attributes"])
-    columns = {**tables, "spans": spans}
+    objects = _objects(tables["objects"], tables["object_ends"])
+    columns = {**tables, "spans": spans, "objects": objects}
     made: dict[str, Any] = {name: table(**columns[name]) for name, table in TABLE_CLASSES.items()}
     return Recording(
         path=path,
@@ -146,6 +147,7 @@ def _processes(columns: Columns) -> list[Process]:
         values = dict(zip(names, row, strict=True))
         values["end_ns"] = values["end_ns"] if values["end_ns"] >= 0 else None
         values["exit"] = values["exit"] or None
+        values["undercounted"] = list(values["undercounted"])
         processes.append(Process(**values))
     return processes
 
@@ -171,6 +173,13 @@ def _spans(begun: Columns, ended: Columns, attributes: Columns) -> Columns:
     return {**begun, "name": names, "end_ns": end, "parent": parent, "attributes": found}
 
 
+def _objects(allocated: Columns, ended: Columns) -> Columns:
+    died = np.zeros(len(allocated["time"]), dtype=np.int64)
+    known = ended["object"] >= 0
+    died[ended["object"][known]] = ended["time"][known]
+    return {**allocated, "died": died}
+
+
 def _last_moment(tables: dict[str, Columns]) -> int:
     """The latest time that any row speaks of."""
     times = (
@@ -182,6 +191,7 @@ def _last_moment(tables: dict[str, Columns]) -> int:
             ("span_ends", "time"),
             ("lock_events", "time"),
             ("objects", "time"),
+            ("object_ends", "time"),
             ("windows", "time"),
             ("event_samples", "time"),
             ("chained", "time"),

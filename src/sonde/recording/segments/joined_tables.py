@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.recording.chain_tables import ChainNodes, Links
+from sonde.recording.segments.object_join import ObjectJoin
 from sonde.recording.segments.segment_boundary import repeated, rows_of, shares_before
 from sonde.recording.segments.span_join import SpanJoin
 from sonde.recording.segments.standalone_segment import alone
@@ -57,6 +58,7 @@ class JoinedTables:
         self._appended: dict[str, list[Any]] = {}
         """Tables whose rows are never the same in two segments: one piece for each segment."""
         self._spans = SpanJoin()
+        self._objects = ObjectJoin()
 
     def add(self, part: Recording, start: int, before: Recording | None) -> None:
         """The next segment; `before` is the one that it follows without a gap."""
@@ -70,7 +72,7 @@ class JoinedTables:
         # Whatever is missing between two segments, a span that goes on is the same.
         span = self._spans.add(spans, start, length, thread)
         self._add_pauses(part.pauses, start)
-        type_ = self._add_objects(part, start, thread, context)
+        type_ = self._add_objects(part, start, process, thread, context)
         self._add_calls(part, start, thread, context)
         kind = self._add_events(part, start, thread, context, span, type_)
         self._add_chained(part, start, thread, kind)
@@ -105,7 +107,12 @@ class JoinedTables:
                 self._processes.append(moved)
             else:
                 known = self._processes[place]
-                self._processes[place] = replace(known, end_ns=end, exit=process.exit or known.exit)
+                self._processes[place] = replace(
+                    known,
+                    end_ns=end,
+                    exit=process.exit or known.exit,
+                    survival=max(known.survival, process.survival),
+                )
         return places
 
     def _add_threads(self, part: Recording, start: int, process: Ints) -> Ints:
@@ -177,11 +184,14 @@ class JoinedTables:
         link = np.append(self._links.places(list(links)), -1)
         self._append("chained", part.chained, start, thread=thread, link=link, event=kind)
 
-    def _add_objects(self, part: Recording, start: int, thread: Ints, context: Ints) -> Ints:
+    def _add_objects(
+        self, part: Recording, start: int, process: Ints, thread: Ints, context: Ints
+    ) -> Ints:
         """Places of types by row, and last for none."""
         keys = list(zip(part.types.name, part.types.runtime, strict=True))
         type_ = np.append(self._types.places(keys), -1)
-        self._append("objects", part.objects, start, thread=thread, context=context, type=type_)
+        owner = process[part.threads.process]
+        self._objects.add(part.objects, start, owner, thread, context, type_)
         return type_
 
     def _add_calls(self, part: Recording, start: int, thread: Ints, context: Ints) -> None:
@@ -275,6 +285,7 @@ class JoinedTables:
             ),
             pauses=Pauses(*np.array(self._pauses, dtype=np.int64).reshape(-1, 2).T),
             spans=self._spans.table(),
+            objects=self._objects.table(),
             types=Types([name for name, _ in types], [runtime for _, runtime in types]),
             events=Events([name for name, _ in kinds], _column(kinds, 1, np.int64)),
             chain_nodes=ChainNodes(_column(nodes, 0, np.int32), _column(nodes, 1, np.int64)),

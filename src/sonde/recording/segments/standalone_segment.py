@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sonde.recording.segments import span_join
 from sonde.recording.segments.segment_boundary import rows_of
-from sonde.recording.tables import LockEvents, Pauses, Recording
+from sonde.recording.tables import LockEvents, Objects, Pauses, Recording
 from sonde.row_values import RUNNING
 
 
@@ -32,13 +32,18 @@ def alone(part: Recording) -> Recording:
         lock_events=events,
         threads=replace(threads, start_ns=np.maximum(threads.start_ns, 0)),
         marks=replace(part.marks, time=np.maximum(part.marks.time, 0)),
-        objects=replace(part.objects, time=np.maximum(part.objects.time, 0)),
+        objects=_objects(part.objects),
         windows=replace(part.windows, time=np.maximum(part.windows.time, 0)),
         event_samples=_from_the_start(part.event_samples),
         chained=_from_the_start(part.chained),
         spans=span_join.alone(part.spans),
         pauses=Pauses(np.maximum(pauses.start_ns, 0), np.maximum(pauses.end_ns, 0)),
     )
+
+
+def _objects(table: Objects) -> Objects:
+    """Those with an id keep their time, because they may have been alive long before."""
+    return replace(table, time=np.where(table.id == 0, np.maximum(table.time, 0), table.time))
 
 
 def _from_the_start(table: Any) -> Any:
