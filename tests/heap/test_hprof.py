@@ -63,7 +63,7 @@ def test_a_small_heap(id_size: int, tmp_path: Path) -> None:
     assert garbage is not None
     assert graph.path(garbage) == []
     assert not graph.reachable[garbage]
-    arrays, lengths = found.contents.lengths()
+    arrays, lengths, _ = found.contents.rooms()
     assert (arrays.tolist(), lengths.tolist()) == ([found.number_of(0x300)], [2])
 
 

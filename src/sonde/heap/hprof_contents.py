@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.heap.hprof_file import ARRAY, CLASS, INSTANCE, VALUE_TYPES, VALUES
+from sonde.heap import library as native
+from sonde.heap.hprof_file import ARRAY, CLASS, INSTANCE, NOT_THERE, VALUE_TYPES, VALUES
 from sonde.heap.library import address, library
+from sonde.heap.snapshot import MAX_STORED_TEXT, Rooms, Texts
+from sonde.heap.texts import merged, shortened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,6 +94,52 @@ class HprofContents:
             np.concatenate([digest[keep], of_object[array] + coder]),
         )
 
-    def lengths(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    def rooms(self) -> Rooms:
         arrays = np.flatnonzero(self.objects.kind == ARRAY).astype(np.uint32)
-        return arrays, self.objects.length[arrays]
+        used = np.diff(self.first)[arrays].astype(np.uint32)
+        return Rooms(arrays, self.objects.length[arrays], used)
+
+    def positions(self) -> NDArray[np.uint32]:
+        objects = self.objects
+        arrays = objects.kind == ARRAY
+        found = np.empty(int(np.diff(self.first)[arrays].sum()), np.uint32)
+        library().hprof_positions(
+            address(self.file.bytes), self.file.id_size, self.finder.ids, address(objects.where),
+            address(objects.length), address(objects.kind), address(found),
+        )  # fmt: skip
+        return found
+
+    def texts(self) -> Texts:
+        classes = np.flatnonzero(self.objects.kind == CLASS).astype(np.uint32)
+        names = [
+            shortened(self.file.class_name(int(id_)).encode())
+            for id_ in self.objects.id[classes].tolist()
+        ]
+        ends = np.cumsum([len(name) for name in names], dtype=np.uint64)
+        of_classes = Texts(classes, ends, np.frombuffer(b"".join(names), np.uint8))
+        return merged(of_classes, self._strings())
+
+    def _strings(self) -> Texts:
+        strings, objects = self.table.strings, self.objects
+        if strings is None:
+            return Texts(np.zeros(0, np.uint32), np.zeros(0, np.uint64), np.zeros(0, np.uint8))
+        numbers = np.flatnonzero(
+            (objects.kind == INSTANCE) & (self.table.class_of == strings.number)
+        ).astype(np.uint32)
+        end = np.empty(len(numbers), np.uint64)
+        layout = native.StringLayout(
+            strings.value, NOT_THERE if strings.coder is None else strings.coder
+        )
+        columns = native.Objects(*(address(column) for column in objects))
+
+        def write(text: int | None) -> int:
+            return int(
+                library().hprof_texts(
+                    address(self.file.bytes), self.file.id_size, self.finder.ids, columns,
+                    address(numbers), len(numbers), layout, MAX_STORED_TEXT, address(end), text,
+                )
+            )  # fmt: skip
+
+        text = np.empty(write(None), np.uint8)
+        write(address(text))
+        return Texts(numbers, end, text)

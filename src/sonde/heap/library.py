@@ -55,6 +55,10 @@ class Fields(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("first", "offset", "label"))
 
 
+class StringLayout(ctypes.Structure):
+    _fields_ = (("value", ctypes.c_uint32), ("coder", ctypes.c_uint32))
+
+
 def address(array: NDArray[Any]) -> int:
     """Where an array's values are: it must outlive the call that gets this."""
     assert array.flags.c_contiguous
@@ -92,6 +96,16 @@ _ARGUMENTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
             _PLACE, _SMALL, ctypes.POINTER(Ids), _PLACE, _PLACE, _PLACE, _PLACE,
             ctypes.POINTER(Fields), _SMALL, _PLACE, _PLACE, _PLACE,
         ),
+    ),
+    "hprof_texts": (
+        _NUMBER,
+        (
+            _PLACE, _SMALL, ctypes.POINTER(Ids), ctypes.POINTER(Objects), _PLACE, _NUMBER,
+            ctypes.POINTER(StringLayout), _SMALL, _PLACE, _PLACE,
+        ),
+    ),
+    "hprof_positions": (
+        None, (_PLACE, _SMALL, ctypes.POINTER(Ids), _PLACE, _PLACE, _PLACE, _PLACE),
     ),
     "hprof_digest": (None, (_PLACE, _PLACE, _PLACE, _NUMBER, _PLACE)),
 }  # fmt: skip

@@ -14,7 +14,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LabelKind = Literal["attribute", "static", "index", "key", "superclass", "loader"]
+LabelKind = Literal[
+    "attribute", "static", "index", "key", "local", "closure", "type", "superclass", "loader"
+]
 
 
 class Label(NamedTuple):
@@ -49,8 +51,25 @@ class Root(NamedTuple):
         return {"kind": self.kind, "name": self.name or None}
 
 
+class Texts(NamedTuple):
+    """The texts of objects, in UTF-8: that of object[i] ends at end[i], where the next begins."""
+
+    object: NDArray[np.uint32]
+    """Ascending."""
+    end: NDArray[np.uint64]
+    bytes: NDArray[np.uint8]
+
+
+class Rooms(NamedTuple):
+    """Containers, how many elements each has room for, and how many it has."""
+
+    object: NDArray[np.uint32]
+    room: NDArray[np.uint32]
+    used: NDArray[np.uint32]
+
+
 class Contents(Protocol):
-    """What is in objects, looked up for the few that are shown."""
+    """What is in objects. A snapshot file keeps what the last four return."""
 
     def text(self, number: int) -> str | None:
         """The value of a string, or what a class is called."""
@@ -58,11 +77,43 @@ class Contents(Protocol):
     def index(self, number: int, target: int) -> int | None:
         """Where in an array the first reference to `target` is."""
 
+    def texts(self) -> Texts:
+        """All texts, each cut to MAX_STORED_TEXT bytes."""
+
+    def positions(self) -> NDArray[np.uint32] | None:
+        """Of each reference whose label is an index, in the order of references, that index.
+
+        None: the references of an object have the indices 0, 1, 2, …
+        """
+
     def digests(self) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """Objects that consist of nothing but a value, and a number for each value."""
 
-    def lengths(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """Arrays of references, and how many each has room for."""
+    def rooms(self) -> Rooms:
+        """Containers that may be nearly empty."""
+
+
+MAX_STORED_TEXT = 200
+"""Bytes; a text that is longer ends with an ellipsis in a snapshot file."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a snapshot comes from, as far as it is known."""
+
+    pid: int | None = None
+    version: str = ""
+    """Of the runtime."""
+    argv: list[str] = field(default_factory=list)
+    taken: str = ""
+    """When, as ISO 8601 in UTC."""
+    pause_ns: int | None = None
+    """How long the program was stopped."""
+    walk_ns: int | None = None
+    """How long it took to collect the objects, during the pause or beside the program."""
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -84,6 +135,7 @@ class Snapshot:
     estimated_sizes: bool = False
     """Whether sizes follow from the fields alone, as in a file that does not have them."""
     warnings: list[str] = field(default_factory=list)
+    origin: Origin = Origin()
 
     def __len__(self) -> int:
         return len(self.type)

@@ -7,15 +7,9 @@ import os
 import stat
 from collections.abc import Sequence
 
-from sonde.recording.format.framing import (
-    FILE_HEAD_SIZE,
-    MAGIC,
-    VERSION,
-    FileHead,
-    RecordingError,
-    unpack_file_head,
-)
+from sonde.recording.format.framing import FILE_HEAD_SIZE, RecordingError
 from sonde.recording.read.assemble import assemble
+from sonde.recording.read.file_head import check_file_head
 from sonde.recording.read.recovery import find_blocks
 from sonde.recording.segments.join import join
 from sonde.recording.segments.standalone_segment import alone
@@ -129,25 +123,3 @@ def _parts(data: bytes, path: str, samples: bool) -> list[Recording]:
     except MemoryError:
         raise RecordingError(f"{path} is too large for this machine's memory") from None
     return parts
-
-
-def check_file_head(data: bytes, path: str) -> FileHead:
-    """The head of a file that this reader can read; RecordingError says why it cannot."""
-    size = FILE_HEAD_SIZE
-    if not data:
-        raise RecordingError(f"{path} is empty")
-    if data[: len(MAGIC)] != MAGIC[: len(data)]:
-        raise RecordingError(f"{path} is not a sonde recording")
-    if len(data) < size:
-        raise RecordingError(f"{path} is cut off within its first {size} bytes and cannot be read")
-    head = unpack_file_head(data)
-    if head is None:
-        raise RecordingError(f"{path} is damaged within its first {size} bytes and cannot be read")
-    if head.version > VERSION:
-        raise RecordingError(
-            f"{path} was written by a newer sonde (format {head.version}); "
-            f"this one reads up to {VERSION}; update sonde"
-        )
-    if head.version == 0:
-        raise RecordingError(f"{path} has the invalid format 0")
-    return head

@@ -80,7 +80,7 @@ def test_diff(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     [
         (["heap", "--thread", "main"], "--thread does not apply to heap"),
         (["heap", "--path", "x", "--dominators"], "--path and --dominators cannot be combined"),
-        (["flat"], "is a heap dump; its only view is heap"),
+        (["flat"], "is a heap snapshot; its only view is heap"),
         (["heap", "--path", "Mode"], "no type 'Mode'"),
     ],
 )
@@ -105,4 +105,4 @@ def test_what_is_no_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert main(words) == 1
         assert capsys.readouterr().err == f"sonde: {missing}: no such file or directory\n"
     assert main(["report", "heap"]) == 2
-    assert "no heap dump given" in capsys.readouterr().err
+    assert "no heap snapshot given" in capsys.readouterr().err

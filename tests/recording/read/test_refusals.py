@@ -14,7 +14,12 @@ import pytest
 
 from recording.made import written
 from sonde.errors import SondeError
-from sonde.recording.format.framing import FILE_HEAD_SIZE, VERSION, RecordingError
+from sonde.recording.format.framing import (
+    FILE_HEAD_SIZE,
+    NEWEST_VERSION,
+    VERSION,
+    RecordingError,
+)
 from sonde.recording.reader import read, read_bytes
 
 
@@ -109,7 +114,7 @@ def test_newer_format_is_refused_by_name():
     with pytest.raises(RecordingError) as raised:
         read_bytes(with_version(3), "x.sonde")
     assert str(raised.value) == (
-        f"x.sonde was written by a newer sonde (format 3); this one reads up to {VERSION}; "
+        f"x.sonde was written by a newer sonde (format 3); this one reads up to {NEWEST_VERSION}; "
         "update sonde"
     )
 

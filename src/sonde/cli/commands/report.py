@@ -167,13 +167,13 @@ def report(
     files, view = _files_and_view(files or [])
     rows = whole("--top", top, "a number of rows")
     asked = heap_views.HeapQuestion(path, dominators, duplicates)
-    if heap_views.is_heap_dump(files):
+    if heap_views.is_heap(files):
         if view not in (heap_views.VIEW, "summary"):
-            raise UsageError(f"{files[0]} is a heap dump; its only view is heap")
+            raise UsageError(f"{files[0]} is a heap snapshot; its only view is heap")
         view = heap_views.VIEW
     if view == heap_views.VIEW:
         if not files:
-            raise UsageError("no heap dump given; usage: sonde report FILE.hprof heap")
+            raise UsageError("no heap snapshot given; usage: sonde report FILE heap")
         heap_views.show(ctx, files, asked, rows, as_json=as_json)
         return
     if asked.options:

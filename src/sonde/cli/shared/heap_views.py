@@ -1,4 +1,4 @@
-"""`sonde report FILE heap`: questions of a heap dump."""
+"""`sonde report FILE heap`: questions of a heap snapshot."""
 
 from __future__ import annotations
 
@@ -38,11 +38,16 @@ class HeapQuestion:
         return [option for option, given in asked.items() if given]
 
 
-def is_heap_dump(files: Sequence[str]) -> bool:
-    """Whether one of them is: a recording is never taken for one."""
-    from sonde.heap.hprof_file import is_hprof
+def is_heap(files: Sequence[str]) -> bool:
+    """Whether one of them is a heap snapshot or a heap dump: a recording is never taken for one."""
+    return any(os.path.isfile(file) and _is_one(file) for file in files)
 
-    return any(os.path.isfile(file) and is_hprof(file) for file in files)
+
+def _is_one(path: str) -> bool:
+    from sonde.heap.hprof_file import is_hprof
+    from sonde.recording.read.column_reader import is_column_file
+
+    return is_hprof(path) or is_column_file(path)
 
 
 def _check_options(ctx: Any) -> None:
@@ -54,19 +59,20 @@ def _check_options(ctx: Any) -> None:
             raise UsageError(f"{parameter.opts[0]} does not apply to heap")
 
 
-def _check_dump(path: str) -> None:
-    from sonde.heap.hprof_file import is_hprof
-
-    if not is_hprof(path):
-        raise UsageError(f"{path} has no heap; sonde reads heaps from hprof files")
+def _check_heap(path: str) -> None:
+    if not _is_one(path):
+        raise UsageError(
+            f"{path} has no heap; sonde reads heaps from its own snapshots and from hprof files"
+        )
 
 
 def opened(path: str) -> HeapGraph:
+    from sonde.heap import hprof, snapshot_file
     from sonde.heap.graph import HeapGraph
-    from sonde.heap.hprof import read
+    from sonde.heap.hprof_file import is_hprof
 
-    _check_dump(path)
-    return HeapGraph(read(path))
+    _check_heap(path)
+    return HeapGraph(hprof.read(path) if is_hprof(path) else snapshot_file.read(path))
 
 
 def show(
@@ -77,7 +83,7 @@ def show(
     if len(files) != 1:
         raise UsageError("heap shows one file; compare two with: sonde heap diff BASE NEW")
     path = files[0]
-    _check_dump(path)
+    _check_heap(path)
     _check_options(ctx)
     with working(f"reading {path}"):
         graph = opened(path)

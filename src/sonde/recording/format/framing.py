@@ -17,6 +17,9 @@ from sonde.errors import SondeError
 # a text conversion fail here and not somewhere inside.
 MAGIC = b"\x89SONDE\r\n"
 VERSION = 1
+HEAP_VERSION = 2
+"""Heap snapshots: the same heads and blocks, but columns instead of tables."""
+NEWEST_VERSION = HEAP_VERSION
 
 # The first 20 bytes keep this layout in every version, so that any reader can
 # name the version of any file.
@@ -35,6 +38,9 @@ ROWS = 2
 UPDATES = 3
 FACTS = 4
 END = 5
+# Of heap snapshots only.
+CATALOG = 6
+VALUES = 7
 
 RAW = 0
 ZSTD = 1
@@ -68,8 +74,8 @@ class BlockHead(NamedTuple):
     payload_crc: int
 
 
-def pack_file_head(nonce: int) -> bytes:
-    head = _FILE_HEAD.pack(MAGIC, VERSION, 0, nonce, 0)[:-4]
+def pack_file_head(nonce: int, version: int = VERSION) -> bytes:
+    head = _FILE_HEAD.pack(MAGIC, version, 0, nonce, 0)[:-4]
     return head + struct.pack("<I", crc32(head))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.heap.graph import NO_OBJECT
+from sonde.views.heap.object_text import text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +89,7 @@ class _Tree:
         large = large[np.argsort(-retained[large].astype(np.int64), kind="stable")]
         rows = [
             DominatorRow(
-                snapshot.type_of(child).name, snapshot.contents.text(child),
+                snapshot.type_of(child).name, text_of(snapshot, child),
                 int(snapshot.id[child]), 1, int(snapshot.size[child]), int(graph.retained[child]),
                 self.below(child, depth + 1) if depth < MAX_DEPTH else [],
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.views.heap.holders import HolderNames
-from sonde.views.heap.paths import MAX_TEXT
+from sonde.views.heap.object_text import text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,6 +90,8 @@ def duplicates(graph: HeapGraph, *, top: int = 20) -> Duplicates:
     numbers, digest = snapshot.contents.digests()
     alive = graph.reachable[numbers]
     numbers, digest = numbers[alive], digest[alive]
+    in_order = np.argsort(numbers, kind="stable")
+    numbers, digest = numbers[in_order], digest[in_order]
     # The type is part of the value.
     digest = digest ^ (snapshot.type[numbers].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     size = snapshot.size[numbers] + _values_of(graph, numbers)
@@ -98,15 +100,13 @@ def duplicates(graph: HeapGraph, *, top: int = 20) -> Duplicates:
     )
     total = np.bincount(which, weights=size, minlength=len(one)).astype(np.int64)
     wasted = total * (count - 1) // count
-    order = np.argsort(-wasted, kind="stable")
+    order = np.lexsort((one, -wasted))
     order = order[count[order] > 1]
     names = HolderNames(graph)
     rows = []
     for group in order[:top].tolist():
         number = int(numbers[one[group]])
-        value = snapshot.contents.text(number)
-        if value is not None and len(value) > MAX_TEXT:
-            value = value[: MAX_TEXT - 1] + "…"
+        value = text_of(snapshot, number)
         rows.append(
             DuplicateRow(
                 snapshot.type_of(number).name, value, int(count[group]), int(total[group]),
@@ -133,8 +133,8 @@ def _values_of(graph: HeapGraph, numbers: NDArray[np.uint32]) -> NDArray[np.uint
 
 def _sparse(graph: HeapGraph, names: HolderNames, top: int) -> tuple[list[SparseRow], int]:
     snapshot = graph.snapshot
-    arrays, room = snapshot.contents.lengths()
-    used = (snapshot.first[arrays.astype(np.int64) + 1] - snapshot.first[arrays]).astype(np.int64)
+    arrays, room, used_ = snapshot.contents.rooms()
+    used = used_.astype(np.int64)
     picked = (room >= MIN_ROOM) & (used <= MAX_USED * room) & graph.reachable[arrays]
     arrays, room, used = arrays[picked], room[picked].astype(np.int64), used[picked]
     wasted = snapshot.size[arrays].astype(np.int64) * (room - used) // np.maximum(room, 1)

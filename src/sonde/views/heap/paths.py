@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
+from sonde.views.heap.object_text import text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 TOP = 5
 """Paths by default."""
-MAX_TEXT = 60
 
 
 @dataclass(frozen=True)
@@ -187,9 +187,7 @@ def _path(graph: HeapGraph, way: list[int], count: int, retained: int) -> HeapPa
     for before, number in zip([None, *way], way, strict=False):
         edge, name = (None, None) if before is None else _reference(graph, before, number)
         type_ = snapshot.type_of(number)
-        text = snapshot.contents.text(number)
-        if text is not None and len(text) > MAX_TEXT:
-            text = text[: MAX_TEXT - 1] + "…"
+        text = text_of(snapshot, number)
         steps.append(
             PathStep(type_.name, text, edge, name, int(snapshot.id[number]), type_.is_container)
         )
