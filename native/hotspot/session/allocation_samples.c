@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/session/records.h"
 #include "hotspot/names/types.h"
+#include "hotspot/session/object_ends.h"
 #include "hotspot/vm/vm.h"
 #include "hotspot/walk/jvmti_stacks.h"
 #include "hotspot/walk/walk.h"
@@ -23,7 +24,6 @@ static void JNICALL on_made(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobjec
 {
     (void)env;
     (void)thread;
-    (void)object;
     int saved = errno;
     sonde_thread *me = sonde_enter();
     if (me && !(sonde_what() & SONDE_WHAT_OBJECTS)) { // not just now
@@ -37,7 +37,9 @@ static void JNICALL on_made(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobjec
         made.type = sonde_type_of(me, jvmti, class);
         uint32_t depth = sonde_stack_of(me, jvmti, NULL, &stack);
         made.rec.flags = stack.flags;
+        made.id = sonde_object_ends_follow(object);
         sonde_write_object(me, depth, &made);
+        sonde_object_ends_flush(me);
         sonde_leave(me);
     }
     errno = saved;
@@ -62,6 +64,8 @@ int sonde_objects_start(void)
         (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
                                            NULL))
         return ENOTSUP;
+    // Without it allocations are recorded all the same, each with the id 0.
+    sonde_object_ends_start();
     return 0;
 }
 
@@ -75,4 +79,5 @@ void sonde_objects_stop(void)
                                        NULL);
     if ((*jvmti)->GetCapabilities(jvmti, &had) == 0)
         (*jvmti)->RelinquishCapabilities(jvmti, &had);
+    sonde_object_ends_stop();
 }
