@@ -39,7 +39,7 @@ from sonde.recording.tables import Recording
 PYTHONS = OWN
 
 PACKAGES = ("celery>=5.5",)
-POOLS = ("prefork", "threads")
+POOLS = ("prefork", soak("threads"))
 WORKERS = 2
 ODD = {"prefork": ("endless", "dies"), "threads": ()}
 """Only processes can be interrupted, or die alone."""

@@ -46,10 +46,12 @@ def test_forced_samplers_tell_the_truth(python: Interpreter, keep: Keep, sampler
     assert quality["why_not_better"] == f"--sampler {sampler} was given"
     assert quality["taken"] == len(recording.samples) > 400
     assert quality["lost"] <= 0.2 * quality["taken"]
-    # They do not come at a fixed step of CPU time, so only chance bounds what they miss.
+    # They do not come at a fixed step of CPU time, so only chance bounds what they miss; and those
+    # that were lost, of a stack that changed while it was read, may all be of one part.
     measured = stacks.split_by_child("one")
     truth = run.told["parts"]
-    assert not compare(truth, measured, recording.samples.weight, regular=False)
+    lost = quality["lost"] / (quality["taken"] + quality["lost"])
+    assert not compare(truth, measured, recording.samples.weight, regular=False, unseen=lost)
     known = _trace_once(python, path.with_suffix(".json"))
     found = impossible(stacks, known, lambda file: file.startswith(str(PROGRAMS)))
     assert len(found) <= MAY_TEAR[sampler] * len(recording.samples), "\n".join(found[:10])
