@@ -86,7 +86,10 @@ def test_equal_figures_come_in_the_same_order(tmp_path: Path) -> None:
 
 
 def test_calls(alone: tuple[Path, Path]) -> None:
-    """Sums of fractions depend on their order: all is the same but their last digits."""
+    """Sums of fractions depend on their order: all is the same but their last digits.
+
+    An error is the root of such a difference where a share is 1, so it may be 1e-8 instead of 0.
+    """
     file, store = alone
     for by in ("edge", "context"):
         reported = answered("report", file, "calls", "--by", by)
@@ -97,7 +100,7 @@ def test_calls(alone: tuple[Path, Path]) -> None:
         expected, found = by_edge(reported), by_edge(stored)
         assert expected.keys() == found.keys()
         for edge, figures in expected.items():
-            assert found[edge] == pytest.approx(figures, rel=1e-6, abs=1e-9)
+            assert found[edge] == pytest.approx(figures, rel=1e-6, abs=1e-7)
         assert sum(weight for weight, *_ in found.values()) == pytest.approx(1)
         assert stored["advice"].keys() == reported["advice"].keys()
 

@@ -156,19 +156,19 @@ def _add_samples(
     for name, mask in (("cpu", running), ("off_cpu", ~running)):
         if not mask.any():
             continue
-        told = scope.profiles.add(duration_nano=duration_ns(recording), profile_id=uuid4().bytes)
-        told.sample_type.type_strindex = strings[name]
-        told.sample_type.unit_strindex = strings["nanoseconds"]
+        added = scope.profiles.add(duration_nano=duration_ns(recording), profile_id=uuid4().bytes)
+        added.sample_type.type_strindex = strings[name]
+        added.sample_type.unit_strindex = strings["nanoseconds"]
         if isinstance(started, int | float):
-            told.time_unix_nano = round(started * 1e9)
+            added.time_unix_nano = round(started * 1e9)
         if rate and name == "cpu":
-            told.period_type.CopyFrom(told.sample_type)
-            told.period = round(1e9 / rate)
+            added.period_type.CopyFrom(added.sample_type)
+            added.period = round(1e9 / rate)
         keys, place = np.unique(key[mask], return_inverse=True)
         spent = sums(place, weight[mask], len(keys))
         for one, ns in zip(keys.tolist(), spent.tolist(), strict=True):
             place, link_index = divmod(one, links)
-            told.samples.add(
+            added.samples.add(
                 stack_index=place % size + 1,
                 attribute_indices=attributes[place // size],
                 link_index=link_index,

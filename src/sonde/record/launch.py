@@ -47,7 +47,7 @@ READY_S = 3.0
 # Options of an interpreter that name the program: a module, or its code.
 WITH_VALUE = ("-m", "-c")
 
-# What the waiting child is told first: 0 or 1, whether children are followed, or this.
+# What is sent to the waiting child first: 0 or 1, whether children are followed, or this.
 _NO_AGENT = 2
 
 

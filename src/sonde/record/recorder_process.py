@@ -105,7 +105,7 @@ class RecorderHandle:
         return self._socket.fileno()
 
     def send(self, command: str, /, **arguments: Any) -> None:
-        """One that has been told by others to end hears no more, and has said all there is."""
+        """One that others have ended hears no more, and has said all there is."""
         try:
             self._socket.send(json.dumps({"do": command, **arguments}).encode())
         except OSError:
@@ -116,7 +116,7 @@ class RecorderHandle:
     def ask(self, command: str, /, **arguments: Any) -> dict[str, Any] | None:
         """Says something and waits for the answer; what else it says meanwhile is passed over.
 
-        A recorder that has been told by others to end does not answer: None.
+        A recorder that others have ended does not answer: None.
         """
         self.send(command, answered=True, **arguments)
         while self._done is None:

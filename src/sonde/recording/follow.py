@@ -123,8 +123,8 @@ class Follower:
                 self._append(table.name, *reader.decode(table))
                 came = True
         self.damaged += reader.damaged
-        for told in reader.facts:
-            self._facts.merge(told)
+        for facts in reader.facts:
+            self._facts.merge(facts)
         if reader.facts:
             self._counted.append((self.written_ns, dict(self._facts.quality)))
         if reader.updates:
@@ -181,8 +181,8 @@ class Follower:
         del self._counted[: max(0, self._place(self._cut_at))]
 
     def _place(self, at_ns: int) -> int:
-        """Which of the counts told were the last before a moment; -1: none."""
-        return bisect_right([told for told, _ in self._counted], at_ns) - 1
+        """Which of the counts recorded were the last before a moment; -1: none."""
+        return bisect_right([time for time, _ in self._counted], at_ns) - 1
 
     # ---- the last part as a recording
 

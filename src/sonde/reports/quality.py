@@ -86,13 +86,13 @@ def _fact(out: Console, label: str, text: str) -> None:
     paragraph(out, text, indent=4)
 
 
-def _chaining(told: dict[str, int]) -> str:
-    samples = max(told["samples"], 1)
+def _chaining(counts: dict[str, int]) -> str:
+    samples = max(counts["samples"], 1)
     return (
-        f"reconstructed from pairs: {told['nodes']:,} functions at a given depth, of which "
-        f"{told['ambiguous_nodes']:,} have several callers; one caller is exact in "
-        f"{percent(told['one_level'] / samples, 1)} of the samples, three callers in "
-        f"{percent(told['three_levels'] / samples, 1)}"
+        f"reconstructed from pairs: {counts['nodes']:,} functions at a given depth, of which "
+        f"{counts['ambiguous_nodes']:,} have several callers; one caller is exact in "
+        f"{percent(counts['one_level'] / samples, 1)} of the samples, three callers in "
+        f"{percent(counts['three_levels'] / samples, 1)}"
     )
 
 

@@ -36,15 +36,15 @@ def render(result: Spans, out: Console, *, top: int | None = None) -> None:
             row.wall_ns, row.mean_ns, row.p50_ns, row.p99_ns, row.max_ns, row.cpu_ns,
             sum(row.wait_ns.values()), row.lock_wait_ns,
         )  # fmt: skip
-        told = f"{row.count:>7,}" + "".join(
+        text = f"{row.count:>7,}" + "".join(
             f"{brief(ns) if ns else '':>{_WIDTH}}" for ns in figures
         )
         name = printable(row.name) + (f" ({row.open:,} still open)" if row.open else "")
         if beside:
-            line(out, f"{told}  ", shortened(name, room))
+            line(out, f"{text}  ", shortened(name, room))
         else:  # on a narrow page the name has a line of its own
             line(out, shortened(name, out.width))
-            line(out, told)
+            line(out, text)
     left = len(result.rows) - len(shown)
     if left > 0:
         line(out, (f"{'…':>7} {count(left, 'more name')}", "dim"))
@@ -60,8 +60,8 @@ def _taken(rows: list[SpanRow], out: Console) -> None:
     for row in rows:
         quota = row.throttled_ns or 0
         figures = ((row.run_delay_ns or 0) - quota, quota, row.steal_ns or 0)
-        told = "".join(f"{brief(ns) if ns else '':>{_WIDTH}}" for ns in figures)
-        line(out, f"{told}  ", shortened(printable(row.name), out.width - len(told) - 2))
+        text = "".join(f"{brief(ns) if ns else '':>{_WIDTH}}" for ns in figures)
+        line(out, f"{text}  ", shortened(printable(row.name), out.width - len(text) - 2))
     line(
         out,
         (

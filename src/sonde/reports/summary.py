@@ -95,14 +95,14 @@ def _where_time_went(result: Summary) -> str:
 def _kinds(wait_ns: dict[str, int]) -> list[tuple[str, int]]:
     """Most first; waits for notifications are one kind and come last: idle threads wait all day."""
     idle = sum(ns for kind, ns in wait_ns.items() if kind in SIGNALS)
-    told = sorted(
+    kinds = sorted(
         ((kind, ns) for kind, ns in wait_ns.items() if kind not in SIGNALS),
         key=lambda item: -item[1],
     )
     # One kind more is named in less room than it takes to say that there is another.
-    if len(told) > MAX_KINDS + 1:
-        told[MAX_KINDS:] = [("other", sum(ns for _, ns in told[MAX_KINDS:]))]
-    return told + ([("signal", idle)] if idle else [])
+    if len(kinds) > MAX_KINDS + 1:
+        kinds[MAX_KINDS:] = [("other", sum(ns for _, ns in kinds[MAX_KINDS:]))]
+    return kinds + ([("signal", idle)] if idle else [])
 
 
 def _waited_for(kind: str) -> str:

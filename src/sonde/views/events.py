@@ -165,7 +165,7 @@ def _own(recording: Recording, selection: Selection) -> tuple[list[Function], In
 
 def _event(recording: Recording, selection: Selection, name: str, count: int) -> EventRow:
     picked = chosen(counting(recording, name), selection.with_time("running")).rows
-    told = [entry for entry in recording.quality.get("events", ()) if entry.get("name") == name]
+    entries = [entry for entry in recording.quality.get("events", ()) if entry.get("name") == name]
     periods = [
         int(period)
         for known, period in zip(
@@ -178,6 +178,6 @@ def _event(recording: Recording, selection: Selection, name: str, count: int) ->
         periods[-1],
         count,
         len(picked),
-        sum(int(entry["counted"]) for entry in told) if told else None,
-        next((entry["why_not"] for entry in told if entry.get("why_not")), None),
+        sum(int(entry["counted"]) for entry in entries) if entries else None,
+        next((entry["why_not"] for entry in entries if entry.get("why_not")), None),
     )

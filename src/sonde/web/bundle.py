@@ -71,7 +71,7 @@ class Bundle:
         everything = contended(recording)
         functions = everything.chains.functions
         files: dict[str, int] = {}
-        told = {
+        facts = {
             "file": PurePath(recording.path).name,
             "version": version(),
             "target": recording.target,
@@ -127,7 +127,7 @@ class Bundle:
                 )
             ],
         }
-        return deflated(json.dumps(told, separators=(",", ":")).encode())
+        return deflated(json.dumps(facts, separators=(",", ":")).encode())
 
     def _advice(self, functions: list[Function]) -> list[dict[str, Any]]:
         """What to do about the calls of the whole recording, by kind and then heaviest first."""
@@ -246,10 +246,10 @@ class Bundle:
 
     def _quality(self) -> dict[str, Any]:
         """What is to be known of the figures, with what the web UI itself leaves out."""
-        told: dict[str, Any] = quality(self.recording).to_json()
+        facts: dict[str, Any] = quality(self.recording).to_json()
         coarse = self._coarse
         if coarse is not None:
-            told["problems"] = [
+            facts["problems"] = [
                 {
                     "title": "times are coarser here than in the recording",
                     "detail": f"the web UI shows {len(self.recording.samples):,} samples merged "
@@ -259,9 +259,9 @@ class Bundle:
                     "share": 0.0,
                     "advice": "sonde report and sonde export read every sample",
                 },
-                *told["problems"],
+                *facts["problems"],
             ]
-        return told
+        return facts
 
     @cached_property
     def _span_rows(self) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from sonde.errors import SondeError
 
 BUILT = "page.html"
 RECORDINGS, PARTS = "<!--recordings-->", "<!--parts-->"
-"""Where the page takes what it is told when it is served or written."""
+"""Where the page takes the values that are put in when it is served or written."""
 
 _SCRIPT = re.compile(r"<script type=\"module\">(.*?)</script>", re.DOTALL)
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)

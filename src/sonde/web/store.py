@@ -53,11 +53,11 @@ class StoreParts:
         asks = {"meta": self._meta, "heat": self._heat, "tree": self._tree}
         match path:
             case ["s", name] if name in asks:
-                told = _Request(query.get("ask", ["{}"])[0])
+                request = _Request(query.get("ask", ["{}"])[0])
                 try:
                     # One each: what an engine has read about parts would pile up.
                     with engine(DUCKDB) as asked_of:
-                        return Reply(asks[name](asked_of, told))
+                        return Reply(asks[name](asked_of, request))
                 except (OSError, duckdb.Error) as error:
                     raise SondeError(
                         f"{self.location.address} cannot be read ({str(error).splitlines()[0]}); "
@@ -66,23 +66,25 @@ class StoreParts:
         return None
 
     def _meta(self, asked_of: Engine, _: _Request) -> bytes:
-        """Looks at the store again: until the next time everything is told of these parts."""
+        """Looks at the store again: until the next time all answers are of these parts."""
         self.store = open_store(self.location)
         asked = StoreQuery(self.store, asked_of, Question())
-        told = {
+        facts = {
             "address": self.location.address,
             "version": version(),
             **asdict(extent(asked)),
             "labels": [one.to_json() for one in values(asked)],
         }
-        return _json(told)
+        return _json(facts)
 
-    def _heat(self, asked_of: Engine, told: _Request) -> bytes:
-        return _json(heat(StoreQuery(self.store, asked_of, told.question()), told.by()).to_json())
+    def _heat(self, asked_of: Engine, request: _Request) -> bytes:
+        return _json(
+            heat(StoreQuery(self.store, asked_of, request.question()), request.by()).to_json()
+        )
 
-    def _tree(self, asked_of: Engine, told: _Request) -> bytes:
+    def _tree(self, asked_of: Engine, request: _Request) -> bytes:
         """Both times: the page chooses."""
-        asked = StoreQuery(self.store, asked_of, told.question(time="wall"))
+        asked = StoreQuery(self.store, asked_of, request.question(time="wall"))
         if not asked.parts:
             return _packed(None, 0)
         return _packed(profile(asked), extent(asked).recordings)
@@ -92,13 +94,13 @@ def _packed(found: Profile | None, recordings: int) -> bytes:
     """A tree with its sums. Its functions come first, as text that is a column of bytes."""
     functions = [] if found is None else found.functions
     used = np.zeros(0, dtype=np.int64) if found is None else np.unique(found.function)
-    told = [functions[i] for i in used.tolist() if functions[i] != UNDECODABLE]
+    shown = [functions[i] for i in used.tolist() if functions[i] != UNDECODABLE]
     files: dict[str, int] = {}
     head = {
         "recordings": recordings,
         "functions": [
             [f.name, files.setdefault(f.file, len(files)), f.line, f.runtime, module_of(f)]
-            for f in told
+            for f in shown
         ],
         "files": list(files),
     }
@@ -109,7 +111,7 @@ def _packed(found: Profile | None, recordings: int) -> bytes:
     number = np.full(len(functions), -1, dtype=np.int64)
     number[used] = np.arange(len(used))
     function = number[found.function]
-    function[function == len(told)] = -1
+    function[function == len(shown)] = -1
     return part(
         unsigned(text),
         changes(found.tree.parent),
@@ -129,27 +131,27 @@ class _Request:
 
     def __init__(self, text: str) -> None:
         try:
-            told = json.loads(text)
+            parsed = json.loads(text)
         except ValueError:
-            told = None
-        if not isinstance(told, dict):
+            parsed = None
+        if not isinstance(parsed, dict):
             raise UsageError("invalid request")
-        self.told: dict[str, Any] = told
+        self.values: dict[str, Any] = parsed
 
     def question(self, time: Time | None = None) -> Question:
         start, end = self._moment("from"), self._moment("to")
         if start is not None and end is not None and end <= start:
             raise UsageError("the time range is empty")
-        asked = self.told.get("time", "running")
+        asked = self.values.get("time", "running")
         if asked not in TIMES:
             raise UsageError("invalid time; valid values: running, waiting, wall")
         return Question(self._where(), start, end, time=time or asked)
 
     def by(self) -> str:
-        return _label(self.told.get("by"))
+        return _label(self.values.get("by"))
 
     def _where(self) -> tuple[Exactly, ...]:
-        where = self.told.get("where", [])
+        where = self.values.get("where", [])
         if not isinstance(where, list):
             raise UsageError("where must be a list")
         found = []
@@ -164,7 +166,7 @@ class _Request:
         return tuple(found)
 
     def _moment(self, name: str) -> int | None:
-        value = self.told.get(name)
+        value = self.values.get(name)
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < LATEST:
@@ -178,5 +180,5 @@ def _label(value: Any) -> str:
     return value
 
 
-def _json(told: Any) -> bytes:
-    return deflated(json.dumps(told, separators=(",", ":")).encode())
+def _json(answer: Any) -> bytes:
+    return deflated(json.dumps(answer, separators=(",", ":")).encode())

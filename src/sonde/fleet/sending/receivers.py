@@ -43,11 +43,11 @@ class InStore:
         # Not as it was given: that may hold a secret.
         self.address = self._location.address
 
-    def send(self, recording: Recording, labels: Labels, told: Mapping[str, str]) -> None:  # noqa: ARG002
+    def send(self, recording: Recording, labels: Labels, given: Mapping[str, str]) -> None:  # noqa: ARG002
         from sonde.fleet.store.add import add_one
 
         try:
-            add_one(self._location, recording, told)
+            add_one(self._location, recording, given)
         except OSError as error:
             raise NotNow((error.strerror or str(error)).splitlines()[0]) from None
 
@@ -58,7 +58,7 @@ class Otlp:
 
     address: str
 
-    def send(self, recording: Recording, labels: Labels, told: Mapping[str, str]) -> None:  # noqa: ARG002
+    def send(self, recording: Recording, labels: Labels, given: Mapping[str, str]) -> None:  # noqa: ARG002
         from sonde.exports.otlp import PATH, request
 
         body = request(recording, Selection("wall"), labels.all)
@@ -71,7 +71,7 @@ class Pyroscope:
 
     address: str
 
-    def send(self, recording: Recording, labels: Labels, told: Mapping[str, str]) -> None:  # noqa: ARG002
+    def send(self, recording: Recording, labels: Labels, given: Mapping[str, str]) -> None:  # noqa: ARG002
         from sonde.exports import pprof
         from sonde.views.selecting.duration import duration_ns
 

@@ -30,13 +30,15 @@ class AddResult:
     """It was in the store before, and nothing was written."""
 
 
-def add(location: Location, files: Sequence[str], told: Mapping[str, str]) -> Iterator[AddResult]:
+def add(
+    location: Location, files: Sequence[str], labels_given: Mapping[str, str]
+) -> Iterator[AddResult]:
     """Adds recordings one by one; each is in the store, and whole, when it is given back."""
     store = parts.open_store(location, must_exist=False)
     for number, file in enumerate(files):
         recording = open_recording(file)
         try:
-            yield add_one(location, recording, told, store=store)
+            yield add_one(location, recording, labels_given, store=store)
         except OSError as error:
             before = f"; the first {number} are in the store" if number else ""
             reason = (error.strerror or str(error)).splitlines()[0].lower()
@@ -49,11 +51,11 @@ def add(location: Location, files: Sequence[str], told: Mapping[str, str]) -> It
 def add_one(
     location: Location,
     recording: Recording,
-    told: Mapping[str, str],
+    labels_given: Mapping[str, str],
     *,
     store: parts.Store | None = None,
 ) -> AddResult:
-    labels = labels_of(recording, told)
+    labels = labels_of(recording, labels_given)
     rows = rows_of(recording, labels)
     size, already = 0, store is not None and store.has(rows.recording)
     if not already:

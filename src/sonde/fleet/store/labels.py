@@ -50,15 +50,15 @@ def given(texts: Sequence[str]) -> dict[str, str]:
     return labels
 
 
-def labels_of(recording: Recording, told: Mapping[str, str]) -> Labels:
+def labels_of(recording: Recording, values: Mapping[str, str]) -> Labels:
     """What was given, and what the recording itself says: its program is a service by default."""
     target = recording.target
     known: dict[str, str | None] = dict.fromkeys(LABELS)
     known["service"] = _service(target)
     known["host"] = str(target.get("host") or socket.gethostname())
     for name in LABELS:
-        known[name] = told.get(name) or known[name]
-    return Labels(known, {name: value for name, value in told.items() if name not in LABELS})
+        known[name] = values.get(name) or known[name]
+    return Labels(known, {name: value for name, value in values.items() if name not in LABELS})
 
 
 def _service(target: Mapping[str, Any]) -> str:

@@ -247,7 +247,7 @@ def _block(
             strict=True,
         )
     ]
-    told = np.append(hashes, NONE)
+    with_none = np.append(hashes, NONE)
     order = np.lexsort((part.start, thread))
     columns = {
         "wait": numbered(number, wait[part.contention]),
@@ -263,12 +263,12 @@ def _block(
         ),
         "waiter_thread": _named(unique, of_thread[thread]),
         "waiter_name": _named(plain, thread),
-        "waiter_function": told[everything.function[at]],
+        "waiter_function": with_none[everything.function[at]],
         "waiter_chain": context[at],
         "owner_thread": _named(unique, of_thread[part.thread]),
         "owner_name": _named(plain, part.thread),
-        "owner_function": told[everything.function[part.context]],
-        "owner_own": told[everything.own_function[part.context]],
+        "owner_function": with_none[everything.function[part.context]],
+        "owner_own": with_none[everything.own_function[part.context]],
         "owner_chain": context[part.context],
     }
     fields = {field.name: field.type for field in TABLES["blames"]}

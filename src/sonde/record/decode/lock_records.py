@@ -41,7 +41,7 @@ class LockRecords:
         return tables.lock_runs.take(self._line, self._ring_at, tail, head, origin, notable_ns)
 
     def keep_wait(self) -> None:
-        """The wait that a run left open is told to who keeps them in mind."""
+        """The wait that a run left open is passed to who keeps them in mind."""
         tables, line = self._tables, self._line
         wait = line.wait
         if wait.open == WAITS_HERE:

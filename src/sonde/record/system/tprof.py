@@ -110,7 +110,7 @@ def _in_first_namespace() -> bool:
 
 
 class Profiler:
-    """Looks at the machine until it is told to end."""
+    """Looks at the machine until it is to end."""
 
     def __init__(self, rate: int) -> None:
         self._rate = rate

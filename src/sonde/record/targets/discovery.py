@@ -1,7 +1,7 @@
-"""Which processes belong to a session: those it was told of, what they start, those of a name.
+"""Which processes belong to a session: those it was given, what they start, those of a name.
 
 New ones are noticed by looking. How the kernel's last process id has changed shows for a few
-microseconds whether there is anything to look at; being told (netlink, fanotify) would need
+microseconds whether there is anything to look at; notifications (netlink, fanotify) would need
 privileges, and a library put into the environment of what a target executes would be seen there.
 """
 

@@ -226,7 +226,7 @@ TABLES: tuple[Table, ...] = (
             Column("id", "u64", default=0),
         ),
     ),
-    # How long a function's code is, of those that were told.
+    # How long a function's code is, of those whose length is known.
     Table("sizes", (Column("function", "i32", refers="functions"), Column("instructions", "u32"))),
     # Windows in which calls were counted, and those calls: the context is the callee's.
     Table(
@@ -274,7 +274,7 @@ TABLES: tuple[Table, ...] = (
             Column("offset", "i32", default=0),
         ),
     ),
-    # What samples told that know only a function and its caller, each at a depth: the tree is put
+    # What samples say that know only a function and its caller, each at a depth: the tree is put
     # together from them when the recording is read.
     Table(
         "chain_nodes",

@@ -34,9 +34,9 @@ class Facts:
         self.target: dict[str, Any] = {}
         self.quality: dict[str, Any] = {}
 
-    def merge(self, told: dict[str, dict[str, Any]]) -> None:
+    def merge(self, newer: dict[str, dict[str, Any]]) -> None:
         for subject, known in (("target", self.target), ("quality", self.quality)):
-            for key, fact in told.get(subject, {}).items():
+            for key, fact in newer.get(subject, {}).items():
                 if _fits(subject, key, fact):
                     known[key] = fact
 

@@ -31,10 +31,10 @@ def joined_quality(parts: Sequence[dict[str, Any]], starts: Sequence[int]) -> di
     return joined
 
 
-def _events(told: list[Any]) -> list[Any]:
+def _events(entries: list[Any]) -> list[Any]:
     """How many of each kind of event were recorded and counted in all segments."""
     joined: dict[tuple[Any, Any], dict[str, Any]] = {}
-    for entry in told:
+    for entry in entries:
         if not isinstance(entry, dict):
             continue
         key = (entry.get("name"), entry.get("period"))
@@ -75,10 +75,10 @@ def _rates(parts: Sequence[dict[str, Any]], starts: Sequence[int]) -> list[list[
     """When the rate was changed and to what, if it ever was; the first one comes first."""
     found: list[list[int]] = []
     for quality, start in zip(parts, starts, strict=True):
-        told = quality.get("rates")
-        if not isinstance(told, list):
-            told = [[0, quality.get("rate_asked")]]
-        for change in told:
+        rates = quality.get("rates")
+        if not isinstance(rates, list):
+            rates = [[0, quality.get("rate_asked")]]
+        for change in rates:
             match change:
                 case [int(at), int(rate)] if not found or found[-1][1] != rate:
                     found.append([at + start, rate])

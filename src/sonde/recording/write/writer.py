@@ -143,7 +143,7 @@ class Writer:
         return row
 
     def take_from(self, table: str, source: Source) -> None:
-        """Every flush asks it for more rows of this table. Nobody is told their ids."""
+        """Every flush asks it for more rows of this table. Their ids are not passed on."""
         self._sources[table] = source
 
     def update(self, table: str, row: int, **facts: Any) -> None:

@@ -45,12 +45,12 @@ def render(result: CallDiff, out: Console, *, top: int | None = None) -> None:
             "  ",
             labelled(callee.name, callee.file, callee.line, width),
         )
-        told = (
+        text = (
             labelled(caller.name, caller.file, row.site_line, width)
             if caller
             else "outside the program"
         )
-        line(out, " " * _NUMBERS, (told, "dim"))
+        line(out, " " * _NUMBERS, (text, "dim"))
     left = len(result.rows) - len(shown)
     if left > 0:
         line(out, (f"{'…':>10} {count(left, 'more row')}", "dim"))

@@ -48,7 +48,7 @@ def clipped(text: str, width: int) -> str:
 
 
 def place(file: str, line: int, width: int, *, base: str | None = None) -> str:
-    """A file and line, told from the working directory or the library on, then from the end."""
+    """A file and line, shown from the working directory or the library on, then from the end."""
     if not file:
         return ""
     suffix = f":{line}" if line else ""

@@ -61,38 +61,38 @@ def head(live: Live, width: int) -> list[Parts]:
 def _split(live: Live, width: int) -> Parts:
     cores = live.cpu_ns / live.span_ns
     waits = {kind: ns / live.span_ns for kind, ns in live.wait_ns.items() if ns}
-    told: Parts = [("CPU  ", "bold"), f"{cores:.2f} {'core' if cores == 1 else 'cores'} "]
+    shown: Parts = [("CPU  ", "bold"), f"{cores:.2f} {'core' if cores == 1 else 'cores'} "]
     waited = sum(waits.values())
     if width >= 60 and cores + waited:
         busy = round(12 * cores / (cores + waited))
-        told += [bar(1, busy) if busy else "", (bar(1, 12 - busy, waiting=True), "")]
-        told += ["  "]
+        shown += [bar(1, busy) if busy else "", (bar(1, 12 - busy, waiting=True), "")]
+        shown += ["  "]
     if not waits:
-        return [*told, ("no waits", "dim")]
+        return [*shown, ("no waits", "dim")]
     kinds = [f"{kind} {share:.2f}" for kind, share in list(waits.items())[:_KINDS]]
-    return [*told, ("threads waiting: ", "dim"), ", ".join(kinds)]
+    return [*shown, ("threads waiting: ", "dim"), ", ".join(kinds)]
 
 
 def _gil(live: Live) -> Parts:
     gil = live.gil
-    told: Parts = [("GIL  ", "bold")]
+    shown: Parts = [("GIL  ", "bold")]
     if not gil.waits and all(process.runtime == "hotspot" for process in live.processes):
-        return [*told, ("not used by Java programs", "dim")]
+        return [*shown, ("not used by Java programs", "dim")]
     if not gil.waits:
-        return [*told, ("no waits", "dim")]
-    told += [f"{gil.wait_ns / live.span_ns:.2f} threads waiting on average, {gil.waiting_now} now"]
+        return [*shown, ("no waits", "dim")]
+    shown += [f"{gil.wait_ns / live.span_ns:.2f} threads waiting on average, {gil.waiting_now} now"]
     held = [
         f"{printable(name) if name else 'unknown'} {percent(ns / gil.wait_ns)}"
         for name, ns in list(gil.held_ns.items())[:_HOLDERS]
         if gil.wait_ns
     ]
-    return [*told, ("; held by ", "dim"), ", ".join(held)] if held else told
+    return [*shown, ("; held by ", "dim"), ", ".join(held)] if held else shown
 
 
 def _sure(live: Live) -> Parts:
     """What the figures stand on; what speaks against them comes first."""
     counters = live.quality.counters
-    samples, told = live.flat.samples, [("Data ", "bold")]
+    samples, shown = live.flat.samples, [("Data ", "bold")]
     against = [p for p in live.quality.problems if p.advice != MORE_SAMPLES]
     said: Parts = [
         (f"! {printable(problem.title)}: {problem.advice}; ", "bold") for problem in against[:1]
@@ -103,7 +103,7 @@ def _sure(live: Live) -> Parts:
         words += [f"a share of 50 % is accurate to ±{percent(2 * standard_error(0.5, samples))}"]
     if live.quality.cost is not None:
         words += [f"overhead {percent(live.quality.cost, 1)}"]
-    return [*told, *said, "; ".join(words)]
+    return [*shown, *said, "; ".join(words)]
 
 
 # ---- functions and lines
@@ -145,11 +145,11 @@ def source_lines(
         rows.sort(key=lambda row: (row.file, row.line))
     whole = live.flat.total_ns
     room = max(width - 28, 12)
-    told: list[Parts] = []
+    body: list[Parts] = []
     for row in rows:
         where = place(row.file, row.line, min(30, room))
         text = printable(sources.line(row.file, row.line))
-        told.append(
+        body.append(
             [
                 f"{_share(row.self_ns, whole):>8}{_share(row.total_ns, whole):>8}",
                 f"{brief(row.self_ns) if row.self_ns else '':>10}  {where}",
@@ -157,7 +157,7 @@ def source_lines(
             ]
         )
     title = f"{_mark('self', sort):>8}{_mark('total', sort):>8}{'self time':>10}  "
-    return [(title + _mark("line", "line" if sort == "name" else ""), "bold")], told
+    return [(title + _mark("line", "line" if sort == "name" else ""), "bold")], body
 
 
 def sparkline(history: History, function: Function, highest: int) -> str:
@@ -212,9 +212,9 @@ def locks(
     elif sort == "longest":
         rows.sort(key=lambda row: -row.max_ns)
     title = f"{_mark('waited', sort):>9}{_mark('waits', sort):>8}{_mark('longest', sort):>10}"
-    told: list[Parts] = []
+    body: list[Parts] = []
     for row in rows:
-        told.append(
+        body.append(
             [
                 f"{brief(row.wait_ns):>9}{row.waits:>8,}{brief(row.max_ns):>10}",
                 f"{row.pressure:>7.2f}  {row.kind:<9} ",
@@ -226,10 +226,10 @@ def locks(
             verb = "notified by" if row.signalling else "held by"
             share = f"{percent(worst.wait_ns / row.wait_ns)} {verb} "
             chain = on_one_line(worst.chain, max(width - 9 - len(share), 12))
-            told.append([(f"{'':9}{share}{chain}", "dim")])
+            body.append([(f"{'':9}{share}{chain}", "dim")])
     if not live.locks.rows:
-        told.append([("         no waits for locks or other threads", "dim")])
-    return [(f"{title}{'queue':>7}  {'kind':<9} lock", "bold")], told
+        body.append([("         no waits for locks or other threads", "dim")])
+    return [(f"{title}{'queue':>7}  {'kind':<9} lock", "bold")], body
 
 
 # ---- one snapshot as text
@@ -239,17 +239,17 @@ def render(live: Live, rows: list[ThreadNow], out: Console, *, title: str) -> No
     line(out, (title, "bold"))
     for parts in head(live, out.width):
         line(out, *parts)
-    for name, (top, told), most in (
+    for name, (top, body), most in (
         ("Functions", functions(live, out.width), TOP),
         ("Threads", threads(live, without_ended(rows), out.width), TOP),
         ("Locks", locks(live, out.width), 2 * TOP),
     ):
         heading(out, name)
         line(out, *top)
-        for parts in told[:most]:
+        for parts in body[:most]:
             line(out, *parts)
-        if len(told) > most and name != "Locks":
-            line(out, (f"{'…':>8} {count(len(told) - most, 'more row')}", "dim"))
+        if len(body) > most and name != "Locks":
+            line(out, (f"{'…':>8} {count(len(body) - most, 'more row')}", "dim"))
 
 
 def without_ended(rows: list[ThreadNow]) -> list[ThreadNow]:

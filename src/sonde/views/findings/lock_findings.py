@@ -301,9 +301,9 @@ def _where(wait: Wait) -> str:
 
 
 def _victims(victims: Sequence[tuple[str, int]]) -> str:
-    told = [f"{name} ({duration(ns)})" for name, ns in victims[:NAMES_SHOWN]]
-    rest = len(victims) - len(told)
-    return ", ".join(told) + (f" and {count(rest, 'more thread')}" if rest > 0 else "")
+    shown = [f"{name} ({duration(ns)})" for name, ns in victims[:NAMES_SHOWN]]
+    rest = len(victims) - len(shown)
+    return ", ".join(shown) + (f" and {count(rest, 'more thread')}" if rest > 0 else "")
 
 
 def _verb(number: int, verb: str) -> str:

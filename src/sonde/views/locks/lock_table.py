@@ -59,9 +59,9 @@ class LockRow:
     """... and when that began."""
 
     def to_json(self) -> dict[str, Any]:
-        told = asdict(self)
-        told["address"] = None if self.address is None else f"0x{self.address:x}"
-        return told
+        row = asdict(self)
+        row["address"] = None if self.address is None else f"0x{self.address:x}"
+        return row
 
 
 @dataclass(frozen=True)

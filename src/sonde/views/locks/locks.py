@@ -360,7 +360,7 @@ class _Aggregates:
             sums = self.sums[level].T.tolist()
             codes, counts = self.histograms[level]
             histograms = _row_histograms(codes, counts, len(sums))
-            told: dict[int, Any] = {}
+            values: dict[int, Any] = {}
             times: list[int] | None = None
             if estimates is not None and level >= self.exact:
                 times, samples = estimates.times[level], estimates.samples[level]
@@ -370,11 +370,11 @@ class _Aggregates:
                     wait_ns = times[number]
                     if not wait_ns:
                         continue
-                if value not in told:
-                    told[value] = self._told(aspect, value)
+                if value not in values:
+                    values[value] = self._value(aspect, value)
                 row = LocksRow(
                     aspect,
-                    told[value],
+                    values[value],
                     wait_ns,
                     signals,
                     notified,
@@ -393,7 +393,7 @@ class _Aggregates:
             children = [families.get(number, []) for number in range(above_count)]
         return children[0] if children else []
 
-    def _told(self, aspect: str, value: int) -> Any:
+    def _value(self, aspect: str, value: int) -> Any:
         everything = self.everything
         if aspect == "kind":
             return KINDS[value]
@@ -417,10 +417,12 @@ def in_order(family: list[LocksRow]) -> None:
     """The longest waiting first; what is as long by what it is, wherever it was read from."""
     alike = Counter(row.wait_ns for row in family)
 
-    def told(value: Any) -> str:
+    def as_text(value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value)
 
-    family.sort(key=lambda row: (-row.wait_ns, told(row.value) if alike[row.wait_ns] > 1 else ""))
+    family.sort(
+        key=lambda row: (-row.wait_ns, as_text(row.value) if alike[row.wait_ns] > 1 else "")
+    )
 
 
 def _distinct(codes: Ints) -> tuple[Ints, Ints]:

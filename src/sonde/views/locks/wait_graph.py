@@ -114,7 +114,7 @@ def waits(
 ) -> Waits:
     """Who waited at a moment of the recording.
 
-    Unless told, that is the recording's end if a thread waited for a lock until then, else the
+    Unless given, that is the recording's end if a thread waited for a lock until then, else the
     moment at which most did.
     """
     everything = contended(recording)
@@ -126,8 +126,8 @@ def waits(
     now = (found.start[rows] <= at_ns) & (
         (found.end[rows] > at_ns) | ((found.outcome[rows] == OPEN) & (found.end[rows] == at_ns))
     )
-    told = [_wait(everything, row, at_ns) for row in rows[now].tolist()]
-    return graph_of(told, at_ns, why)
+    waiting = [_wait(everything, row, at_ns) for row in rows[now].tolist()]
+    return graph_of(waiting, at_ns, why)
 
 
 def _moment(everything: Contended, rows: np.ndarray[Any, Any]) -> tuple[int, str]:

@@ -58,7 +58,7 @@ def _waiting(
     found, rows = everything.rows(selection)
     place = of_wait[rows] * len(KINDS) + everything.kind[rows]
     by_kind = sums(place, found.length[rows], size * len(KINDS)).reshape(size, len(KINDS))
-    told = {kind: by_kind[:, i] for i, kind in enumerate(KINDS) if by_kind[:, i].any()}
+    totals = {kind: by_kind[:, i] for i, kind in enumerate(KINDS) if by_kind[:, i].any()}
 
     samples = recording.samples
     picked, weight = chosen(recording, selection.with_time("waiting"))
@@ -69,5 +69,5 @@ def _waiting(
     weight = weight - explained(found, rows, thread, end, weight)
     for number, kind in OTHERWISE.items():
         mine = state == number
-        told[kind] = sums(of_sample[picked][mine], weight[mine], size)
-    return told
+        totals[kind] = sums(of_sample[picked][mine], weight[mine], size)
+    return totals

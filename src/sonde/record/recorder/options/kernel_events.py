@@ -20,7 +20,7 @@ PREFIX = "event:"
 MAX_EVENTS = 16
 """As many as one recording can distinguish (SONDE_MAX_EVENTS)."""
 
-# name: (number, period unless told, what the thread itself counts of them)
+# name: (number, period unless given, what the thread itself counts of them)
 _KERNEL: dict[str, tuple[int, int, int]] = {
     "cpu-clock": (0, 1_000_000, shm.MEASURE_PERIOD),
     "task-clock": (1, 1_000_000, shm.MEASURE_PERIOD),

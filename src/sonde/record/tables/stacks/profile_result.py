@@ -30,7 +30,7 @@ class Profile:
     for_ns: int
     """Time on the clock."""
     exact: bool
-    """New activations were told from old ones by marks; else activations are at least so many."""
+    """Marks distinguished new activations from old ones; else activations are at least so many."""
     memory: int
     bound: int
     """Bytes that it takes, and may take."""
