@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sonde.views.locks.lock_table import LockTable
     from sonde.views.locks.locks import Locks
     from sonde.views.locks.wait_graph import Waits
-    from sonde.views.objects import Objects
+    from sonde.views.objects.objects import Objects
     from sonde.views.quality import Quality
     from sonde.views.selecting.selection import Selection
     from sonde.views.selecting.span_filter import SpanChoice
@@ -165,13 +165,29 @@ class OpenedRecording:
         return calls(self.tables, chosen, by=by, top=top)
 
     def objects(
-        self, *, by: str = "class", top: int | None = None, **where: Unpack[ThreadsAndTime]
+        self,
+        *,
+        by: str = "class",
+        at: float | None = None,
+        high_water: bool = False,
+        growth: bool = False,
+        top: int | None = None,
+        **where: Unpack[ThreadsAndTime],
     ) -> Objects:
-        """`by` is "class", "site" or "context"."""
-        from sonde.views.objects import objects
+        """`by` is "class", "site" or "context". What was allocated; or what was alive `at` a second
+        of the recording, or when most was; or the growth of that from `start` to `end`."""
+        from sonde.views.objects.objects import objects
 
         chosen = _select("running", where, ThreadsAndTime)
-        return objects(self.tables, chosen, by=by, top=top)
+        return objects(
+            self.tables,
+            chosen,
+            by=by,
+            at_ns=None if at is None else round(at * 1e9),
+            at_high_water=high_water,
+            growth=growth,
+            top=top,
+        )
 
     def locks(
         self, *, by: Sequence[str] | None = None, top: int | None = None, **where: Unpack[Where]

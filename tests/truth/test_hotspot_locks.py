@@ -80,7 +80,7 @@ def test_locks_have_their_class(books: Books) -> None:
 
 
 def test_objects(record: Record) -> None:
-    from sonde.views.objects import objects
+    from sonde.views.objects.objects import objects
 
     run = record("Allocates", "--what", "cpu,objects")
     found = objects(run.recording, by="site")

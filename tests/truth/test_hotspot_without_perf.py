@@ -10,7 +10,7 @@ from java import Jdk, compiled
 from launching import Run, run_denied, sonde
 
 from sonde.row_values import WAITING
-from sonde.views.objects import objects
+from sonde.views.objects.objects import objects
 
 from truth.bounds import compare
 from truth.locks.books import Books

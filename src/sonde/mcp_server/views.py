@@ -161,7 +161,7 @@ def _calls(recording: Recording, selection: Selection, given: Given) -> Table:
 
 
 def _objects(recording: Recording, selection: Selection, given: Given) -> Table:
-    from sonde.views.objects import objects
+    from sonde.views.objects.objects import objects
 
     return _of_json(objects(recording, selection, by=given["by"] or "class"), "rows")
 

@@ -114,6 +114,13 @@ def test_options_reach_the_view(run: Any, file: str) -> None:
         (["quality", "--skip-startup"], "quality describes the whole recording; leave out the "),
         (["hot", "--skip-startup"], "hot describes the whole session; leave out the options "),
         (["flat", "--merge-lines"], "--merge-lines does not apply to flat; valid view: tree"),
+        (["flat", "--growth"], "--growth does not apply to flat; valid view: objects"),
+        (["objects", "--at", "1", "--high-water"], "--at and --high-water cannot be combined"),
+        (["objects", "--at", "1", "--to", "2"], "--at shows one moment; leave out --from and --to"),
+        (["objects", "--span", "x"], "objects are in no span; leave out --span, --attribute and "),
+        (["tree", "--memory", "freed"], "invalid --memory 'freed'; valid values: allocated, alive"),
+        (["locks", "--memory", "alive"], "--memory does not apply to locks; valid views: tree, "),
+        (["tree", "--memory", "alive", "--wall"], "--memory and --wall cannot be combined"),
         (["summary", "--wall"], "--wall does not apply to summary; valid views: tree, flat, lines"),
         (
             ["quality", "--thread", "x"],

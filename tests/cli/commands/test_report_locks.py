@@ -85,7 +85,7 @@ def test_waiting_is_in_the_summary(run: Any, file: str) -> None:
         (("locks", "--by", ""), "at least one"),
         (("locks", "--by", "kind,kind"), "only once"),
         (("tree", "--by", "kind"), "--by does not apply to tree; valid views: locks"),
-        (("locks", "--at", "1"), "--at does not apply to locks; valid view: waits"),
+        (("locks", "--at", "1"), "--at does not apply to locks; valid views: waits, objects"),
         (("waits", "--at", "soon"), "seconds"),
         (("waits", "--at", "-1"), "--at"),
         (("waits", "--at", "nan"), "--at"),

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sonde.cli.shared import heap_views
+from sonde.cli.shared import heap_views, object_options
 from sonde.cli.shared.newest_recording import has_recordings, newest
+from sonde.cli.shared.object_options import Growth, HighWater, Memory
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
     Attribute,
@@ -103,8 +104,9 @@ def report(
             metavar="ASPECTS",
             help="Group rows by these. locks: kind, lock, lock_class, waiter_thread, "
             "waiter_function, waiter_chain, owner_thread, owner_function, owner_chain, "
-            "held_in_function, held_in_chain (nested in the order given). objects: class, site or "
-            "context. calls: edge or context. data: memory, type, offset, function, context.",
+            "held_in_function, held_in_chain (nested in the order given). objects: class (or "
+            "type), site or context. calls: edge or context. data: memory, type, offset, function, "
+            "context.",
         ),
     ] = None,
     ratio: Annotated[
@@ -124,9 +126,14 @@ def report(
     at: Annotated[
         str | None,
         typer.Option(
-            "--at", metavar="TIME", help="waits: show this time of the recording: 2.5, 200ms, 10m."
+            "--at",
+            metavar="TIME",
+            help="waits, objects: show this time of the recording: 2.5, 200ms, 10m.",
         ),
     ] = None,
+    high_water: HighWater = False,
+    growth: Growth = False,
+    memory: Memory = None,
     path: Annotated[
         str | None,
         typer.Option(
@@ -158,6 +165,8 @@ def report(
       sonde report app.sonde locks --span checkout
       sonde report app.sonde flat --taken queue
       sonde report app.sonde objects --by site
+      sonde report app.sonde objects --high-water
+      sonde report app.sonde tree --memory alive
       sonde report 'app.*.sonde' flat
       sonde report app.sonde calls --top 10
       sonde report app.sonde tree --event page-faults
@@ -203,8 +212,8 @@ def report(
         raise UsageError(f"--by does not apply to {view}; valid views: locks, objects, calls, data")
     if ratio is not None and view != "events":
         raise UsageError(f"--ratio does not apply to {view}; valid view: events")
-    if at is not None and view != "waits":
-        raise UsageError(f"--at does not apply to {view}; valid view: waits")
+    if at is not None and view not in ("waits", "objects"):
+        raise UsageError(f"--at does not apply to {view}; valid views: waits, objects")
     moment = seconds("--at", at)
     if moment is not None and not 0 <= moment < math.inf:
         raise UsageError(
@@ -219,6 +228,9 @@ def report(
         time, thread, process, start, end, span=span_of(span, attribute, trace), taken=taken,
         event=event,
     )  # fmt: skip
+    moment_of = object_options.question(view, moment, high_water, growth, selection)
+    if memory is not None:
+        selection = object_options.with_memory(selection, view, OF_TIME, memory, time)
     if view == "quality" and (selection.narrowed or skip_startup or rows is not None):
         raise UsageError(
             "quality describes the whole recording; leave out the options that select a part of it"
@@ -241,13 +253,15 @@ def report(
             from sonde.views.selecting.start_up import after_start_up
 
             selection = after_start_up(recording, selection)
+        if memory is not None:
+            recording = object_options.counted(recording, selection)
         if mine:
             from sonde.views.selecting.own_code import require_own
 
             require_own(recording)
         result = _view(
             recording, view, selection, merge_lines, rows, by, moment, ratio, while_held, mine,
-            vm_frames,
+            vm_frames, moment_of,
         )  # fmt: skip
     if as_json:
         # In one piece: json.dump goes through Python for every value, dumps does not.
@@ -291,6 +305,7 @@ def _view(
     while_held: str | None,
     mine: bool,
     vm_frames: bool,
+    moment_of: object_options.Moment,
 ) -> Any:
     if view == "tree":
         from sonde.views.stacks.tree import tree
@@ -324,9 +339,9 @@ def _view(
 
         return waits(recording, selection, at_ns=None if at is None else round(at * 1e9))
     if view == "objects":
-        from sonde.views.objects import objects
+        from sonde.views.objects.objects import objects
 
-        return objects(recording, selection, by=by or "class", top=top)
+        return objects(recording, selection, by=by or "class", top=top, **moment_of)
     if view == "calls":
         from sonde.views.calls.calls import calls
 
@@ -378,6 +393,9 @@ def _print(
     out = console()
     for warning in recording.warnings:
         print(f"sonde: {warning}", file=sys.stderr)
+    if view in OF_TIME and selection.memory is not None and not result.total_ns:
+        line(out, object_options.why_none(recording))
+        return
     if view in OF_TIME and not result.total_ns:
         line(out, _nothing(recording, selection))
         return
@@ -387,7 +405,7 @@ def _print(
         line(out, "No locks were recorded; record them with: sonde run --what +locks …")
         return
     if view == "objects" and not len(recording.objects):
-        line(out, _no_objects(recording))
+        line(out, object_options.why_none(recording))
         return
     if view == "calls" and not len(recording.calls):
         line(out, _no_calls(recording))
@@ -421,14 +439,6 @@ def _lacks_waits(recording: Recording) -> bool:
 def _what(recording: Recording) -> list[str]:
     what = recording.target.get("what")
     return what if isinstance(what, list) else []
-
-
-def _no_objects(recording: Recording) -> str:
-    if "objects" not in _what(recording):
-        return "No allocations were recorded; record them with: sonde run --what +objects …"
-    if not any(process.runtime == "hotspot" for process in recording.processes):
-        return "No allocations were recorded: sonde records those of Java programs only."
-    return "No allocations were sampled."
 
 
 def _no_calls(recording: Recording) -> str:

@@ -39,7 +39,9 @@ def duration(ns: float) -> str:
 
 
 def measured(value: int, unit: str) -> str:
-    """Time in words; of events how many."""
+    """Time or an amount of memory in words; of events how many."""
+    if unit == "bytes":
+        return amount(value)
     return duration(value) if unit == "ns" else f"{value:,}"
 
 

@@ -104,7 +104,8 @@ def profile(
         by_state,
         merge_lines=merge_lines,
     )
-    return found if selection.event is None else replace(found, unit=selection.event)
+    unit = "bytes" if selection.memory is not None else selection.event
+    return found if unit is None else replace(found, unit=unit)
 
 
 def summed_up(

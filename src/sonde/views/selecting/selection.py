@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
 
 
+ALLOCATED, ALIVE = MEMORY = ("allocated", "alive")
+
+
 @dataclass(frozen=True)
 class Selection:
     """Everything of the running time by default."""
@@ -36,11 +39,13 @@ class Selection:
     """Of the time taken: by whom; None means all of them."""
     event: str | None = None
     """Not time is counted but events of this name."""
+    memory: str | None = None
+    """Not time is counted but bytes of objects: one of MEMORY."""
 
     @property
     def narrowed(self) -> bool:
         """Whether it leaves out anything but a kind of time."""
-        return replace(self, time="running", cause=None, event=None) != Selection()
+        return replace(self, time="running", cause=None, event=None, memory=None) != Selection()
 
     def with_time(self, time: Time) -> Selection:
         return replace(self, time=time)

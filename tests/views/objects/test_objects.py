@@ -11,7 +11,7 @@ import pytest
 from sonde.errors import UsageError
 from sonde.recording.tables import Objects as Table
 from sonde.recording.tables import Recording, Types
-from sonde.views.objects import objects
+from sonde.views.objects.objects import objects
 from sonde.views.selecting.selection import select
 from synthetic import MS, Maker
 
@@ -80,5 +80,5 @@ def test_a_part_of_the_recording(recording: Recording) -> None:
 
 
 def test_no_such_aspect(recording: Recording) -> None:
-    with pytest.raises(UsageError, match="class, site, context"):
+    with pytest.raises(UsageError, match="class, type, site, context"):
         objects(recording, by="size")
