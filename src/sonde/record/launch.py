@@ -182,7 +182,7 @@ class Launch:
         # One that came with the end of the target was meant for it.
         while signal.sigtimedwait(_FORWARDED, 0):
             pass
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _WAITED)
 
     def _wait_for_target(self) -> int:
         while True:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from attaching import until
 from launching import SONDE, clean_environment, sonde
 from sonde.cli.commands.run import follow_up
 from sonde.cli.shared.recording_options import RecordingOptions
@@ -177,3 +178,28 @@ def test_the_web_ui_opens_after_the_program(folder: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (0, "done\n", "")
+
+
+def test_a_browser_starts_without_blocked_signals(folder: Path) -> None:
+    browser = folder / "browser"
+    # In Python, as a shell unblocks them all.
+    browser.write_text(
+        f"#!{sys.executable}\nimport os, signal\n"
+        "with open('new', 'w') as file: print(*signal.pthread_sigmask(0, ()), file=file)\n"
+        "os.rename('new', 'blocked')\n"
+    )
+    browser.chmod(0o755)
+    process = subprocess.Popen(
+        [*SONDE, "run", "--open", "app.py"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=clean_environment(BROWSER=f"{browser} %s", DISPLAY=":0"),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        until((folder / "blocked").exists, "the browser starts", process)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+    assert (folder / "blocked").read_text().split() == []
