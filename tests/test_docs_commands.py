@@ -124,8 +124,11 @@ def parsed(words: list[str]) -> typer.Context:
     command: Any = get_command(app)
     ctx = typer.Context(command, info_name="sonde")
     while words and hasattr(command, "get_command"):
+        found = command.get_command(ctx, words[0])
+        if found is None and (default := getattr(command, "default_command", None)):
+            command = default
+            break
         name, *words = words
-        found = command.get_command(ctx, name)
         assert found is not None, f"sonde has no command {name}"
         command, ctx = found, typer.Context(found, info_name=name, parent=ctx)
     return command.make_context(ctx.info_name, list(words), parent=ctx.parent)  # type: ignore[no-any-return]
@@ -158,7 +161,7 @@ def options_of(words: list[str]) -> set[str]:
     for word in words:
         if not hasattr(command, "get_command"):
             break
-        command = command.get_command(ctx, word)
+        command = command.get_command(ctx, word) or command.default_command
         ctx = typer.Context(command, info_name=word, parent=ctx)
     params = command.get_params(ctx)
     return {option for param in params for option in (*param.opts, *param.secondary_opts)}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _CONTAINER = re.compile(
     r"(?:java\.util\.|scala\.collection\.|com\.google\.common\.collect\.)"
     r".*(?:List|Map|Set|Deque|Queue|Vector|Stack|Hashtable|Properties|Collection|Node|Entry|Arrays)"
+    r"|java\.lang\.ThreadLocal\$ThreadLocalMap"
 )
 _ALIGNMENT = 8
 

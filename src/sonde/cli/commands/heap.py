@@ -1,34 +1,128 @@
-"""`sonde heap`: heap dumps compared."""
+"""`sonde heap`: the heap of a running process, and heaps compared."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from sonde.cli.shared.heap_views import opened
+from sonde.cli.shared.output_files import check_new, check_writable
 from sonde.cli.shared.progress import working
-from sonde.cli.shared.selection_options import whole
+from sonde.cli.shared.recording_options import Force
+from sonde.cli.shared.selection_options import PidOption, pid_of, whole
+from sonde.errors import UsageError
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+_TAKE = "take"
+
+
+class HeapCommands(TyperGroup):
+    """Whatever is no other command begins the arguments of the one that takes a heap."""
+
+    @property
+    def default_command(self) -> Any:
+        return self.commands[_TAKE]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        asks_help = args and args[0] in ctx.help_option_names
+        if args and args[0] not in self.commands and not asks_help:
+            args = [_TAKE, *args]
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """That of the command that takes a heap, and what other commands there are."""
+        self.default_command.format_help(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+app = typer.Typer(
+    cls=HeapCommands, no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
 
 
 @app.callback()
 def heap() -> None:
-    """Compare heap dumps: which objects are new, and who holds them.
+    """Take a snapshot of all objects of a running program, or compare two snapshots."""
+
+
+@app.command(_TAKE, hidden=True)
+def take(
+    pid: Annotated[
+        str | None, typer.Argument(metavar="[PID]", help="A running Java process.")
+    ] = None,
+    given: PidOption = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the snapshot to FILE [default: sonde-PROGRAM-PID-heap.sonde]",
+        ),
+    ] = None,
+    force: Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Take a snapshot of all objects of a running program, or compare two snapshots.
+
+    The program is stopped while its JVM writes the objects. sonde prints for how long.
 
     \b
-    Example:
-      sonde heap diff before.hprof after.hprof
+    Examples:
+      sonde heap 4711
+      sonde heap 4711 -o before.sonde
+      sonde heap diff before.sonde after.sonde
     """
+    number = pid_of(pid, given)
+    if output is None and force:
+        raise UsageError("--force needs -o FILE")
+    if output is not None:
+        check_new(output, force)
+    from sonde.heap.capture import capture
+    from sonde.record.targets.process import inspect_process
+
+    process = inspect_process(number, recorded=True)
+    path = output or _name(f"sonde-{process.program}-{number}-heap")
+    check_writable(path)
+    with working(f"taking a heap snapshot of process {number}"):
+        taken = capture(process, path)
+    if as_json:
+        print(json.dumps(vars(taken), separators=(",", ":")))
+        return
+    from sonde.cli.shared.closing_message import typed
+
+    print(
+        f"sonde: {_words(taken.objects, taken.pause_ns)}; show them with: "
+        f"sonde report {typed(path)}",
+        file=sys.stderr,
+    )
+
+
+def _words(objects: int, pause_ns: int | None) -> str:
+    pause = (
+        "" if pause_ns is None else f", and the program was stopped for {pause_ns / 1e6:,.0f} ms"
+    )
+    return f"took a snapshot of {objects:,} objects{pause}"
+
+
+def _name(stem: str) -> str:
+    """A file that there is not yet."""
+    tries = (
+        f"{stem}-{number}.sonde" if number > 1 else f"{stem}.sonde" for number in itertools.count(1)
+    )
+    return next(name for name in tries if not os.path.exists(name))
 
 
 @app.command("diff")
 def diff(
-    base: Annotated[str, typer.Argument(help="The heap dump to compare with.")],
-    new: Annotated[str, typer.Argument(help="The heap dump that was taken later.")],
+    base: Annotated[str, typer.Argument(metavar="BASE", help="The snapshot to compare with.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The snapshot that was taken later.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     top: Annotated[
         str | None, typer.Option("--top", metavar="N", help="Show the N greatest changes.")
@@ -38,8 +132,8 @@ def diff(
 
     \b
     Examples:
-      sonde heap diff before.hprof after.hprof
-      sonde heap diff before.hprof after.hprof --top 5 --json
+      sonde heap diff before.sonde after.sonde
+      sonde heap diff before.hprof after.sonde --top 5 --json
     """
     rows = whole("--top", top, "a number of rows")
 

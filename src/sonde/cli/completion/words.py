@@ -78,12 +78,14 @@ def _command(
         if not found.hidden:
             grandchild = getattr(found, "commands", {}).get
             below.append(_command(found, (*path, name), values, grandchild))
-    options = [_option(p, path, values) for p in command.params if p.param_type_name == "option"]
+    # Of a group that needs no further word, those of the command that is meant then.
+    parameters = getattr(command, "default_command", command)
+    options = [_option(p, path, values) for p in parameters.params if p.param_type_name == "option"]
     return Command(
         path,
         _brief(command.help or ""),
         (*options, HELP),
-        _arguments(command, path, values),
+        _arguments(parameters, path, values),
         tuple(below),
     )
 

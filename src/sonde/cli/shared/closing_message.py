@@ -40,7 +40,7 @@ def closing_message(
     return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {every}"
 
 
-def _typed(path: str) -> str:
+def typed(path: str) -> str:
     """As a shell takes it back."""
     if path.isprintable():
         return shlex.quote(path)
@@ -70,7 +70,7 @@ def _how_it_went(done: dict[str, Any]) -> str:
 
 def all_of(mode: str, path: str) -> str:
     """The pattern of all segments of a session, of which this is the last, as typed in a shell."""
-    return _typed(path) if mode != "continuous" else f"'{segments_of(path)}'"
+    return typed(path) if mode != "continuous" else f"'{segments_of(path)}'"
 
 
 def segments_of(path: str) -> str:

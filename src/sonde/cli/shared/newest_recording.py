@@ -82,11 +82,16 @@ def _is_same(name: str, other: str) -> bool:
 
 
 def _written(name: str) -> int | None:
-    """When; None: it is no recording that can be read."""
-    from sonde.recording.format.framing import MAGIC
+    """When; None: it is no recording, or cannot be read."""
+    from sonde.recording.format.framing import FILE_HEAD_SIZE, HEAP_VERSION, MAGIC, unpack_file_head
 
     try:
         with open(name, "rb") as file:
-            return os.fstat(file.fileno()).st_mtime_ns if file.read(len(MAGIC)) == MAGIC else None
+            head = file.read(FILE_HEAD_SIZE)
+            if not head.startswith(MAGIC):
+                return None
+            whole = unpack_file_head(head) if len(head) == FILE_HEAD_SIZE else None
+            is_heap = whole is not None and whole.version == HEAP_VERSION
+            return None if is_heap else os.fstat(file.fileno()).st_mtime_ns
     except OSError:
         return None

@@ -1,7 +1,7 @@
-"""Having a JVM load the agent by its own attach protocol, as jcmd would; no JDK is needed for it.
+"""A JVM's own attach protocol, which jcmd uses, too; no JDK is needed for it.
 
-A file named after the process and SIGQUIT make the JVM listen at a socket; there it is ordered
-to load a library, which is called with our word as its options.
+A file named after the process and SIGQUIT make the JVM listen at a socket; there it is ordered to
+carry out a command. Most often that is to load the agent, with our word as its options.
 """
 
 from __future__ import annotations
@@ -55,28 +55,37 @@ def is_silent(jvm: Jvm) -> bool:
 
 def load(pid: int, jvm: Jvm, library: Path, options: str) -> None:
     """Has process `pid` load `library`; RefusedError says why it did not."""
+    with _seen_by(pid, library) as path:
+        status, text = command(pid, jvm, "load", path, "true", options)
+    # The library's own answer comes after the protocol's.
+    code = text.strip().removeprefix("return code: ") if text.startswith("return code") else ""
+    if status != "0" or code not in ("", "0"):
+        raise RefusedError(f"it did not load the agent: {text.strip() or status}")
+
+
+def command(pid: int, jvm: Jvm, *words: str, timeout: float | None = ANSWER_S) -> tuple[str, str]:
+    """Has the JVM of process `pid` carry out a command: its status, "0" if all is well, and text.
+
+    RefusedError says why there is no answer. `timeout` None: however long it takes.
+    """
     if reason := why_not(jvm):
         raise RefusedError(reason)
     if not is_up(pid):
         raise RefusedError("its JVM has not started yet")
-    with _seen_by(pid, library) as path:
-        try:
-            _listening(pid)
-            if jvm.major >= _ASKED_FOR_VERSION and _speaks_second(pid):
-                answer = _ask(pid, _second("load", path, "true", options))
-            elif max(len(os.fsencode(word)) for word in (path, options)) > _MAX_FIRST_LENGTH:
-                raise RefusedError("the path of the agent is too long for its attach protocol")
-            else:
-                answer = _ask(pid, _first("load", path, "true", options))
-        except OSError as error:
-            raise RefusedError(
-                f"its attach protocol failed: {(error.strerror or str(error)).lower()}"
-            ) from None
+    try:
+        _listening(pid)
+        if jvm.major >= _ASKED_FOR_VERSION and _speaks_second(pid):
+            answer = _ask(pid, _second(*words), timeout)
+        elif max(len(os.fsencode(word)) for word in words) > _MAX_FIRST_LENGTH:
+            raise RefusedError("a path is too long for its attach protocol")
+        else:
+            answer = _ask(pid, _first(*words), timeout)
+    except OSError as error:
+        raise RefusedError(
+            f"its attach protocol failed: {(error.strerror or str(error)).lower()}"
+        ) from None
     status, _, text = answer.partition("\n")
-    # The library's own answer comes after the protocol's.
-    code = text.strip().removeprefix("return code: ") if text.startswith("return code") else ""
-    if status.strip() != "0" or code not in ("", "0"):
-        raise RefusedError(f"it did not load the agent: {text.strip() or status.strip()}")
+    return status.strip(), text
 
 
 # ---- messages
@@ -98,12 +107,13 @@ def _speaks_second(pid: int) -> bool:
     return status.strip() == "0" and text.split()[:1] == ["2"]
 
 
-def _ask(pid: int, message: bytes) -> str:
+def _ask(pid: int, message: bytes, timeout: float | None = ANSWER_S) -> str:
     """One question a connection; the answer's first line is a number, 0 if all is well."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as talk:
         talk.settimeout(ANSWER_S)
         talk.connect(_socket_of(pid))
         talk.sendall(message)
+        talk.settimeout(timeout)
         answer = b""
         while part := talk.recv(4096):
             answer += part

@@ -52,8 +52,11 @@ class RunningProcess:
         return place
 
 
-def inspect_process(pid: int) -> RunningProcess:
-    """What process `pid` is; a SondeError says why it cannot be recorded."""
+def inspect_process(pid: int, *, recorded: bool = False) -> RunningProcess:
+    """What process `pid` is; a SondeError says why it cannot be recorded.
+
+    `recorded`: it may be recorded already.
+    """
     if pid <= 0 or not os.path.exists(f"/proc/{pid}"):
         raise NotRecordable(f"no process {pid}")
     status = status_of(pid)
@@ -82,7 +85,7 @@ def inspect_process(pid: int) -> RunningProcess:
     if found is None:
         raise NotRecordable(_not_ours(pid, older))
     agent = _agent_for(pid, found)
-    if session := session_registry.find(pid):
+    if not recorded and (session := session_registry.find(pid)):
         raise SondeError(
             f"process {pid} is already being recorded, into {session.path or 'memory'}"
         )
