@@ -13,6 +13,7 @@ from java import Jdk, compiled
 from launching import clean_environment, must_run
 
 from sonde.recording.tables import Recording
+from sonde.views.findings.findings import findings
 
 PROGRAMS = Path(__file__).resolve().parent / "hotspot"
 SIGMAS = 5
@@ -47,6 +48,10 @@ def test_what_is_alive_in_the_end(jdk: Jdk, keep: Callable[[str], Path], classes
         # An object of 20 kB is sampled as often as 1.02 of that would be in equal distances.
         expected = live / EVERY
         assert abs(left - expected) <= SIGMAS * max(expected, 1) ** 0.5, (method, left, expected)
+    named = [f.detail for f in findings(recording) if f.title.startswith("memory grows")]
+    assert len(named) == 1, named
+    assert "Survives.leak (Survives.java:19), mostly byte[], grew by" in named[0]
+    assert "none was freed in" in named[0]
     ends = recording.objects.died[recording.objects.died > 0]
     assert (ends >= recording.objects.time[recording.objects.died > 0]).all()
 
