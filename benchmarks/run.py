@@ -4,8 +4,8 @@
     benchmarks/run.py                   the usual parts; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs
     benchmarks/run.py --only overhead   one part: overhead overhead-rare ticks peers accuracy
-                                        locks contended counting open disk recorder page attach top
-                                        cycles hotspot hotspot-locks
+                                        locks contended counting objects open disk
+                                        recorder page attach top cycles hotspot hotspot-locks
                                         continuous fleet slower calls chained partial walks scale
                                         threads steal;
                                         and long ones: calls-versions calls-table agreement truth
@@ -41,6 +41,7 @@ from cost import (
     hotspot_locks,
     intervals,
     locks,
+    objects,
     opening,
     overhead,
     page,
@@ -67,6 +68,7 @@ PARTS = (
     "locks",
     "contended",
     "counting",
+    "objects",
     "open",
     "disk",
     "recorder",
@@ -201,6 +203,12 @@ class Bench:
     def counting(self, section: Section) -> None:
         names = self.programs([*VERSION_PROGRAMS, "threads", "handoff"], QUICK_PROGRAMS)
         counting.report(section, self.main, names, Plan(3 if self.quick else 40))
+
+    def objects(self, section: Section) -> None:
+        names = self.programs(list(objects.PROGRAMS), ["richards", "json_loads"])
+        for env in self.envs.values():
+            packages.add(env, objects.PACKAGES)
+        objects.report(section, list(self.envs.values()), names, Plan(3 if self.quick else 20))
 
     def open(self, section: Section) -> None:
         opening.of_opening(section, self.scratch, opening.SAMPLES)

@@ -57,11 +57,16 @@ class Environment:
 
 def environment(version: str, python: str, requirements: tuple[str, ...] = ()) -> Environment:
     made = Environment(version, python, FOLDER / version)
-    for requirement in requirements:
-        why = _install(made.folder, requirement, version)
-        if why:
-            made.missing[requirement] = why
+    add(made, requirements)
     return made
+
+
+def add(env: Environment, requirements: tuple[str, ...]) -> None:
+    """What only some parts need."""
+    for requirement in requirements:
+        why = _install(env.folder, requirement, env.version)
+        if why:
+            env.missing[requirement] = why
 
 
 def _install(folder: Path, requirement: str, version: str | None) -> str | None:

@@ -22,6 +22,7 @@ import random
 import sys
 import tempfile
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,37 @@ class Pyinstrument:
         self._profiler.stop()
 
 
+class Tracemalloc:
+    """The standard library's tracer of every allocation, with as many frames as asked for."""
+
+    FRAMES = 1
+
+    def on(self) -> None:
+        tracemalloc.start(self.FRAMES)
+
+    def off(self) -> None:
+        tracemalloc.stop()
+
+
+class Memray:
+    """Writes every allocation to a file, which each slice begins anew."""
+
+    def __init__(self, folder: Path) -> None:
+        import memray
+
+        self._make = memray.Tracker
+        self._file = folder / "memray.bin"
+        self._tracker: Any = None
+
+    def on(self) -> None:
+        self._file.unlink(missing_ok=True)
+        self._tracker = self._make(self._file)
+        self._tracker.__enter__()
+
+    def off(self) -> None:
+        self._tracker.__exit__(None, None, None)
+
+
 class Peer:
     """A profiler in a process of its own, attached for each slice anew."""
 
@@ -150,6 +182,10 @@ def switch_for(condition: str, job: dict[str, Any], folder: Path, sonde: Sonde |
         return Tracing()
     if condition == "pyinstrument":
         return Pyinstrument(job["rate"])
+    if condition == "tracemalloc":
+        return Tracemalloc()
+    if condition == "memray":
+        return Memray(folder)
     return Peer(condition, job, folder)
 
 

@@ -9,6 +9,7 @@ interpreter that sonde supports, without packages but for those in NEEDS.
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import queue
 import sys
@@ -102,6 +103,13 @@ def _json(part: int = 100, huge: bool = True) -> Work:
     cases = [getattr(module, case) for case in module.CASES if huge or case != "HUGE"]
     data = [(value, range(max(count // part, 1))) for value, count in cases]
     return lambda: module.bench_json_dumps(data)
+
+
+def _json_loads() -> Work:
+    module = _module("json_loads")
+    values = (module.DICT, module.TUPLE, module.DICT_GROUP)
+    texts = [json.dumps(value) for value in values]
+    return lambda: module.bench_json_loads(texts)
 
 
 def _nbody(steps: int = 500) -> Work:
@@ -255,6 +263,7 @@ PROGRAMS: dict[str, Callable[[], Work]] = {
     "raytrace": _raytrace,
     "go": _go,
     "json": _json,
+    "json_loads": _json_loads,
     "nbody": _nbody,
     "chaos": _chaos,
     "hexiom": _hexiom,
@@ -277,6 +286,7 @@ SHORT: dict[str, Callable[[], Work]] = {
     "raytrace": partial(_raytrace, 3),
     "go": partial(_go, 1, size=5),
     "json": partial(_json, 40, huge=False),
+    "json_loads": _json_loads,
     "nbody": partial(_nbody, 50),
     "chaos": partial(_chaos, 15, 32),
     "deepcopy": partial(_deepcopy, 1),
