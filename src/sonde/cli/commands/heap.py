@@ -137,18 +137,24 @@ def diff(
     """
     rows = whole("--top", top, "a number of rows")
 
-    from sonde.views.heap.heap_diff import heap_diff
+    from sonde.views.heap.heap_diff import Held, difference, held
 
-    with working(f"reading {base} and {new}"):
-        graphs = [opened(path) for path in (base, new)]
-        result = heap_diff(graphs[0], graphs[1], top=rows)
+    warnings: list[str] = []
+
+    def summed(path: str) -> Held:
+        # One heap at a time: both together may not fit into memory.
+        with working(f"reading {path}"):
+            graph = opened(path)
+            warnings.extend(graph.snapshot.warnings)
+            return held(graph)
+
+    result = difference(summed(base), summed(new), top=rows)
     if as_json:
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return
     from sonde.reports.heap import heap_diff as report
     from sonde.reports.layout.page import console
 
-    for graph in graphs:
-        for warning in graph.snapshot.warnings:
-            print(f"sonde: {warning}", file=sys.stderr)
+    for warning in warnings:
+        print(f"sonde: {warning}", file=sys.stderr)
     report.render(result, console(), top=rows)

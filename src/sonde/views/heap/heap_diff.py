@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sonde.heap.graph import UNREACHABLE
 from sonde.views.heap.holders import HolderNames
 
 if TYPE_CHECKING:
@@ -48,15 +48,31 @@ class HeapDiff:
         }
 
 
+@dataclass(frozen=True)
+class _Held:
+    count: int = 0
+    bytes: int = 0
+    is_own: bool = False
+
+
+Held = dict[tuple[str, str], _Held]
+"""What a heap has, by type and holder: a summary that does not need the heap any more."""
+
+
 def heap_diff(base: HeapGraph, new: HeapGraph, *, top: int | None = None) -> HeapDiff:
-    before, after = _by_holder(base), _by_holder(new)
+    return difference(held(base), held(new), top=top)
+
+
+def difference(before: Held, after: Held, *, top: int | None = None) -> HeapDiff:
     rows = []
     for key in before.keys() | after.keys():
-        (count_a, bytes_a, own_a), (count_b, bytes_b, own_b) = (
-            side.get(key, (0, 0, False)) for side in (before, after)
-        )
-        if count_a != count_b or bytes_a != bytes_b:
-            rows.append(HeapDiffRow(*key, count_b - count_a, bytes_b - bytes_a, own_a or own_b))
+        old, new = before.get(key, _Held()), after.get(key, _Held())
+        if (old.count, old.bytes) != (new.count, new.bytes):
+            rows.append(
+                HeapDiffRow(
+                    *key, new.count - old.count, new.bytes - old.bytes, old.is_own or new.is_own
+                )
+            )
     rows.sort(key=lambda row: (-row.bytes_delta, -row.count_delta, row.type, row.holder))
     shown = rows
     if top is not None and len(rows) > top:
@@ -71,20 +87,22 @@ def heap_diff(base: HeapGraph, new: HeapGraph, *, top: int | None = None) -> Hea
     )
 
 
-def _by_holder(graph: HeapGraph) -> dict[tuple[str, str], tuple[int, int, bool]]:
+def held(graph: HeapGraph) -> Held:
     snapshot, names = graph.snapshot, HolderNames(graph)
-    alive = np.flatnonzero(graph.reachable).astype(np.uint32)
-    keys = names.keys(alive)
-    key = keys * np.uint64(len(snapshot.types)) + snapshot.type[alive]
-    _, one, which, count = np.unique(
-        key, return_index=True, return_inverse=True, return_counts=True
-    )
-    size = np.bincount(which, weights=snapshot.size[alive], minlength=len(one)).astype(np.int64)
-    found: dict[tuple[str, str], tuple[int, int, bool]] = defaultdict(lambda: (0, 0, False))
+    alive = np.flatnonzero(graph.shortest.parent != UNREACHABLE).astype(np.uint32)
+    key = names.keys(alive) * np.uint64(len(snapshot.types)) + snapshot.type[alive]
+    kinds, one, which = np.unique(key, return_index=True, return_inverse=True)
+    del key
+    count = np.bincount(which, minlength=len(kinds))
+    size = np.bincount(which, weights=snapshot.size[alive], minlength=len(kinds)).astype(np.int64)
+    del which
+    found: Held = {}
     for group, number in enumerate(alive[one].tolist()):
         type_ = snapshot.type_of(number)
         # Two kinds of holder may have one name.
         row = (type_.name, names.name(number))
-        counted, bytes_, _ = found[row]
-        found[row] = (counted + int(count[group]), bytes_ + int(size[group]), type_.is_own)
+        known = found.get(row, _Held())
+        found[row] = _Held(
+            known.count + int(count[group]), known.bytes + int(size[group]), type_.is_own
+        )
     return found
