@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from attaching import attach, until
 from java import Jdk
 from launching import TIMEOUT_S, clean_environment
 from sonde.cli.main import main
 from sonde.heap import snapshot_file
 from sonde.heap.graph import HeapGraph
-from sonde.record.targets import jvm_counters
+from sonde.record.targets import jvm_counters, session_registry
+from sonde.recording import reader
 from sonde.views.heap.heap_diff import heap_diff
 from sonde.views.heap.paths import heap_paths
 from sonde.views.heap.types import heap_types
@@ -155,6 +157,22 @@ def test_a_jvm_that_refuses(
         assert "exists" in capsys.readouterr().err
     assert path.read_bytes() == b"something"
     assert os.listdir(tmp_path) == ["heap.sonde"]
+
+
+def test_of_a_jvm_that_is_recorded(
+    jdk: Jdk, java_targets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, recording = tmp_path / "heap.sonde", tmp_path / "cpu.sonde"
+    with running(jdk, java_targets, "cache", "-XX:+EnableDynamicAgentLoading") as target:
+        recorder = attach(target.pid, recording)
+        until(lambda: session_registry.find(target.pid), "a recording", recorder)
+        assert main(["ctl", str(target.pid), "heap", str(path)]) == 0
+        assert "took a snapshot of" in capsys.readouterr().out
+        assert main(["heap", str(target.pid), "-o", str(path), "--force"]) == 0
+        assert main(["ctl", str(target.pid), "stop"]) == 0
+        assert recorder.wait(TIMEOUT_S) == 0
+    assert heap_paths(graph_of(path), "Product").objects == COUNT
+    assert reader.read(recording).processes[0].pid == target.pid
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.cli.commands.ctl import ALIASES, VERBS, order_of
+from sonde.cli.commands.ctl import ALIASES, LOCAL, VERBS, order_of
 from sonde.errors import UsageError
 from sonde.record.recorder.control import commands
 
@@ -21,6 +21,11 @@ from sonde.record.recorder.control import commands
 )
 def test_pause_resume_and_stop_mean_what_they_say(typed: str, sent: str) -> None:
     assert order_of([typed]) == {"do": sent}
+
+
+def test_a_heap_goes_into_a_file_if_one_is_given() -> None:
+    assert order_of(["heap"]) == {"do": "heap", "file": None}
+    assert order_of(["heap", "my", "heap.sonde"]) == {"do": "heap", "file": "my heap.sonde"}
 
 
 class Session:
@@ -47,7 +52,7 @@ def test_the_server_does_what_the_command_says(command: str, does: str) -> None:
 
 
 def test_the_server_knows_every_command_and_alias() -> None:
-    assert {*VERBS, *ALIASES} == set(commands.VERBS)
+    assert {*VERBS, *ALIASES} - LOCAL == set(commands.VERBS)
 
 
 def test_an_unknown_command_is_answered_with_the_valid_ones() -> None:

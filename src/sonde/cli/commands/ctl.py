@@ -27,7 +27,10 @@ VERBS = {
     "rotate": "start the next segment (--mode continuous)",
     "dump": "FILE: write the last seconds (--mode wrap)",
     "hot": "show the profile kept in memory (--budget, --mode wrap)",
+    "heap": "[FILE]: take a snapshot of the program's heap",
 }
+LOCAL = {"heap"}
+"""Carried out here, not by the recorder."""
 ALIASES = {"start": "resume", "detach": "stop"}
 
 
@@ -59,6 +62,7 @@ def ctl(
       rotate      start the next segment (--mode continuous)
       dump FILE   write the last seconds to FILE (--mode wrap)
       hot         show the profile kept in memory (--budget, --mode wrap)
+      heap [FILE] take a snapshot of the program's heap (a JVM's)
 
     \b
     Example:
@@ -72,9 +76,22 @@ def ctl(
     path = socket_of(session)
     with ControlClient(path) as orders:
         if order is not None:
-            _print_answer(order, orders.give(order), as_json)
+            _print_answer(order, _answer_to(orders, order, session), as_json)
             return
-        _converse(orders, as_json)
+        _converse(orders, session, as_json)
+
+
+def _answer_to(orders: ControlClient, order: dict[str, Any], session: str) -> dict[str, Any]:
+    if order["do"] != "heap":
+        return orders.give(order)
+    from sonde.cli.shared import heap_taking
+
+    pids = orders.give({"do": "status"})["processes"]
+    pid = int(session) if session.isdecimal() and int(session) in pids else None
+    if pid is None and len(pids) != 1:
+        known = f"; give one of: {', '.join(map(str, pids))}" if pids else ""
+        raise UsageError(f"heap is that of one process, and {len(pids)} are recorded{known}")
+    return vars(heap_taking.take(pid or pids[0], order["file"]))
 
 
 def order_of(words: list[str]) -> dict[str, Any]:
@@ -84,9 +101,10 @@ def order_of(words: list[str]) -> dict[str, Any]:
     if verb not in VERBS:
         raise UsageError(invalid("command", verb, VERBS, "commands"))
     takes = VERBS[verb].partition(":")[0] if ":" in VERBS[verb] and VERBS[verb][0].isupper() else ""
+    is_optional = VERBS[verb].startswith("[")
     if takes and not rest:
         raise UsageError(f"{verb} needs a {takes}")
-    if rest and not takes:
+    if rest and not takes and not is_optional:
         raise UsageError(f"{verb} takes no argument; leave out {' '.join(rest)!r}")
     text = " ".join(rest)
     if verb == "mark":
@@ -97,6 +115,8 @@ def order_of(words: list[str]) -> dict[str, Any]:
         return {"do": verb, "hz": int(text)}
     if verb == "what":
         return {"do": verb, "list": [kind.strip() for kind in text.split(",") if kind.strip()]}
+    if verb == "heap":
+        return {"do": verb, "file": text or None}
     if verb == "dump":
         return {"do": verb, "file": os.path.abspath(text)}  # its own folder is another one
     return {"do": verb}
@@ -126,6 +146,11 @@ def _words(order: dict[str, Any], answer: dict[str, Any]) -> list[str]:
         return [f"wrote {answer['path']}"]
     if verb == "hot":
         return _hot(answer)
+    if verb == "heap":
+        from sonde.cli.shared.heap_taking import sentence
+        from sonde.heap.capture import Captured
+
+        return [sentence(Captured(**answer))]
     if verb == "stop":
         return [
             f"recording ended; read it with: sonde report {all_of(answer['mode'], answer['path'])}"
@@ -182,7 +207,7 @@ def _where(answer: dict[str, Any]) -> tuple[str, str]:
 # ---- the prompt
 
 
-def _converse(orders: ControlClient, as_json: bool) -> None:
+def _converse(orders: ControlClient, session: str, as_json: bool) -> None:
     _complete()
     asks = sys.stdin.isatty()
     if asks:
@@ -208,7 +233,7 @@ def _converse(orders: ControlClient, as_json: bool) -> None:
             print(f"sonde: {error}", file=sys.stderr)
             continue
         try:
-            _print_answer(order, orders.give(order), as_json)
+            _print_answer(order, _answer_to(orders, order, session), as_json)
         except SondeError as error:
             print(f"sonde: {error}", file=sys.stderr)
             if "is over" in str(error):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
 import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from sonde.cli.shared import heap_taking
 from sonde.cli.shared.heap_views import opened
-from sonde.cli.shared.output_files import check_new, check_writable
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.recording_options import Force
 from sonde.cli.shared.selection_options import PidOption, pid_of, whole
-from sonde.errors import UsageError
 
 _TAKE = "take"
 
@@ -79,44 +76,11 @@ def take(
       sonde heap 4711 -o before.sonde
       sonde heap diff before.sonde after.sonde
     """
-    number = pid_of(pid, given)
-    if output is None and force:
-        raise UsageError("--force needs -o FILE")
-    if output is not None:
-        check_new(output, force)
-    from sonde.heap.capture import capture
-    from sonde.record.targets.process import inspect_process
-
-    process = inspect_process(number, recorded=True)
-    path = output or _name(f"sonde-{process.program}-{number}-heap")
-    check_writable(path)
-    with working(f"taking a heap snapshot of process {number}"):
-        taken = capture(process, path)
+    taken = heap_taking.take(pid_of(pid, given), output, force=force)
     if as_json:
         print(json.dumps(vars(taken), separators=(",", ":")))
-        return
-    from sonde.cli.shared.closing_message import typed
-
-    print(
-        f"sonde: {_words(taken.objects, taken.pause_ns)}; show them with: "
-        f"sonde report {typed(path)}",
-        file=sys.stderr,
-    )
-
-
-def _words(objects: int, pause_ns: int | None) -> str:
-    pause = (
-        "" if pause_ns is None else f", and the program was stopped for {pause_ns / 1e6:,.0f} ms"
-    )
-    return f"took a snapshot of {objects:,} objects{pause}"
-
-
-def _name(stem: str) -> str:
-    """A file that there is not yet."""
-    tries = (
-        f"{stem}-{number}.sonde" if number > 1 else f"{stem}.sonde" for number in itertools.count(1)
-    )
-    return next(name for name in tries if not os.path.exists(name))
+    else:
+        print(f"sonde: {heap_taking.sentence(taken)}", file=sys.stderr)
 
 
 @app.command("diff")
