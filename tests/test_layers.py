@@ -24,7 +24,7 @@ ROOMS = {
     "fleet": ("store", "queries", "sending"),
     "cli": ("shared", "completion", "commands"),
     "reports": ("layout", "stacks", "locks", "calls", "fleet", "live", "heap"),
-    "views": ("selecting", "quality", "locks", "objects", "stacks", "calls", "findings", "heap"),
+    "views": ("selecting", "quality", "locks", "stacks", "objects", "calls", "findings", "heap"),
 }
 """Of packages of src/sonde, lowest first: folders and, by name, single modules. Other modules are
 above them."""

@@ -1,8 +1,9 @@
 """Recordings for other tools: one file per format, listed here.
 
 A format's module has `SUFFIX`, the ending of its files, `TEXT`, whether people can read
-them, and `write(recording, selection, out)`. One that makes a folder of files has `FOLDER` and
-`write_folder(recording, folder)` instead, and is always of the whole recording.
+them, `MEMORY` if it has a unit for bytes, and `write(recording, selection, out)`. One that makes a
+folder of files has `FOLDER` and `write_folder(recording, folder)` instead, and is always of the
+whole recording.
 """
 
 from __future__ import annotations

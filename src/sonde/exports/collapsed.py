@@ -1,4 +1,5 @@
-"""Collapsed stacks, one line each with its number of samples: what flame graph scripts read."""
+"""Collapsed stacks, one line each with its number of samples, or bytes: what flame graph scripts
+read."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".collapsed.txt"
 TEXT = True
+MEMORY = True
 
 # The format has no way to quote what it uses itself.
 _MEANINGFUL = str.maketrans({";": ",", "\n": " ", "\r": " "})
@@ -24,7 +26,7 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
         _printable(f"{functions[f].name} ({functions[f].file}:{line})".translate(_MEANINGFUL))
         for f, line in zip(found.function.tolist(), found.line.tolist(), strict=True)
     ]
-    samples = found.samples.tolist()
+    samples = (found.samples if selection.memory is None else found.own).tolist()
     for node, path in found.tree.paths():
         if samples[node]:
             stack = ";".join([frames[i] for i in path])

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".firefox.json.gz"
 TEXT = False
+MEMORY = True
 
 VERSION = 60
 GECKO_VERSION = 31
@@ -87,7 +88,10 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
         for i, marker in enumerate(markers):
             mine = order[bounds[i] : bounds[i + 1]]
             text.write(f'{"," if i else ""}{_encode(_thread(recording, i))[:-1]},"samples":')
-            text.writelines(_samples(recording, found, rows[mine], weight[mine]))
+            if selection.memory is None:
+                text.writelines(_samples(recording, found, rows[mine], weight[mine]))
+            else:
+                text.writelines(_objects(recording, found, rows[mine], weight[mine]))
             text.write(f',"markers":{_encode(marker)}}}')
         text.write("]}")
 
@@ -246,6 +250,18 @@ def _samples(recording: Recording, found: Profile, rows: Ints, weight: Ints) -> 
     yield '],"weightType":"tracing-ms","threadCPUDelta":['
     yield from _numbers(np.where(running, weight, 0)[order])
     yield f'],"length":{len(rows)}}}'
+
+
+def _objects(recording: Recording, found: Profile, rows: Ints, weight: Ints) -> Iterator[str]:
+    """A thread's sampled objects, each with the bytes that it stands for."""
+    order = np.argsort(recording.samples.time[rows], kind="stable")
+    yield '{"stack":['
+    yield from _numbers(found.node[recording.samples.context[rows]][order])
+    yield '],"time":['
+    yield from _numbers(np.maximum(recording.samples.time[rows][order], 0), 1e6)
+    yield '],"weight":['
+    yield from _numbers(weight[order])
+    yield f'],"weightType":"bytes","length":{len(rows)}}}'
 
 
 def _numbers(values: Ints, divided_by: float | None = None) -> Iterator[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sonde._version import version
 from sonde.exports.messages import message_class
-from sonde.exports.pprof import Strings
+from sonde.exports.pprof import SPACE, Strings
 from sonde.model.trees.context_tree import ContextTree, sums
 from sonde.row_values import RUNNING
 from sonde.views.selecting.duration import duration_ns
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".otlp.pb"
 TEXT = False
+MEMORY = True
 PATH = "/v1development/profiles"
 """Where a collector takes them over HTTP."""
 
@@ -150,15 +151,19 @@ def _add_samples(
     link = link_of_span[samples.span[rows]]
     key = (samples.thread[rows].astype(np.int64) * size + node) * links + link
     running = samples.state[rows] == RUNNING
+    unit = "nanoseconds" if selection.memory is None else "bytes"
     attributes = [_attributes(tables, strings, recording, i) for i in range(len(recording.threads))]
     started = recording.target.get("started")
     rate = recording.quality.get("rate_asked") or recording.target.get("rate")
-    for name, mask in (("cpu", running), ("off_cpu", ~running)):
+    kinds = (("cpu", running), ("off_cpu", ~running))
+    if selection.memory is not None:
+        kinds = ((SPACE[selection.memory], running), ("", ~running))
+    for name, mask in kinds:
         if not mask.any():
             continue
         added = scope.profiles.add(duration_nano=duration_ns(recording), profile_id=uuid4().bytes)
         added.sample_type.type_strindex = strings[name]
-        added.sample_type.unit_strindex = strings["nanoseconds"]
+        added.sample_type.unit_strindex = strings[unit]
         if isinstance(started, int | float):
             added.time_unix_nano = round(started * 1e9)
         if rate and name == "cpu":

@@ -13,7 +13,7 @@ from sonde.model.trees.context_tree import sums
 from sonde.row_values import RUNNING
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.profile import profile
-from sonde.views.selecting.selection import chosen
+from sonde.views.selecting.selection import ALIVE, ALLOCATED, chosen
 
 if TYPE_CHECKING:
     from sonde.recording.tables import Recording
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".pb.gz"
 TEXT = False
+MEMORY = True
 
 # Field numbers and types of perftools.profiles, as pprof publishes them; * is repeated.
 SCHEMA = {
@@ -48,6 +49,10 @@ SCHEMA = {
 }
 
 
+SPACE = {ALLOCATED: "alloc_space", ALIVE: "inuse_space"}
+"""What pprof calls bytes of objects."""
+
+
 def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
     with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as packed:
         packed.write(_encode(recording, selection))
@@ -58,13 +63,16 @@ def _encode(recording: Recording, selection: Selection) -> bytes:
     strings = Strings()
     target = recording.target
     types = [("samples", "count"), ("cpu", "nanoseconds"), ("wait", "nanoseconds")]
-    if selection.time == "running":
+    if selection.memory is not None:
+        types[1:] = [(SPACE[selection.memory], "bytes")]
+    elif selection.time == "running":
         types.pop()
     for kind, unit in types:
         message.sample_type.add(type=strings[kind], unit=strings[unit])
-    message.default_sample_type = strings["wait" if selection.time == "waiting" else "cpu"]
+    main = types[1] if selection.time != "waiting" else types[2]
+    message.default_sample_type = strings[main[0]]
     rate = recording.quality.get("rate_asked") or target.get("rate")
-    if rate:
+    if rate and selection.memory is None:
         message.period_type.type, message.period_type.unit = strings["cpu"], strings["nanoseconds"]
         message.period = round(1e9 / rate)
     started = target.get("started")

@@ -1,4 +1,4 @@
-"""speedscope's own JSON: a sampled profile per thread, weighed in nanoseconds.
+"""speedscope's own JSON: a sampled profile per thread, weighed in nanoseconds or bytes.
 
 A frame is a function, at its first line: speedscope sums up by frame, so frames distinguished
 by the line executed would scatter a function over its table.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".speedscope.json"
 TEXT = True
+MEMORY = True
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
@@ -32,6 +33,7 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
     thread = recording.samples.thread[rows]
     node = found.node[recording.samples.context[rows]]
     stacks = _stacks(found)
+    unit = "nanoseconds" if selection.memory is None else "bytes"
     names = _names(recording)
 
     head = {
@@ -50,11 +52,11 @@ def write(recording: Recording, selection: Selection, out: BinaryIO) -> None:
     order = [i for i in np.argsort([-s for s in spent], kind="stable").tolist() if spent[i]]
     for place, i in enumerate(order):
         mine = by_thread[bounds[i] : bounds[i + 1]]
-        text = _sampled(names[i], spent[i], node[mine], weight[mine], stacks)
+        text = _sampled(names[i], unit, node[mine], weight[mine], stacks)
         out.write((b"," if place else b"") + text.encode())
     if not order:
         empty = np.zeros(0, dtype=np.int64)
-        out.write(_sampled("no samples", 0, empty, empty, stacks).encode())
+        out.write(_sampled("no samples", unit, empty, empty, stacks).encode())
     out.write(b"]}\n")
 
 
@@ -69,16 +71,16 @@ def _stacks(found: Profile) -> list[str]:
     return stacks
 
 
-def _sampled(name: str, spent: int, node: Ints, weight: Ints, stacks: list[str]) -> str:
+def _sampled(name: str, unit: str, node: Ints, weight: Ints, stacks: list[str]) -> str:
     """One profile; neighbours with the same stack are one sample of their joint weight."""
     first = np.flatnonzero(np.r_[True, node[1:] != node[:-1]]) if len(node) else node
     weights = np.add.reduceat(weight, first) if len(node) else weight
     head = {
         "type": "sampled",
         "name": name,
-        "unit": "nanoseconds",
+        "unit": unit,
         "startValue": 0,
-        "endValue": spent,
+        "endValue": int(weight.sum()),
     }
     samples = ",".join([stacks[i] for i in node[first].tolist()])
     return (

@@ -223,6 +223,8 @@ def test_too_few_samples_are_reported(run: Any, tmp_path: Path) -> None:
         (["--fail-over", "much"], "invalid --fail-over 'much'; give points of on-CPU time below"),
         (["--fail-over", "-1%"], "invalid --fail-over '-1%'"),
         (["--fail-over", "100%"], "invalid --fail-over '100%'"),
+        (["--objects", "--calls"], "--objects compares bytes; leave out --running, "),
+        (["--fail-over", "5%", "--objects"], "--fail-over compares on-CPU time; leave out "),
         (["--fail-over", "5%", "--wall"], "--fail-over compares on-CPU time; leave out "),
         (["--fail-over", "5%", "--calls"], "--fail-over compares on-CPU time; leave out "),
     ],

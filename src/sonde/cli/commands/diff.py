@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -58,6 +58,10 @@ def diff(
     calls: Annotated[
         bool, typer.Option("--calls", help="Compare call counts instead of time.")
     ] = False,
+    objects: Annotated[
+        bool,
+        typer.Option("--objects", help="Compare sampled objects in bytes instead of time."),
+    ] = False,
     fail_over: Annotated[
         str | None,
         typer.Option(
@@ -82,19 +86,25 @@ def diff(
       sonde diff before.sonde after.sonde
       sonde diff before.sonde after.sonde --wall --top 10
       sonde diff before.sonde after.sonde --calls
+      sonde diff before.sonde after.sonde --objects
       sonde diff before.sonde after.sonde --json
       sonde diff 'before-*.sonde' 'after-*.sonde' --fail-over 5%
     """
     rows = whole("--top", top, "a number of rows")
     if calls and (running or waiting or wall):
         raise UsageError("--calls compares call counts; leave out --running, --waiting and --wall")
+    if objects and (running or waiting or wall or calls):
+        raise UsageError(
+            "--objects compares bytes; leave out --running, --waiting, --wall and --calls"
+        )
     selection = selection_of(time_of(running, waiting, wall), thread, None, start, end)
     check_start(start, skip_startup)
     limit = 0.0
     if fail_over is not None:
-        if waiting or wall or calls:
+        if waiting or wall or calls or objects:
             raise UsageError(
-                "--fail-over compares on-CPU time; leave out --waiting, --wall and --calls"
+                "--fail-over compares on-CPU time; leave out --waiting, --wall, --calls and "
+                "--objects"
             )
         limit = limit_of(fail_over)
 
@@ -108,12 +118,13 @@ def diff(
         return
 
     from sonde.views.calls.call_diff import CallDiff, call_diff
+    from sonde.views.objects.object_diff import ObjectDiff, object_diff
     from sonde.views.stacks.chained_samples import open_recording
     from sonde.views.stacks.diff import diff as time_diff
 
     with working(f"reading {base} and {new}"):
         recordings = [open_recording(file) for file in (base, new)]
-        compared = call_diff if calls else time_diff
+        compared: Any = call_diff if calls else object_diff if objects else time_diff
         of_base = of_new = selection
         if skip_startup:
             from sonde.views.selecting.start_up import after_start_up
@@ -123,6 +134,7 @@ def diff(
     if as_json:
         print(json.dumps(result.to_json(), separators=(",", ":")))
         return
+    from sonde.reports import object_diff as of_objects
     from sonde.reports.calls import call_diff as of_calls
     from sonde.reports.layout.page import console
     from sonde.reports.stacks import diff as of_time
@@ -132,5 +144,7 @@ def diff(
             print(f"sonde: {warning}", file=sys.stderr)
     if isinstance(result, CallDiff):
         of_calls.render(result, console(), top=rows)
+    elif isinstance(result, ObjectDiff):
+        of_objects.render(result, console(), top=rows)
     else:
         of_time.render(result, console(), time=selection.time, top=rows)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sonde.cli.shared import object_options
 from sonde.cli.shared.newest_recording import newest, stem
 from sonde.cli.shared.output_files import STDOUT, not_over, opened, opened_folder
 from sonde.cli.shared.progress import working
@@ -73,6 +74,15 @@ def export(
     running: Running = False,
     waiting: Waiting = False,
     wall: Wall = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="allocated|alive",
+            help="Export bytes of sampled objects instead of time: of those allocated, or of those "
+            "alive at --until.",
+        ),
+    ] = None,
 ) -> None:
     """Write a recording in the format of another tool.
 
@@ -82,13 +92,20 @@ def export(
       sonde export app.sonde --to speedscope
       sonde export app.sonde --to collapsed -o - | flamegraph.pl > app.svg
       sonde export app.sonde --to firefox --wall -o app.json.gz
+      sonde export app.sonde --to pprof --memory alive
       sonde export app.sonde --to parquet -o app-tables/
       sonde export app.sonde -f collapsed,speedscope,pprof -o exported/
     """
     time = time_of(running, waiting, wall)
     selection = selection_of(time, thread, process, start, until, span=span, end_option="--until")
     check_start(start, skip_startup)
+    if memory is not None:
+        selection = object_options.selection_with_memory(selection, memory, time)
     outputs = _outputs(to, output)
+    for out in outputs:
+        if memory is not None and not getattr(out.module, "MEMORY", False):
+            name = out.module.__name__.rpartition(".")[2]
+            raise UsageError(f"{name} has no unit for bytes; leave out --memory")
     if any(out.in_folder for out in outputs) and (selection.narrowed or skip_startup or time):
         raise UsageError(
             "parquet exports the whole recording; leave out the options that select a part of it"
@@ -106,6 +123,8 @@ def export(
             from sonde.views.selecting.start_up import after_start_up
 
             selection = after_start_up(recording, selection)
+        if memory is not None:
+            recording = object_options.counted(recording, selection)
     for warning in recording.warnings:
         print(f"sonde: {warning}", file=sys.stderr)
     for out in outputs:

@@ -68,18 +68,16 @@ def question(
 def with_memory(
     selection: Selection, view: str, views: Sequence[str], memory: str, time: str | None
 ) -> Selection:
-    from sonde.views.selecting.selection import MEMORY
-
     if view not in views:
         raise UsageError(f"--memory does not apply to {view}; valid views: {', '.join(views)}")
-    return selection_with_memory(selection, memory, time, MEMORY)
+    return selection_with_memory(selection, memory, time)
 
 
-def selection_with_memory(
-    selection: Selection, memory: str, time: str | None, known: Sequence[str]
-) -> Selection:
-    if memory not in known:
-        raise UsageError(invalid("--memory", memory, known, "values"))
+def selection_with_memory(selection: Selection, memory: str, time: str | None) -> Selection:
+    from sonde.views.selecting.selection import MEMORY
+
+    if memory not in MEMORY:
+        raise UsageError(invalid("--memory", memory, MEMORY, "values"))
     if time is not None or selection.event is not None:
         other = "event" if selection.event is not None else time
         raise UsageError(f"--memory and --{other} cannot be combined; give one of them")
