@@ -12,6 +12,7 @@
 #include "core/signals/fault_guard.h"
 #include "cpython/calls/call_counter.h"
 #include "cpython/frames/code_objects.h"
+#include "cpython/heap/heap_request.h"
 #include "cpython/locks/semaphore_hooks.h"
 #include "cpython/session/exec_hooks.h"
 #include "cpython/session/fork_warning.h"
@@ -64,6 +65,7 @@ static void forked_child(void)
 {
     sonde_got_forked();
     sonde_agent_threads_forked();
+    sonde_heap_forked();
     if (!atomic_load(&sonde.generation)) { // its parent's agent may be starting or ending
         if (sonde_attach_forked())
             sonde_attach_abandon();
@@ -93,6 +95,12 @@ static void forked_child(void)
     errno = saved;
 }
 
+static void follow_forks(void)
+{
+    if (!follows_forks)
+        follows_forks = pthread_atfork(sonde_forks_before, sonde_got_after_fork, forked_child) == 0;
+}
+
 // Starts a session with the recorder that listens at `path`. The caller holds the GIL. 0 or an
 // errno.
 EXPORT int sonde_agent_start(const char *path, uint32_t reason)
@@ -102,8 +110,7 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
     if (strlen(path) >= sizeof socket_path)
         return ENAMETOOLONG;
     strcpy(socket_path, path);
-    if (!follows_forks)
-        follows_forks = pthread_atfork(sonde_forks_before, sonde_got_after_fork, forked_child) == 0;
+    follow_forks();
     if (reason != SONDE_ATTACH) // there it is one of our own
         sonde_agent_threads_watch_exit();
     sonde_watch_code();
@@ -204,6 +211,23 @@ static int on_audit(const char *event, PyObject *args, void *unused)
         sonde_agent_before_exec();
     sonde_agent_audited(event, args);
     return 0;
+}
+
+// A snapshot of the heap for who listens at `path`, recorded or not. Called with or without the
+// GIL. 0 or an errno.
+EXPORT int sonde_agent_heap(const char *path)
+{
+    int saved = errno;
+    follow_forks();
+    sonde_forks_watch();
+    errno = saved;
+    return sonde_heap_request(path, sonde_forks_thread_ends);
+}
+
+// A snapshot into a file of the caller's, who holds the GIL. 0 or an errno.
+EXPORT int sonde_agent_heap_here(int fd, uint32_t stuck_ms, heap_answer *answer)
+{
+    return sonde_heap_take(fd, stuck_ms, answer);
 }
 
 // For programs that record themselves; a launched one has the preload library for this. Audit hooks

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.errors import SondeError
 from sonde.record.targets.hotspot import Jvm
 
 if TYPE_CHECKING:
+    from sonde.heap.snapshot import Snapshot
     from sonde.record.targets.process import RunningProcess
 
 
@@ -25,14 +25,21 @@ class Captured:
 
 def capture(process: RunningProcess, path: str) -> Captured:
     """Writes the heap of a process into a file; a SondeError says why there is none."""
+    folder = os.path.dirname(os.path.abspath(path))
     if isinstance(process.runtime, Jvm):
-        from sonde.heap.jvm_capture import snapshot_of
+        from sonde.heap import jvm_capture
+
+        taken = jvm_capture.snapshot_of(process, process.runtime, folder)
     else:
-        raise SondeError(
-            f"process {process.pid} runs CPython; sonde takes heap snapshots of JVMs only"
-        )
+        from sonde.heap import cpython_capture
+
+        taken = cpython_capture.snapshot_of(process, process.runtime, folder)
+    with taken as snapshot:
+        return stored(snapshot, path)
+
+
+def stored(snapshot: Snapshot, path: str) -> Captured:
     from sonde.heap import snapshot_file
 
-    with snapshot_of(process, process.runtime, os.path.dirname(os.path.abspath(path))) as snapshot:
-        size = snapshot_file.write(snapshot, path)
-        return Captured(path, len(snapshot), size, snapshot.origin.pause_ns)
+    size = snapshot_file.write(snapshot, path)
+    return Captured(path, len(snapshot), size, snapshot.origin.pause_ns)

@@ -55,6 +55,31 @@ class Fields(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("first", "offset", "label"))
 
 
+class CpythonFile(ctypes.Structure):
+    _fields_ = (("bytes", ctypes.c_void_p), ("size", ctypes.c_uint64))
+
+
+class CpythonMap(ctypes.Structure):
+    _fields_ = (
+        ("bits", ctypes.c_void_p),
+        ("before", ctypes.c_void_p),
+        ("words", ctypes.c_uint64),
+    )
+
+
+class CpythonObjects(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_void_p) for name in ("type", "size", "count", "edges", "order")
+    )
+
+
+class CpythonEdges(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("first", "to", "label", "in", "labels")),
+        ("max_labels", ctypes.c_uint32),
+    )
+
+
 class StringLayout(ctypes.Structure):
     _fields_ = (("value", ctypes.c_uint32), ("coder", ctypes.c_uint32))
 
@@ -107,6 +132,24 @@ _ARGUMENTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "hprof_positions": (
         None, (_PLACE, _SMALL, ctypes.POINTER(Ids), _PLACE, _PLACE, _PLACE, _PLACE),
     ),
+    "cpython_count": (ctypes.c_bool, (ctypes.POINTER(CpythonFile), _PLACE)),
+    "cpython_copy": (None, (ctypes.POINTER(CpythonFile), _SMALL, _PLACE)),
+    "cpython_numbers": (None, (ctypes.POINTER(CpythonMap), _PLACE, _NUMBER, _PLACE)),
+    "cpython_read_objects": (
+        ctypes.c_bool,
+        (
+            ctypes.POINTER(CpythonFile), ctypes.POINTER(CpythonMap), _NUMBER,
+            ctypes.POINTER(CpythonObjects),
+        ),
+    ),
+    "cpython_read_edges": (
+        _SMALL,
+        (
+            ctypes.POINTER(CpythonFile), ctypes.POINTER(CpythonMap), _PLACE, _PLACE, _NUMBER,
+            ctypes.POINTER(CpythonEdges),
+        ),
+    ),
+    "cpython_texts": (_NUMBER, (_PLACE, _PLACE, _NUMBER, _PLACE, _SMALL, _PLACE, _PLACE)),
     "hprof_digest": (None, (_PLACE, _PLACE, _PLACE, _NUMBER, _PLACE)),
 }  # fmt: skip
 

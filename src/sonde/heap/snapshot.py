@@ -19,6 +19,11 @@ LabelKind = Literal[
 ]
 
 
+KEY_ITSELF = "(key)"
+"""The name of the reference to a dictionary's key. The next one leads to the value; if that has no
+name of its own, the key is what it is called."""
+
+
 class Label(NamedTuple):
     """What a reference is in the object that has it."""
 

@@ -62,7 +62,7 @@ def ctl(
       rotate      start the next segment (--mode continuous)
       dump FILE   write the last seconds to FILE (--mode wrap)
       hot         show the profile kept in memory (--budget, --mode wrap)
-      heap [FILE] take a snapshot of the program's heap (a JVM's)
+      heap [FILE] take a snapshot of the program's heap
 
     \b
     Example:

@@ -51,7 +51,7 @@ def heap() -> None:
 @app.command(_TAKE, hidden=True)
 def take(
     pid: Annotated[
-        str | None, typer.Argument(metavar="[PID]", help="A running Java process.")
+        str | None, typer.Argument(metavar="[PID]", help="A running program: CPython or a JVM.")
     ] = None,
     given: PidOption = None,
     output: Annotated[
@@ -68,7 +68,8 @@ def take(
 ) -> None:
     """Take a snapshot of all objects of a running program, or compare two snapshots.
 
-    The program is stopped while its JVM writes the objects. sonde prints for how long.
+    CPython is stopped for the time of a fork, a JVM while it writes its objects. sonde prints how
+    long.
 
     \b
     Examples:

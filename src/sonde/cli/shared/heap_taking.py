@@ -34,8 +34,13 @@ def take(pid: int, output: str | None, *, force: bool = False) -> Captured:
 def sentence(taken: Captured) -> str:
     words = f"took a snapshot of {taken.objects:,} objects"
     if taken.pause_ns is not None:
-        words += f", and the program was stopped for {taken.pause_ns / 1e6:,.0f} ms"
+        words += f", and the program was stopped for {_ms(taken.pause_ns)} ms"
     return f"{words}; show them with: sonde report {typed(taken.path)}"
+
+
+def _ms(ns: int) -> str:
+    ms = ns / 1e6
+    return f"{ms:,.0f}" if ms >= 10 else f"{ms:.1f}"
 
 
 def _new_name(stem: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sonde.heap.snapshot import KEY_ITSELF
 from sonde.reports.layout.names import printable
 from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import amount, count
@@ -68,13 +69,27 @@ def _reference(step: PathStep) -> str:
             return f"[{step.name or '…'}]"
         case "superclass" | "loader":
             return f"its {step.edge}"
+        case "type":
+            return "its class"
+        case "key":
+            return "as a key" if step.name == KEY_ITSELF else f"[{_key(step.name)}]"
+        case "local":
+            return f"local {printable(step.name or '')}"
+        case "closure":
+            return f"closure variable {printable(step.name or '')}"
         case _:
-            return f".{printable(step.name or '')}"
+            return f".{printable(step.name)}" if step.name else "(unnamed)"
+
+
+def _key(name: str | None) -> str:
+    return "…" if name is None else f"'{printable(name)}'"
 
 
 def _object(step: PathStep) -> str:
     if step.text is None:
         return f"{printable(step.type)}  {step.id:#x}"
-    if step.type == "java.lang.Class":
+    if step.type in ("java.lang.Class", "type"):
         return f"class {printable(step.text)}"
+    if step.type in ("module", "function", "frame", "coroutine", "generator"):
+        return f"{step.type} {printable(step.text)}"
     return f'{printable(step.type)} "{printable(step.text)}"'

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from sonde.heap.graph import HeapGraph
 
 
+_NAMED = ("java.lang.Class", "module", "type", "function", "frame", "coroutine", "generator")
+"""Types whose objects are told apart."""
+
+
 class HolderNames:
     """A holder is a field of a type, a static field of a class, or a root."""
 
@@ -26,11 +30,7 @@ class HolderNames:
         """Objects that are holders under a name of their own, such as classes."""
         holder = np.unique(self._graph.holders.holder)
         snapshot = self._graph.snapshot
-        classes = [
-            number
-            for number, type_ in enumerate(snapshot.types)
-            if type_.name in ("java.lang.Class", "module", "type")
-        ]
+        classes = [number for number, type_ in enumerate(snapshot.types) if type_.name in _NAMED]
         holder = holder[holder != NO_OBJECT]
         named: NDArray[np.uint32] = holder[np.isin(snapshot.type[holder], classes)]
         return named
@@ -69,4 +69,6 @@ class HolderNames:
         text = snapshot.contents.text(holder)
         type_ = snapshot.type_of(holder)
         owner = text if text is not None and not type_.is_container else type_.name
-        return f"{owner}[…]" if label.kind == "index" else f"{owner}.{label.name or label.kind}"
+        if label.kind in ("index", "key"):
+            return f"{owner}[{label.name or '…'}]"
+        return f"{owner}.{label.name}" if label.name else owner

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
+from sonde.heap.snapshot import KEY_ITSELF
 from sonde.views.heap.object_text import text_of
 
 if TYPE_CHECKING:
@@ -194,11 +195,21 @@ def _path(graph: HeapGraph, way: list[int], count: int, retained: int) -> HeapPa
     return HeapPath(graph.root_of[way[0]], steps, count, retained)
 
 
-def _reference(graph: HeapGraph, from_: int, to: int) -> tuple[str, str]:
+def _reference(graph: HeapGraph, from_: int, to: int) -> tuple[str, str | None]:
     snapshot = graph.snapshot
     begin, end = int(snapshot.first[from_]), int(snapshot.first[from_ + 1])
     edge = begin + int(np.flatnonzero(snapshot.to[begin:end] == to)[0])
     label = snapshot.labels[int(snapshot.label[edge])]
     if label.kind == "index" and (index := snapshot.contents.index(from_, to)) is not None:
         return label.kind, str(index)
-    return label.kind, label.name
+    if label.kind == "key" and not label.name:
+        return label.kind, _key_of(graph, begin, edge)
+    return label.kind, label.name or None
+
+
+def _key_of(graph: HeapGraph, begin: int, edge: int) -> str | None:
+    """The key whose reference is the one before that to the value."""
+    snapshot = graph.snapshot
+    if edge == begin or snapshot.labels[int(snapshot.label[edge - 1])].name != KEY_ITSELF:
+        return None
+    return text_of(snapshot, int(snapshot.to[edge - 1]))
