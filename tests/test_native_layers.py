@@ -20,7 +20,7 @@ NATIVE = Path(__file__).parent.parent / "native"
 # folders without rooms are small enough to be one each.
 ROOMS = {
     "core": ("base", "session", "signals", "sampling", "hooks", "protocol"),
-    "cpython": ("frames", "walk", "locks", "calls", "remote", "heap", "session"),
+    "cpython": ("frames", "walk", "locks", "objects", "calls", "remote", "heap", "session"),
     "hotspot": ("vm", "names", "walk", "locks", "session"),
     "drain": (),
     "heap": (),

@@ -130,6 +130,21 @@ bool sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_ob
     return true;
 }
 
+bool sonde_write_object_type(sonde_thread *thread, uint64_t id, uint64_t type, uint64_t address,
+                             uint8_t kind)
+{
+    size_t size = sizeof(sonde_rec_object_type);
+    sonde_rec_object_type *out = sonde_ring_reserve(&thread->ring, size);
+    if (!out)
+        return false;
+    *out = (sonde_rec_object_type){.rec = {(uint32_t)size, SONDE_REC_OBJECT_TYPE, kind, 0},
+                                   .id = id,
+                                   .type = type,
+                                   .address = address};
+    sonde_ring_commit(&thread->ring, size);
+    return true;
+}
+
 bool sonde_write_object_end(sonde_thread *thread, uint64_t time, uint64_t id)
 {
     size_t size = sizeof(sonde_rec_object_end);

@@ -51,6 +51,10 @@ void sonde_write_event(sonde_thread *thread, uint32_t depth, const sonde_rec_eve
 // Writes that the stack in sonde_stack allocated an object of that type and size. False: there was
 // no room, which is counted, and the object need not be followed.
 bool sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_object *object);
+// Writes what the object is, if the record of it had SONDE_OBJECT_TYPE_FOLLOWS; in any thread.
+// False: there was no room, which is not counted.
+bool sonde_write_object_type(sonde_thread *thread, uint64_t id, uint64_t type, uint64_t address,
+                             uint8_t kind);
 // Writes that the object was freed, in any thread. False: there was no room, which is not counted:
 // the caller writes it later or calls sonde_object_end_lost().
 bool sonde_write_object_end(sonde_thread *thread, uint64_t time, uint64_t id);

@@ -88,7 +88,15 @@ typedef struct {
     _Atomic uint64_t unjoined_children;
     // Objects whose end found no room: they look alive.
     _Atomic uint64_t object_ends_lost;
+    _Atomic uint32_t objects; // of SONDE_OBJECTS_*
+    uint32_t pad2;
 } sonde_header;
+
+enum {                         // whether allocations are sampled, sonde_header.objects
+    SONDE_OBJECTS_UNASKED = 0, // or not by this agent
+    SONDE_OBJECTS_SAMPLED = 1,
+    SONDE_OBJECTS_ALLOCATOR = 2, // the interpreter has another allocator than pymalloc
+};
 
 enum {                            // why a window was not opened
     SONDE_WITHHELD_TRACED = 0,    // the program uses sys.settrace or sys.setprofile
@@ -152,7 +160,8 @@ enum { // kinds of records in a ring
     SONDE_REC_NOTE = 8, // spans and marks of the program
     SONDE_REC_TYPE = 9, // id: a class, name: what it is called
     SONDE_REC_OBJECT = 10,
-    SONDE_REC_OBJECT_END = 17, // a sampled object was freed
+    SONDE_REC_OBJECT_END = 17,  // a sampled object was freed
+    SONDE_REC_OBJECT_TYPE = 18, // what a sampled object is; state: of SONDE_OBJECT_*
     SONDE_REC_CALL = 15,
     SONDE_REC_WINDOW = 16, // the end of a window; state: of SONDE_WINDOW_*
     SONDE_REC_EVENT = 13,  // state: the number of the event
@@ -294,6 +303,15 @@ enum {                       // as in the recording
     SONDE_OBJECT_OBJECT = 0, // of the runtime
     SONDE_OBJECT_NATIVE = 1, // memory of an extension or a library
 };
+
+// sonde_rec_object.rec.flags: its type, address and kind come in a record of their own, because the
+// object is not made yet where its memory is allocated.
+#define SONDE_OBJECT_TYPE_FOLLOWS 128u
+
+typedef struct {
+    sonde_rec rec;
+    uint64_t id, type, address; // as in sonde_rec_object
+} sonde_rec_object_type;
 
 typedef struct {
     sonde_rec rec;

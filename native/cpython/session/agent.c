@@ -14,6 +14,7 @@
 #include "cpython/frames/code_objects.h"
 #include "cpython/heap/heap_request.h"
 #include "cpython/locks/semaphore_hooks.h"
+#include "cpython/objects/objects.h"
 #include "cpython/session/exec_hooks.h"
 #include "cpython/session/fork_warning.h"
 #include "cpython/session/marked_signals.h"
@@ -67,6 +68,7 @@ static void forked_child(void)
     sonde_agent_threads_forked();
     sonde_heap_forked();
     if (!atomic_load(&sonde.generation)) { // its parent's agent may be starting or ending
+        sonde_objects_forked(false);
         if (sonde_attach_forked())
             sonde_attach_abandon();
         return;
@@ -83,6 +85,7 @@ static void forked_child(void)
     bool followed = follow && begin(SONDE_FORKED) == 0;
     sonde_parent_forget(true); // if it was not done
     sonde_calls_forked(followed);
+    sonde_objects_forked(followed);
     if (!followed) {
         sonde_locks_stop();
         sonde_guard_remove();
@@ -124,8 +127,11 @@ EXPORT int sonde_agent_start(const char *path, uint32_t reason)
         PyEval_RestoreThread(meanwhile);
     if (error)
         sonde_unwatch_code();
-    else if (sonde.config.what & SONDE_WHAT_CALLS)
-        sonde_calls_start();
+    else {
+        if (sonde.config.what & SONDE_WHAT_CALLS)
+            sonde_calls_start();
+        sonde_objects_start();
+    }
     return error;
 }
 
@@ -135,8 +141,10 @@ EXPORT void sonde_agent_stop(void)
     if (!atomic_load(&sonde.generation))
         return;
     sonde_calls_stop();
+    sonde_objects_stop();
     sonde_reader_stop();
     sonde_leave_session();
+    sonde_objects_forget();
     sonde_locks_stop();
     sonde_forks_leave();
     sonde_spans_forget();
@@ -150,9 +158,11 @@ void sonde_agent_leave(void)
     if (!atomic_load(&sonde.generation))
         return;
     sonde_calls_stop();
+    sonde_objects_stop();
     PyThreadState *meanwhile = PyEval_SaveThread();
     sonde_reader_stop();
     sonde_leave_session();
+    sonde_objects_forget();
     PyEval_RestoreThread(meanwhile);
     sonde_locks_stop();
     sonde_unwatch_code();

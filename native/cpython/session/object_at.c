@@ -1,8 +1,8 @@
 #include "cpython/session/object_at.h"
 
-#include "core/session/name_records.h"
 #include "core/signals/fault_guard.h"
 #include "cpython/frames/frames.h"
+#include "cpython/objects/block_types.h"
 
 #include <string.h>
 
@@ -27,32 +27,6 @@ SONDE_FOREIGN static bool is_pool(const pool_t *pool, uint32_t *block)
            (pool->next_offset - sizeof *pool) % size == 0;
 }
 
-SONDE_FOREIGN static bool is_type(const PyTypeObject *type)
-{
-    if (!type || !may_be_address(type))
-        return false;
-    const PyTypeObject *meta = Py_TYPE(type);
-    if (!meta || !may_be_address(meta))
-        return false;
-    // A type's type is a type, and somewhere that is `type` itself.
-    return (meta == &PyType_Type ||
-            (Py_TYPE(meta) == &PyType_Type && (meta->tp_flags & Py_TPFLAGS_TYPE_SUBCLASS))) &&
-           (type->tp_flags & Py_TPFLAGS_READY) && type->tp_name;
-}
-
-// What lies before an object in its block: the collector's links, and pointers to its dictionary
-// and weak references.
-SONDE_FOREIGN static uint32_t before(const PyTypeObject *type)
-{
-    uint32_t size = type->tp_flags & Py_TPFLAGS_HAVE_GC ? 16 : 0;
-#if PY_VERSION_HEX >= 0x030C0000
-    unsigned long has_more = Py_TPFLAGS_MANAGED_DICT | Py_TPFLAGS_MANAGED_WEAKREF;
-#else
-    unsigned long has_more = Py_TPFLAGS_MANAGED_DICT;
-#endif
-    return type->tp_flags & has_more ? size + 16 : size;
-}
-
 // A free block begins with a pointer to the next one, where an object has its reference count.
 SONDE_FOREIGN static bool is_counted(const PyObject *object)
 {
@@ -63,36 +37,6 @@ SONDE_FOREIGN static bool is_counted(const PyObject *object)
     word &= ~((uint64_t)0xffff << 48); // flags
 #endif
     return word && word <= most;
-}
-
-static uint64_t name_id(const char *name, size_t length)
-{
-    uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (uint8_t)name[i]) * 0x100000001b3u;
-    return hash | 1;
-}
-
-// Types are identified by name: one that died leaves nothing to be mistaken for it.
-static uint64_t report_type(sonde_thread *thread, const PyTypeObject *type)
-{
-    char name[256]; // a copy: what is reported must be what was hashed
-    size_t length = strnlen(type->tp_name, sizeof name - 1);
-    memcpy(name, type->tp_name, length);
-    name[length] = 0;
-    if (!length)
-        return 0;
-    uint64_t id = name_id(name, length);
-    // The set knows addresses of 44 bits and a multiple of eight.
-    const void *key = (const void *)(uintptr_t)((id & (((uint64_t)1 << 44) - 1)) << 3);
-    bool fresh;
-    if (!sonde_seen_add(sonde.seen, key, &fresh))
-        return 0;
-    if (fresh && !sonde_write_type(&thread->ring, id, name)) {
-        sonde_seen_remove(sonde.seen, key);
-        return 0;
-    }
-    return id;
 }
 
 SONDE_FOREIGN void sonde_cpython_data(sonde_thread *thread, uintptr_t address, sonde_data *found)
@@ -111,11 +55,11 @@ SONDE_FOREIGN void sonde_cpython_data(sonde_thread *thread, uintptr_t address, s
     for (uint32_t skipped = 0; skipped <= 32 && skipped + sizeof(PyObject) <= size; skipped += 16) {
         const PyObject *object = (const PyObject *)((const char *)pool + start + skipped);
         const PyTypeObject *type = object->ob_type;
-        if (!is_counted(object) || !is_type(type) || before(type) != skipped ||
+        if (!is_counted(object) || !sonde_is_type(type) || sonde_bytes_before(type) != skipped ||
             type->tp_basicsize < (Py_ssize_t)sizeof(PyObject) ||
             (size_t)type->tp_basicsize + skipped > size)
             continue;
-        found->type = report_type(thread, type);
+        found->type = sonde_report_type(thread, type);
         // Of what lies before an object none is the object's own, but all of it is there for it.
         found->offset = address - (uintptr_t)object;
         return;

@@ -34,8 +34,8 @@ def closing_message(
     )
     if quality.get("why_no_calls"):
         words += f", but {quality['why_no_calls']}"
-    if quality.get("without_objects"):
-        words += ", but no allocations: sonde records those of Java programs only"
+    if quality.get("why_no_objects"):
+        words += f", but no allocations: {quality['why_no_objects']}"
     every = all_of(done["mode"]["name"], path)
     return f"recorded {words}{_how_it_went(done)}; read it with: sonde report {every}"
 

@@ -99,6 +99,6 @@ def why_none(recording: Recording) -> str:
     what = recording.target.get("what")
     if "objects" not in (what if isinstance(what, list) else []):
         return "No allocations were recorded; record them with: sonde run --what +objects …"
-    if recording.quality.get("without_objects"):
-        return "No allocations were recorded: sonde records those of Java programs only."
+    if why := recording.quality.get("why_no_objects"):
+        return f"No allocations were sampled: {why}."
     return "No allocations were sampled."

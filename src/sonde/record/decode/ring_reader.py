@@ -95,6 +95,8 @@ class RingReader:
                     self._type(at)
                 elif kind == shm.REC_OBJECT:
                     self._object(at, state, flags)
+                elif kind == shm.REC_OBJECT_TYPE:
+                    self._object_type(at, state)
                 elif kind == shm.REC_OBJECT_END:
                     _, _, _, _, now, number = shm.OBJECT_END.unpack_from(memory, at)
                     tables.objects.end(number, now)
@@ -219,12 +221,20 @@ class RingReader:
         if type_ not in tables.types:
             raise UnknownTypeError(type_)
         context = self._stacks.stack_of(at, keep, count, flags, shm.OBJECT.size)
-        tables.objects.add(
-            SampledObject(
-                self.thread.time, now, context, tables.types[type_], size, every, address, which,
-                number,
-            )
-        )  # fmt: skip
+        sampled = SampledObject(
+            self.thread.time, now, context, tables.types[type_], size, every, address, which, number
+        )
+        if flags & shm.OBJECT_TYPE_FOLLOWS:
+            tables.objects.await_type(sampled)
+        else:
+            tables.objects.add(sampled)
+
+    def _object_type(self, at: int, which: int) -> None:
+        tables = self._tables
+        _, _, _, _, number, type_, address = shm.OBJECT_TYPE.unpack_from(tables.memory, at)
+        if type_ not in tables.types:
+            raise UnknownTypeError(type_)
+        tables.objects.set_type(number, tables.types[type_], address, which)
 
     def _call(self, at: int, flags: int) -> None:
         _, _, step, _, number, site, keep, count, offset = shm.CALL.unpack_from(

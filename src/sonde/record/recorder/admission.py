@@ -210,8 +210,8 @@ class Admission:
         capture = self.capture
         capture.order(target)
         target.agent.order_calls(**self._config["calls"])
-        if "objects" in capture.what and runtime == "cpython":
-            self._target_set.tally.without_objects = True
+        if "objects" in capture.what and reason == shm.REASON_REMOTE:
+            self._target_set.tally.why_no_objects = "a process that is read from outside has none"
         follow = int(self._config.get("children", True))
         socket.send_fds(
             connection,

@@ -224,10 +224,6 @@ class CaptureControl:
             raise SondeError(
                 "calls cannot be enabled now; start the recording with --what cpu,calls"
             )
-        if "objects" in wanted and not any(t.runtime == "hotspot" for t in self._target_set):
-            raise SondeError(
-                "objects cannot be enabled: sonde records allocations of Java programs only"
-            )
         if "objects" in wanted and "objects" not in self._began_with:
             raise SondeError(
                 "objects cannot be enabled now; start the recording with --what +objects"

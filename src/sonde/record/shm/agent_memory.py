@@ -125,6 +125,13 @@ class AgentMemory:
             return why
         return call_counts.why_withheld(withheld)
 
+    def why_no_objects(self) -> str:
+        """Why allocations are not sampled, if so."""
+        state = shm.OBJECTS.unpack_from(self.view, shm.OBJECTS_AT)[0]
+        if state != shm.OBJECTS_ALLOCATOR:
+            return ""
+        return "the interpreter does not use its own allocator (PYTHONMALLOC, -X dev)"
+
     def _windows_opened(self) -> bool:
         slots = (shm.HEADER_SIZE + index * shm.SLOT_SIZE for index in range(self._slots()))
         return any(

@@ -38,7 +38,7 @@ SAMPLER_SAFEPOINT, SAMPLER_CPU_TIMER = 4, 5
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
 REC_MARK, REC_NOTE, REC_TYPE, REC_OBJECT = 7, 8, 9, 10
-REC_CALL, REC_WINDOW, REC_OBJECT_END = 15, 16, 17
+REC_CALL, REC_WINDOW, REC_OBJECT_END, REC_OBJECT_TYPE = 15, 16, 17, 18
 REC_EVENT, REC_DATA = 13, 14
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK, NOTE_ATTRIBUTE = 1, 2, 3, 4
@@ -109,6 +109,10 @@ SELF_ARMED_AT = 480
 UNJOINED_AT = 496
 # and objects whose end found no room
 OBJECT_ENDS_LOST_AT = 504
+# and whether allocations are sampled
+OBJECTS = struct.Struct("<I")
+OBJECTS_AT = 512
+OBJECTS_UNASKED, OBJECTS_SAMPLED, OBJECTS_ALLOCATOR = 0, 1, 2
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")
 # slot, the producer's line from its head on
@@ -148,6 +152,9 @@ NOTE = struct.Struct("<IHBB Q II II")
 
 # size kind which flags | time size | type every | id address | keep count
 OBJECT = struct.Struct("<IHBB QQ QQ QQ II")
+OBJECT_TYPE_FOLLOWS = 128
+# size kind which flags | id type address
+OBJECT_TYPE = struct.Struct("<IHBB QQQ")
 # size kind state flags | time id
 OBJECT_END = struct.Struct("<IHBB QQ")
 # size kind which flags | time weight address | keep count | interpreter span

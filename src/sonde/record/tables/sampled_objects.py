@@ -51,6 +51,32 @@ class SampledObjects:
         self._early: dict[int, int] = {}
         """When objects ended whose beginning has not come yet."""
         self._survival = False
+        self._untyped: dict[int, SampledObject] = {}
+        """They are written when their type has come."""
+        self._early_types: dict[int, tuple[str, int, int]] = {}
+        """What objects are whose beginning has not come yet."""
+
+    def await_type(self, sampled: SampledObject) -> None:
+        """What the object is comes later: it was not made yet when its memory was allocated."""
+        self._untyped[sampled.id] = sampled
+        known = self._early_types.pop(sampled.id, None)
+        if known is not None:
+            self.set_type(sampled.id, *known)
+
+    def set_type(self, number: int, type_: str, address: int, kind: int) -> None:
+        sampled = self._untyped.pop(number, None)
+        if sampled is not None:
+            sampled.type, sampled.address, sampled.kind = type_, address, kind
+            self.add(sampled)
+            return
+        self._early_types[number] = (type_, address, kind)
+        if len(self._early_types) > MAX_EARLY:
+            del self._early_types[next(iter(self._early_types))]
+
+    def finish(self) -> None:
+        """No record comes any more: what is not known by now never will be."""
+        for number in list(self._untyped):
+            self.add(self._untyped.pop(number))
 
     def add(self, sampled: SampledObject) -> None:
         number = sampled.id
@@ -83,6 +109,10 @@ class SampledObjects:
         for sampled in self._alive.values():
             sampled.context = remap(sampled.context)
             self._write(sampled)
+        for sampled in self._untyped.values():
+            sampled.context = remap(sampled.context)
+            if not sampled.thread.is_listed:
+                sampled.thread.rows = {}
 
     def _write(self, sampled: SampledObject) -> None:
         segment = self._segment

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 # Everything else that is a number is a count, and counts add up.
-_NO_COUNTS = frozenset({"rate_asked", "rate_achieved", "without_objects"})
+_NO_COUNTS = frozenset({"rate_asked", "rate_achieved"})
 
 
 def joined_quality(parts: Sequence[dict[str, Any]], starts: Sequence[int]) -> dict[str, Any]:

@@ -38,8 +38,7 @@ class QualityCounts:
         self.short_processes = 0
         """Forked children that were over before the recorder looked at them, without a sample."""
         self.why_no_calls = ""
-        self.without_objects = False
-        """Objects were asked for of a runtime whose agent does not see them."""
+        self.why_no_objects = ""
         # All counts are of the session; a segment shows what came since the last one was written.
         self._counted: dict[str, int] = {}
         self._written: dict[str, int] = {}
@@ -64,6 +63,7 @@ class QualityCounts:
         """Keeps the counts of a target whose memory is about to go."""
         self._mode = _count(self._over, self._mode, target)
         self.why_no_calls = target.agent.why_no_calls() or self.why_no_calls
+        self.why_no_objects = target.agent.why_no_objects() or self.why_no_objects
 
     def facts(
         self,
@@ -74,9 +74,11 @@ class QualityCounts:
     ) -> dict[str, Any]:
         """Of the segment being written, or the whole session; `more` are further counts of it."""
         total, mode, why_no_calls = dict(self._over), self._mode, self.why_no_calls
+        why_no_objects = self.why_no_objects
         for target in targets:
             mode = _count(total, mode, target)
             why_no_calls = target.agent.why_no_calls() or why_no_calls
+            why_no_objects = target.agent.why_no_objects() or why_no_objects
         usage = resource.getrusage(resource.RUSAGE_SELF)
         total["recorder_cpu_ns"] = int((usage.ru_utime + usage.ru_stime) * 1e9)
         if self.short_processes:
@@ -117,7 +119,7 @@ class QualityCounts:
             "clock": "CLOCK_MONOTONIC",
             "not_entered": self.not_entered,
             **({"why_no_calls": why_no_calls} if why_no_calls else {}),
-            **({"without_objects": 1} if self.without_objects else {}),
+            **({"why_no_objects": why_no_objects} if why_no_objects else {}),
             **total,
         }
 

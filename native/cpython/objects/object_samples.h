@@ -1,0 +1,36 @@
+// Sampled blocks on their way to the recorder: allocated, looked into, freed.
+#ifndef SONDE_CPYTHON_OBJECT_SAMPLES_H
+#define SONDE_CPYTHON_OBJECT_SAMPLES_H
+
+#include "cpython/objects/countdown.h"
+#include "cpython/objects/sampled_blocks.h"
+
+enum {                // what allocated a block
+    SONDE_BY_OBJECTS, // an object, or what an object keeps outside of itself
+    SONDE_BY_BUFFERS, // no object in any case
+};
+
+// Of an allocation for which sonde_counts() was true: is it to be sampled?
+bool sonde_object_due(int which, size_t size);
+
+// Reports a block just allocated; `at` NULL: it was not. `library` is who allocated it, NULL the
+// interpreter.
+void sonde_object_sampled(const void *at, size_t size, int which, int by, const char *library);
+
+// A block is about to be freed, for which sonde_may_be_sampled() was true.
+void sonde_object_freed(const void *at);
+
+// Around a reallocation of such a block, because another thread may get its address before it
+// returns. False: it is none of ours.
+bool sonde_object_moving(const void *at, sonde_block *block);
+void sonde_object_moved(const void *at, sonde_block *block, bool failed);
+
+// Small allocations are sampled until then (UINT64_MAX: always), and in which share of the time.
+void sonde_object_set_window(uint64_t until);
+void sonde_object_set_share(double share);
+
+// Reports what the blocks are that were not looked into yet. The caller has the GIL, and allocates
+// nothing meanwhile.
+void sonde_objects_look_at_all(void);
+
+#endif
