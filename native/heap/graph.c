@@ -45,3 +45,22 @@ uint64_t sonde_graph_shortest(const struct sonde_graph *graph, uint32_t *parent,
     }
     return found;
 }
+
+void sonde_graph_referrers(const struct sonde_graph *graph, uint64_t *begin, uint32_t *from)
+{
+    uint64_t edges = graph->first[graph->objects];
+    for (uint64_t o = 0; o <= graph->objects; o++)
+        begin[o] = 0;
+    // First how many there are before each object, then, as each is placed, where the next goes.
+    for (uint64_t e = 0; e < edges; e++)
+        begin[graph->to[e] + 1]++;
+    for (uint64_t o = 0; o < graph->objects; o++)
+        begin[o + 1] += begin[o];
+    for (uint64_t o = 0; o < graph->objects; o++)
+        for (uint64_t e = graph->first[o]; e < graph->first[o + 1]; e++)
+            from[begin[graph->to[e]]++] = (uint32_t)o;
+    // What was moved to the end of each is where the next one begins.
+    for (uint64_t o = graph->objects; o > 0; o--)
+        begin[o] = begin[o - 1];
+    begin[0] = 0;
+}

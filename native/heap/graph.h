@@ -31,6 +31,10 @@ bool sonde_graph_is_valid(const struct sonde_graph *graph, uint64_t edges);
 uint64_t sonde_graph_shortest(const struct sonde_graph *graph, uint32_t *parent, uint64_t *via,
                               uint32_t *order);
 
+// The references the other way round: those to object o come from from[begin[o]] to
+// from[begin[o + 1] - 1]. `begin` has a place more than objects, `from` one for each reference.
+void sonde_graph_referrers(const struct sonde_graph *graph, uint64_t *begin, uint32_t *from);
+
 // Immediate dominators: every path from a root to an object passes its dominator. `order` gets the
 // reachable objects, each after its dominator. False: not enough memory.
 bool sonde_graph_dominators(const struct sonde_graph *graph, uint32_t *dominator, uint32_t *order,

@@ -48,6 +48,27 @@ static void reach(const heap *h, uint32_t without, bool *reached)
     }
 }
 
+static void referrers(void)
+{
+    uint64_t state = 11;
+    for (int round = 0; round < 500; round++) {
+        heap h;
+        draw_heap(&h, &state);
+        uint64_t begin[MAX + 1], edges = h.first[h.graph.objects];
+        uint32_t from[MAX * 4];
+        sonde_graph_referrers(&h.graph, begin, from);
+        CHECK(begin[0] == 0 && begin[h.graph.objects] == edges);
+        for (uint32_t to = 0; to < h.graph.objects; to++) {
+            uint64_t place = begin[to];
+            for (uint32_t o = 0; o < h.graph.objects; o++)
+                for (uint64_t e = h.first[o]; e < h.first[o + 1]; e++)
+                    if (h.to[e] == to)
+                        CHECK_EQUAL(from[place++], o);
+            CHECK_EQUAL(place, begin[to + 1]);
+        }
+    }
+}
+
 static void drawn_heaps(void)
 {
     uint64_t state = 7;
@@ -119,6 +140,7 @@ static void wrong_graphs(void)
 
 int main(void)
 {
+    RUN(referrers);
     RUN(drawn_heaps);
     RUN(types_and_sets);
     RUN(wrong_graphs);

@@ -88,6 +88,18 @@ class HeapGraph:
         place[order] = np.arange(len(order), dtype=np.uint32)
         return place
 
+    def referrers(self, number: int) -> NDArray[np.uint32]:
+        """What refers to an object: once for each reference."""
+        begin, from_ = self._reversed
+        return from_[int(begin[number]) : int(begin[number + 1])]
+
+    @cached_property
+    def _reversed(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        begin = np.empty(len(self.snapshot) + 1, np.uint64)
+        from_ = np.empty(len(self.snapshot.to), np.uint32)
+        library().graph_referrers(self._graph, address(begin), address(from_))
+        return begin, from_
+
     @cached_property
     def dominators(self) -> Dominators:
         count = len(self.snapshot)

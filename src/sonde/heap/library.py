@@ -94,6 +94,7 @@ _PLACE, _NUMBER, _SMALL = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
 _ARGUMENTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "graph_is_valid": (ctypes.c_bool, (ctypes.POINTER(Graph), _NUMBER)),
     "graph_shortest": (_NUMBER, (ctypes.POINTER(Graph), _PLACE, _PLACE, _PLACE)),
+    "graph_referrers": (None, (ctypes.POINTER(Graph), _PLACE, _PLACE)),
     "graph_dominators": (
         ctypes.c_bool,
         (ctypes.POINTER(Graph), _PLACE, _PLACE, ctypes.POINTER(_NUMBER)),

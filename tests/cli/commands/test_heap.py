@@ -25,6 +25,8 @@ def dump(tmp_path: Path) -> str:
         (["--path", "app.Node"], ".all app.Node[]"),
         (["--dominators"], "class app.Node"),
         (["--duplicates"], "Equal values take"),
+        (["--find", "type=Node,size>1"], "2 objects, 48 B"),
+        (["--find", "Nothing"], "No object that is alive matches"),
     ],
 )
 def test_each_question(
@@ -82,6 +84,11 @@ def test_diff(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["heap", "--path", "x", "--dominators"], "--path and --dominators cannot be combined"),
         (["flat"], "is a heap snapshot; its only view is heap"),
         (["heap", "--path", "Mode"], "no type 'Mode'"),
+        (["heap", "--find", "size=x"], "invalid --find size 'x'"),
+        (["heap", "--find", "size>"], "valid conditions: type=GLOB"),
+        (["heap", "--find", "a,,b"], "valid conditions: type=GLOB"),
+        (["heap", "--find", "type>a"], "type cannot be compared by >"),
+        (["heap", "--find", "a", "--duplicates"], "cannot be combined"),
     ],
 )
 def test_what_does_not_apply(

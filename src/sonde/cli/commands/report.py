@@ -134,19 +134,10 @@ def report(
     high_water: HighWater = False,
     growth: Growth = False,
     memory: Memory = None,
-    path: Annotated[
-        str | None,
-        typer.Option(
-            "--path", metavar="TYPE|ID", help="heap: show what keeps these objects alive."
-        ),
-    ] = None,
-    dominators: Annotated[
-        bool, typer.Option("--dominators", help="heap: show what would be freed with what.")
-    ] = False,
-    duplicates: Annotated[
-        bool,
-        typer.Option("--duplicates", help="heap: show equal values and nearly empty arrays."),
-    ] = False,
+    path: heap_views.Path = None,
+    dominators: heap_views.Dominators = False,
+    duplicates: heap_views.Duplicates = False,
+    find: heap_views.Find = None,
     ctx: typer.Context = None,  # type: ignore[assignment] # as `run --report` calls it
 ) -> None:
     """Show one view of a recording.
@@ -175,7 +166,7 @@ def report(
     """
     files, view = _files_and_view(files or [])
     rows = whole("--top", top, "a number of rows")
-    asked = heap_views.HeapQuestion(path, dominators, duplicates)
+    asked = heap_views.HeapQuestion(path, dominators, duplicates, find)
     if heap_views.is_heap(files):
         if view not in (heap_views.VIEW, "summary"):
             raise UsageError(f"{files[0]} is a heap snapshot; its only view is heap")

@@ -6,7 +6,9 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from sonde.cli.shared.progress import working
 from sonde.errors import UsageError
@@ -16,17 +18,37 @@ if TYPE_CHECKING:
 
     from sonde.heap.graph import HeapGraph
 
+Path = Annotated[
+    str | None,
+    typer.Option("--path", metavar="TYPE|ID", help="heap: show what keeps these objects alive."),
+]
+Dominators = Annotated[
+    bool, typer.Option("--dominators", help="heap: show what would be freed with what.")
+]
+Duplicates = Annotated[
+    bool, typer.Option("--duplicates", help="heap: show equal values and nearly empty arrays.")
+]
+Find = Annotated[
+    str | None,
+    typer.Option(
+        "--find",
+        metavar="CONDITIONS",
+        help="heap: show the objects that meet all of these, joined by commas: type=GLOB, "
+        "attribute=NAME, text=GLOB, size>SIZE, retained>SIZE.",
+    ),
+]
 VIEW = "heap"
-_OPTIONS = ("files", "as_json", "top", "path", "dominators", "duplicates")
+_OPTIONS = ("files", "as_json", "top", "path", "dominators", "duplicates", "find")
 
 
 @dataclass(frozen=True)
 class HeapQuestion:
-    """What was asked for: at most one of the three, the types if none."""
+    """What was asked for: at most one of these, the types if none."""
 
     path: str | None
     dominators: bool
     duplicates: bool
+    find: str | None
 
     @property
     def options(self) -> list[str]:
@@ -34,6 +56,7 @@ class HeapQuestion:
             "--path": self.path is not None,
             "--dominators": self.dominators,
             "--duplicates": self.duplicates,
+            "--find": self.find is not None,
         }
         return [option for option, given in asked.items() if given]
 
@@ -85,6 +108,10 @@ def show(
     path = files[0]
     _check_heap(path)
     _check_options(ctx)
+    if asked.find is not None:
+        from sonde.views.heap.search import parse_terms
+
+        parse_terms(asked.find)  # before the file is read
     with working(f"reading {path}"):
         graph = opened(path)
         result, report, options = _answer(graph, asked, path, top)
@@ -117,6 +144,11 @@ def _answer(
         from sonde.views.heap.duplicates import duplicates
 
         return duplicates(graph, top=top or 20), of_duplicates, {"top": top}
+    if asked.find is not None:
+        from sonde.reports.heap import heap_search as of_search
+        from sonde.views.heap.search import parse_terms, search
+
+        return search(graph, parse_terms(asked.find), top=top), of_search, {}
     from sonde.reports.heap import heap as of_types
     from sonde.views.heap.types import heap_types
 

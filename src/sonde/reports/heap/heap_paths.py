@@ -29,15 +29,21 @@ def render(result: HeapPaths, out: Console) -> None:
         paragraph(out, "No root leads there: it is garbage that was not collected yet.")
     for path in result.paths:
         out.print()
-        _path(path, out, several=result.objects > 1)
+        if result.objects > 1:
+            words = f"{count(path.count, 'object')}, {amount(path.retained)}, held by"
+            line(out, (words, "bold"))
+        _path(path, out)
+    if result.heaviest is not None:
+        out.print()
+        what = "the largest of them" if result.objects > 1 else "it"
+        line(out, (f"heaviest path to {what}, over what retains the most:", "bold"))
+        _path(result.heaviest, out)
     if result.left > 0:
         out.print()
         line(out, (f"{count(result.left, 'more path')}; see --top", "dim"))
 
 
-def _path(path: HeapPath, out: Console, *, several: bool) -> None:
-    if several:
-        line(out, (f"{count(path.count, 'object')}, {amount(path.retained)}, held by", "bold"))
+def _path(path: HeapPath, out: Console) -> None:
     line(out, f"  {printable(str(path.root))}")
     steps, left = _without_repeats(path.steps)
     for at, step in enumerate(steps):

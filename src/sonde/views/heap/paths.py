@@ -10,6 +10,7 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.heap.snapshot import KEY_ITSELF
+from sonde.views.heap.heaviest import heaviest_path
 from sonde.views.heap.object_text import text_of
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ class HeapPaths:
     paths: list[HeapPath]
     left: int
     """Further groups of objects that are reached alike, or references to the object."""
+    heaviest: HeapPath | None = None
+    """To the object, or to the one of the type that retains the most: over what retains the most.
+    None: one of the paths looks the same."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -80,6 +84,7 @@ class HeapPaths:
             "objects": self.objects,
             "retained": self.retained,
             "paths": [path.to_json() for path in self.paths],
+            "heaviest": self.heaviest.to_json() if self.heaviest else None,
         }
 
 
@@ -140,12 +145,17 @@ def _of_type(graph: HeapGraph, type_: int, top: int) -> HeapPaths:
         nearest = int(of_group[np.argmin(graph.nearness[of_group])])
         paths.append(_path(graph, graph.path(nearest), len(of_group), graph.retained_by(of_group)))
     paths.sort(key=lambda path: -path.retained)
+    heaviest = None
+    if len(members):
+        most = int(members[np.argmax(retained)])
+        heaviest = _heaviest(graph, most, paths)
     return HeapPaths(
         target=snapshot.types[type_].name,
         objects=len(members),
         retained=int(graph.retained_by_type[type_]),
         paths=paths,
         left=len(groups) - len(paths),
+        heaviest=heaviest,
     )
 
 
@@ -164,13 +174,28 @@ def _of_object(graph: HeapGraph, number: int, target: str, top: int) -> HeapPath
             ways.append([*way, number])
         else:
             left += 1
+    paths = [_path(graph, way, 1, retained) for way in ways]
     return HeapPaths(
         target=f"{snapshot.type_of(number).name} {target}",
         objects=1,
         retained=retained,
-        paths=[_path(graph, way, 1, retained) for way in ways],
+        paths=paths,
         left=left,
+        heaviest=_heaviest(graph, number, paths),
     )
+
+
+def _heaviest(graph: HeapGraph, number: int, others: list[HeapPath]) -> HeapPath | None:
+    way = heaviest_path(graph, number)
+    if not way:
+        return None
+    path = _path(graph, way, 1, int(graph.retained[number]))
+    return None if any(_looks(path) == _looks(other) for other in others) else path
+
+
+def _looks(path: HeapPath) -> list[tuple[str, str | None]]:
+    """Equal for paths over references that are alike."""
+    return [(step.type, step.name if step.edge != "index" else None) for step in path.steps]
 
 
 def _source(first: NDArray[np.uint64], edge: int) -> int:
