@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from launching import Interpreter, Run, must_run
-from sonde.views.objects import objects
+from sonde.views.objects.objects import objects
+from sonde.views.objects.sampled import CONFIDENCE
 from truth.stacks import PROGRAMS
 
 MEGABYTES = "2500"
@@ -17,8 +17,6 @@ OVERLAP = 0.95
 # Standard deviations by which an estimate may be off: with seven classes on five versions, a normal
 # variable leaves them in one run of 3,000.
 Z = 4.5
-# Small blocks are sampled in windows from 3.14 on, and what is in one window is alike.
-CLUSTERED = 3
 CLASSES = {
     "make_record": "Record",
     "make_entry": "Entry",
@@ -37,22 +35,21 @@ def allocations(python: Interpreter, keep: Callable[[str], Path]) -> Run:
     return must_run(path, command, "--what", "cpu,objects")
 
 
-def test_estimates_overlap_with_exact_counts(allocations: Run, python: Interpreter) -> None:
+def test_estimates_overlap_with_exact_counts(allocations: Run) -> None:
     made = allocations.told["made"]
     rows = {row.type: row for row in objects(allocations.recording).rows}
     estimated = {maker: rows[CLASSES[maker]].estimated_count for maker in made}
     all_made, all_estimated = sum(made.values()), sum(estimated.values())
     overlap = sum(min(made[m] / all_made, estimated[m] / all_estimated) for m in made)
-    assert overlap >= OVERLAP - 0.05 * (python.minor >= 14), (made, estimated)
+    assert overlap >= OVERLAP, (made, estimated)
 
 
-def test_estimates_are_within_their_margin(allocations: Run, python: Interpreter) -> None:
+def test_estimates_are_within_their_margin(allocations: Run) -> None:
     rows = {row.type: row for row in objects(allocations.recording).rows}
-    spread = CLUSTERED if python.minor >= 14 else 1
     for maker, count in allocations.told["made"].items():
         row = rows[CLASSES[maker]]
-        margin = Z * spread / math.sqrt(row.count)
-        assert row.estimated_count == pytest.approx(count, rel=margin), maker
+        margin = row.margin_count / CONFIDENCE * Z
+        assert row.estimated_count == pytest.approx(count, abs=margin), maker
 
 
 def test_types_are_right(allocations: Run) -> None:

@@ -157,6 +157,21 @@ bool sonde_write_object_end(sonde_thread *thread, uint64_t time, uint64_t id)
     return true;
 }
 
+bool sonde_write_object_share(sonde_thread *thread, uint64_t time, uint64_t open_ns,
+                              uint64_t cpu_ns)
+{
+    size_t size = sizeof(sonde_rec_object_share);
+    sonde_rec_object_share *out = sonde_ring_reserve(&thread->ring, size);
+    if (!out)
+        return false;
+    *out = (sonde_rec_object_share){.rec = {(uint32_t)size, SONDE_REC_OBJECT_SHARE, 0, 0},
+                                    .time = time,
+                                    .open_ns = open_ns,
+                                    .cpu_ns = cpu_ns};
+    sonde_ring_commit(&thread->ring, size);
+    return true;
+}
+
 void sonde_object_end_lost(void)
 {
     atomic_fetch_add_explicit(&sonde.header->object_ends_lost, 1, memory_order_relaxed);

@@ -162,6 +162,7 @@ enum { // kinds of records in a ring
     SONDE_REC_OBJECT = 10,
     SONDE_REC_OBJECT_END = 17,  // a sampled object was freed
     SONDE_REC_OBJECT_TYPE = 18, // what a sampled object is; state: of SONDE_OBJECT_*
+    SONDE_REC_OBJECT_SHARE = 19,
     SONDE_REC_CALL = 15,
     SONDE_REC_WINDOW = 16, // the end of a window; state: of SONDE_WINDOW_*
     SONDE_REC_EVENT = 13,  // state: the number of the event
@@ -307,6 +308,8 @@ enum {                       // as in the recording
 // sonde_rec_object.rec.flags: its type, address and kind come in a record of their own, because the
 // object is not made yet where its memory is allocated.
 #define SONDE_OBJECT_TYPE_FOLLOWS 128u
+// It was sampled in a window: `every` is to be divided by the share of time that these were open.
+#define SONDE_OBJECT_IN_WINDOW 8u
 
 typedef struct {
     sonde_rec rec;
@@ -317,6 +320,11 @@ typedef struct {
     sonde_rec rec;
     uint64_t time, id; // as in sonde_rec_object
 } sonde_rec_object_end;
+
+typedef struct { // up to `time`, and since the record before, windows were open for this CPU time
+    sonde_rec rec;
+    uint64_t time, open_ns, cpu_ns; // of the process
+} sonde_rec_object_share;
 
 typedef struct { // a call that was counted; the innermost frame is the callee. rec.state: how many
                  // calls it is from the one counted before it or, the first, from the beginning

@@ -15,11 +15,12 @@
 static _Atomic uint64_t last_id;
 static _Atomic uint32_t ends_lost; // that are not counted in the session yet
 static _Atomic uint64_t small_until;
-static double share = 1;
-
-void sonde_object_set_share(double value) { share = value; }
-
 void sonde_object_set_window(uint64_t until) { atomic_store(&small_until, until); }
+
+static bool has_windows(void)
+{
+    return atomic_load_explicit(&small_until, memory_order_relaxed) != UINT64_MAX;
+}
 
 static bool window_is_open(void)
 {
@@ -104,12 +105,13 @@ static void write_sample(sonde_thread *me, const void *at, size_t size, int whic
     forget_former(me, at);
     sonde_event stack = {0};
     uint32_t depth = sonde_cpython_walk_guarded(me, &stack);
-    double every = sonde_countdown_mean(which) / (which == SONDE_SMALL ? share : 1);
     sonde_rec_object made = {.rec = {.flags = stack.flags},
                              .time = sonde_now(),
                              .size = size,
-                             .every = (uint64_t)every,
+                             .every = (uint64_t)sonde_countdown_mean(which),
                              .address = (uintptr_t)at};
+    if (which == SONDE_SMALL && has_windows())
+        made.rec.flags |= SONDE_OBJECT_IN_WINDOW;
     sonde_block block = {size, atomic_fetch_add(&last_id, 1) + 1, false};
     bool is_object = by == SONDE_BY_OBJECTS && !library;
     if (!is_object) {

@@ -25,9 +25,8 @@ void sonde_object_freed(const void *at);
 bool sonde_object_moving(const void *at, sonde_block *block);
 void sonde_object_moved(const void *at, sonde_block *block, bool failed);
 
-// Small allocations are sampled until then (UINT64_MAX: always), and in which share of the time.
+// Small allocations are sampled until then; UINT64_MAX: always, without windows.
 void sonde_object_set_window(uint64_t until);
-void sonde_object_set_share(double share);
 
 // Reports what the blocks are that were not looked into yet. The caller has the GIL, and allocates
 // nothing meanwhile.

@@ -2,7 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/worker.h"
-#include "core/session/session.h"
+#include "core/session/records.h"
 #include "cpython/objects/allocation_hooks.h"
 #include "cpython/objects/object_samples.h"
 
@@ -48,49 +48,80 @@ static void sleep_until(uint64_t then)
         sonde_worker_sleep(&worker, then - now);
 }
 
-// The share of the program's CPU time in which windows were open; the last seconds count most. Not
-// of all time: where the processor is taken away, neither the program runs nor a window opens.
-#define REMEMBERED_NS 2e9
-typedef struct {
-    double open, all;
-} share_t;
+// CPU time of the program's threads that have a slot. The process's own clock would be late by the
+// scheduler's tick for each of them that runs, which may be several windows.
+#define MAX_CLOCKS 64u
 
-static void learn(share_t *share, double open, uint64_t all)
+static uint64_t used_cpu(void)
 {
-    double kept = (double)all < REMEMBERED_NS ? 1 - (double)all / REMEMBERED_NS : 0;
-    share->open = share->open * kept + open;
-    share->all = share->all * kept + (double)all;
-    if (share->open > 0)
-        sonde_object_set_share(share->open / share->all);
+    uint64_t sum = 0;
+    uint32_t slots = atomic_load(&sonde.header->slots_used);
+    if (slots > MAX_CLOCKS)
+        return sonde_clock(CLOCK_PROCESS_CPUTIME_ID);
+    for (uint32_t i = 0; i < slots; i++) {
+        uint32_t tid = atomic_load(&sonde.slots[i].tid);
+        if (tid && tid != SONDE_NOTES_TID)
+            sum += sonde_clock(sonde_cpu_clock_of((pid_t)tid));
+    }
+    return sum;
 }
 
-static uint64_t used_cpu(void) { return sonde_clock(CLOCK_PROCESS_CPUTIME_ID); }
+// From one reading to the next; threads may have come, which counts, or gone.
+static uint64_t used_since(uint64_t before)
+{
+    uint64_t now = used_cpu();
+    return now > before ? now - before : 0;
+}
+
+// The share of the program's CPU time in which windows were open. Not of all time: where the
+// processor is taken away, neither the program runs nor a window opens.
+#define REPORT_NS 250000000u
+typedef struct {
+    uint64_t since, cpu, open_ns; // since the last report
+} share_t;
+
+static void report(share_t *share, bool at_once)
+{
+    uint64_t now = sonde_now();
+    if (!share->open_ns || (!at_once && now - share->since < REPORT_NS))
+        return;
+    sonde_thread *notes = sonde_notes_borrow();
+    if (!notes)
+        return;
+    if (sonde_write_object_share(notes, now, share->open_ns, share->cpu))
+        *share = (share_t){now, 0, 0};
+    sonde_notes_leave();
+}
 
 // Each period has one window, at a random place: none is likelier to meet a phase of the program.
 static void *open_windows(void *unused)
 {
     (void)unused;
     sonde_exclude_current_thread();
-    uint64_t period = sonde_now(), random = period | 1, before = used_cpu();
-    share_t share = {NOMINAL_SHARE * REMEMBERED_NS / 100, REMEMBERED_NS / 100};
+    uint64_t period = sonde_now(), random = period | 1, last = used_cpu();
+    share_t share = {period, 0, 0};
     while (!sonde_worker_is_stopping(&worker)) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         sleep_until(period + (random >> 33) % (PERIOD_NS - OPEN_NS + 1));
-        uint64_t opened = sonde_now(), opened_cpu = used_cpu();
+        uint64_t before = used_since(last), opened_cpu = used_cpu(), opened = sonde_now();
         sonde_object_set_window(opened + OPEN_NS);
         sonde_allocation_window(true);
         sleep_until(opened + OPEN_NS);
         sonde_allocation_window(false);
         sonde_object_set_window(0);
-        uint64_t now = sonde_now(), closed = used_cpu();
+        uint64_t now = sonde_now(), open = used_since(opened_cpu);
+        share.cpu += before + open;
+        last = used_cpu();
         // If this thread gets its processor late, the window has ended all the same.
-        double in_time = now - opened > OPEN_NS ? (double)OPEN_NS / (double)(now - opened) : 1;
-        learn(&share, (double)(closed - opened_cpu) * in_time, closed - before);
-        before = closed;
+        if (now - opened > OPEN_NS)
+            open = (uint64_t)((double)open * OPEN_NS / (double)(now - opened));
+        share.open_ns += open;
         period = period + PERIOD_NS > now ? period + PERIOD_NS : now;
         sleep_until(period);
+        report(&share, false);
         sonde_exit_if_last();
     }
+    report(&share, true);
     return NULL;
 }
 
@@ -102,7 +133,6 @@ static void start(void)
         return;
     sonde_countdown_set_mean(SONDE_SMALL, EVERY * NOMINAL_SHARE);
     sonde_countdown_set_mean(SONDE_LARGE, EVERY);
-    sonde_object_set_share(NOMINAL_SHARE);
     sonde_object_set_window(WINDOWS ? 0 : UINT64_MAX);
     uint32_t state = sonde_allocation_hooks_start(WINDOWS);
     atomic_store(&sonde.header->objects, state);

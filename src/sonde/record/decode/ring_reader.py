@@ -97,6 +97,8 @@ class RingReader:
                     self._object(at, state, flags)
                 elif kind == shm.REC_OBJECT_TYPE:
                     self._object_type(at, state)
+                elif kind == shm.REC_OBJECT_SHARE:
+                    tables.objects.set_share(*shm.OBJECT_SHARE.unpack_from(memory, at)[4:])
                 elif kind == shm.REC_OBJECT_END:
                     _, _, _, _, now, number = shm.OBJECT_END.unpack_from(memory, at)
                     tables.objects.end(number, now)
@@ -222,8 +224,9 @@ class RingReader:
             raise UnknownTypeError(type_)
         context = self._stacks.stack_of(at, keep, count, flags, shm.OBJECT.size)
         sampled = SampledObject(
-            self.thread.time, now, context, tables.types[type_], size, every, address, which, number
-        )
+            self.thread.time, now, context, tables.types[type_], size, every, address, which,
+            number, flags & shm.OBJECT_IN_WINDOW != 0,
+        )  # fmt: skip
         if flags & shm.OBJECT_TYPE_FOLLOWS:
             tables.objects.await_type(sampled)
         else:

@@ -38,7 +38,8 @@ SAMPLER_SAFEPOINT, SAMPLER_CPU_TIMER = 4, 5
 
 REC_PAD, REC_SAMPLE, REC_CODE, REC_NATIVE, REC_OPEN_WAIT, REC_THREAD, REC_LOCK = 0, 1, 2, 3, 4, 5, 6
 REC_MARK, REC_NOTE, REC_TYPE, REC_OBJECT = 7, 8, 9, 10
-REC_CALL, REC_WINDOW, REC_OBJECT_END, REC_OBJECT_TYPE = 15, 16, 17, 18
+REC_CALL, REC_WINDOW = 15, 16
+REC_OBJECT_END, REC_OBJECT_TYPE, REC_OBJECT_SHARE = 17, 18, 19
 REC_EVENT, REC_DATA = 13, 14
 
 NOTE_BEGIN, NOTE_END, NOTE_MARK, NOTE_ATTRIBUTE = 1, 2, 3, 4
@@ -152,9 +153,11 @@ NOTE = struct.Struct("<IHBB Q II II")
 
 # size kind which flags | time size | type every | id address | keep count
 OBJECT = struct.Struct("<IHBB QQ QQ QQ II")
-OBJECT_TYPE_FOLLOWS = 128
+OBJECT_IN_WINDOW, OBJECT_TYPE_FOLLOWS = 8, 128
 # size kind which flags | id type address
 OBJECT_TYPE = struct.Struct("<IHBB QQQ")
+# size kind state flags | time open_ns cpu_ns
+OBJECT_SHARE = struct.Struct("<IHBB QQQ")
 # size kind state flags | time id
 OBJECT_END = struct.Struct("<IHBB QQ")
 # size kind which flags | time weight address | keep count | interpreter span

@@ -14,10 +14,20 @@ if TYPE_CHECKING:
 
 # The end of an object may be drained before its beginning, which lies in another ring.
 MAX_EARLY = 1 << 16
+# CPU time for each part of it in which windows are open, where that was not reported.
+NOMINAL_FACTOR = 8.0
 # Beyond so many, ends are not recorded: the memory of the recorder is bounded.
 MAX_ALIVE = 1 << 20
 
-UNDERCOUNTED: dict[tuple[str, str], tuple[str, ...]] = {}
+_OLD = ("dict", "float", "list", "slice", "tuple")
+_NEW = (
+    "builtin_function_or_method", "dict", "float", "int", "list", "list_iterator", "method",
+    "range", "range_iterator", "slice", "tuple", "tuple_iterator",
+)  # fmt: skip
+UNDERCOUNTED: dict[tuple[str, str], tuple[str, ...]] = {
+    **{("cpython", version): _OLD for version in ("3.11", "3.12", "3.13")},
+    **{("cpython", version): _NEW for version in ("3.14", "3.15")},
+}
 """By runtime and minor version: types of which the runtime hides some allocations."""
 
 
@@ -38,6 +48,8 @@ class SampledObject:
     kind: int
     id: int
     """0: its end will not be reported."""
+    in_window: bool = False
+    """`every` is that of a window; the share of time that windows were open comes later."""
     row: int = -1
 
 
@@ -53,6 +65,10 @@ class SampledObjects:
         self._survival = False
         self._untyped: dict[int, SampledObject] = {}
         """They are written when their type has come."""
+        self._in_windows: list[SampledObject] = []
+        """They are written when it is known for how long windows were open."""
+        self._share_until = 0
+        self._every_factor = 0.0
         self._early_types: dict[int, tuple[str, int, int]] = {}
         """What objects are whose beginning has not come yet."""
 
@@ -73,12 +89,28 @@ class SampledObjects:
         if len(self._early_types) > MAX_EARLY:
             del self._early_types[next(iter(self._early_types))]
 
+    def set_share(self, until: int, open_ns: int, cpu_ns: float) -> None:
+        """Windows were open for so long, of so much CPU time, until then."""
+        self._share_until = until
+        self._every_factor = cpu_ns / max(open_ns, 1)
+        waiting, self._in_windows = self._in_windows, []
+        for sampled in waiting:
+            self.add(sampled)
+
     def finish(self) -> None:
         """No record comes any more: what is not known by now never will be."""
         for number in list(self._untyped):
             self.add(self._untyped.pop(number))
+        # The last windows are like those before them; the agent opens one eighth of the time.
+        self.set_share(2**63, 1, self._every_factor or NOMINAL_FACTOR)
 
     def add(self, sampled: SampledObject) -> None:
+        if sampled.in_window:
+            if sampled.time > self._share_until:
+                self._in_windows.append(sampled)
+                return
+            sampled.every = round(sampled.every * self._every_factor)
+            sampled.in_window = False
         number = sampled.id
         if number and len(self._alive) >= MAX_ALIVE:
             number = sampled.id = 0
@@ -109,7 +141,7 @@ class SampledObjects:
         for sampled in self._alive.values():
             sampled.context = remap(sampled.context)
             self._write(sampled)
-        for sampled in self._untyped.values():
+        for sampled in (*self._untyped.values(), *self._in_windows):
             sampled.context = remap(sampled.context)
             if not sampled.thread.is_listed:
                 sampled.thread.rows = {}
