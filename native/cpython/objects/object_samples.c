@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/session/records.h"
+#include "cpython/frames/frames.h"
 #include "cpython/objects/block_types.h"
 #include "cpython/walk/walk.h"
 
@@ -85,8 +86,11 @@ static uint64_t report_library(sonde_thread *me, const char *library)
     return sonde_report_type_name(me, name);
 }
 
+// What a finalizing interpreter frees was alive in the end.
 static void write_end(sonde_thread *me, uint64_t id)
 {
+    if (interpreter_is_finalizing())
+        return;
     if (!sonde_write_object_end(me, sonde_now(), id))
         sonde_object_end_lost();
 }
