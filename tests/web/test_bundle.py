@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allocations import Allocation, recording_of
 from sonde.recording.reader import read
 from sonde.recording.tables import Recording
 from sonde.views.calls.calls import calls
 from sonde.views.locks.locks import locks
+from sonde.views.objects.objects import objects
 from sonde.views.quality import quality
 from sonde.views.selecting.profile import Function
 from sonde.views.selecting.selection import Selection
@@ -289,3 +291,23 @@ def test_samples_beyond_the_limit_are_merged_and_sums_stay(
     problem = told["quality"]["problems"][0]
     assert problem["title"] == "times are coarser here than in the recording"
     assert f"shows {len(whole[0]):,} samples merged into {len(merged[0]):,}" in problem["detail"]
+
+
+def test_objects_are_those_of_the_view() -> None:
+    recording = recording_of(
+        [
+            Allocation(-5, "main:1 > keep:5", size=300),
+            Allocation(10, "main:1 > keep:5", size=500, freed=20, thread="worker"),
+            Allocation(15, None, size=700),
+        ]
+    )
+    meta = meta_of(recording)
+    assert (meta["counts"]["objects"], meta["survival"]) == (3, True)
+    thread, time, length, context, size = columns_of(Bundle(recording, sources=False).objects)
+    assert thread == [0, 1, 0]
+    assert list(accumulate(zigzagged(time))) == [-5 * MS, 10 * MS, 15 * MS]
+    assert length == [0, 10 * MS + 1, 0]
+    assert (context[0], context[2]) == (context[1], 0)
+    found = objects(recording)
+    assert found.survival is not None
+    assert size[0] + size[2] == pytest.approx(found.survival.live_bytes, abs=3)

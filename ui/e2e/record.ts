@@ -34,6 +34,13 @@ export default function record(): () => void {
       stdio: ["ignore", "ignore", "pipe"],
     });
   }
+  execFileSync(
+    SONDE,
+    ["run", "--what", "cpu,objects", "-o", join(made, "objects.sonde")].concat(
+      join(ROOT, "ui/e2e/survives.py"),
+    ),
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
   // More who want to run than there are processors: each thread loses something.
   execFileSync(
     SONDE,

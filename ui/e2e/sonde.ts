@@ -21,7 +21,8 @@ export type RecordingName =
   | "everything"
   | "empty"
   | "rivals"
-  | "counted";
+  | "counted"
+  | "objects";
 
 export function file(name: RecordingName): string {
   return join(folder(), `${name}.sonde`);

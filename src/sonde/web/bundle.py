@@ -20,11 +20,13 @@ from sonde.model.cpu_loss import CPU_LOSS_CAUSES
 from sonde.model.locks.contention import UNKNOWN, Ints
 from sonde.model.locks.lock_kinds import KINDS
 from sonde.model.order import stable_order
+from sonde.model.survival import NEVER
 from sonde.model.trees.context_tree import ContextTree, Merged
 from sonde.row_values import BUILT_IN
 from sonde.views.calls.calls import calls, picked
 from sonde.views.locks.contentions import contended
 from sonde.views.locks.locks import ASPECTS
+from sonde.views.objects.sampled import sampled
 from sonde.views.quality import quality
 from sonde.views.selecting.duration import duration_ns
 from sonde.views.selecting.formatting import duration
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
     from sonde.recording.tables import Recording
 
-PARTS = ("meta", "contexts", "samples", "waits", "spans", "calls", "sources")
+PARTS = ("meta", "contexts", "samples", "waits", "spans", "calls", "objects", "sources")
 
 SOURCE_SUFFIXES = (".py", ".pyw", ".pyi", ".pyx")
 INSTALLED = ("site-packages", "dist-packages")
@@ -90,7 +92,9 @@ class Bundle:
                 "contentions": len(everything),
                 "spans": len(recording.spans),
                 "calls": len(recording.calls),
+                "objects": len(recording.objects),
             },
+            "survival": bool((recording.objects.id != 0).any()),
             "advice": self._advice(functions),
             "spans": self._span_rows,
             "spanPaths": self._span_paths(),
@@ -356,6 +360,23 @@ class Bundle:
             changes(recording.calls.window[rows]),
             unsigned(self._node(recording.calls.context[rows]) + 1),
             unsigned(np.rint(weight / heaviest * HEAVIEST)),
+        )
+
+    @cached_property
+    def objects(self) -> bytes:
+        """Sampled objects: when each was allocated and how long it was alive, if it ended."""
+        found = sampled(self.recording, Selection())
+        if found.followed.any():
+            found = found.only(found.followed)
+        table = self.recording.objects
+        ended = found.end != NEVER
+        length = np.where(ended, np.maximum(found.end - found.begin, 0) + 1, 0)
+        return part(
+            unsigned(table.thread[found.row]),
+            changes(found.begin),
+            unsigned(length),
+            unsigned(self._node(table.context[found.row]) + 1),
+            unsigned(np.rint(found.bytes)),
         )
 
     @cached_property

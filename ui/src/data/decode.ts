@@ -1,7 +1,7 @@
 /** The parts of a recording as src/sonde/web/bundle.py writes them, made into tables. */
 
 import { Columns } from "./columns";
-import type { Calls, Contexts, Fn, Samples, Spans } from "./recording";
+import type { Calls, Contexts, Fn, Objects, Samples, Spans } from "./recording";
 
 export function contexts(bytes: Uint8Array, functions: Fn[]): Contexts {
   const columns = new Columns(bytes);
@@ -45,5 +45,16 @@ export function calls(bytes: Uint8Array): Calls {
     window: columns.changes(Int32Array),
     context: columns.orUnknown(Int32Array),
     weight: columns.unsigned(Float64Array),
+  };
+}
+
+export function objects(bytes: Uint8Array): Objects {
+  const columns = new Columns(bytes);
+  return {
+    thread: columns.unsigned(Uint32Array),
+    time: columns.changes(Float64Array),
+    length: columns.orUnknown(Float64Array),
+    context: columns.orUnknown(Int32Array),
+    bytes: columns.unsigned(Float64Array),
   };
 }

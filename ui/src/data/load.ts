@@ -1,8 +1,16 @@
 /** Where the page gets its recordings from: out of itself, or from the server it came from. */
 
 import { inflate } from "./columns";
-import { calls, contexts, samples, spans } from "./decode";
-import type { Calls, Fn, Recording, Samples, Spans, Waits } from "./recording";
+import { calls, contexts, objects, samples, spans } from "./decode";
+import type {
+  Calls,
+  Fn,
+  Objects,
+  Recording,
+  Samples,
+  Spans,
+  Waits,
+} from "./recording";
 import { waits } from "./waits";
 
 /** Gives the bytes of a part, decompressed. */
@@ -73,6 +81,7 @@ export async function openRecording(parts: Parts): Promise<Recording> {
   let waitRows: Promise<Waits> | undefined;
   let spanRows: Promise<Spans> | undefined;
   let callRows: Promise<Calls> | undefined;
+  let objectRows: Promise<Objects> | undefined;
   return {
     meta,
     processes,
@@ -100,6 +109,7 @@ export async function openRecording(parts: Parts): Promise<Recording> {
         .then((bytes) => waits(bytes, tables.parent.length))),
     spans: () => (spanRows ??= parts.part("spans").then(spans)),
     calls: () => (callRows ??= parts.part("calls").then(calls)),
+    objects: () => (objectRows ??= parts.part("objects").then(objects)),
     source: (file) =>
       meta.hasSources ? parts.source(file) : Promise.resolve(null),
   };

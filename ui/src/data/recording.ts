@@ -163,6 +163,17 @@ export interface Calls {
   weight: Float64Array;
 }
 
+/** Sampled objects; before 0 those that were alive when the recording began. */
+export interface Objects {
+  thread: Uint32Array;
+  time: Float64Array;
+  /** How long it was alive; UNKNOWN: until the end, or nobody knows. */
+  length: Float64Array;
+  context: Int32Array;
+  /** Bytes that it stands for. */
+  bytes: Float64Array;
+}
+
 /** What to do about the calls of a site. */
 export interface CallAdvice {
   kind: "inline" | "loop";
@@ -238,7 +249,10 @@ export interface Meta {
     contentions: number;
     spans: number;
     calls: number;
+    objects: number;
   };
+  /** Whether sampled objects were followed to their end. */
+  survival: boolean;
   advice: CallAdvice[];
   /** By wall time, the longest first. */
   spans: SpanName[];
@@ -260,6 +274,7 @@ export interface Recording {
   waits(): Promise<Waits>;
   spans(): Promise<Spans>;
   calls(): Promise<Calls>;
+  objects(): Promise<Objects>;
   /** null: it cannot be had. */
   source(file: string): Promise<string | null>;
 }

@@ -12,6 +12,7 @@ import {
   type Lock,
   type Mark,
   type Meta,
+  type Objects,
   type Process,
   type Recording,
   type Samples,
@@ -124,6 +125,8 @@ export interface Changes {
   /** Windows of [thread, start in ms], and calls of [window, context, weight]. */
   windows?: [number, number][];
   calls?: [number, number, number][];
+  /** [thread, time, length or UNKNOWN, context, bytes], times in ms. */
+  objects?: [number, number, number, number, number][];
 }
 
 export function synthetic(changes: Changes = {}): Recording {
@@ -181,6 +184,14 @@ export function synthetic(changes: Changes = {}): Recording {
     context: Int32Array.from(counted, ([, context]) => context),
     weight: Float64Array.from(counted, ([, , weight]) => weight),
   };
+  const sampled = changes.objects ?? [];
+  const objects: Objects = {
+    thread: Uint32Array.from(sampled, (row) => row[0]),
+    time: Float64Array.from(sampled, (row) => row[1] * MS),
+    length: Float64Array.from(sampled, (row) => row[2] * (row[2] < 0 ? 1 : MS)),
+    context: Int32Array.from(sampled, (row) => row[3]),
+    bytes: Float64Array.from(sampled, (row) => row[4]),
+  };
   const paths = changes.spanPaths ?? [];
   return {
     meta: meta(
@@ -188,6 +199,7 @@ export function synthetic(changes: Changes = {}): Recording {
       waited.length,
       entered.length,
       counted.length,
+      sampled.length,
       changes.spanNames ?? [],
     ),
     processes: [process()],
@@ -225,6 +237,7 @@ export function synthetic(changes: Changes = {}): Recording {
     waits: () => Promise.resolve(waits),
     spans: () => Promise.resolve(spans),
     calls: () => Promise.resolve(calls),
+    objects: () => Promise.resolve(objects),
     source: (file) => Promise.resolve(SOURCES[file] ?? null),
   };
 }
@@ -291,6 +304,7 @@ function meta(
   contentions: number,
   spans: number,
   calls: number,
+  objects: number,
   names: string[],
 ): Meta {
   return {
@@ -332,7 +346,8 @@ function meta(
     aspects: [...ASPECTS],
     undecided: 0,
     hasSources: true,
-    counts: { samples, contentions, spans, calls },
+    counts: { samples, contentions, spans, calls, objects },
+    survival: objects > 0,
     advice: [],
     spans: names.map(spanName),
     version: "0.0.0",

@@ -1,5 +1,6 @@
 /** Numbers with units, the same as in the text reports; names without control characters. */
 
+import type { Unit } from "../profile/profile";
 import type { Time } from "../profile/selection";
 
 /** What the time that is counted is called, as in the text reports. */
@@ -35,6 +36,22 @@ export function duration(ns: number): string {
     return `${digits} ${unit}`;
   }
   return "0 s";
+}
+
+/** Three digits of bytes and a unit: 12.3 MiB, 450 B. */
+export function amount(bytes: number): string {
+  if (bytes < 0) return `-${amount(-bytes)}`;
+  for (const unit of ["B", "KiB", "MiB", "GiB"]) {
+    if (bytes < 1024)
+      return `${unit === "B" ? bytes.toFixed(0) : threeDigits(bytes)} ${unit}`;
+    bytes /= 1024;
+  }
+  return `${threeDigits(bytes)} TiB`;
+}
+
+/** Time, or an amount of memory. */
+export function measured(value: number, unit: Unit): string {
+  return unit === "bytes" ? amount(value) : duration(value);
 }
 
 /** 0.423 is 42 %; what rounds to zero is shown as less than the last digit. */

@@ -14,6 +14,7 @@ export type ColourName =
   | "lock" // waiting for any other lock
   | "io" // waiting for anything else: sleep, input, output
   | "off" // runnable, but preempted
+  | "memory" // bytes alive
   | "match" // what a search found
   | "slower" // diff
   | "faster"
@@ -40,6 +41,7 @@ const COLOURS: Record<ColourName, readonly [string, string]> = {
   lock: ["#a8447f", "#db87b5"],
   io: ["#3f94c8", "#4f9fd0"],
   off: ["#8a8f99", "#7d838f"],
+  memory: ["#b8860b", "#d9a93a"],
   match: ["#f0c808", "#f0c808"],
   slower: ["#c8402f", "#e8705f"],
   faster: ["#2f6fc8", "#5f9be8"],

@@ -39,12 +39,14 @@ export function recordingPage(
         .samples()
         .then((samples) => new Profiler(recordings[which], samples))),
   };
+  const { objects } = recordings[0].meta.counts;
+  const shown = views.filter((view) => objects > 0 || view.id !== "memory");
   return {
-    views,
+    views: shown,
     subject: () => subject,
     bands: (app, toggleTheme) => [
       heading(app, toggleTheme),
-      filters(app, views),
+      filters(app, shown),
       strip(app),
     ],
     keys: [

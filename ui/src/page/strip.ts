@@ -1,17 +1,20 @@
 /**
- * The overview strip: how many threads ran and how many waited, over the time of the recording.
+ * The overview strip: how many threads ran and how many waited, over the time of the recording, and
+ * how much of the sampled memory was alive.
  * Drag to choose a range, which every view obeys; drag inside to move it, double-click to clear it.
  */
 
-import type { Recording, Samples, Waits } from "../data/recording";
+import type { Objects, Recording, Samples, Waits } from "../data/recording";
 import { fill, h, perFrame, sizeCanvas } from "../elements/dom";
 import { Extent } from "../elements/extent";
-import { duration, moment } from "../elements/format";
+import { amount, duration, moment } from "../elements/format";
+import { aliveOver } from "../profile/memory";
 import { spanMask, threadMask } from "../profile/selection";
 import type { App, Part } from "../shell/app";
 import { concurrency, type Concurrency } from "./concurrency";
 
-const HEIGHT = 56;
+const TIME_HEIGHT = 56;
+const MEMORY_HEIGHT = 24;
 const MIDDLE = 38;
 const EDGE = 5;
 const STEP = 0.01;
@@ -19,8 +22,15 @@ const HINT = "drag to select a range";
 
 type Grip = "new" | "move" | "from" | "to";
 
+interface Curves extends Concurrency {
+  readonly key: string;
+  readonly alive: Float64Array | null;
+}
+
 export function strip(app: App): Part {
   const recording = app.recordings[0];
+  const hasMemory = recording.meta.survival;
+  const height = TIME_HEIGHT + (hasMemory ? MEMORY_HEIGHT : 0);
   const whole = Math.max(1, recording.meta.duration);
   const canvas = h("canvas", { "aria-hidden": "true" });
   const words = h("span", { class: "strip-words" });
@@ -29,6 +39,7 @@ export function strip(app: App): Part {
     "div",
     {
       class: "strip",
+      style: { height: `${height}px` },
       tabindex: "0",
       role: "group",
       "aria-label":
@@ -42,10 +53,17 @@ export function strip(app: App): Part {
   let samples: Samples | null = null;
   let waits: Waits | null = null;
   let width = 0;
-  let curves: (Concurrency & { key: string }) | null = null;
+  let objects: Objects | null = null;
+  let curves: Curves | null = null;
 
   const draw = perFrame(() => paint());
   const extent = new Extent(element, draw);
+  if (hasMemory)
+    recording.objects().then((loaded) => {
+      objects = loaded;
+      curves = null;
+      draw();
+    });
   recording.samples().then((loaded) => {
     samples = loaded;
     draw();
@@ -69,9 +87,9 @@ export function strip(app: App): Part {
   function paint(): void {
     width = extent.width;
     if (!width) return;
-    const context = sizeCanvas(canvas, width, HEIGHT);
+    const context = sizeCanvas(canvas, width, height);
     const { theme, state } = app;
-    context.clearRect(0, 0, width, HEIGHT);
+    context.clearRect(0, 0, width, height);
     if (samples) {
       const key = JSON.stringify([
         width,
@@ -83,6 +101,9 @@ export function strip(app: App): Part {
         curves = {
           key,
           ...concurrencyOf(recording, samples, waits, app, width),
+          alive:
+            objects &&
+            aliveOver(recording, objects, { ...app.state }, binsOf(width)),
         };
         explain(curves);
       }
@@ -101,10 +122,20 @@ export function strip(app: App): Part {
         width,
         curves.waiting,
         MIDDLE + 3,
-        HEIGHT,
+        TIME_HEIGHT,
         theme.colour("io"),
         true,
       );
+      if (curves.alive)
+        area(
+          context,
+          width,
+          curves.alive,
+          TIME_HEIGHT + 3,
+          height,
+          theme.colour("memory"),
+          false,
+        );
       if (words.textContent === "") words.textContent = HINT;
     }
     for (const mark of recording.marks) {
@@ -119,11 +150,13 @@ export function strip(app: App): Part {
     shade(context);
   }
 
-  function explain({ running, waiting }: Concurrency): void {
+  function explain({ running, waiting, alive }: Curves): void {
     fill(
       legend,
       entry("running", `on-CPU, up to ${top(running).toFixed(1)} threads`, ""),
       entry("io", `off-CPU, up to ${top(waiting).toFixed(1)}`, "hatched"),
+      !!alive &&
+        entry("memory", `memory alive, up to ${amount(top(alive))}`, ""),
       recording.marks.length > 0 && "▼ marks",
     );
   }
@@ -135,12 +168,12 @@ export function strip(app: App): Part {
     const right = Math.max(left + 1, toX(to ?? whole));
     context.fillStyle = app.theme.colour("ground");
     context.globalAlpha = 0.72;
-    context.fillRect(0, 0, left, HEIGHT);
-    context.fillRect(right, 0, width - right, HEIGHT);
+    context.fillRect(0, 0, left, height);
+    context.fillRect(right, 0, width - right, height);
     context.globalAlpha = 1;
     context.fillStyle = app.theme.colour("accent");
-    context.fillRect(left - 1, 0, 2, HEIGHT);
-    context.fillRect(right - 1, 0, 2, HEIGHT);
+    context.fillRect(left - 1, 0, 2, height);
+    context.fillRect(right - 1, 0, 2, height);
   }
 
   let grip: {
@@ -245,7 +278,8 @@ export function strip(app: App): Part {
     const size = whole / curves.running.length;
     return (
       `${moment(time)}: ${curves.running[bin].toFixed(1)} on-CPU, ` +
-      `${curves.waiting[bin].toFixed(1)} off-CPU (mean of ${duration(size)})`
+      `${curves.waiting[bin].toFixed(1)} off-CPU (mean of ${duration(size)})` +
+      (curves.alive ? `, ${amount(curves.alive[bin])} alive` : "")
     );
   }
 
@@ -271,11 +305,15 @@ function concurrencyOf(
   app: App,
   width: number,
 ) {
-  const bins = Math.max(1, Math.floor(width / 2));
+  const bins = binsOf(width);
   const mask = threadMask(recording, app.state);
   const whole = Math.max(1, recording.meta.duration);
   const spans = spanMask(recording, app.state);
   return concurrency(samples, waits, mask, bins, whole, spans);
+}
+
+function binsOf(width: number): number {
+  return Math.max(1, Math.floor(width / 2));
 }
 
 function top(values: Float64Array): number {
@@ -314,9 +352,9 @@ function area(
     context.globalAlpha = 0.6;
     context.strokeStyle = colour;
     context.beginPath();
-    for (let x = -HEIGHT; x < width; x += 6) {
-      context.moveTo(x, HEIGHT);
-      context.lineTo(x + HEIGHT, 0);
+    for (let x = -TIME_HEIGHT; x < width; x += 6) {
+      context.moveTo(x, TIME_HEIGHT);
+      context.lineTo(x + TIME_HEIGHT, 0);
     }
     context.stroke();
   }

@@ -15,6 +15,7 @@ import { functionsOf, shapeOf, type Shape } from "./shape";
 import { NO_CHANGES, transform, type Changes } from "./transform";
 
 export type { Selection } from "./selection";
+export type Unit = "ns" | "bytes";
 export type { Shape } from "./shape";
 
 /** A shape with its times; nodes without samples are there too, with zeros. */
@@ -34,6 +35,8 @@ export interface Profile {
   readonly recording: Recording;
   readonly selection: Selection;
   readonly changes: Changes;
+  /** What is counted. */
+  readonly unit: Unit;
   /** Distinct functions; the last are `[undecodable]` and `OUTSIDE`. `Tree.fn` points here. */
   readonly functions: readonly Fn[];
   /** All time counted, after focus and hide. */
@@ -67,7 +70,16 @@ export class Profiler {
   }
 
   profile(selection: Selection, changes: Changes = NO_CHANGES): Profile {
-    const sums = this.sums(selection);
+    return this.profileOf(this.sums(selection), selection, changes, "ns");
+  }
+
+  /** The profile of sums that were made elsewhere. */
+  profileOf(
+    sums: Sums,
+    selection: Selection,
+    changes: Changes,
+    unit: Unit,
+  ): Profile {
     const trees = new Map<boolean, Tree>();
     const tree = (mergeLines: boolean): Tree => {
       let found = trees.get(mergeLines);
@@ -94,6 +106,7 @@ export class Profiler {
       recording: this.recording,
       selection,
       changes,
+      unit,
       functions: this.withOutside,
       total,
       measured,

@@ -37,5 +37,6 @@ function choose(app: App, mine: boolean): void {
   // Frames have other numbers now: the zoomed one would be another.
   const settings: Record<string, string> = { ...app.state.settings };
   delete settings["flame.zoom"];
+  delete settings["memory.zoom"];
   app.set({ mine, settings }, true);
 }

@@ -3,8 +3,8 @@
 import { h } from "../elements/dom";
 import {
   count,
-  duration,
   displayName,
+  measured,
   percentOf,
   sourceLocation,
   shorten,
@@ -68,13 +68,13 @@ export function functionDetail(
       ),
       h(
         "span",
-        { class: "self", title: `${what.self} ns` },
-        `self ${timeAndShare(what.self, profile)}`,
+        { class: "self", title: `${what.self} ${profile.unit}` },
+        `self ${amountAndShare(what.self, profile)}`,
       ),
       h(
         "span",
-        { class: "total", title: `${what.total} ns` },
-        `total ${timeAndShare(what.total, profile)}`,
+        { class: "total", title: `${what.total} ${profile.unit}` },
+        `total ${amountAndShare(what.total, profile)}`,
       ),
       profile.selection.time === "wall" &&
         h(
@@ -115,8 +115,8 @@ export function functionDetail(
   );
 }
 
-function timeAndShare(ns: number, profile: Profile): string {
-  return `${duration(ns)} (${percentOf(ns, profile.total)})`;
+function amountAndShare(value: number, profile: Profile): string {
+  return `${measured(value, profile.unit)} (${percentOf(value, profile.total)})`;
 }
 
 function copyLink(event: Event): void {

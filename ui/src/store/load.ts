@@ -102,7 +102,8 @@ export function decodeTree(bytes: Uint8Array, title: string): SummedTree {
       aspects: [],
       undecided: 0,
       hasSources: false,
-      counts: { samples: 0, contentions: 0, spans: 0, calls: 0 },
+      counts: { samples: 0, contentions: 0, spans: 0, calls: 0, objects: 0 },
+      survival: false,
       advice: [],
       spans: [],
       version: "",
@@ -119,6 +120,7 @@ export function decodeTree(bytes: Uint8Array, title: string): SummedTree {
     waits: none,
     spans: none,
     calls: none,
+    objects: none,
     source: () => Promise.resolve(null),
   };
   return { recording, sums, recordings: head.recordings };

@@ -5,6 +5,7 @@ import { calls } from "./calls/calls";
 import { diff } from "./diff/diff";
 import { flame } from "./flame/flame";
 import { locks } from "./locks/locks";
+import { memory } from "./memory/memory";
 import { overview } from "./overview/overview";
 import { sandwich } from "./sandwich/sandwich";
 import { source } from "./source/source";
@@ -19,6 +20,7 @@ export const VIEWS: readonly View[] = [
   timeline,
   locks,
   calls,
+  memory,
   source,
   diff,
 ];

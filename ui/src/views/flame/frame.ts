@@ -2,8 +2,8 @@
 
 import { h } from "../../elements/dom";
 import {
-  duration,
   displayName,
+  measured,
   percentOf,
   sourceLocation,
   printable,
@@ -63,8 +63,12 @@ export function frameTip(
     h(
       "p",
       null,
-      `${duration(tree.total[node])}, ${percentOf(tree.total[node], profile.total)}`,
-      h("span", { class: "faint" }, ` · self ${duration(tree.self[node])}`),
+      `${measured(tree.total[node], profile.unit)}, ${percentOf(tree.total[node], profile.total)}`,
+      h(
+        "span",
+        { class: "faint" },
+        ` · self ${measured(tree.self[node], profile.unit)}`,
+      ),
     ),
     fn.file &&
       h(
