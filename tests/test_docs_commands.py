@@ -26,9 +26,11 @@ import pythons
 import tutorials
 from attaching import until
 from documented import words_of
+from heap.made_up import small
 from launching import SONDE, clean_environment
 from sonde.cli.commands.report import VIEWS
 from sonde.cli.main import app, main
+from sonde.heap import hprof, snapshot_file
 
 RUN = [
     page
@@ -257,6 +259,9 @@ def write_recordings(made: Prepared) -> None:
         made.run("run", "-o", f"{name}.sonde", "--what", "+waits", "app.py")
     for name in ("base-1", "new-1", f"sonde-pytest-{PID}"):
         shutil.copy(made.folder / "before.sonde", made.folder / f"{name}.sonde")
+    dump = made.folder / "heap.hprof"
+    dump.write_bytes(small().bytes())
+    snapshot_file.write(hprof.read(str(dump)), str(made.folder / "heap.sonde"))
     made.run("fleet", "add", "profiles/", "after.sonde", "--label", "version=1.1")
     if JAVA:
         command = ["java", "-cp", "classes", "Program"]

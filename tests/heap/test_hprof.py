@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heap.heaps import SESSIONS, Dumps, MadeUpDump, dump_leaks, small
+from heap.heaps import SESSIONS, Dumps, dump_leaks
+from heap.made_up import MadeUpDump, small
 from java import Jdk
 from sonde.errors import SondeError
 from sonde.heap.graph import HeapGraph

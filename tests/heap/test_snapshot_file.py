@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heap.heaps import MadeUpDump, dump_leaks, small
+from heap.heaps import dump_leaks
+from heap.made_up import MadeUpDump, small
 from java import Jdk
 from sonde.errors import SondeError
 from sonde.heap import hprof, snapshot_file

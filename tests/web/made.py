@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from heap.made_up import large
+from sonde.heap import hprof, snapshot_file
 from sonde.model.locks.contention import blames
 from sonde.recording.tables import Recording
 from sonde.views.calls.calls import calls
@@ -268,3 +270,5 @@ if __name__ == "__main__":
     hostile().write(str(out / "hostile.sonde"))
     Maker(duration_ns=0).write(str(out / "empty.sonde"))
     written(everything().recording(), out)
+    (out / "heap.hprof").write_bytes(large().bytes())
+    snapshot_file.write(hprof.read(str(out / "heap.hprof")), str(out / "heap.sonde"))

@@ -22,7 +22,8 @@ export type RecordingName =
   | "empty"
   | "rivals"
   | "counted"
-  | "objects";
+  | "objects"
+  | "heap";
 
 export function file(name: RecordingName): string {
   return join(folder(), `${name}.sonde`);

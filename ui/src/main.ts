@@ -3,6 +3,8 @@ import "./page/bands.css";
 import "./elements/shared.css";
 import { load } from "./data/load";
 import { fill, h } from "./elements/dom";
+import { isHeap } from "./heap/load";
+import { openHeap } from "./heap/page";
 import { recordingPage, openPage } from "./page/page";
 import { isStore } from "./store/load";
 import { openStore } from "./store/page";
@@ -11,16 +13,19 @@ import { VIEWS } from "./views/index";
 
 const root = document.getElementById("app")!;
 const store = isStore();
-const what = store ? "store" : "recording";
+const heap = isHeap();
+const what = store ? "store" : heap ? "heap" : "recording";
 root.append(
   h("p", { class: "loading", role: "status" }, `Reading the ${what} …`),
 );
 
-const opened = store
+const opened: Promise<unknown> = store
   ? openStore(root, STORE_VIEWS)
-  : load().then((recordings) =>
-      openPage(root, recordingPage(recordings, VIEWS)),
-    );
+  : heap
+    ? openHeap(root)
+    : load().then((recordings) =>
+        openPage(root, recordingPage(recordings, VIEWS)),
+      );
 opened.catch((error: unknown) => {
   fill(
     root,

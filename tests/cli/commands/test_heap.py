@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heap.heaps import small
+from heap.made_up import small
 from sonde.cli.main import main
 
 

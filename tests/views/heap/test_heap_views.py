@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from heap.heaps import SESSIONS, Dumps, dump_leaks, small
+from heap.heaps import SESSIONS, Dumps, dump_leaks
+from heap.made_up import small
 from java import Jdk
 from sonde.errors import UsageError
 from sonde.heap.graph import HeapGraph

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heap.heaps import MadeUpDump, small
+from heap.made_up import MadeUpDump, small
 from sonde.errors import UsageError
 from sonde.heap.graph import HeapGraph
 from sonde.heap.hprof import read

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sonde.cli.shared.heap_views import is_heap
+from sonde.cli.shared.heap_views import opened as heap_of
 from sonde.cli.shared.newest_recording import newest
 from sonde.cli.shared.output_files import STDOUT, not_over, opened
 from sonde.cli.shared.progress import working
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sonde.web.bundle import Bundle
+    from sonde.web.heap import HeapPage
     from sonde.web.server import Server
     from sonde.web.shown import Shown
 
@@ -26,7 +31,7 @@ def view(
         str | None,
         typer.Argument(
             metavar="[FILE]",
-            help="A recording; or a store: a folder, or s3://bucket/name "
+            help="A recording or a heap snapshot; or a store: a folder, or s3://bucket/name "
             "[default: the newest recording of the working directory]",
             show_default=False,
         ),
@@ -66,7 +71,7 @@ def view(
         typer.Option("--with-source", help="Include the program's source in the --html file."),
     ] = False,
 ) -> None:
-    """Open a recording or a store in the web UI, or write a recording as an HTML file.
+    """Open a recording, a heap or a store in the web UI, or write an HTML file.
 
     sonde serves the web UI until Ctrl-C, to this machine only, at a URL with a secret token.
 
@@ -76,6 +81,7 @@ def view(
       sonde view app.sonde
       sonde view before.sonde after.sonde
       sonde view app.sonde --html app.html --with-source
+      sonde view heap.sonde
       sonde view profiles/
     """
     if html is not None and (port is not None or host is not None or expose):
@@ -102,14 +108,25 @@ def view(
 
     built()  # If there is none, say so before a long read.
     shown: Shown
-    if store:
+    if is_heap(files):
+        if len(files) > 1:
+            raise UsageError("the web UI shows one heap; compare two with: sonde heap diff")
+        if with_source:
+            raise UsageError("--with-source does not apply to heap snapshots")
+        shown = page = _heap(file)
+        if html is not None:
+            _write(page.html, html)
+            return
+    elif store:
         shown = _opened(file)
     else:
         from sonde.web.shown import Recordings
 
         bundles = _read(files, sources=html is None or with_source)
         if html is not None:
-            _write(bundles, html)
+            from sonde.web.html import html as one_file
+
+            _write(lambda: one_file(bundles), html)
             return
         shown = Recordings(bundles)
 
@@ -157,13 +174,23 @@ def _port(text: str | None) -> int:
     return int(text)
 
 
-def _write(bundles: list[Bundle], out: str) -> None:
-    from sonde.web.html import html
+def _heap(file: str) -> HeapPage:
+    from sonde.web.heap import HeapPage
 
+    with working(f"reading {file}"):
+        graph = heap_of(file)
+        page = HeapPage(graph)
+        page.meta  # noqa: B018 # what takes long, before a browser waits for it
+    for warning in graph.snapshot.warnings:
+        print(f"sonde: {warning}", file=sys.stderr)
+    return page
+
+
+def _write(make: Callable[[], bytes], out: str) -> None:
     if out == STDOUT and sys.stdout.isatty():
         raise UsageError("stdout is a terminal; give a file with --html OUT")
     with working(f"writing {out}"), opened(out) as stream:
-        stream.write(html(bundles))
+        stream.write(make())
     if out != STDOUT:
         print(f"sonde: wrote {out}", file=sys.stderr)
 

@@ -61,10 +61,12 @@ class Dominators:
         }
 
 
-def dominators(graph: HeapGraph, *, top: int | None = None) -> Dominators:
+def dominators(
+    graph: HeapGraph, *, top: int | None = None, min_share: float = MIN_SHARE
+) -> Dominators:
     reachable = graph.reachable
     total = int(graph.snapshot.size[reachable].sum())
-    tree = _Tree(graph, max(int(total * MIN_SHARE), 1), top or MAX_CHILDREN)
+    tree = _Tree(graph, max(int(total * min_share), 1), top or MAX_CHILDREN)
     return Dominators(int(reachable.sum()), total, tree.below(NO_OBJECT, 0))
 
 
