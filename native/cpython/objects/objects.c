@@ -52,25 +52,31 @@ static void sleep_until(uint64_t then)
 // scheduler's tick for each of them that runs, which may be several windows.
 #define MAX_CLOCKS 64u
 
-static uint64_t used_cpu(void)
-{
-    uint64_t sum = 0;
-    uint32_t slots = atomic_load(&sonde.header->slots_used);
-    if (slots > MAX_CLOCKS)
-        return sonde_clock(CLOCK_PROCESS_CPUTIME_ID);
-    for (uint32_t i = 0; i < slots; i++) {
-        uint32_t tid = atomic_load(&sonde.slots[i].tid);
-        if (tid && tid != SONDE_NOTES_TID)
-            sum += sonde_clock(sonde_cpu_clock_of((pid_t)tid));
-    }
-    return sum;
-}
+typedef struct {
+    uint32_t tid[MAX_CLOCKS];
+    uint64_t cpu[MAX_CLOCKS];
+    uint64_t process;
+} clocks_t;
 
-// From one reading to the next; threads may have come, which counts, or gone.
-static uint64_t used_since(uint64_t before)
+// CPU time since it was last asked. A thread that was not known then counts from now on.
+static uint64_t used_cpu(clocks_t *clocks)
 {
-    uint64_t now = used_cpu();
-    return now > before ? now - before : 0;
+    uint64_t process = sonde_clock(CLOCK_PROCESS_CPUTIME_ID), sum = 0;
+    uint32_t slots = atomic_load(&sonde.header->slots_used);
+    for (uint32_t i = 0; i < slots && i < MAX_CLOCKS; i++) {
+        uint32_t tid = atomic_load(&sonde.slots[i].tid);
+        if (!tid || tid == SONDE_NOTES_TID)
+            continue;
+        uint64_t cpu = sonde_clock(sonde_cpu_clock_of((pid_t)tid));
+        if (clocks->tid[i] == tid && cpu > clocks->cpu[i])
+            sum += cpu - clocks->cpu[i];
+        clocks->tid[i] = tid;
+        clocks->cpu[i] = cpu;
+    }
+    if (slots > MAX_CLOCKS)
+        sum = process - clocks->process;
+    clocks->process = process;
+    return sum;
 }
 
 // The share of the program's CPU time in which windows were open. Not of all time: where the
@@ -98,20 +104,22 @@ static void *open_windows(void *unused)
 {
     (void)unused;
     sonde_exclude_current_thread();
-    uint64_t period = sonde_now(), random = period | 1, last = used_cpu();
+    uint64_t period = sonde_now(), random = period | 1;
     share_t share = {period, 0, 0};
+    static clocks_t clocks;
+    used_cpu(&clocks);
     while (!sonde_worker_is_stopping(&worker)) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         sleep_until(period + (random >> 33) % (PERIOD_NS - OPEN_NS + 1));
-        uint64_t before = used_since(last), opened_cpu = used_cpu(), opened = sonde_now();
+        share.cpu += used_cpu(&clocks);
+        uint64_t opened = sonde_now();
         sonde_object_set_window(opened + OPEN_NS);
         sonde_allocation_window(true);
         sleep_until(opened + OPEN_NS);
         sonde_allocation_window(false);
         sonde_object_set_window(0);
-        uint64_t now = sonde_now(), open = used_since(opened_cpu);
-        share.cpu += before + open;
-        last = used_cpu();
+        uint64_t now = sonde_now(), open = used_cpu(&clocks);
+        share.cpu += open;
         // If this thread gets its processor late, the window has ended all the same.
         if (now - opened > OPEN_NS)
             open = (uint64_t)((double)open * OPEN_NS / (double)(now - opened));
