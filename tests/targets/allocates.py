@@ -67,7 +67,9 @@ def tracing():
         time.sleep(die.random() / 20)
 
 
-threads = [threading.Thread(target=(objects, buffers)[i % 2]) for i in range(count)]
+# Up to 3.13 tracemalloc is not safe against allocations without the GIL while it starts and stops.
+work = (objects,) if "tracemalloc" in options else (objects, buffers)
+threads = [threading.Thread(target=work[i % len(work)]) for i in range(count)]
 threads += [threading.Thread(target=f) for f in (children,) if "fork" in options]
 threads += [threading.Thread(target=f) for f in (tracing,) if "tracemalloc" in options]
 for thread in threads:
