@@ -208,6 +208,58 @@ def _take_of(user: int, jdk: Jdk, classes: Path, path: Path) -> None:
         process.communicate(timeout=TIMEOUT_S)
 
 
+MOUNT = "mount -t tmpfs -o size={} tmpfs {}"
+
+
+@contextmanager
+def contained(jdk: Jdk, classes: Path, *mounts: str) -> Iterator[int]:
+    """A JVM with file systems of its own, as in a container."""
+    java = f"exec {jdk.java} -Xmx64m -cp /mnt PlantedLeaks cache {COUNT}"
+    # The classes may be below a folder that is mounted over.
+    words = [MOUNT.format("16m", "/mnt"), f"cp -r {classes}/. /mnt", *mounts, java]
+    with subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", " && ".join(words)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    ) as process:
+        try:
+            assert process.stdout is not None
+            if process.stdout.readline() != "ready\n":
+                pytest.skip("this machine allows no mounts")
+            yield process.pid
+            process.communicate(timeout=TIMEOUT_S)
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_a_jvm_in_a_container(jdk: Jdk, java_targets: Path, tmp_path: Path) -> None:
+    path = tmp_path / "heap.sonde"
+    with contained(jdk, java_targets, MOUNT.format("1g", "/tmp")) as pid:
+        assert main(["heap", str(pid), "-o", str(path)]) == 0
+        left = os.listdir(f"/proc/{pid}/root/tmp")
+    assert heap_paths(graph_of(path), "Product").objects == COUNT
+    assert not [name for name in left if name.startswith(".sonde")]
+    assert os.listdir(tmp_path) == ["heap.sonde"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_a_jvm_without_room_for_its_heap(
+    jdk: Jdk, java_targets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "heap.sonde"
+    mounts = (MOUNT.format("1m", "/tmp"), MOUNT.format("1m,ro", "/var/tmp"))
+    with contained(jdk, java_targets, *mounts) as pid:
+        assert main(["heap", str(pid), "-o", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert "has no folder for a dump of its heap: /tmp has" in error
+    assert error.count("\n") == 1
+    assert not path.exists()
+
+
 def test_counters_of_a_damaged_file() -> None:
     assert jvm_counters.parse(b"") == {}
     assert jvm_counters.parse(b"\xca\xfe\xc0\xc0" + bytes(60)) == {}

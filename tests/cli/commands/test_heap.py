@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from heap.made_up import small
 from sonde.cli.main import main
+from sonde.heap import hprof, snapshot_file
 
 
 @pytest.fixture
@@ -111,5 +113,38 @@ def test_what_is_no_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     for words in (["report", missing, "heap"], ["heap", "diff", missing, missing]):
         assert main(words) == 1
         assert capsys.readouterr().err == f"sonde: {missing}: no such file or directory\n"
+
+
+def test_without_a_file_the_newest_snapshot_is_taken(
+    dump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     assert main(["report", "heap"]) == 2
-    assert "no heap snapshot given" in capsys.readouterr().err
+    assert "no heap snapshot given, and the working directory has none" in capsys.readouterr().err
+    for age, name in enumerate(("new", "old")):
+        snapshot_file.write(hprof.read(dump), f"{name}.sonde")
+        os.utime(f"{name}.sonde", (10**9 - age, 10**9 - age))
+    assert main(["report", "heap", "--top", "1"]) == 0
+    out, errors = capsys.readouterr()
+    assert "7 objects" in out
+    assert errors == "sonde: reading new.sonde, the newest heap snapshot here\n"
+    # It is no recording.
+    assert main(["report"]) == 2
+    assert "no recording given" in capsys.readouterr().err
+
+
+def test_other_commands_say_that_it_is_a_heap(
+    dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "heap.sonde")
+    snapshot_file.write(hprof.read(dump), path)
+    out = str(tmp_path / "out")
+    for words in (["export", path, "--to", "collapsed", "-o", out], ["diff", path, path]):
+        assert main(words) == 1
+        assert f"show it with: sonde report {path} heap" in capsys.readouterr().err
+    assert main(["report", path, "quality"]) == 2
+    assert "its only view is heap" in capsys.readouterr().err
+    assert main(["heap", "diff", path, dump]) == 0
+    assert "Both heaps hold the same" in capsys.readouterr().out

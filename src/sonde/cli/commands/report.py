@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sonde.cli.shared import heap_views, object_options
-from sonde.cli.shared.newest_recording import has_recordings, newest
+from sonde.cli.shared.newest_recording import has_recordings, newest, newest_heap
 from sonde.cli.shared.object_options import Growth, HighWater, Memory
 from sonde.cli.shared.progress import working
 from sonde.cli.shared.selection_options import (
@@ -172,8 +172,7 @@ def report(
             raise UsageError(f"{files[0]} is a heap snapshot; its only view is heap")
         view = heap_views.VIEW
     if view == heap_views.VIEW:
-        if not files:
-            raise UsageError("no heap snapshot given; usage: sonde report FILE heap")
+        files = files or [newest_heap()]
         heap_views.show(ctx, files, asked, rows, as_json=as_json)
         return
     if asked.options:

@@ -81,17 +81,30 @@ def _is_same(name: str, other: str) -> bool:
         return False
 
 
-def _written(name: str) -> int | None:
-    """When; None: it is no recording, or cannot be read."""
+def newest_heap() -> str:
+    """The newest heap snapshot; says on stderr which one it is."""
+    found = [(age, name) for name in glob.glob("*.sonde") if (age := _written(name, heap=True))]
+    if not found:
+        raise UsageError(
+            "no heap snapshot given, and the working directory has none; take one with: "
+            "sonde heap PID"
+        )
+    _, name = max(found)
+    print(f"sonde: reading {name}, the newest heap snapshot here", file=sys.stderr)
+    return name
+
+
+def _written(name: str, *, heap: bool = False) -> int | None:
+    """When; None: it is no recording (or heap snapshot), or cannot be read."""
     from sonde.recording.format.framing import FILE_HEAD_SIZE, HEAP_VERSION, MAGIC, unpack_file_head
 
     try:
         with open(name, "rb") as file:
-            head = file.read(FILE_HEAD_SIZE)
-            if not head.startswith(MAGIC):
+            start = file.read(FILE_HEAD_SIZE)
+            if not start.startswith(MAGIC):
                 return None
-            whole = unpack_file_head(head) if len(head) == FILE_HEAD_SIZE else None
-            is_heap = whole is not None and whole.version == HEAP_VERSION
-            return None if is_heap else os.fstat(file.fileno()).st_mtime_ns
+            head = unpack_file_head(start) if len(start) == FILE_HEAD_SIZE else None
+            is_heap = head is not None and head.version == HEAP_VERSION
+            return os.fstat(file.fileno()).st_mtime_ns if is_heap is heap else None
     except OSError:
         return None
