@@ -12,7 +12,7 @@ import socket
 import tempfile
 import time
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import IO, TYPE_CHECKING
 
 from sonde.errors import SondeError
@@ -64,9 +64,11 @@ class Answer(ctypes.Structure):
 @contextmanager
 def snapshot_of(process: RunningProcess, runtime: Runtime, folder: str) -> Iterator[Snapshot]:
     """Of a process; what its agent writes is in `folder`, without a name."""
-    taken = datetime.now(UTC).isoformat(timespec="seconds")
     with tempfile.TemporaryFile(dir=folder) as file:
         answer = walk(process, runtime, file)
+        # The process went on when the copy of it began to walk.
+        began = datetime.now(UTC) - timedelta(microseconds=answer.walk_ns / 1000)
+        taken = began.isoformat(timespec="milliseconds")
         yield snapshot_from(file, answer, process.pid, runtime.version, process.argv, taken)
 
 

@@ -138,6 +138,7 @@ def report(
     dominators: heap_views.Dominators = False,
     duplicates: heap_views.Duplicates = False,
     find: heap_views.Find = None,
+    allocated_in: heap_views.AllocatedIn = None,
     ctx: typer.Context = None,  # type: ignore[assignment] # as `run --report` calls it
 ) -> None:
     """Show one view of a recording.
@@ -166,7 +167,7 @@ def report(
     """
     files, view = _files_and_view(files or [])
     rows = whole("--top", top, "a number of rows")
-    asked = heap_views.HeapQuestion(path, dominators, duplicates, find)
+    asked = heap_views.HeapQuestion(path, dominators, duplicates, find, allocated_in)
     if heap_views.is_heap(files):
         if view not in (heap_views.VIEW, "summary"):
             raise UsageError(f"{files[0]} is a heap snapshot; its only view is heap")
@@ -175,6 +176,8 @@ def report(
         files = files or [newest_heap()]
         heap_views.show(ctx, files, asked, rows, as_json=as_json)
         return
+    if allocated_in is not None:
+        raise UsageError(f"--allocated-in does not apply to {view}; valid view: heap")
     if asked.options:
         raise UsageError(f"{asked.options[0]} does not apply to {view}; valid view: heap")
     time = time_of(running, waiting, wall, taken, event)

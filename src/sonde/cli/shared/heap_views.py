@@ -22,6 +22,14 @@ Path = Annotated[
     str | None,
     typer.Option("--path", metavar="TYPE|ID", help="heap: show what keeps these objects alive."),
 ]
+AllocatedIn = Annotated[
+    str | None,
+    typer.Option(
+        "--allocated-in",
+        metavar="RECORDING",
+        help="heap --path: show where this recording of the process sampled their allocation.",
+    ),
+]
 Dominators = Annotated[
     bool, typer.Option("--dominators", help="heap: show what would be freed with what.")
 ]
@@ -38,7 +46,7 @@ Find = Annotated[
     ),
 ]
 VIEW = "heap"
-_OPTIONS = ("files", "as_json", "top", "path", "dominators", "duplicates", "find")
+_OPTIONS = ("files", "as_json", "top", "path", "dominators", "duplicates", "find", "allocated_in")
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,8 @@ class HeapQuestion:
     dominators: bool
     duplicates: bool
     find: str | None
+    allocated_in: str | None = None
+    """With a path: a recording of the process."""
 
     @property
     def options(self) -> list[str]:
@@ -105,6 +115,8 @@ def show(
         raise UsageError(f"{asked.options[0]} and {asked.options[1]} cannot be combined")
     if len(files) != 1:
         raise UsageError("heap shows one file; compare two with: sonde heap diff BASE NEW")
+    if asked.allocated_in is not None and asked.path is None:
+        raise UsageError("--allocated-in shows where objects were allocated; give them by --path")
     path = files[0]
     _check_heap(path)
     _check_options(ctx)
@@ -133,7 +145,13 @@ def _answer(
         from sonde.reports.heap import heap_paths as of_paths
         from sonde.views.heap.paths import heap_paths
 
-        return heap_paths(graph, asked.path, top=top), of_paths, {}
+        recording = None
+        if asked.allocated_in is not None:
+            from sonde.recording.reader import read
+
+            recording = read(asked.allocated_in)
+        found = heap_paths(graph, asked.path, top=top, recording=recording)
+        return found, of_paths, {}
     if asked.dominators:
         from sonde.reports.heap import heap_dominators as of_dominators
         from sonde.views.heap.dominators import dominators

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sonde.heap.snapshot import KEY_ITSELF
+from sonde.reports.layout.call_stack import on_one_line
 from sonde.reports.layout.names import printable
 from sonde.reports.layout.page import line, paragraph
 from sonde.views.selecting.formatting import amount, count
@@ -12,6 +13,7 @@ from sonde.views.selecting.formatting import amount, count
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sonde.views.heap.allocations import Allocations
     from sonde.views.heap.paths import HeapPath, HeapPaths, PathStep
 
 _MAX_REPEATED = 3
@@ -41,6 +43,24 @@ def render(result: HeapPaths, out: Console) -> None:
     if result.left > 0:
         out.print()
         line(out, (f"{count(result.left, 'more path')}; see --top", "dim"))
+    if result.allocations is not None:
+        out.print()
+        _allocations(result.allocations, out)
+
+
+def _allocations(found: Allocations, out: Console) -> None:
+    if not found.sampled:
+        paragraph(out, f"None of what they keep alive was sampled in {found.recording}.")
+        return
+    samples = count(found.sampled, "sample")
+    line(out, (f"what they keep alive was allocated in ({samples}):", "bold"))
+    for row in found.rows:
+        size = f"{amount(row.estimated_bytes)} ± {amount(row.margin_bytes)}"
+        line(out, f"  {size:<24}", (printable(row.type), "cyan"))
+        where = "an unknown location" if row.chain is None else on_one_line(row.chain, 72)
+        line(out, f"  {'':24}", (where, "dim"))
+    if found.left > 0:
+        line(out, (f"  {count(found.left, 'more call stack')}; see --top", "dim"))
 
 
 def _path(path: HeapPath, out: Console) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sonde.errors import UsageError
 from sonde.heap.snapshot import KEY_ITSELF
+from sonde.views.heap.allocations import Allocations, allocations_of
 from sonde.views.heap.heaviest import heaviest_path
 from sonde.views.heap.object_text import text_of
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from sonde.heap.graph import HeapGraph
     from sonde.heap.snapshot import Root
+    from sonde.recording.tables import Recording
 
 TOP = 5
 """Paths by default."""
@@ -77,6 +79,8 @@ class HeapPaths:
     heaviest: HeapPath | None = None
     """To the object, or to the one of the type that retains the most: over what retains the most.
     None: one of the paths looks the same."""
+    allocations: Allocations | None = None
+    """Where they, and what they alone keep alive, were allocated; None: not asked."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -85,15 +89,32 @@ class HeapPaths:
             "retained": self.retained,
             "paths": [path.to_json() for path in self.paths],
             "heaviest": self.heaviest.to_json() if self.heaviest else None,
+            "allocations": self.allocations.to_json() if self.allocations else None,
         }
 
 
-def heap_paths(graph: HeapGraph, target: str, *, top: int | None = None) -> HeapPaths:
-    """`target` is a type, or an id as 0x7f… or in digits."""
+def heap_paths(
+    graph: HeapGraph,
+    target: str,
+    *,
+    top: int | None = None,
+    recording: Recording | None = None,
+) -> HeapPaths:
+    """`target` is a type, or an id as 0x7f… or in digits. `recording`: of the same process, which
+    shows where objects were allocated."""
     number = _object(graph, target)
+    type_ = _type(graph, target) if number is None else None
+    allocations = None
+    if recording is not None:
+        members = [number] if type_ is None else np.flatnonzero(graph.snapshot.type == type_)
+        asked = np.array(members, dtype=np.int64)
+        allocations = allocations_of(graph, asked, recording, top=top or TOP)
     if number is not None:
-        return _of_object(graph, number, target, top or TOP)
-    return _of_type(graph, _type(graph, target), top or TOP)
+        found = _of_object(graph, number, target, top or TOP)
+    else:
+        assert type_ is not None
+        found = _of_type(graph, type_, top or TOP)
+    return replace(found, allocations=allocations)
 
 
 def _object(graph: HeapGraph, target: str) -> int | None:
