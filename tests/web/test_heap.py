@@ -88,6 +88,18 @@ def test_paths_are_those_of_the_report(graph: HeapGraph) -> None:
     assert page.answer(["r", "0", "meta"], {}) is None
 
 
+def test_an_object_in_detail(graph: HeapGraph) -> None:
+    page = HeapPage(graph)
+    # Of a smaller whole, more is large enough to be shown.
+    assert "0x300" not in json.dumps(page.meta["dominators"])
+    assert [row["id"] for row in asked(page, "dominated", by="0x20")] == ["0x300"]
+    first = numbers(asked(page, "dominated", by="0x10000"))
+    assert {row["type"] for row in first} >= {"byte[]"}
+    for id_ in ("", "app.Node", "0x1"):
+        with pytest.raises(UsageError):
+            asked(page, "dominated", by=id_)
+
+
 def test_one_file_has_the_largest(graph: HeapGraph) -> None:
     page = HeapPage(graph)
     text = page.html().decode()

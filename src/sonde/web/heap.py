@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from sonde._version import version
 from sonde.errors import UsageError
-from sonde.views.heap.dominators import dominators
+from sonde.views.heap.dominators import DominatorTree
 from sonde.views.heap.duplicates import duplicates
-from sonde.views.heap.paths import heap_paths
+from sonde.views.heap.paths import heap_paths, object_of
 from sonde.views.heap.types import heap_types
 from sonde.web.columns import deflated
 from sonde.web.page import built, filled, policy
@@ -44,6 +44,8 @@ class HeapPage:
     def answer(self, path: list[str], query: dict[str, list[str]]) -> Reply | None:
         if path == ["h", "meta"]:
             return Reply(_packed(self.meta), PACKED)
+        if path == ["h", "dominated"]:
+            return Reply(_packed(self.dominated(query.get("by", [""])[0])), PACKED)
         if path == ["h", "paths"]:
             return Reply(_packed(self.paths(query.get("of", [""])[0])), PACKED)
         return None
@@ -53,11 +55,20 @@ class HeapPage:
             raise UsageError("paths to what? give a type or an id")
         return _with_text_ids(heap_paths(self._graph, target).to_json())
 
+    def dominated(self, id_: str) -> list[dict[str, Any]]:
+        """What only this object keeps alive; shares are of that."""
+        rows = self._tree.rows(object_of(self._graph, id_), top=MAX_CHILDREN, min_share=MIN_SHARE)
+        return [_with_text_ids(row.to_json()) for row in rows]
+
+    @cached_property
+    def _tree(self) -> DominatorTree:
+        return DominatorTree(self._graph)
+
     @cached_property
     def meta(self) -> dict[str, Any]:
         snapshot = self._graph.snapshot
         types = heap_types(self._graph, top=MAX_TYPES)
-        tree = dominators(self._graph, top=MAX_CHILDREN, min_share=MIN_SHARE)
+        tree = self._tree.rows(None, top=MAX_CHILDREN, min_share=MIN_SHARE)
         equal = duplicates(self._graph, top=MAX_DUPLICATES)
         return {
             "file": PurePath(snapshot.path).name,
@@ -72,7 +83,7 @@ class HeapPage:
             "unreachableBytes": types.unreachable_bytes,
             "types": [row.to_json() | {"own": row.is_own} for row in types.rows],
             "typesLeft": types.left,
-            "dominators": [_with_text_ids(row.to_json()) for row in tree.rows],
+            "dominators": [_with_text_ids(row.to_json()) for row in tree],
             "minShare": MIN_SHARE,
             "duplicates": equal.to_json(),
             "duplicatesLeft": equal.left,

@@ -38,6 +38,15 @@ test("the tree of dominators, zoomed by keys", async ({ page, served }) => {
   await expect(page).toHaveURL(new RegExp(`of=0x${rows[0].id.toString(16)}$`));
   await page.keyboard.press("Enter");
   await expect(page.locator(".trail button")).toHaveCount(2);
+  // The next level down, with what the whole had left out.
+  await icicle.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".trail button")).toHaveCount(3);
+  await page.locator(".trail button").nth(1).click();
+  await expect(page.locator(".trail button")).toHaveCount(2);
+  await icicle.focus();
   await page.keyboard.press("Escape");
   await expect(page.locator(".trail button")).toHaveCount(1);
 });

@@ -6,22 +6,27 @@ import type { Theme } from "../elements/theme";
 import { Icicle, type Look } from "../views/flame/icicle";
 import { path } from "../profile/profile";
 import { dominatorTree, type DominatorTree } from "./dominatortree";
-import type { DominatorRow, HeapMeta } from "./load";
+import type { DominatorRow, Heap } from "./load";
 import { objectName, packageOf } from "./words";
 
 export class DominatorView {
   readonly element: HTMLElement;
-  private readonly tree: DominatorTree;
+  private readonly whole: DominatorTree;
+  /** What is drawn: the whole, or one object in more detail. */
+  private tree: DominatorTree;
+  /** The objects above the root of that. */
+  private above: readonly DominatorRow[] = [];
   private readonly icicle: Icicle;
   private readonly trail = h("nav", { class: "trail", "aria-label": "Zoom" });
   private theme: Theme | null = null;
   private zoomed = -1;
 
   constructor(
-    private readonly meta: HeapMeta,
+    private readonly heap: Heap,
     private readonly choose: (target: string) => void,
   ) {
-    this.tree = dominatorTree(meta.dominators);
+    const { meta } = heap;
+    this.tree = this.whole = dominatorTree(meta.dominators);
     this.icicle = new Icicle(
       {
         point: () => {},
@@ -47,7 +52,7 @@ export class DominatorView {
         h(
           "span",
           { class: "faint note" },
-          `Single objects from ${percentOf(meta.minShare, 1)} of the heap on; ` +
+          `Single objects from ${percentOf(meta.minShare, 1)} of what is shown on; ` +
             "smaller ones are one box for each type, or left out. " +
             "Double-click zooms.",
         ),
@@ -62,19 +67,60 @@ export class DominatorView {
   }
 
   private zoom(node: number): void {
+    if (node < 0) {
+      this.tree = this.whole;
+      this.above = [];
+    }
     this.zoomed = node;
     this.draw();
+    if (node >= 0) this.detail(this.trailTo(node));
+  }
+
+  /** Draws the last of these objects with what the whole has left out. */
+  private detail(trail: readonly DominatorRow[]): void {
+    const row = trail[trail.length - 1];
+    const { dominated } = this.heap;
+    if (row.id === null || !dominated) return;
+    const [tree, zoomed] = [this.tree, this.zoomed];
+    dominated(row.id).then(
+      (children) => {
+        // Unless something else was chosen meanwhile.
+        if (this.tree !== tree || this.zoomed !== zoomed) return;
+        this.tree = dominatorTree([{ ...row, children }]);
+        this.above = trail.slice(0, -1);
+        this.zoomed = 0;
+        this.draw();
+      },
+      () => {}, // then it stays as coarse as it is
+    );
+  }
+
+  private trailTo(node: number): DominatorRow[] {
+    const below = node < 0 ? [] : path(this.tree, node);
+    return [...this.above, ...below.map((one) => this.tree.rows[one])];
   }
 
   private draw(): void {
     const { tree } = this;
+    const trail = this.trailTo(this.zoomed);
     fill(
       this.trail,
-      [-1, ...(this.zoomed < 0 ? [] : path(tree, this.zoomed))].map((node) =>
+      h(
+        "button",
+        { class: "quiet", onclick: () => this.zoom(-1) },
+        `heap, ${amount(this.heap.meta.bytes)}`,
+      ),
+      trail.map((row, at) =>
         h(
           "button",
-          { class: "quiet", onclick: () => this.zoom(node) },
-          node < 0 ? `heap, ${amount(this.meta.bytes)}` : name(tree.rows[node]),
+          {
+            class: "quiet",
+            onclick: () =>
+              at < this.above.length
+                ? this.detail(trail.slice(0, at + 1))
+                : this.zoom(path(tree, this.zoomed)[at - this.above.length]),
+          },
+          name(row),
         ),
       ),
     );
@@ -97,7 +143,7 @@ export class DominatorView {
 
   private tip(node: number): HTMLElement {
     const row = this.tree.rows[node];
-    const share = percentOf(row.retained, this.meta.bytes);
+    const share = percentOf(row.retained, this.heap.meta.bytes);
     return h(
       "div",
       null,

@@ -94,6 +94,8 @@ export interface Heap {
   readonly meta: HeapMeta;
   /** To the objects of a type, or to one object by its id. */
   paths(target: string): Promise<HeapPaths>;
+  /** What only this object keeps alive, in detail; null: this page has what it has. */
+  readonly dominated: ((id: string) => Promise<readonly DominatorRow[]>) | null;
 }
 
 export function isHeap(): boolean {
@@ -112,18 +114,29 @@ export async function loadHeap(): Promise<Heap> {
 }
 
 async function served(): Promise<Heap> {
-  const known = new Map<string, Promise<HeapPaths>>();
   return {
     meta: await ask<HeapMeta>("meta"),
-    paths(target) {
-      let found = known.get(target);
-      if (!found) {
-        found = ask<HeapPaths>(`paths?of=${encodeURIComponent(target)}`);
-        known.set(target, found);
-        found.catch(() => known.delete(target));
-      }
-      return found;
-    },
+    paths: remembered((target) =>
+      ask<HeapPaths>(`paths?of=${encodeURIComponent(target)}`),
+    ),
+    dominated: remembered((id) =>
+      ask<readonly DominatorRow[]>(`dominated?by=${encodeURIComponent(id)}`),
+    ),
+  };
+}
+
+/** The same, asked once for each word; what failed is asked again. */
+function remembered<T>(
+  get: (word: string) => Promise<T>,
+): (word: string) => Promise<T> {
+  const known = new Map<string, Promise<T>>();
+  return (word) => {
+    let found = known.get(word);
+    if (!found) {
+      known.set(word, (found = get(word)));
+      found.catch(() => known.delete(word));
+    }
+    return found;
   };
 }
 
@@ -134,6 +147,7 @@ async function embedded(): Promise<Heap> {
   );
   return {
     meta,
+    dominated: null,
     paths(target) {
       const found = paths.get(target);
       return found

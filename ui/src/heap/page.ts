@@ -23,7 +23,7 @@ export async function openHeap(root: HTMLElement): Promise<void> {
   const { meta } = heap;
   let theme = currentTheme();
   const types = new TypeTable(meta, (type) => choose(type));
-  const dominators = new DominatorView(meta, (target) => choose(target));
+  const dominators = new DominatorView(heap, (target) => choose(target));
   const duplicates = duplicatesView(meta, (type) => choose(type));
   const views: Record<Tab, HTMLElement> = {
     types: types.element,

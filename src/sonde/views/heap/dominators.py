@@ -66,16 +66,40 @@ def dominators(
 ) -> Dominators:
     reachable = graph.reachable
     total = int(graph.snapshot.size[reachable].sum())
-    tree = _Tree(graph, max(int(total * min_share), 1), top or MAX_CHILDREN)
-    return Dominators(int(reachable.sum()), total, tree.below(NO_OBJECT, 0))
+    rows = DominatorTree(graph).rows(None, top=top, min_share=min_share)
+    return Dominators(int(reachable.sum()), total, rows)
 
 
-class _Tree:
-    def __init__(self, graph: HeapGraph, least: int, children: int) -> None:
-        self._graph, self._least, self._children = graph, least, children
+class DominatorTree:
+    """What is below each object; made once for many questions."""
+
+    def __init__(self, graph: HeapGraph) -> None:
+        self._graph = graph
         dominator = graph.dominators.dominator
         self._order = np.argsort(dominator, kind="stable").astype(np.uint32)
         self._sorted = dominator[self._order]
+
+    def rows(
+        self, number: int | None, *, top: int | None = None, min_share: float = MIN_SHARE
+    ) -> list[DominatorRow]:
+        """Below an object, or of the whole heap; shares are of what it retains."""
+        graph = self._graph
+        if number is None:
+            whole = int(graph.snapshot.size[graph.reachable].sum())
+        else:
+            whole = int(graph.retained[number])
+        least = max(int(whole * min_share), 1)
+        below = _Below(graph, self._order, self._sorted, least, top or MAX_CHILDREN)
+        return below.below(NO_OBJECT if number is None else number, 0)
+
+
+@dataclass(frozen=True)
+class _Below:
+    _graph: HeapGraph
+    _order: NDArray[np.uint32]
+    _sorted: NDArray[np.uint32]
+    _least: int
+    _children: int
 
     def below(self, number: int, depth: int) -> list[DominatorRow]:
         # A value of the same type: any other would have the whole column converted.

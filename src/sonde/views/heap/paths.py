@@ -117,6 +117,14 @@ def heap_paths(
     return replace(found, allocations=allocations)
 
 
+def object_of(graph: HeapGraph, id_: str) -> int:
+    """The object of an id, as 0x7f… or in digits."""
+    number = _object(graph, id_)
+    if number is None:
+        raise UsageError(f"invalid id {id_!r}; give one such as 0x7f12a8")
+    return number
+
+
 def _object(graph: HeapGraph, target: str) -> int | None:
     if not target[:1].isdecimal():
         return None
