@@ -7,11 +7,13 @@
 #include "check.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 typedef int function(void);
 
@@ -36,6 +38,7 @@ static object load(const char *path)
 }
 
 static object now, lazy;
+static const char *lazy_path;
 
 static int our_getppid(void) { return 424242; }
 static const sonde_hook one[] = {{"getppid", (void *)our_getppid}};
@@ -239,16 +242,51 @@ static void hooks_come_and_go_under_calls(void)
     CHECK(seen > 0);
 }
 
+static const char *wanted_name;
+
+static bool is_wanted(const char *file, uintptr_t start, uintptr_t end)
+{
+    CHECK(start < end);
+    return strstr(file, wanted_name) != NULL;
+}
+
+// Such an object may be unloaded while its slots are hooked: nothing is written where they were.
+static void an_object_may_be_unloaded(void)
+{
+    char copy[] = "/tmp/sonde-got-XXXXXX";
+    int from = open(lazy_path, O_RDONLY), to = mkstemp(copy);
+    CHECK(from >= 0 && to >= 0);
+    char part[65536];
+    for (ssize_t n; (n = read(from, part, sizeof part)) > 0;)
+        CHECK(write(to, part, (size_t)n) == n);
+    close(from);
+    close(to);
+    void *handle = dlopen(copy, RTLD_LAZY | RTLD_LOCAL);
+    CHECK(handle);
+    wanted_name = strrchr(copy, '/') + 1;
+    int before = sonde_got_hook_all(is_wanted, one, 0);
+    CHECK(sonde_got_hook_all(is_wanted, one, 1) > before);
+    function *call_it = (function *)dlsym(handle, "call_getppid");
+    CHECK_EQUAL(call_it(), 424242);
+    CHECK_EQUAL(dlclose(handle), 0);
+    CHECK(!dlopen(copy, RTLD_NOLOAD | RTLD_LAZY));
+    unlink(copy);
+    CHECK_EQUAL(sonde_got_hook_all(is_wanted, one, 1), before);
+    sonde_got_unhook();
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
     now = load(argv[1]);
     lazy = load(argv[2]);
+    lazy_path = argv[2];
     RUN(both_kinds_of_objects);
     RUN(an_address_inside_finds_the_object);
     RUN(hooking_again_changes_nothing);
     RUN(an_overwritten_hook_is_put_back);
     RUN(what_others_hooked_since_stays);
     RUN(hooks_come_and_go_under_calls);
+    RUN(an_object_may_be_unloaded);
     return 0;
 }

@@ -11,13 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_SLOTS 128
+#define MAX_SLOTS 8192
 
 typedef struct {
     void **at;
     void *original, *hook;
     bool stays;
     bool protected; // the page is read-only since the loader was done (full RELRO)
+    bool may_go;    // its object may be unloaded
+    bool is_there;  // it was not, when that was last looked for
 } slot_t;
 
 static slot_t slots[MAX_SLOTS];
@@ -68,6 +70,7 @@ void sonde_got_forked(void)
 typedef struct {
     const void *inside;
     const char *named;
+    sonde_got_wanted *wanted;
     const sonde_hook *hooks;
     size_t count;
     bool failed;
@@ -81,6 +84,8 @@ typedef struct {
 
 static bool write_slot(const slot_t *slot, void *expected, void *value)
 {
+    if (*slot->at != expected)
+        return true;
     uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
     void *page = (void *)((uintptr_t)slot->at & ~(size - 1));
     if (slot->protected && mprotect(page, size, PROT_READ | PROT_WRITE) != 0)
@@ -112,10 +117,15 @@ static void hook_table(const object_t *o, const Elf64_Rela *table, size_t size, 
             if (strcmp(name, r->hooks[h].name) != 0)
                 continue;
             void **at = (void **)(o->base + table[i].r_offset);
-            if (is_hooked(at) || known == MAX_SLOTS)
+            // A weak reference that was not resolved is a question, too.
+            if (is_hooked(at) || known == MAX_SLOTS || !*at)
                 continue;
-            slot_t slot = {at, *at, r->hooks[h].hook, false,
-                           (uintptr_t)at >= o->relro_start && (uintptr_t)at < o->relro_end};
+            slot_t slot = {.at = at,
+                           .original = *at,
+                           .hook = r->hooks[h].hook,
+                           .protected =
+                               (uintptr_t)at >= o->relro_start && (uintptr_t)at < o->relro_end,
+                           .may_go = r->wanted};
             if (write_slot(&slot, slot.original, slot.hook))
                 slots[known++] = slot;
             else
@@ -131,9 +141,14 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     object_t o = {.base = info->dlpi_addr};
     const Elf64_Dyn *dynamic = NULL;
     bool wanted = r->named && strstr(info->dlpi_name, r->named);
+    uintptr_t first = UINTPTR_MAX, last = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const Elf64_Phdr *p = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD && start < first)
+            first = start;
+        if (p->p_type == PT_LOAD && start + p->p_memsz > last)
+            last = start + p->p_memsz;
         if (p->p_type == PT_LOAD && r->inside && (uintptr_t)r->inside - start < p->p_memsz)
             wanted = true;
         else if (p->p_type == PT_DYNAMIC)
@@ -144,6 +159,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
             o.relro_end = (start + p->p_memsz) & ~(page - 1);
         }
     }
+    if (r->wanted)
+        wanted = r->wanted(info->dlpi_name, first, last);
     if (!wanted || !dynamic)
         return 0;
     const Elf64_Rela *calls = NULL, *data = NULL;
@@ -179,10 +196,40 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hooks, size_t count)
+static int find_slots(struct dl_phdr_info *info, size_t size, void *unused)
 {
-    request r = {inside, named, hooks, count, false};
+    (void)size;
+    (void)unused;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *p = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + p->p_vaddr;
+        for (size_t s = 0; s < known && p->p_type == PT_LOAD; s++)
+            slots[s].is_there |= (uintptr_t)slots[s].at - start < p->p_memsz;
+    }
+    return 0;
+}
+
+// Forgets the slots of objects that were unloaded. Where that cannot be found out, those that may
+// have been stay as they are.
+static void forget_unloaded(void)
+{
+    size_t left = 0, any = 0;
+    for (size_t i = 0; i < known; i++) {
+        slots[i].is_there = !slots[i].may_go;
+        any += slots[i].may_go;
+    }
+    if (any && !list_is_lost)
+        dl_iterate_phdr(find_slots, NULL);
+    for (size_t i = 0; i < known; i++)
+        if (slots[i].is_there)
+            slots[left++] = slots[i];
+    known = left;
+}
+
+static int hook(request r)
+{
     take(-1);
+    forget_unloaded();
     if (!list_is_lost)
         dl_iterate_phdr(visit, &r);
     // Where calls are bound lazily, a thread that was just resolving one may have put the function
@@ -195,9 +242,20 @@ int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hook
     return hooked;
 }
 
+int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hooks, size_t count)
+{
+    return hook((request){inside, named, NULL, hooks, count, false});
+}
+
+int sonde_got_hook_all(sonde_got_wanted *wanted, const sonde_hook *hooks, size_t count)
+{
+    return hook((request){NULL, NULL, wanted, hooks, count, false});
+}
+
 static void unhook(const void *only)
 {
     take(-1);
+    forget_unloaded();
     size_t left = 0;
     for (size_t i = 0; i < known; i++) {
         if (only ? slots[i].hook == only : !slots[i].stays)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct {
     const char *name;
@@ -17,6 +18,11 @@ typedef struct {
 // Slots already hooked are left alone, so it may be called again after a library was loaded. How
 // many slots are hooked by now, or -1 if a page could not be made writable.
 int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hooks, size_t count);
+
+// The same for every loaded object that is wanted, of which the file's name is given and where it
+// lies. Such a one may be unloaded meanwhile.
+typedef bool sonde_got_wanted(const char *file, uintptr_t start, uintptr_t end);
+int sonde_got_hook_all(sonde_got_wanted *wanted, const sonde_hook *hooks, size_t count);
 
 // Puts back what was there, except where other code has changed a slot since. Calls that are in a
 // hook stay in it, so hooks must work on their own afterwards.

@@ -277,9 +277,16 @@ static void hook_multiprocessing(void)
                    sizeof shared_hooks / sizeof *shared_hooks);
 }
 
+static void (*_Atomic library_loaded)(void);
+
+void sonde_watch_libraries(void (*loaded)(void)) { atomic_store(&library_loaded, loaded); }
+
 static void *on_dlopen(const char *file, int flags)
 {
     void *handle = dlopen(file, flags);
+    void (*loaded)(void) = atomic_load(&library_loaded);
+    if (handle && file && loaded)
+        loaded();
     if (handle && file && strstr(file, "/_multiprocessing.") && atomic_load(&sonde.generation))
         hook_multiprocessing();
     return handle;
@@ -296,6 +303,12 @@ static const sonde_hook hooks[] = {
     {"sem_post", (void *)on_sem_post},
     {"dlopen", (void *)on_dlopen},
 };
+
+void sonde_libraries_hook(void)
+{
+    static const sonde_hook loading[] = {{"dlopen", (void *)on_dlopen}};
+    sonde_got_hook(&PyCode_Type, NULL, loading, 1);
+}
 
 int sonde_locks_start(void)
 {

@@ -85,7 +85,7 @@ __attribute__((noinline)) static void *move(void *context, void *from, size_t n,
     bool moving = from && sonde_object_moving(from, &block);
     void *at = raw.realloc(context, from, n);
     if (moving)
-        sonde_object_moved(from, &block, !at);
+        sonde_object_moved((uintptr_t)from, &block, !at);
     if (due)
         sonde_object_sampled(at, n, SONDE_LARGE, SONDE_BY_OBJECTS, NULL);
     return at;

@@ -191,10 +191,10 @@ bool sonde_object_moving(const void *at, sonde_block *block)
     return true;
 }
 
-void sonde_object_moved(const void *at, sonde_block *block, bool failed)
+void sonde_object_moved(uintptr_t at, sonde_block *block, bool failed)
 {
     if (failed) {
-        sonde_block_add(at, block);
+        sonde_block_add((const void *)at, block);
         return;
     }
     int saved = errno;

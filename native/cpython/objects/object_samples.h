@@ -23,7 +23,7 @@ void sonde_object_freed(const void *at);
 // Around a reallocation of such a block, because another thread may get its address before it
 // returns. False: it is none of ours.
 bool sonde_object_moving(const void *at, sonde_block *block);
-void sonde_object_moved(const void *at, sonde_block *block, bool failed);
+void sonde_object_moved(uintptr_t at, sonde_block *block, bool failed);
 
 // Small allocations are sampled until then; UINT64_MAX: always, without windows.
 void sonde_object_set_window(uint64_t until);

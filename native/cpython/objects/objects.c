@@ -3,7 +3,9 @@
 #include "core/base/clock.h"
 #include "core/base/worker.h"
 #include "core/session/records.h"
+#include "cpython/locks/semaphore_hooks.h"
 #include "cpython/objects/allocation_hooks.h"
+#include "cpython/objects/native_memory.h"
 #include "cpython/objects/object_samples.h"
 
 #include <Python.h>
@@ -145,7 +147,12 @@ static void start(void)
     uint32_t state = sonde_allocation_hooks_start(WINDOWS);
     atomic_store(&sonde.header->objects, state);
     started = state == SONDE_OBJECTS_SAMPLED;
-    if (started && WINDOWS)
+    if (!started)
+        return;
+    sonde_native_memory_hook();
+    sonde_watch_libraries(sonde_native_memory_hook);
+    sonde_libraries_hook();
+    if (WINDOWS)
         sonde_worker_start(&worker);
 }
 
@@ -157,6 +164,8 @@ void sonde_objects_stop(void)
         return;
     if (WINDOWS)
         sonde_worker_stop(&worker);
+    sonde_watch_libraries(NULL);
+    sonde_native_memory_unhook();
     sonde_allocation_hooks_stop();
     sonde_objects_look_at_all();
 }
@@ -175,6 +184,7 @@ void sonde_objects_forked(bool followed)
     started = false;
     sonde_worker_forked(&worker);
     sonde_blocks_clear();
+    sonde_watch_libraries(NULL);
     sonde_allocation_hooks_stop();
     if (followed)
         start();

@@ -37,7 +37,7 @@ def test_a_program_may_trace_its_memory_at_the_same_time(
         command = [python.path, *option, KEEPS, "40", "tracemalloc"]
         run = must_run(tmp_path / "a.sonde", command, "--what", "cpu,objects")
         assert run.told["alive_bytes"] > 0
-        assert len(run.recording.objects) > 10
+        assert len(run.recording.objects)
 
 
 @pytest.mark.parametrize("allocator", ["debug", "malloc"])
@@ -60,7 +60,7 @@ def test_a_busy_program_is_attached_to_again_and_again(
         for _ in range(times):
             run = attached(target.pid, tmp_path / "a.sonde", "--force", "--for", "0.3",
                            "--what", "cpu,objects")  # fmt: skip
-            assert len(run.recording.objects) > 10
+            assert len(run.recording.objects)
         assert not has_agent(target.pid)
         code, out, err = target.end()
     assert (code, out.strip()) == (0, "right"), err
