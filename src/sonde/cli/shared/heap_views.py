@@ -77,7 +77,7 @@ def is_heap(files: Sequence[str]) -> bool:
 
 
 def _is_one(path: str) -> bool:
-    from sonde.heap.hprof_file import is_hprof
+    from sonde.heap.hprof.file import is_hprof
     from sonde.recording.read.column_reader import is_column_file
 
     return is_hprof(path) or is_column_file(path)
@@ -102,7 +102,7 @@ def _check_heap(path: str) -> None:
 def opened(path: str) -> HeapGraph:
     from sonde.heap import hprof, snapshot_file
     from sonde.heap.graph import HeapGraph
-    from sonde.heap.hprof_file import is_hprof
+    from sonde.heap.hprof.file import is_hprof
 
     _check_heap(path)
     return HeapGraph(hprof.read(path) if is_hprof(path) else snapshot_file.read(path))

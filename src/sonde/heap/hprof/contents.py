@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.heap import library as native
-from sonde.heap.hprof_file import ARRAY, CLASS, INSTANCE, NOT_THERE, VALUE_TYPES, VALUES
+from sonde.heap.hprof.file import ARRAY, CLASS, INSTANCE, NOT_THERE, VALUE_TYPES, VALUES
 from sonde.heap.library import address, library
 from sonde.heap.snapshot import MAX_STORED_TEXT, Rooms, Texts
 from sonde.heap.texts import merged, shortened
@@ -16,8 +16,8 @@ from sonde.heap.texts import merged, shortened
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sonde.heap.hprof_file import HprofFile, HprofObjects, IdFinder
-    from sonde.heap.java_classes import ClassTable
+    from sonde.heap.hprof.classes import ClassTable
+    from sonde.heap.hprof.file import HprofFile, HprofObjects, IdFinder
 
 
 @dataclass(frozen=True)

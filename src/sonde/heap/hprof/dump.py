@@ -8,9 +8,9 @@ import numpy as np
 
 from sonde.errors import SondeError
 from sonde.heap import library as native
-from sonde.heap.hprof_contents import HprofContents
-from sonde.heap.hprof_file import CLASS, INSTANCE, NOT_THERE, HprofFile, HprofObjects, IdFinder
-from sonde.heap.java_classes import ClassTable
+from sonde.heap.hprof.classes import ClassTable
+from sonde.heap.hprof.contents import HprofContents
+from sonde.heap.hprof.file import CLASS, INSTANCE, NOT_THERE, HprofFile, HprofObjects, IdFinder
 from sonde.heap.library import address, library
 from sonde.heap.snapshot import Root, Snapshot
 

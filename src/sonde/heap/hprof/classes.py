@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sonde.heap.hprof_file import ARRAY, CLASS, INSTANCE, REFERENCE, VALUE_TYPES, VALUES
+from sonde.heap.hprof.file import ARRAY, CLASS, INSTANCE, REFERENCE, VALUE_TYPES, VALUES
 from sonde.heap.snapshot import HeapType, Label, LabelKind
 from sonde.model.code_origin import is_java_platform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sonde.heap.hprof_file import HprofFile, HprofObjects
+    from sonde.heap.hprof.file import HprofFile, HprofObjects
 
 _CONTAINER = re.compile(
     r"(?:java\.util\.|scala\.collection\.|com\.google\.common\.collect\.)"
