@@ -22,7 +22,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
     ROOT / "docs" / "tutorial" / f"{name}.md"
-    for name in ("first-profile", "find-a-lock-convoy", "compare-before-and-after")
+    for name in (
+        "first-profile",
+        "find-a-lock-convoy",
+        "find-a-memory-leak",
+        "compare-before-and-after",
+    )
 )
 SONDE = ROOT / ".venv" / "bin" / "sonde"
 BLOCK = re.compile(r"^```\n\$ (sonde [^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

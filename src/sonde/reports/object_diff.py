@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sonde.reports.layout.names import labelled, printable, shortened
 from sonde.reports.layout.page import line, paragraph
+from sonde.reports.objects import INDENT, MIN_WHERE
 from sonde.views.selecting.formatting import amount, count
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def render(result: ObjectDiff, out: Console, *, top: int | None = None) -> None:
     heads = f"{'change':>10}{'±':>10}{'base':>10}{'new':>10}"
     heads += f"{'alive':>10}{'±':>10}" if alive else ""
     indent = len(heads) + 2
+    below = indent if out.width - indent >= MIN_WHERE else INDENT
     line(out, (f"{heads}  class / function", "bold"))
     shown = result.rows[: top or TOP]
     for row in shown:
@@ -43,8 +45,8 @@ def render(result: ObjectDiff, out: Console, *, top: int | None = None) -> None:
         )
         if row.function is not None:
             found = row.function
-            where = labelled(found.name, found.file, found.line, max(out.width - indent, 24))
-            line(out, " " * indent, (str(where), "dim"))
+            where = labelled(found.name, found.file, found.line, out.width - below)
+            line(out, " " * below, (str(where), "dim"))
     left = len(result.rows) - len(shown) + result.left
     if left > 0:
         line(out, (f"{'…':>10} {count(left, 'more row')}", "dim"))

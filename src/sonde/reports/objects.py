@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 TOP = 20
 """Rows shown by default."""
 
+MIN_WHERE = 40
+"""Columns that a location needs; where there are fewer, it begins below the numbers."""
+INDENT = 12
+
 _HEADS = {"class": "class", "site": "class / allocation site", "context": "class / call stack"}
 
 
@@ -33,6 +37,7 @@ def render(result: Objects, out: Console, *, top: int | None = None) -> None:
     heads = f"{_first(result):>10}{'±':>10}{'':8}{'objects':>13}{'sampled':>9}"
     heads += f"{'alive':>10}" if alive else ""
     indent = len(heads) + 2
+    below = indent if out.width - indent >= MIN_WHERE else INDENT
     line(out, (f"{heads}  {_HEADS[result.by]}", "bold"))
     total = abs(result.estimated_bytes)
     for row in shown:
@@ -51,7 +56,7 @@ def render(result: Objects, out: Console, *, top: int | None = None) -> None:
             shortened(printable(row.type), max(out.width - indent, 12)),
         )
         if result.by != "class":
-            line(out, " " * indent, (_where(row, max(out.width - indent, 24)), "dim"))
+            line(out, " " * below, (_where(row, out.width - below), "dim"))
     left = len(result.rows) - len(shown) + result.left
     if left > 0:
         line(out, (f"{'…':>10} {count(left, 'more row')}", "dim"))

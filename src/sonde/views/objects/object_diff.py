@@ -83,7 +83,8 @@ class ObjectDiffRow:
 
 @dataclass(frozen=True)
 class ObjectDiff:
-    """Rows by how far they changed, in bytes allocated or alive, descending."""
+    """What stays alive first, if that changed by more than its margin; then by the change of bytes
+    allocated, descending."""
 
     base: Amount
     new: Amount
@@ -126,9 +127,16 @@ def object_diff(
         ObjectDiffRow(type_, None if place < 0 else same.functions[place], *amounts)
         for (type_, place), amounts in rows.items()
     ]
-    changed.sort(key=lambda row: -max(abs(row.delta), abs(row.alive_delta or 0)))
+    changed.sort(key=lambda row: (-_certain(row), -abs(row.delta)))
     shown = changed[:top]
     return ObjectDiff(_amount(before), _amount(after), shown, len(changed) - len(shown))
+
+
+def _certain(row: ObjectDiffRow) -> int:
+    """By how much more or less of it stays alive, if that is more than chance."""
+    if row.alive_delta is None or row.alive_margin is None:
+        return 0
+    return abs(row.alive_delta) if abs(row.alive_delta) > row.alive_margin else 0
 
 
 def _functions(found: Objects) -> list[Function]:
