@@ -142,8 +142,11 @@ void sonde_object_sampled(const void *at, size_t size, int which, int by, const 
         return;
     int saved = errno;
     sonde_thread *me = enter();
-    if (me && (sonde_what() & SONDE_WHAT_OBJECTS))
+    if (me && (sonde_what() & SONDE_WHAT_OBJECTS)) {
+        uint64_t began = sonde_now();
         write_sample(me, at, size, which, by, library);
+        me->slot->agent_ns += sonde_now() - began;
+    }
     if (me)
         sonde_leave(me);
     errno = saved;

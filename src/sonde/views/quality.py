@@ -228,6 +228,7 @@ def _problems(
             0.0,
             "free CPU time for the recorder",
         )
+    yield from _of_objects(counters)
     yield from _of_calls(counters)
     for event in counters.get("events") or ():
         if event.get("why_not"):
@@ -326,6 +327,23 @@ WITHHELD = {
     "no_tool_id": "while every tool id of sys.monitoring was in use",
     "evaluator": "while the program evaluated its frames itself (PEP 523)",
 }
+
+
+def _of_objects(counters: dict[str, Any]) -> Iterator[Problem]:
+    if why := counters.get("why_no_objects"):
+        yield Problem(
+            "allocations were not sampled everywhere",
+            str(why),
+            0.0,
+            "run the program without them to sample its allocations",
+        )
+    if lost := counters.get("object_ends_lost") or 0:
+        yield Problem(
+            f"the ends of {count(lost, 'sampled object')} were lost",
+            "these objects look alive",
+            0.0,
+            "consider this when reading what is alive",
+        )
 
 
 def _of_calls(counters: dict[str, Any]) -> Iterator[Problem]:
