@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +18,20 @@ from sonde.heap import hprof, snapshot_file
 from sonde.heap.graph import HeapGraph
 from sonde.heap.snapshot import MAX_STORED_TEXT, Origin, Snapshot
 from sonde.recording import reader
-from sonde.recording.format.framing import RecordingError
+from sonde.recording.format import zstd
+from sonde.recording.format.framing import (
+    BLOCK_HEAD_SIZE,
+    FILE_HEAD_SIZE,
+    ZSTD,
+    RecordingError,
+    pack_block,
+    unpack_block_head,
+)
 from sonde.views.heap.dominators import dominators
 from sonde.views.heap.duplicates import duplicates
 from sonde.views.heap.heap_diff import heap_diff
 from sonde.views.heap.paths import heap_paths
+from sonde.views.heap.search import parse_terms, search
 from sonde.views.heap.types import heap_types
 
 COLUMNS = ("type", "size", "id", "first", "to", "label")
@@ -204,3 +214,56 @@ def test_what_could_not_be_written_is_removed(tmp_path: Path) -> None:
     with pytest.raises(MemoryError):
         snapshot_file.write(replace(snapshot, contents=Broken()), str(path))  # type: ignore[arg-type]
     assert not path.exists()
+
+
+def changed_blocks(data: bytes, rng: random.Random) -> bytes:
+    """A file whose checksums are right and whose contents are not: some bytes of a block differ."""
+    (nonce,) = struct.unpack_from("<I", data, 12)
+    compress, decompress = zstd.compressor(1), zstd.decompressor()
+    blocks = []
+    at = FILE_HEAD_SIZE
+    while at < len(data):
+        head = unpack_block_head(nonce, data, at)
+        assert head is not None
+        start = at + BLOCK_HEAD_SIZE
+        payload = data[start : start + head.stored_size]
+        blocks.append((head, decompress(payload) if head.codec == ZSTD else payload))
+        at = start + head.stored_size
+    chosen = rng.randrange(len(blocks) - 1)
+    head, raw = blocks[chosen]
+    changed = bytearray(raw)
+    for _ in range(rng.choice((1, 1, 2, 8))):
+        changed[rng.randrange(len(raw))] = rng.choice((0, 1, 0x22, 0x30, 0x7F, 0xFF))
+    if rng.random() < 0.1:
+        del changed[rng.randrange(len(changed)) :]
+    blocks[chosen] = (head, bytes(changed))
+    packed = [
+        pack_block(
+            nonce, head.kind, ZSTD, compress(raw), len(raw), table=head.table,
+            first_row=head.first_row, rows=head.rows,
+        )
+        for head, raw in blocks
+    ]  # fmt: skip
+    return data[:FILE_HEAD_SIZE] + b"".join(packed)
+
+
+def test_contents_that_make_no_sense_are_refused_or_shown(tmp_path: Path) -> None:
+    dump = with_texts((b"one", 0), (b"two", 0), (b"one", 0))
+    data = Path(stored(of(dump, tmp_path), tmp_path).path).read_bytes()
+    path = tmp_path / "changed.sonde"
+    rng = random.Random(2)
+    refused = 0
+    for _ in range(250):
+        path.write_bytes(changed_blocks(data, rng))
+        try:
+            snapshot = snapshot_file.read(str(path))
+            graph = HeapGraph(snapshot)
+            for view in (heap_types, dominators, duplicates):
+                view(graph)
+            heap_diff(graph, graph)
+            for id_ in snapshot.id[:20].tolist():
+                heap_paths(graph, hex(id_))
+            search(graph, parse_terms("text=*o*,size>1"))
+        except SondeError:
+            refused += 1
+    assert 0 < refused < 250

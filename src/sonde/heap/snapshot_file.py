@@ -47,6 +47,8 @@ _COLUMNS = (
     ColumnSpec("words", "u1"),
 )
 _TYPES = {spec.name: spec.type for spec in _COLUMNS}
+# Sums of sizes stay exact, also as floating point numbers.
+_MAX_SIZE = 1 << 48
 _UNKNOWN_KIND: LabelKind = "attribute"
 
 
@@ -189,7 +191,10 @@ class StoredSnapshot(Snapshot):
 
     @cached_property
     def size(self) -> NDArray[np.uint64]:
-        return self._u8("size", len(self))
+        size = self._u8("size", len(self))
+        if len(size) and int(size.max()) > _MAX_SIZE:
+            raise self._damaged("an object is larger than any memory")
+        return size
 
     @cached_property
     def id(self) -> NDArray[np.uint64]:
