@@ -27,6 +27,7 @@
 static _Atomic bool under_way;
 static char socket_path[108];
 static void (*at_end)(void);
+static uint32_t settling_ms;
 
 // Descriptors, to know them again: programs close what they did not open.
 typedef struct {
@@ -34,6 +35,8 @@ typedef struct {
     struct stat was;
 } descriptor;
 static descriptor link_ = {.fd = -1}, file = {.fd = -1};
+
+static pthread_mutex_t descriptors = PTHREAD_MUTEX_INITIALIZER; // held while they change, or a fork
 
 static bool keep(descriptor *of, int fd)
 {
@@ -55,6 +58,14 @@ static void close_own(descriptor *of)
     if (is_ours(of))
         close(of->fd);
     of->fd = -1;
+}
+
+static void close_all(void)
+{
+    pthread_mutex_lock(&descriptors);
+    close_own(&file);
+    close_own(&link_);
+    pthread_mutex_unlock(&descriptors);
 }
 
 // ---- the snapshot
@@ -142,17 +153,17 @@ static int open_link(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     strcpy(address.sun_path, socket_path);
+    pthread_mutex_lock(&descriptors);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0 || !keep(&link_, fd))
-        return errno;
+    int error = fd < 0 || !keep(&link_, fd) ? errno : 0;
+    pthread_mutex_unlock(&descriptors);
+    if (error)
+        return error;
     return connect(link_.fd, (struct sockaddr *)&address, sizeof address) ? errno : 0;
 }
 
-static int receive_order(heap_order *order)
+static int receive_message(heap_order *order)
 {
-    struct pollfd peer = {.fd = link_.fd, .events = POLLIN};
-    if (poll(&peer, 1, ORDER_MS) <= 0)
-        return ETIMEDOUT;
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -162,7 +173,7 @@ static int receive_order(heap_order *order)
                              .msg_iovlen = 1,
                              .msg_control = &control,
                              .msg_controllen = CMSG_LEN(sizeof(int))};
-    ssize_t n = recvmsg(link_.fd, &message, MSG_CMSG_CLOEXEC);
+    ssize_t n = recvmsg(link_.fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     struct cmsghdr *passed = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
     if (!passed || passed->cmsg_level != SOL_SOCKET || passed->cmsg_type != SCM_RIGHTS)
         return EPROTO;
@@ -171,6 +182,17 @@ static int receive_order(heap_order *order)
     if (!keep(&file, fd))
         return EMFILE;
     return n == sizeof *order && order->magic == HEAP_REQUEST_MAGIC ? 0 : EPROTO;
+}
+
+static int receive_order(heap_order *order)
+{
+    struct pollfd peer = {.fd = link_.fd, .events = POLLIN};
+    if (poll(&peer, 1, ORDER_MS) <= 0)
+        return ETIMEDOUT;
+    pthread_mutex_lock(&descriptors);
+    int error = receive_message(order);
+    pthread_mutex_unlock(&descriptors);
+    return error;
 }
 
 static void answer_order(void)
@@ -199,16 +221,18 @@ static void *body(void *unused)
 {
     (void)unused;
     sonde_exclude_current_thread();
+    struct timespec settling = {0, (long)settling_ms * 1000000};
+    if (settling_ms)
+        nanosleep(&settling, NULL);
     if (open_link() == 0)
         answer_order();
-    close_own(&file);
-    close_own(&link_);
+    close_all();
     at_end();
     atomic_store(&under_way, false);
     return NULL;
 }
 
-int sonde_heap_request(const char *path, void (*ended)(void))
+int sonde_heap_request(const char *path, uint32_t settle_ms, void (*ended)(void))
 {
     int saved = errno, error = 0;
     if (strlen(path) >= sizeof socket_path)
@@ -218,6 +242,7 @@ int sonde_heap_request(const char *path, void (*ended)(void))
     else {
         strcpy(socket_path, path);
         at_end = ended;
+        settling_ms = settle_ms;
         sonde_worker_join(&worker); // the last one has nothing left to do
         if ((error = sonde_worker_start(&worker)))
             atomic_store(&under_way, false);
@@ -226,13 +251,17 @@ int sonde_heap_request(const char *path, void (*ended)(void))
     return error;
 }
 
+void sonde_heap_before_fork(void) { pthread_mutex_lock(&descriptors); }
+
+void sonde_heap_after_fork(void) { pthread_mutex_unlock(&descriptors); }
+
 void sonde_heap_forked(void)
 {
+    pthread_mutex_unlock(&descriptors);
     if (!atomic_load(&under_way))
         return;
     int saved = errno;
-    close_own(&file);
-    close_own(&link_);
+    close_all();
     sonde_worker_forked(&worker);
     atomic_store(&under_way, false);
     errno = saved;

@@ -22,11 +22,16 @@ typedef struct {
 } heap_answer;
 
 // Takes one in a thread of the agent's, for who listens at `path`. Called in any thread of the
-// target at a moment of our choosing. 0 or an errno.
-int sonde_heap_request(const char *path, void (*ended)(void));
+// target at a moment of our choosing. `settle_ms`: it waits for that long before it opens anything.
+// 0 or an errno.
+int sonde_heap_request(const char *path, uint32_t settle_ms, void (*ended)(void));
 // Takes one for the caller, who holds the GIL.
 int sonde_heap_take(int fd, uint32_t stuck_ms, heap_answer *answer);
-// In a forked child, which has no part in it.
+// Around a fork. The kernel copies descriptors before it copies memory: while it does nothing is
+// opened or closed, or the child would not know what it has to close.
+void sonde_heap_before_fork(void);
+void sonde_heap_after_fork(void);
+// In a forked child, which has no part in it, instead of the latter.
 void sonde_heap_forked(void);
 
 #endif

@@ -49,6 +49,13 @@ static uint32_t limited(size_t number)
     return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 }
 
+// Which code a frame executes, or an object that has one inside.
+static void write_frame(uint32_t ref, const frame_t *f, uint32_t thread)
+{
+    heap_frame *frame = heap_room(HEAP_FRAMES, sizeof *frame);
+    *frame = (heap_frame){ref, heap_want(frame_code(f)), thread};
+}
+
 // One that is marked as written.
 static void write_one(PyObject *object, uint32_t ref)
 {
@@ -59,6 +66,9 @@ static void write_one(PyObject *object, uint32_t ref)
     sonde_heap_write_value(object, ref);
     if (PyType_Check(object))
         sonde_heap_write_class((PyTypeObject *)object, ref);
+    const frame_t *f = heap_frame_in(object);
+    if (f && heap_frame_has_code(f))
+        write_frame(ref, f, 0);
     heap_capacity capacity = sonde_heap_capacity(object);
     if (capacity.room) {
         heap_container *container = heap_room(HEAP_CONTAINERS, sizeof *container);
@@ -154,8 +164,7 @@ static void write_frames(PyThreadState *thread)
         PyCodeObject *code = frame_code(f);
         sonde_heap_edge_count = 0;
         sonde_heap_frame_edges(f);
-        heap_frame *frame = heap_room(HEAP_FRAMES, sizeof *frame);
-        *frame = (heap_frame){ref, heap_want(code), tid};
+        write_frame(ref, f, tid);
         heap_root *root = heap_room(HEAP_ROOTS, sizeof *root);
         *root = (heap_root){ref, ROOT_FRAME, tid};
         size_t size = offsetof(frame_t, localsplus) +

@@ -31,12 +31,17 @@ static size_t int_bytes(PyObject *object, size_t fixed)
 #endif
 }
 
+// Of an array of values that shares its keys with others. Keys had as much room when it was made.
+static size_t values_room(const PyDictKeysObject *keys)
+{
+    return (size_t)(keys->dk_nentries + keys->dk_usable) * sizeof(void *);
+}
+
 static size_t dict_bytes(PyDictObject *dict)
 {
     PyDictKeysObject *keys = dict->ma_keys;
     if (dict->ma_values)
-        return heap_values_are_embedded(dict->ma_values) ? 0
-                                                         : heap_keys_usable(keys) * sizeof(void *);
+        return heap_values_are_embedded(dict->ma_values) ? 0 : values_room(keys);
     return keys->dk_refcnt == 1 ? heap_keys_bytes(keys) : 0;
 }
 
@@ -46,8 +51,9 @@ static size_t values_bytes(PyObject *object)
     heap_attributes attributes = heap_attributes_of(object);
     if (!attributes.values || heap_values_are_embedded(attributes.values))
         return 0;
-    size_t usable = heap_keys_usable(attributes.keys);
-    return ((usable + 2 + 7) & ~(size_t)7) + usable * sizeof(void *);
+    // In front of them is one byte for each, and two more.
+    size_t room = values_room(attributes.keys);
+    return ((room / sizeof(void *) + 2 + 7) & ~(size_t)7) + room;
 }
 
 static size_t bytearray_bytes(const PyByteArrayObject *array)

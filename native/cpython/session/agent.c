@@ -31,6 +31,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+#define FORK_TAKES_MS 50
+
 static char socket_path[108];
 static bool follows_forks;
 
@@ -98,10 +100,25 @@ static void forked_child(void)
     errno = saved;
 }
 
-static void follow_forks(void)
+static void before_fork(void)
 {
-    if (!follows_forks)
-        follows_forks = pthread_atfork(sonde_forks_before, sonde_got_after_fork, forked_child) == 0;
+    sonde_heap_before_fork();
+    sonde_forks_before();
+}
+
+static void after_fork(void)
+{
+    sonde_got_after_fork();
+    sonde_heap_after_fork();
+}
+
+// Whether it was not done before.
+static bool follow_forks(void)
+{
+    if (follows_forks)
+        return false;
+    follows_forks = pthread_atfork(before_fork, after_fork, forked_child) == 0;
+    return true;
 }
 
 // Starts a session with the recorder that listens at `path`. The caller holds the GIL. 0 or an
@@ -228,10 +245,11 @@ static int on_audit(const char *event, PyObject *args, void *unused)
 EXPORT int sonde_agent_heap(const char *path)
 {
     int saved = errno;
-    follow_forks();
+    bool fresh = follow_forks();
     sonde_forks_watch();
     errno = saved;
-    return sonde_heap_request(path, sonde_forks_thread_ends);
+    // A fork that is under way knows nothing of its child's part.
+    return sonde_heap_request(path, fresh ? FORK_TAKES_MS : 0, sonde_forks_thread_ends);
 }
 
 // A snapshot into a file of the caller's, who holds the GIL. 0 or an errno.

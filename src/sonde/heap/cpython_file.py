@@ -156,6 +156,7 @@ class CpythonHeapFile:
         np.cumsum(edges, out=first[1:])
         if int(first[-1]) != self.counts[EDGES]:
             raise self._damaged()
+        self._map.madvise(mmap.MADV_DONTNEED)  # pages that were read need no memory of ours
         return ObjectColumns(self._ids(count), type_, size, counted, first, order, edges)
 
     def edges(self, objects: ObjectColumns) -> EdgeColumns:
@@ -171,6 +172,7 @@ class CpythonHeapFile:
         )  # fmt: skip
         if number == NONE:
             raise MemoryError
+        self._map.madvise(mmap.MADV_DONTNEED)
         kinds = (labels[:number] >> np.uint64(32)).tolist()
         names = (labels[:number] & np.uint64(NONE)).astype(np.uint32)
         # Strings are objects; fixed names are numbers of their own.

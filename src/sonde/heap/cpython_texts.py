@@ -136,10 +136,6 @@ class CpythonNames:
             if number not in found and (text := self.text(name)):
                 found[number] = text
         found |= self.of_code
-        for attribute in ("cr_code", "gi_code", "ag_code", "f_code"):
-            for number, code in self.targets(attribute).items():
-                if code in self.of_code:
-                    found[number] = self.of_code[code]
         frames = self._file.records(FRAMES)
         numbers = self._file.numbers(np.ascontiguousarray(frames["frame"]))
         codes = self._file.numbers(np.ascontiguousarray(frames["code"]))

@@ -17,6 +17,7 @@ from sonde import _inside
 from sonde.errors import SondeError, UsageError
 from sonde.model.trees.partial_tree import DEFAULT_MEMORY
 
+from . import own_heap
 from .launch import program_name
 from .recorder.options.modes import parse_mode
 from .recorder.options.options import (
@@ -33,6 +34,8 @@ from .shm import layout as shm
 from .system import native_libraries
 from .tables.stacks.live_profile import check_memory
 from .tables.stacks.profile_result import Hot, HotEdge, Profile, profile_of
+
+_OF_PARENT = "this session belongs to the parent process; start one in this process"
 
 
 @functools.cache
@@ -195,6 +198,14 @@ class Session:
         written: str = answer["path"]
         return written
 
+    def heap(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Writes a snapshot of all objects of this process into a file, and returns which."""
+        if os.getpid() != self._options.pid:
+            raise SondeError(_OF_PARENT)
+        self._running()
+        stem = f"sonde-{self._options.program}-{self._options.pid}-heap"
+        return own_heap.take(_load_agent(), path or own_heap.new_name(stem))
+
     # ---- what is known while it runs
 
     def profile(self, top: int = 10, by: str = "context", *, purge: bool = False) -> Profile:
@@ -252,9 +263,7 @@ class Session:
 
     def _ask(self, command: str, **arguments: Any) -> dict[str, Any] | None:
         if os.getpid() != self._options.pid:
-            raise SondeError(
-                "this session belongs to the parent process; start one in this process"
-            )
+            raise SondeError(_OF_PARENT)
         with self._talk:
             return self._running().ask(command, **arguments)
 
