@@ -114,6 +114,11 @@ def test_warnings_of_the_reader_are_problems() -> None:
     assert found.to_json()["warnings"] == ["cut off after 12.3 s: the last block is torn"]
 
 
+def test_lost_ends_of_objects() -> None:
+    (problem,) = of(object_ends_lost=3).problems
+    assert problem.title == "3 sampled objects may look alive without being so"
+
+
 def test_worst_first() -> None:
     titles = [p.title for p in of(lost=1_000, truncated=5_000, events_lost=1).problems]
     assert titles == [

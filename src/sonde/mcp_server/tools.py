@@ -183,7 +183,7 @@ TOOLS = (
         "view",
         "Show one view of a recording: flat (functions by self time), tree (call stacks, heaviest "
         "nodes), lines (source lines), locks (who waited for whom), lock-table, threads, spans, "
-        "calls (counted calls), objects (allocations, Java), quality, tprof (whole machine).",
+        "calls (counted calls), objects (allocations), quality, tprof (whole machine).",
         (
             RECORDING,
             Parameter("view", "string", "which view", required=True, choices=tuple(VIEWS)),

@@ -71,7 +71,8 @@ def test_few_samples_name_nothing() -> None:
 def test_lost_ends_name_nothing() -> None:
     """What looks alive may not be."""
     found = recording("leak")
-    assert not named(replace(found, quality={"object_ends_lost": 1}))
+    assert named(replace(found, quality={"object_ends_lost": 1}))
+    assert not named(replace(found, quality={"object_ends_lost": 10}))
 
 
 def test_java_needs_collections() -> None:

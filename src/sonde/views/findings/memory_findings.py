@@ -34,6 +34,8 @@ MIN_SHARE = 0.05
 """Of all that is alive."""
 MAX_FREED = 0.1
 """Of what a site allocated and became old."""
+MAX_LOST = 0.01
+"""Of the ends of sampled objects: with more, what looks alive may not be."""
 MIN_COLLECTIONS = 3
 COLLECTION_NS = 50_000_000
 """Ends that are further apart than this are of different collections."""
@@ -43,7 +45,8 @@ COLLECTION = "GC pause"
 
 def growing_sites(evidence: Evidence) -> Iterator[Finding]:
     recording, chosen = evidence.recording, evidence.selection
-    if chosen.span is not None or recording.quality.get("object_ends_lost"):
+    lost = recording.quality.get("object_ends_lost") or 0
+    if chosen.span is not None or lost > MAX_LOST * len(recording.objects):
         return
     found = sampled(recording, chosen)
     if not found.followed.any():
