@@ -192,6 +192,8 @@ uint32_t sonde_cpython_read_edges(const struct sonde_cpython_file *file,
             heap_edge edge = {HEAP_NONE, HEAP_NONE, EDGE_PLAIN};
             next_edge(&cursor, &edge);
             uint32_t target = number_of(map, edge.target), kind = edge.kind & 15;
+            if (target >= objects)
+                target = HEAP_NONE;
             uint64_t at = to->first[from] + k;
             // What leads nowhere leads to where it comes from: places stay as they are.
             to->to[at] = target == HEAP_NONE ? from : target;

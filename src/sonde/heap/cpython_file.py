@@ -86,6 +86,8 @@ class CpythonHeapFile:
         if int(head["magic"]) != _MAGIC:
             raise self._damaged()
         self.python = int(head["python"])
+        if int(self.records(VALUES)["bytes"].sum(dtype=np.uint64)) != self.counts[TEXTS]:
+            raise self._damaged()
         self._read_map()
 
     def _damaged(self) -> SondeError:
@@ -139,13 +141,12 @@ class CpythonHeapFile:
 
     def objects(self) -> ObjectColumns:
         count = self.counts[OBJECTS]
-        if int(np.bitwise_count(self._bits).sum(dtype=np.uint64)) < count or count >= NONE - 1:
+        if int(np.bitwise_count(self._bits).sum(dtype=np.uint64)) != count or count >= NONE - 1:
             raise self._damaged()
         type_, counted = np.empty(count, np.uint32), np.empty(count, np.uint32)
         edges, order = np.empty(count, np.uint32), np.empty(count, np.uint32)
         size = np.empty(count, np.uint64)
         to = native.CpythonObjects(*(address(c) for c in (type_, size, counted, edges, order)))
-        # A bit without an object gives others too high numbers: those are refused, too.
         if not library().cpython_read_objects(self._file, self._numbers, count, to):
             raise self._damaged()
         for large in self.records(LARGE):
