@@ -138,6 +138,11 @@ def test_containers_have_their_room(known: Known) -> None:
     assert all(row[0] >= row[1] for row in rows.values())
 
 
+def test_no_size_is_made_up(known: Known) -> None:
+    assert int(known.heap.size.max()) < 1 << 20
+    assert int(known.heap.size.min()) >= 16
+
+
 def test_nothing_is_left_out(known: Known) -> None:
     assert known.heap.warnings == []
     assert known.heap.origin.pause_ns is not None

@@ -156,10 +156,20 @@ static inline PyObject *heap_frame_value(const frame_t *f, int index, bool *coun
     return (uintptr_t)value >= 4096 && may_be_address(value) ? value : NULL;
 }
 
+static inline bool heap_is_generator(PyObject *object)
+{
+    return PyGen_Check(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object);
+}
+
+static inline bool heap_has_frame(PyObject *object)
+{
+    return heap_is_generator(object) || PyFrame_Check(object);
+}
+
 // The frame inside of a generator, a coroutine or a frame object.
 static inline const frame_t *heap_frame_in(PyObject *object)
 {
-    if (PyGen_Check(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) {
+    if (heap_is_generator(object)) {
         PyGenObject *generator = (PyGenObject *)object;
         return generator->gi_frame_state < FRAME_CLEARED ? (const frame_t *)&generator->gi_iframe
                                                          : NULL;

@@ -131,6 +131,16 @@ static size_t before_bytes(PyObject *object)
     return more ? bytes + 2 * sizeof(void *) : bytes;
 }
 
+// Local variables and stack.
+static size_t frame_bytes(PyObject *object)
+{
+    const frame_t *f = heap_frame_in(object);
+    if (!f || !heap_frame_has_code(f))
+        return 0;
+    PyCodeObject *code = frame_code(f);
+    return sizeof(void *) * (size_t)(code->co_nlocalsplus + code->co_stacksize);
+}
+
 static size_t own_bytes(PyObject *object, PyTypeObject *type)
 {
     size_t bytes = (size_t)type->tp_basicsize;
@@ -140,6 +150,8 @@ static size_t own_bytes(PyObject *object, PyTypeObject *type)
         return int_bytes(object, bytes);
     if (PyType_Check(object) && !(((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
         return sizeof(PyTypeObject);
+    if (heap_has_frame(object))
+        return bytes + frame_bytes(object); // it has items, but does not say how many
     if (type->tp_itemsize)
         bytes += (size_t)type->tp_itemsize * (size_t)Py_ABS(Py_SIZE(object));
     if (PyList_Check(object))
