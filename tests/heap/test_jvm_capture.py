@@ -88,8 +88,10 @@ def test_a_planted_leak_is_named_with_its_holder(
     temporary = set(os.listdir("/tmp"))
     with running(jdk, java_targets, kind) as target:
         assert main(["heap", str(target.pid), "-o", str(before)]) == 0
+        opened = os.listdir(f"/proc/{target.pid}/fd")
         target.leak_more()
         assert main(["heap", str(target.pid), "-o", str(after)]) == 0
+        assert os.listdir(f"/proc/{target.pid}/fd") == opened
     base, new = graph_of(before), graph_of(after)
     type_, holder = LEAKS[kind]
     own = {(row.type, row.holder): row.count_delta for row in heap_diff(base, new).rows}
