@@ -209,11 +209,26 @@ static int find_slots(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
+// How many objects were unloaded since the process began.
+static int count_unloaded(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    *(unsigned long long *)arg = info->dlpi_subs;
+    return 1; // every object has the same
+}
+
 // Forgets the slots of objects that were unloaded. Where that cannot be found out, those that may
 // have been stay as they are.
 static void forget_unloaded(void)
 {
+    static unsigned long long last;
+    unsigned long long unloaded = 0;
     size_t left = 0, any = 0;
+    if (!list_is_lost)
+        dl_iterate_phdr(count_unloaded, &unloaded);
+    if (!list_is_lost && unloaded == last)
+        return;
+    last = unloaded;
     for (size_t i = 0; i < known; i++) {
         slots[i].is_there = !slots[i].may_go;
         any += slots[i].may_go;

@@ -1,6 +1,5 @@
 #include "cpython/objects/allocation_hooks.h"
 
-#include "core/session/shm.h"
 #include "cpython/objects/allocators.h"
 #include "cpython/objects/object_samples.h"
 
@@ -138,11 +137,11 @@ static void take_out(place_t *place)
     place->placed = !sonde_allocator_is(place->domain, place->below);
 }
 
-uint32_t sonde_allocation_hooks_start(bool in_windows)
+bool sonde_allocation_hooks_start(bool in_windows)
 {
     const char *allocator;
     if (!sonde_allocator_is_pymalloc(&allocator))
-        return SONDE_OBJECTS_ALLOCATOR;
+        return false;
     bool plain = sonde_allocators_are_plain(); // then whoever was above ours has left
     for (size_t i = 0; i < PLACES; i++) {
         place_t *place = &places[i];
@@ -155,7 +154,7 @@ uint32_t sonde_allocation_hooks_start(bool in_windows)
         if (place->domain == PYMEM_DOMAIN_RAW || !in_windows)
             put_in(place);
     }
-    return SONDE_OBJECTS_SAMPLED;
+    return true;
 }
 
 void sonde_allocation_hooks_stop(void)

@@ -8,11 +8,10 @@
 #define SONDE_CPYTHON_ALLOCATION_HOOKS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-// Returns what to report, of SONDE_OBJECTS_*. `in_windows`: small blocks are sampled only while a
-// window is open. The caller has the GIL.
-uint32_t sonde_allocation_hooks_start(bool in_windows);
+// False: the interpreter uses another allocator. `in_windows`: small blocks are sampled only while
+// a window is open. The caller has the GIL.
+bool sonde_allocation_hooks_start(bool in_windows);
 // Puts back what was there. Where another tool has hooked above ours, they stay and only pass on.
 // The caller has the GIL, or is a forked child's only thread.
 void sonde_allocation_hooks_stop(void);

@@ -12,6 +12,8 @@ void sonde_countdown_set_mean(int which, double mean) { means[which] = mean; }
 
 double sonde_countdown_mean(int which) { return means[which]; }
 
+void sonde_countdown_forked(void) { sonde_countdown_mine = (sonde_countdown){0}; }
+
 // The natural logarithm of a number in (0, 1]: that of a float's mantissa by the series of the
 // inverse hyperbolic tangent, which is exact to 1e-8. The library's own would be one more to link.
 static double ln(double x)

@@ -31,6 +31,9 @@ static inline bool sonde_counts(int which, size_t size)
     return __builtin_expect((sonde_countdown_mine.left[which] -= (int64_t)size) < 0, 0);
 }
 
+// The calling thread draws again: in a forked child, which has its parent's countdowns.
+void sonde_countdown_forked(void);
+
 // Bytes between two samples, on average.
 void sonde_countdown_set_mean(int which, double mean);
 double sonde_countdown_mean(int which);

@@ -60,7 +60,7 @@ static bool is_wanted(const char *file, uintptr_t start, uintptr_t end)
     uint32_t count = atomic_load(&library_count);
     for (uint32_t i = 0; i < count; i++)
         if (libraries[i].start == start && libraries[i].end == end)
-            return true;
+            return false; // it has its hooks
     if (count == MAX_LIBRARIES)
         return false;
     library_t *library = &libraries[count];
@@ -193,4 +193,5 @@ void sonde_native_memory_unhook(void)
 {
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++)
         sonde_got_unhook_one(hooks[i].hook);
+    atomic_store(&library_count, 0);
 }

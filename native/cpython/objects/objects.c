@@ -137,26 +137,38 @@ static void *open_windows(void *unused)
 
 // ---- sessions
 
-static void start(void)
+// Once the hooks are in place.
+static void begin(void)
+{
+    started = true;
+    atomic_store(&sonde.header->objects, SONDE_OBJECTS_SAMPLED);
+    sonde_watch_libraries(sonde_native_memory_hook);
+    if (WINDOWS)
+        sonde_worker_start(&worker);
+}
+
+void sonde_objects_start(void)
 {
     if (!(sonde.config.what & SONDE_WHAT_OBJECTS))
         return;
     sonde_countdown_set_mean(SONDE_SMALL, EVERY * NOMINAL_SHARE);
     sonde_countdown_set_mean(SONDE_LARGE, EVERY);
     sonde_object_set_window(WINDOWS ? 0 : UINT64_MAX);
-    uint32_t state = sonde_allocation_hooks_start(WINDOWS);
-    atomic_store(&sonde.header->objects, state);
-    started = state == SONDE_OBJECTS_SAMPLED;
-    if (!started)
+    if (!sonde_allocation_hooks_start(WINDOWS)) {
+        atomic_store(&sonde.header->objects, SONDE_OBJECTS_ALLOCATOR);
         return;
+    }
     sonde_native_memory_hook();
-    sonde_watch_libraries(sonde_native_memory_hook);
     sonde_libraries_hook();
-    if (WINDOWS)
-        sonde_worker_start(&worker);
+    begin();
 }
 
-void sonde_objects_start(void) { start(); }
+static void leave(void)
+{
+    sonde_watch_libraries(NULL);
+    sonde_native_memory_unhook();
+    sonde_allocation_hooks_stop();
+}
 
 void sonde_objects_stop(void)
 {
@@ -164,9 +176,7 @@ void sonde_objects_stop(void)
         return;
     if (WINDOWS)
         sonde_worker_stop(&worker);
-    sonde_watch_libraries(NULL);
-    sonde_native_memory_unhook();
-    sonde_allocation_hooks_stop();
+    leave();
     sonde_objects_look_at_all();
 }
 
@@ -184,8 +194,11 @@ void sonde_objects_forked(bool followed)
     started = false;
     sonde_worker_forked(&worker);
     sonde_blocks_clear();
-    sonde_watch_libraries(NULL);
-    sonde_allocation_hooks_stop();
+    sonde_countdown_forked();
+    if (WINDOWS) // one may have been open
+        sonde_object_set_window(0);
     if (followed)
-        start();
+        begin();
+    else
+        leave();
 }

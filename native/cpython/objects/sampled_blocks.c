@@ -3,6 +3,8 @@
 // A block is within so many places of its hash's own.
 #define PROBES 32u
 #define HELD ((uintptr_t)1) // blocks are aligned
+// Some milliseconds. In a child that is just being forked whoever held it may not exist.
+#define MAX_TRIES 100000u
 
 typedef struct {
     _Atomic uintptr_t at; // 0: free; HELD alone: being filled in
@@ -54,11 +56,11 @@ bool sonde_block_take(const void *at, sonde_block *block)
     place_t *place = find(at);
     if (!place)
         return false;
-    for (;;) {
+    for (uint32_t tries = 0;; tries++) {
         uintptr_t expected = (uintptr_t)at;
         if (atomic_compare_exchange_strong(&place->at, &expected, HELD))
             break;
-        if ((expected & ~HELD) != (uintptr_t)at)
+        if ((expected & ~HELD) != (uintptr_t)at || tries == MAX_TRIES)
             return false;
         __builtin_ia32_pause();
     }

@@ -34,7 +34,7 @@ static inline bool sonde_may_be_sampled(const void *at)
 
 // False: there is no room. The address is not in it.
 bool sonde_block_add(const void *at, const sonde_block *block);
-// Removes it; false if it was not there. Waits for the thread that holds it.
+// Removes it; false if it was not there. Waits for the thread that holds it, but not for long.
 bool sonde_block_take(const void *at, sonde_block *block);
 
 // Keeps the block from being taken, which is before it is freed, for some microseconds. NULL: it is
