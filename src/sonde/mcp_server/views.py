@@ -163,7 +163,9 @@ def _calls(recording: Recording, selection: Selection, given: Given) -> Table:
 def _objects(recording: Recording, selection: Selection, given: Given) -> Table:
     from sonde.views.objects.objects import objects
 
-    return _of_json(objects(recording, selection, by=given["by"] or "class"), "rows")
+    table = _of_json(objects(recording, selection, by=given["by"] or "class"), "rows")
+    del table.facts["timeline"]  # a curve, for a screen
+    return table
 
 
 def _threads(recording: Recording, selection: Selection, _: Given) -> Table:

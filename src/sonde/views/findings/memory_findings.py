@@ -105,7 +105,7 @@ def _of_process(evidence: Evidence, found: Sampled, span: _Span) -> Iterator[Fin
         here = found.only(mine)
         grown = here.only(alive[mine])
         growth = float(grown.bytes.sum())
-        off = margin(float(grown.bytes_variance.sum()))
+        off = margin(float(grown.bytes_variance()[0]))
         if growth - off < MIN_GROWTH or growth < MIN_SHARE * everything:
             continue
         if not _keeps_growing(grown, span):

@@ -85,7 +85,7 @@ def allocations_of(
     counts = np.bincount(group, minlength=groups)
     bytes_ = np.bincount(group, found.bytes, groups)
     objects = np.bincount(group, found.count, groups)
-    variance = np.bincount(group, found.bytes_variance, groups)
+    variance = found.bytes_variance(group, groups)
     order = np.lexsort((first, -bytes_)).tolist()
     return Allocations(
         recording=recording.path,

@@ -221,26 +221,27 @@ def _peak(found: Sampled, start: int | None, end: int | None) -> int:
 def _estimates(
     found: Sampled, counted: Flags, signs: Floats, group: Ints, groups: int
 ) -> list[Estimate]:
-    here = group[counted]
+    some, of, signs = found.only(counted), group[counted], signs[counted]
 
-    def sums(values: Floats) -> list[float]:
-        return [float(v) for v in np.bincount(here, values[counted], groups)]
+    def sums(values: Floats) -> Floats:
+        return np.bincount(of, values, groups).astype(np.float64)
 
-    columns = zip(
-        sums(found.size * signs),
-        sums(np.ones(len(found))),
-        sums(found.bytes * signs),
-        sums(found.count * signs),
-        sums(found.bytes_variance),
-        sums(found.variance),
-        strict=True,
+    columns = (
+        sums(some.size * signs),
+        sums(np.ones(len(some))),
+        sums(some.bytes * signs),
+        sums(some.count * signs),
+        some.bytes_variance(of, groups),
+        some.count_variance(of, groups),
     )
     return [
         Estimate(
             round(size), round(count), round(all_bytes), round(all_count),
             margin(of_bytes), margin(of_count),
         )
-        for size, count, all_bytes, all_count, of_bytes, of_count in columns
+        for size, count, all_bytes, all_count, of_bytes, of_count in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
     ]  # fmt: skip
 
 
@@ -249,7 +250,7 @@ def _survivals(found: Sampled, moment: int | None, group: Ints, groups: int) -> 
     here = group[alive]
     live_bytes = np.bincount(here, found.bytes[alive], groups)
     live_count = np.bincount(here, found.count[alive], groups)
-    variance = np.bincount(here, found.bytes_variance[alive], groups)
+    variance = found.only(alive).bytes_variance(here, groups)
     some, of = found.only(found.followed), group[found.followed]
     peaks = high_water(of, groups, some.begin, np.minimum(some.end, some.exit), some.bytes)
     lives = lifetimes(of, groups, some.begin, some.end, some.count)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.model.survival import NEVER
+from sonde.model.window_variance import window_variance, windows_of
 from sonde.views.selecting.selection import threads_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+FIRST_WITH_WINDOWS = (3, 14)
+SMALL = 512
+"""Bytes of the largest object that these versions sample in windows."""
+OPEN_NS, PERIOD_NS = 1_000_000, 8_000_000
+"""How long a window is open, and how long it takes from one to the next on average."""
 
 CONFIDENCE = 1.96
 """Standard errors on both sides of an estimate that contain the truth in 95 % of all cases."""
@@ -45,15 +52,30 @@ class Sampled:
     """When its process ended; NEVER: it did not."""
     followed: Flags
     """To its end; of others it is not known whether they are alive."""
+    window: Ints
+    """In which sampling window it was taken, as in `sonde.model.window_variance`; -1: in none."""
 
     @property
     def bytes(self) -> Floats:
         found: Floats = self.size * self.count
         return found
 
-    @property
-    def bytes_variance(self) -> Floats:
-        found: Floats = self.size.astype(np.float64) ** 2 * self.variance
+    def bytes_variance(self, group: Ints | None = None, groups: int = 1) -> Floats:
+        """By group; everything is one if none are given."""
+        size = self.size.astype(np.float64)
+        return self._variance(self.bytes, size**2 * self.variance, group, groups)
+
+    def count_variance(self, group: Ints | None = None, groups: int = 1) -> Floats:
+        return self._variance(self.count, self.variance, group, groups)
+
+    def _variance(self, values: Floats, of_each: Floats, group: Ints | None, groups: int) -> Floats:
+        """Samples are independent of each other, but for those of windows."""
+        group = np.zeros(len(self), dtype=np.int64) if group is None else group
+        alone = self.window < 0
+        found = np.bincount(group[alone], of_each[alone], groups).astype(np.float64)
+        if not alone.all():
+            inside = ~alone
+            found += window_variance(self.window[inside], values[inside], group[inside], groups)
         return found
 
     def __len__(self) -> int:
@@ -99,7 +121,27 @@ def sampled(recording: Recording, selection: Selection) -> Sampled:
         end=np.where(died == 0, NEVER, died),
         exit=exits[recording.threads.process[table.thread[row]]],
         followed=table.id[row] != 0,
+        window=_windows(recording, row),
     )
+
+
+def _windows(recording: Recording, row: Ints) -> Ints:
+    """Of small objects of the versions of CPython that sample these in windows only."""
+    table = recording.objects
+    process = recording.threads.process[table.thread[row]]
+    found = np.full(len(row), -1, dtype=np.int64)
+    for number, facts in enumerate(recording.processes):
+        if facts.runtime != "cpython" or _minor(facts.version) < FIRST_WITH_WINDOWS:
+            continue
+        small = np.flatnonzero((process == number) & (table.size[row] <= SMALL))
+        first = int(found.max(initial=-1)) + 2
+        found[small] = first + windows_of(table.time[row[small]], OPEN_NS, PERIOD_NS)
+    return found
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    parts = version.split(".")[:2]
+    return tuple(int(part) if part.isdecimal() else 0 for part in parts)
 
 
 def margin(variance: float) -> int:
