@@ -4,7 +4,7 @@
     benchmarks/run.py                   the usual parts; wants a quiet machine
     benchmarks/run.py --quick           the same with few programs and short runs
     benchmarks/run.py --only overhead   one part: overhead overhead-rare ticks peers accuracy
-                                        locks contended counting objects open disk
+                                        locks contended counting objects heap open disk
                                         recorder page attach top cycles hotspot hotspot-locks
                                         continuous fleet slower calls chained partial walks scale
                                         threads steal;
@@ -37,6 +37,7 @@ from cost import (
     counting,
     cycles,
     fleet_store,
+    heap,
     hotspot,
     hotspot_locks,
     intervals,
@@ -69,6 +70,7 @@ PARTS = (
     "contended",
     "counting",
     "objects",
+    "heap",
     "open",
     "disk",
     "recorder",
@@ -209,6 +211,11 @@ class Bench:
         for env in self.envs.values():
             packages.add(env, objects.PACKAGES)
         objects.report(section, list(self.envs.values()), names, Plan(3 if self.quick else 20))
+
+    def heap(self, section: Section) -> None:
+        for env in self.envs.values():
+            packages.add(env, heap.PACKAGES)
+        heap.report(section, list(self.envs.values()), 2 if self.quick else 5, self.scratch)
 
     def open(self, section: Section) -> None:
         opening.of_opening(section, self.scratch, opening.SAMPLES)

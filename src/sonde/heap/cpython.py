@@ -25,6 +25,7 @@ from sonde.heap.snapshot import (
     Root,
     Snapshot,
 )
+from sonde.model.code_origin import in_packages
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,8 +62,8 @@ def read(file: IO[bytes], name: str, origin: Origin) -> Snapshot:
     strings = values.strings()
     names = CpythonNames(heap, objects, edges, strings)
     labels, label = _labels(edges, names)
-    types, type_ = _types(heap, objects)
     roots, modules = _roots(heap, names, values)
+    types, type_ = _types(heap, objects, _packages(names, modules))
     roots += _held_elsewhere(objects, edges, roots)
     texts = names.all(modules)
     containers = heap.records(raw.CONTAINERS)
@@ -105,7 +106,7 @@ def _labels(edges: EdgeColumns, names: CpythonNames) -> tuple[list[Label], NDArr
 
 
 def _types(
-    heap: CpythonHeapFile, objects: ObjectColumns
+    heap: CpythonHeapFile, objects: ObjectColumns, packages: set[str]
 ) -> tuple[list[HeapType], NDArray[np.uint32]]:
     """Classes of the same name, as after a module was loaded again, are one type."""
     classes = dict(heap.classes())
@@ -116,7 +117,7 @@ def _types(
     for number in np.flatnonzero(used).tolist():
         name = _FRAME if number == len(objects.id) else classes.get(number, "?")
         renumbered[number] = numbers.setdefault(name, len(numbers))
-    types = [HeapType(name, _is_container(name), _is_own(name)) for name in numbers]
+    types = [HeapType(name, _is_container(name), _is_own(name, packages)) for name in numbers]
     return types, renumbered[np.minimum(objects.type, len(objects.id))]
 
 
@@ -124,10 +125,20 @@ def _is_container(name: str) -> bool:
     return name in _CONTAINERS or bool(_COLLECTION.match(name))
 
 
-def _is_own(name: str) -> bool:
-    """By its module: the standard library is not the program's, and has names without a module."""
+def _is_own(name: str, packages: set[str]) -> bool:
+    """By its module; the interpreter's own types have names without one."""
     module = name.partition(".")[0]
-    return "." in name and module not in sys.stdlib_module_names
+    return "." in name and module not in sys.stdlib_module_names and module not in packages
+
+
+def _packages(names: CpythonNames, modules: dict[int, str]) -> set[str]:
+    """The modules that are installed packages, by the first part of their names."""
+    files = names.targets("__file__")
+    return {
+        name.partition(".")[0]
+        for number, name in modules.items()
+        if in_packages(names.text(files.get(number, NONE)) or "")
+    }
 
 
 def _rooms(containers: NDArray[np.void], heap: CpythonHeapFile) -> Rooms:
