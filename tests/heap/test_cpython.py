@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -12,8 +14,13 @@ import pytest
 from attaching import Target
 from heap.capturing import references, snapshot, words
 from launching import TARGETS, Interpreter
+from sonde.errors import SondeError
+from sonde.heap.cpython import read
 from sonde.heap.graph import HeapGraph
-from sonde.heap.snapshot import Snapshot
+from sonde.heap.snapshot import Origin, Snapshot
+from sonde.record.heap_walk import walk
+from sonde.record.targets.cpython import Runtime
+from sonde.record.targets.process import inspect_process
 
 
 class Known:
@@ -149,3 +156,14 @@ def test_nothing_is_left_out(known: Known) -> None:
     unnamed = [type_.name for type_ in known.heap.types if type_.name == "?"]
     assert unnamed == []
     assert (known.heap.to < len(known.heap)).all()
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.99])
+def test_a_file_that_is_cut_is_refused(any_python: Interpreter, kept: float) -> None:
+    with Target(any_python, TARGETS / "heap_known.py") as target, tempfile.TemporaryFile() as file:
+        process = inspect_process(target.pid)
+        assert isinstance(process.runtime, Runtime)
+        walk(process, process.runtime, file)
+        file.truncate(int(os.fstat(file.fileno()).st_size * kept))
+        with pytest.raises(SondeError, match="is incomplete"):
+            read(file, "a program", Origin())

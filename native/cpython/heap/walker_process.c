@@ -56,7 +56,6 @@ static void run(int fd, heap_progress *progress)
         sigaction(number, &plain, NULL);
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
-    prctl(PR_SET_DUMPABLE, 1); // its type may be read if it is stuck
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "sonde-heap");
     // If memory is short this one goes.

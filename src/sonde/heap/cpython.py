@@ -62,7 +62,7 @@ def read(file: IO[bytes], name: str, origin: Origin) -> Snapshot:
     strings = values.strings()
     names = CpythonNames(heap, objects, edges, strings)
     labels, label = _labels(edges, names)
-    roots, modules = _roots(heap, names, values)
+    roots, modules = _roots(heap, names, values, origin.pid)
     types, type_ = _types(heap, objects, _packages(names, modules))
     roots += _held_elsewhere(objects, edges, roots)
     texts = names.all(modules)
@@ -153,12 +153,14 @@ def _rooms(containers: NDArray[np.void], heap: CpythonHeapFile) -> Rooms:
 
 
 def _roots(
-    heap: CpythonHeapFile, names: CpythonNames, values: CpythonValues
+    heap: CpythonHeapFile, names: CpythonNames, values: CpythonValues, pid: int | None
 ) -> tuple[list[Root], dict[int, str]]:
     records = heap.records(raw.ROOTS)
     numbers = heap.numbers(np.ascontiguousarray(records["object"])).tolist()
     words = heap.numbers(np.ascontiguousarray(records["name"])).tolist()
     fixed, threads = heap.names(), names.threads(values)
+    if pid is not None:
+        threads.setdefault(pid, "MainThread")  # of a program that does not import threading
     roots, modules = [], {}
     for record, number, word in zip(records, numbers, words, strict=True):
         kind, name = int(record["kind"]), int(record["name"])
