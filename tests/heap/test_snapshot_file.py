@@ -211,9 +211,25 @@ def test_what_could_not_be_written_is_removed(tmp_path: Path) -> None:
             raise MemoryError
 
     path = tmp_path / "x.sonde"
+    path.write_bytes(b"before")
     with pytest.raises(MemoryError):
         snapshot_file.write(replace(snapshot, contents=Broken()), str(path))  # type: ignore[arg-type]
-    assert not path.exists()
+    assert path.read_bytes() == b"before"
+    assert {one.name for one in tmp_path.iterdir()} == {"app.hprof", "x.sonde"}
+
+
+def test_a_file_that_is_read_can_be_replaced(tmp_path: Path) -> None:
+    large = stored(
+        of(with_texts(*[(bytes([65 + n]) * 150, 0) for n in range(20)]), tmp_path), tmp_path
+    )
+    expected = len(large)
+    smaller = of(small(), tmp_path)
+    (tmp_path / "link.sonde").symlink_to(large.path)
+    snapshot_file.write(smaller, str(tmp_path / "link.sonde"))
+    assert large.contents.text(expected - 1) is not None
+    assert len(large.size) == expected
+    assert len(snapshot_file.read(large.path)) == len(smaller)
+    assert (tmp_path / "link.sonde").is_symlink()
 
 
 def changed_blocks(data: bytes, rng: random.Random) -> bytes:

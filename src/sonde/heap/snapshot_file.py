@@ -53,15 +53,32 @@ _UNKNOWN_KIND: LabelKind = "attribute"
 
 
 def write(snapshot: Snapshot, path: str) -> int:
-    """Writes a snapshot and returns the size of the file; a file that failed is removed."""
+    """Writes a snapshot and returns the size of the file, which appears whole or not at all.
+
+    Somebody may read the file that is replaced: it is mapped, and must not become shorter.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        return _write_to(snapshot, path)  # a pipe or a device
+    folder, name = os.path.split(os.path.realpath(path))
+    part = os.path.join(folder, f".{name}.{os.getpid()}.part")
+    try:
+        size = _write_to(snapshot, part, path)
+        os.replace(part, os.path.join(folder, name))
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+    return size
+
+
+def _write_to(snapshot: Snapshot, path: str, shown: str | None = None) -> int:
+    """`shown` is what messages call the file."""
     sink = FileSink(path)
+    sink.path = shown or path
     try:
         _write(snapshot, sink)
-    except BaseException:
+    finally:
         sink.close()
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        raise
     return sink.size
 
 
