@@ -77,6 +77,29 @@ class Sonde:
         self.quality = self._session.quality
 
 
+class Restarted:
+    """A session for each slice: hooks of allocators are in place while one is paused, too."""
+
+    def __init__(self, job: dict[str, Any], folder: Path) -> None:
+        self.quality: dict[str, Any] = {}
+        self._job, self._folder = job, folder
+        self._session: Sonde | None = None
+
+    def on(self) -> None:
+        self._session = Sonde(self._job, self._folder)
+        self._session.on()
+
+    def off(self) -> None:
+        if self._session is not None:
+            self._session.end()
+            self.quality = self._session.quality
+            (self._folder / "worker.sonde").unlink(missing_ok=True)
+        self._session = None
+
+    def end(self) -> None:
+        """Nothing is left of it."""
+
+
 class Tracing:
     """cProfile, the standard library's profiler of every call."""
 
@@ -169,7 +192,9 @@ class Counted:
         self._reader.say("0")
 
 
-def switch_for(condition: str, job: dict[str, Any], folder: Path, sonde: Sonde | None) -> Switch:
+def switch_for(
+    condition: str, job: dict[str, Any], folder: Path, sonde: Sonde | Restarted | None
+) -> Switch:
     if condition in ("off", "null"):
         return Off(sonde)
     if condition == "floor":
@@ -231,7 +256,8 @@ def run(job: dict[str, Any], scratch: Path) -> dict[str, Any]:
     work = programs.prepare(job["program"])
     calls = calls_for(work, job["slice"])
     chance = random.Random(job["seed"])
-    sonde = Sonde(job, scratch) if "sonde" in job["conditions"] else None
+    kind = Restarted if job["what"] == "objects" else Sonde
+    sonde = kind(job, scratch) if "sonde" in job["conditions"] else None
     reader = Reader(job) if "read" in job["conditions"] else None
     switches: dict[str, Switch] = {}
     for name in job["conditions"]:
