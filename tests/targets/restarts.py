@@ -22,7 +22,7 @@ from sonde.record.session import _load_agent
 
 SLOTS, RING_SIZE = 64, 1 << 14
 PERIOD_NS = 100_000
-ALL = shm.WHAT_CPU | shm.WHAT_WAITS | shm.WHAT_LOCKS | shm.WHAT_CALLS
+ALL = shm.WHAT_CPU | shm.WHAT_WAITS | shm.WHAT_LOCKS | shm.WHAT_CALLS | shm.WHAT_OBJECTS
 THREADS = 20
 
 
@@ -85,6 +85,12 @@ def work(n):
     names = {}
     exec(f"def made_{n}(x):\n    return sum(y for y in range(x))\n", names)
     names[f"made_{n}"](10)
+    rows = {str(i): bytes(i) for i in range(100)}
+    grown = bytearray()
+    for _ in range(40):
+        grown += b"x" * 9999
+    if len(grown) != 40 * 9999 or sum(map(len, rows.values())) != 4950:
+        os._exit(3)
     with lock:
         len(str(n))
 
