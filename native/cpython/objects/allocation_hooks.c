@@ -146,9 +146,14 @@ bool sonde_allocation_hooks_start(bool in_windows)
     for (size_t i = 0; i < PLACES; i++) {
         place_t *place = &places[i];
         place->placed &= !plain;
+        PyMemAllocatorEx there = sonde_allocator(place->domain);
+        // The interpreter takes its own allocator for a moment when it begins and ends, and puts
+        // back what it found: that may have been ours.
+        place->placed |= there.malloc == place->ours.malloc || there.calloc == place->ours.calloc ||
+                         there.realloc == place->ours.realloc;
         if (place->placed)
             continue;
-        *place->below = sonde_allocator(place->domain);
+        *place->below = there;
         if (place->domain != PYMEM_DOMAIN_RAW)
             place->ours.free = place->below->free;
         if (place->domain == PYMEM_DOMAIN_RAW || !in_windows)

@@ -102,6 +102,28 @@ def test_agent_under_sanitizers(
     assert {"fib", "deep", "everything"} <= names
 
 
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
+def test_sampled_objects_under_sanitizers(
+    environment: Environment, agents: Path, tmp_path: Path
+) -> None:
+    """With the interpreter's own allocator, without which no small object is sampled."""
+    path = tmp_path / "all.sonde"
+    log = f"log_path={tmp_path / 'said'}"
+    done = _run(
+        environment,
+        [str(TARGETS / "everything.py"), str(agents), str(path), "perf", "1.0", "fork"],
+        LD_PRELOAD=runtime(),
+        ASAN_OPTIONS=f"{SANITIZER}:{log}",
+        UBSAN_OPTIONS=f"print_stacktrace=1:{log}",
+    )
+    said = [done.stderr, *(file.read_text() for file in tmp_path.glob("said.*"))]
+    found = [report for text in said for report in reports(text)]
+    bad = [report for report in found if not _is_by_design(report, environment.python.minor)]
+    assert not bad, "\n".join(bad)[:6000]
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(read(path).objects) > 100
+
+
 def test_reports_are_found() -> None:
     """A read of freed memory and a wrong shift would not go unnoticed above."""
     freed = """==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x61
