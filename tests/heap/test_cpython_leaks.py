@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from attaching import Target
 from heap.capturing import snapshot
 from launching import TARGETS, Interpreter
 from sonde.heap.graph import HeapGraph
+from sonde.views.heap.heap_diff import heap_diff
 from sonde.views.heap.holders import HolderNames
 from sonde.views.heap.paths import HeapPath, heap_paths
 
@@ -78,3 +80,25 @@ def test_a_reference_of_an_extension(graph: HeapGraph) -> None:
     path, _ = path_to(graph, "Native")
     assert str(path.root) == "reference from C"
     assert [step.type for step in path.steps] == ["list", "__main__.Native"]
+
+
+def test_garbage_is_held_by_nothing(graph: HeapGraph) -> None:
+    found = heap_paths(graph, "Uncollected")
+    assert (found.objects, found.paths) == (0, [])
+    heap = graph.snapshot
+    number = [type_.name for type_ in heap.types].index("__main__.Uncollected")
+    assert int((heap.type == number).sum()) == 40
+
+
+def test_growth_is_named_with_its_holder(python: Interpreter, tmp_path: Path) -> None:
+    with Target(python, TARGETS / "heap_leaks.py") as target:
+        before = snapshot(target, tmp_path / "before.sonde")
+        assert target.process.stdin is not None
+        assert target.process.stdout is not None
+        target.process.stdin.write("300\n")
+        target.process.stdin.flush()
+        assert target.process.stdout.readline() == "grown\n"
+        after = snapshot(target, tmp_path / "after.sonde")
+    first = heap_diff(HeapGraph(before), HeapGraph(after)).rows[0]
+    assert (first.type, first.holder) == ("__main__.Listed", "__main__.REQUESTS")
+    assert first.count_delta == 300

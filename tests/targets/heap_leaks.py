@@ -1,7 +1,8 @@
-"""Six leaks, each held by something else; prints its pid and waits."""
+"""Six leaks, each held by something else, and garbage; one grows by as many as it is told."""
 
 import asyncio
 import ctypes
+import gc
 import os
 import sys
 import threading
@@ -28,6 +29,10 @@ class Awaited:
 
 
 class Native:
+    pass
+
+
+class Uncollected:
     pass
 
 
@@ -87,5 +92,13 @@ loop_ready.wait()
 natives = [Native() for _ in range(20)]
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(natives))
 del natives
+gc.collect()
+gc.disable()
+for _ in range(20):  # nothing holds these: they wait for a collection
+    first, second = Uncollected(), Uncollected()
+    first.other, second.other = second, first
+del first, second
 print(os.getpid(), flush=True)
-sys.stdin.read()
+for line in sys.stdin:
+    REQUESTS += [Listed() for _ in range(int(line))]
+    print("grown", flush=True)
