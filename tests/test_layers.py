@@ -24,7 +24,7 @@ ROOMS = {
     "fleet": ("store", "queries", "sending"),
     "cli": ("shared", "completion", "commands"),
     "reports": ("layout", "stacks", "locks", "calls", "fleet", "live", "heap"),
-    "heap": ("library", "snapshot", "texts", "hprof"),
+    "heap": ("library", "snapshot", "columns", "texts", "graph", "hprof", "cpython"),
     "views": ("selecting", "quality", "locks", "stacks", "objects", "calls", "findings", "heap"),
 }
 """Of packages of src/sonde, lowest first: folders and, by name, single modules. Other modules are

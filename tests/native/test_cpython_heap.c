@@ -70,7 +70,7 @@ typedef struct {
     struct sonde_cpython_map map;
 } bit_map;
 
-// As src/sonde/heap/cpython_file.py does it.
+// As src/sonde/heap/cpython/file.py does it.
 static bit_map read_map(const struct sonde_cpython_file *file, const uint64_t *counts)
 {
     bit_map found = {malloc(8 * counts[HEAP_REGIONS] + 8),

@@ -11,7 +11,7 @@ typedef struct {
     uint32_t magic, stuck_ms;
 } heap_order;
 
-// src/sonde/heap/capture.py has the same.
+// src/sonde/record/heap_walk.py has the same.
 typedef struct {
     uint32_t magic;
     int32_t error;     // an errno

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sonde.heap.cpython_file import (
+from sonde.heap.cpython.file import (
     FIXED,
     FRAMES,
     NONE,

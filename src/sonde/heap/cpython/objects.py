@@ -8,11 +8,11 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from sonde.heap import cpython_file as raw
 from sonde.heap import library as native
 from sonde.heap.columns import ColumnContents, References
-from sonde.heap.cpython_file import NONE, CpythonHeapFile, EdgeColumns, ObjectColumns
-from sonde.heap.cpython_texts import CpythonNames, CpythonValues
+from sonde.heap.cpython import file as raw
+from sonde.heap.cpython.file import NONE, CpythonHeapFile, EdgeColumns, ObjectColumns
+from sonde.heap.cpython.object_texts import CpythonNames, CpythonValues
 from sonde.heap.graph import UNREACHABLE
 from sonde.heap.library import address, library
 from sonde.heap.snapshot import (
