@@ -34,9 +34,10 @@ def files(python: Interpreter, keep: Callable[[str], Path]) -> tuple[Path, Path]
     ) as program:
         assert program.stdout is not None
         pid = program.stdout.readline().strip()
+        time.sleep(0.3)  # of what came or went just then it is not known whether it was there
         done = sonde("heap", pid, "-o", taken)
         assert done.returncode == 0, done.stderr
-        time.sleep(0.5)  # of what ends just then it is not known whether it was there
+        time.sleep(0.3)
         program.communicate(input="", timeout=TIMEOUT_S)
     return recorded, taken
 

@@ -116,7 +116,7 @@ def test_warnings_of_the_reader_are_problems() -> None:
 
 def test_lost_ends_of_objects() -> None:
     (problem,) = of(object_ends_lost=3).problems
-    assert problem.title == "3 sampled objects may look alive without being so"
+    assert problem.title == "the ends of 3 sampled objects were lost"
 
 
 def test_worst_first() -> None:

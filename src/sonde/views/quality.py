@@ -274,15 +274,6 @@ def _problems(
             0.0,
             "free CPU time for the recorder; the recording has no data of these processes",
         )
-    if ends := counters.get("object_ends_lost") or 0:
-        followed = max(int((recording.objects.id != 0).sum()), 1)
-        yield Problem(
-            f"{count(ends, 'sampled object')} may look alive without being so",
-            "the recorder could not keep up with what was freed; if these are more than 1 % of "
-            "those sampled, no leaks are reported",
-            min(ends / followed, 1.0),
-            "free CPU time for the recorder, or record objects without other kinds",
-        )
     for warning in recording.warnings:
         yield Problem("the recording is incomplete", warning, 0.0, "the data it has is valid")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sonde.recording.tables import Recording
 
 SECOND = 1_000_000_000
-UNCERTAIN_NS = 100_000_000
+UNCERTAIN_NS = 20_000_000
 """How far the time that a snapshot states may be off."""
 
 
