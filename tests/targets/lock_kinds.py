@@ -120,6 +120,7 @@ def wait_full_queue():
 
 def wait_simple_queue():
     items = queue.SimpleQueue()
+    KEPT.append(items)
     thread = later(items.put, 1)
     items.get()
     thread.join()
@@ -134,12 +135,14 @@ def wait_join():
 
 def wait_future():
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        KEPT.append(pool)
         future = pool.submit(time.sleep, HOLD)
         future.result()
 
 
 def wait_futures():
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        KEPT.append(pool)
         futures = [pool.submit(time.sleep, HOLD)]
         concurrent.futures.wait(futures)
 

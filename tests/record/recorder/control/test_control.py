@@ -486,7 +486,8 @@ def test_the_command_line(steered_once: Make, tmp_path: Path) -> None:
     assert ended.stdout.startswith("recording ended; read it with: sonde report ")
     dead = sonde("ctl", path, "status")
     assert dead.returncode == 1
-    assert "no session" in dead.stderr
+    # As the socket is still there or not.
+    assert "no session" in dead.stderr or "is over" in dead.stderr
     it.end()
 
 
