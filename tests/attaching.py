@@ -57,12 +57,15 @@ class Target:
 
     def state(self) -> dict[str, Any]:
         """What attached.py says of itself."""
-        assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write("state\n")
-        self.process.stdin.flush()
+        self.write("state\n")
         told: dict[str, Any] = json.loads(self.process.stdout.readline())
         return told
+
+    def write(self, text: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
 
     def end(self, text: str | None = None) -> tuple[int, str, str]:
         """Its input ends, with `text`, and so does it: exit code, output, errors."""

@@ -203,6 +203,16 @@ static void what_others_hooked_since_stays(void)
         *slots.slots[i] = (void *)getppid;
 }
 
+static void all_objects_but_our_own(void)
+{
+    CHECK(sonde_got_hook(NULL, "", one, 1) > 1);
+    CHECK_EQUAL(now.getppid_(), 424242);
+    CHECK_EQUAL(lazy.getppid_(), 424242);
+    CHECK(getppid() != 424242); // a hook that calls what it hooks must not come back to itself
+    sonde_got_unhook();
+    CHECK_EQUAL(now.getppid_(), getppid());
+}
+
 static _Atomic bool done;
 
 static void *call(void *arg)
@@ -261,8 +271,10 @@ static void an_object_may_be_unloaded(void)
         CHECK(write(to, part, (size_t)n) == n);
     close(from);
     close(to);
+    unsigned long long loaded = sonde_got_loaded_count();
     void *handle = dlopen(copy, RTLD_LAZY | RTLD_LOCAL);
     CHECK(handle);
+    CHECK(loaded > 0 && sonde_got_loaded_count() > loaded);
     wanted_name = strrchr(copy, '/') + 1;
     int before = sonde_got_hook_all(is_wanted, one, 0);
     CHECK(sonde_got_hook_all(is_wanted, one, 1) > before);
@@ -286,6 +298,7 @@ int main(int argc, char **argv)
     RUN(hooking_again_changes_nothing);
     RUN(an_overwritten_hook_is_put_back);
     RUN(what_others_hooked_since_stays);
+    RUN(all_objects_but_our_own);
     RUN(hooks_come_and_go_under_calls);
     RUN(an_object_may_be_unloaded);
     return 0;

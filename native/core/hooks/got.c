@@ -17,9 +17,8 @@ typedef struct {
     void **at;
     void *original, *hook;
     bool stays;
+    bool loaded;    // the object it lies in is there, as far as the last look goes
     bool protected; // the page is read-only since the loader was done (full RELRO)
-    bool may_go;    // its object may be unloaded
-    bool is_there;  // it was not, when that was last looked for
 } slot_t;
 
 static slot_t slots[MAX_SLOTS];
@@ -78,6 +77,8 @@ typedef struct {
 
 typedef struct {
     uintptr_t base, relro_start, relro_end;
+    uintptr_t start, end; // of what is mapped
+    const Elf64_Dyn *dynamic;
     const Elf64_Sym *symbols;
     const char *strings;
 } object_t;
@@ -123,9 +124,9 @@ static void hook_table(const object_t *o, const Elf64_Rela *table, size_t size, 
             slot_t slot = {.at = at,
                            .original = *at,
                            .hook = r->hooks[h].hook,
+                           .loaded = true,
                            .protected =
-                               (uintptr_t)at >= o->relro_start && (uintptr_t)at < o->relro_end,
-                           .may_go = r->wanted};
+                               (uintptr_t)at >= o->relro_start && (uintptr_t)at < o->relro_end};
             if (write_slot(&slot, slot.original, slot.hook))
                 slots[known++] = slot;
             else
@@ -134,35 +135,56 @@ static void hook_table(const object_t *o, const Elf64_Rela *table, size_t size, 
     }
 }
 
+static object_t object_of(const struct dl_phdr_info *info)
+{
+    object_t o = {.base = info->dlpi_addr, .start = UINTPTR_MAX};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *p = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + p->p_vaddr, end = start + p->p_memsz;
+        if (p->p_type == PT_LOAD) {
+            o.start = start < o.start ? start : o.start;
+            o.end = end > o.end ? end : o.end;
+        } else if (p->p_type == PT_DYNAMIC) {
+            o.dynamic = (const Elf64_Dyn *)start;
+        } else if (p->p_type == PT_GNU_RELRO) {
+            uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+            o.relro_start = start & ~(page - 1);
+            o.relro_end = end & ~(page - 1);
+        }
+    }
+    return o;
+}
+
+static bool lies_in(const object_t *o, const void *at)
+{
+    return (uintptr_t)at >= o->start && (uintptr_t)at < o->end;
+}
+
+// Where calls are bound lazily, a thread that was just resolving one may have put the function
+// itself over our hook.
+static void hook_again(const object_t *o)
+{
+    for (size_t i = 0; i < known; i++) {
+        if (!lies_in(o, slots[i].at))
+            continue;
+        slots[i].loaded = true;
+        if (*slots[i].at != slots[i].hook)
+            write_slot(&slots[i], *slots[i].at, slots[i].hook);
+    }
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
     request *r = arg;
-    object_t o = {.base = info->dlpi_addr};
-    const Elf64_Dyn *dynamic = NULL;
-    bool wanted = r->named && strstr(info->dlpi_name, r->named);
-    uintptr_t first = UINTPTR_MAX, last = 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const Elf64_Phdr *p = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + p->p_vaddr;
-        if (p->p_type == PT_LOAD && start < first)
-            first = start;
-        if (p->p_type == PT_LOAD && start + p->p_memsz > last)
-            last = start + p->p_memsz;
-        if (p->p_type == PT_LOAD && r->inside && (uintptr_t)r->inside - start < p->p_memsz)
-            wanted = true;
-        else if (p->p_type == PT_DYNAMIC)
-            dynamic = (const Elf64_Dyn *)start;
-        else if (p->p_type == PT_GNU_RELRO) {
-            uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-            o.relro_start = start & ~(page - 1);
-            o.relro_end = (start + p->p_memsz) & ~(page - 1);
-        }
-    }
-    if (r->wanted)
-        wanted = r->wanted(info->dlpi_name, first, last);
-    if (!wanted || !dynamic)
+    object_t o = object_of(info);
+    hook_again(&o);
+    bool wanted = r->inside   ? lies_in(&o, r->inside)
+                  : r->wanted ? r->wanted(info->dlpi_name, o.start, o.end)
+                              : strstr(info->dlpi_name, r->named) && !lies_in(&o, slots);
+    if (!wanted || !o.dynamic)
         return 0;
+    const Elf64_Dyn *dynamic = o.dynamic;
     const Elf64_Rela *calls = NULL, *data = NULL;
     size_t calls_size = 0, data_size = 0;
     for (; dynamic->d_tag != DT_NULL; dynamic++) {
@@ -196,62 +218,30 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-static int find_slots(struct dl_phdr_info *info, size_t size, void *unused)
+// Libraries that are unloaded take their slots with them.
+static void drop_unloaded(void)
 {
-    (void)size;
-    (void)unused;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const Elf64_Phdr *p = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + p->p_vaddr;
-        for (size_t s = 0; s < known && p->p_type == PT_LOAD; s++)
-            slots[s].is_there |= (uintptr_t)slots[s].at - start < p->p_memsz;
-    }
-    return 0;
-}
-
-// How many objects were unloaded since the process began.
-static int count_unloaded(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    *(unsigned long long *)arg = info->dlpi_subs;
-    return 1; // every object has the same
-}
-
-// Forgets the slots of objects that were unloaded. Where that cannot be found out, those that may
-// have been stay as they are.
-static void forget_unloaded(void)
-{
-    static unsigned long long last;
-    unsigned long long unloaded = 0;
-    size_t left = 0, any = 0;
-    if (!list_is_lost)
-        dl_iterate_phdr(count_unloaded, &unloaded);
-    if (!list_is_lost && unloaded == last)
-        return;
-    last = unloaded;
-    for (size_t i = 0; i < known; i++) {
-        slots[i].is_there = !slots[i].may_go;
-        any += slots[i].may_go;
-    }
-    if (any && !list_is_lost)
-        dl_iterate_phdr(find_slots, NULL);
+    size_t left = 0;
     for (size_t i = 0; i < known; i++)
-        if (slots[i].is_there)
+        if (slots[i].loaded)
             slots[left++] = slots[i];
     known = left;
+}
+
+static void forget_loaded(void)
+{
+    for (size_t i = 0; i < known; i++)
+        slots[i].loaded = false;
 }
 
 static int hook(request r)
 {
     take(-1);
-    forget_unloaded();
-    if (!list_is_lost)
+    if (!list_is_lost) {
+        forget_loaded();
         dl_iterate_phdr(visit, &r);
-    // Where calls are bound lazily, a thread that was just resolving one may have put the function
-    // itself over our hook.
-    for (size_t i = 0; i < known; i++)
-        if (*slots[i].at != slots[i].hook)
-            write_slot(&slots[i], *slots[i].at, slots[i].hook);
+        drop_unloaded();
+    }
     int hooked = r.failed ? -1 : (int)known;
     atomic_store(&taken, false);
     return hooked;
@@ -267,18 +257,51 @@ int sonde_got_hook_all(sonde_got_wanted *wanted, const sonde_hook *hooks, size_t
     return hook((request){NULL, NULL, wanted, hooks, count, false});
 }
 
+static int count_loaded(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    *(unsigned long long *)arg = info->dlpi_adds;
+    return 1;
+}
+
+unsigned long long sonde_got_loaded_count(void)
+{
+    unsigned long long count = 0;
+    take(-1);
+    if (!list_is_lost)
+        dl_iterate_phdr(count_loaded, &count);
+    atomic_store(&taken, false);
+    return count;
+}
+
+static bool is_left(const slot_t *slot, const void *only)
+{
+    return only ? slot->hook != only : slot->stays;
+}
+
+// While the loader's list is looked at, no object goes away.
+static int visit_to_unhook(struct dl_phdr_info *info, size_t size, void *only)
+{
+    (void)size;
+    object_t o = object_of(info);
+    for (size_t i = 0; i < known; i++) {
+        if (!lies_in(&o, slots[i].at))
+            continue;
+        slots[i].loaded = is_left(&slots[i], only);
+        if (!slots[i].loaded)
+            write_slot(&slots[i], slots[i].hook, slots[i].original);
+    }
+    return 0;
+}
+
 static void unhook(const void *only)
 {
     take(-1);
-    forget_unloaded();
-    size_t left = 0;
-    for (size_t i = 0; i < known; i++) {
-        if (only ? slots[i].hook == only : !slots[i].stays)
-            write_slot(&slots[i], slots[i].hook, slots[i].original);
-        else
-            slots[left++] = slots[i];
+    if (!list_is_lost) { // else they stay, and do their work alone
+        forget_loaded();
+        dl_iterate_phdr(visit_to_unhook, (void *)(uintptr_t)only);
+        drop_unloaded();
     }
-    known = left;
     atomic_store(&taken, false);
 }
 

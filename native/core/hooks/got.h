@@ -1,7 +1,7 @@
 // Hooking calls an object makes into libc: its slots in the global offset table are pointed at us.
 //
-// Only calls from that object are seen, whether it is a shared libpython or an executable that
-// carries the interpreter inside; no other calls change.
+// Only calls from the objects asked for are seen: of the interpreter, say, whether it is a shared
+// libpython or an executable that carries it inside. No other calls change.
 #ifndef SONDE_CORE_GOT_H
 #define SONDE_CORE_GOT_H
 
@@ -14,15 +14,18 @@ typedef struct {
     void *hook;
 } sonde_hook;
 
-// Hooks the object that `inside` lies in, or every loaded object whose file name contains `named`.
-// Slots already hooked are left alone, so it may be called again after a library was loaded. How
-// many slots are hooked by now, or -1 if a page could not be made writable.
+// Hooks the object that `inside` lies in, or every loaded object but our own whose file name
+// contains `named`. Slots already hooked are left alone, so it may be called again after a library
+// was loaded. How many slots are hooked by now, or -1 if a page could not be made writable.
 int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hooks, size_t count);
 
 // The same for every loaded object that is wanted, of which the file's name is given and where it
-// lies. Such a one may be unloaded meanwhile.
+// lies.
 typedef bool sonde_got_wanted(const char *file, uintptr_t start, uintptr_t end);
 int sonde_got_hook_all(sonde_got_wanted *wanted, const sonde_hook *hooks, size_t count);
+
+// How many objects were ever loaded; 0: not known.
+unsigned long long sonde_got_loaded_count(void);
 
 // Puts back what was there, except where other code has changed a slot since. Calls that are in a
 // hook stay in it, so hooks must work on their own afterwards.

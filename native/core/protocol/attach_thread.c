@@ -72,8 +72,11 @@ static void serve(void)
     while (is_open()) {
         sonde_exit_if_last();
         struct pollfd word = {.fd = link_.socket, .events = POLLIN};
-        if (poll(&word, 1, LOOK_MS) <= 0)
+        if (poll(&word, 1, LOOK_MS) <= 0) {
+            if (ops->look)
+                ops->look();
             continue;
+        }
         ssize_t n = recv(link_.socket, &message, sizeof message, 0);
         if (n < 0 && errno == EINTR)
             continue;

@@ -11,6 +11,7 @@ typedef struct {
     void (*stop)(void);
     void (*report_names)(void); // of threads that have no name in the recording yet
     void (*ended)(void);        // the last thing that the thread does; NULL: nothing
+    void (*look)(void);         // now and then, five times a second; NULL: nothing
 } sonde_attach_ops;
 
 // Starts the thread, for the recorder that listens at `path`. Called in a thread of the target that

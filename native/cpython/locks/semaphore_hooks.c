@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/hooks/got.h"
+#include "core/hooks/library_loads.h"
 #include "core/hooks/preexisting_table.h"
 #include "core/hooks/waiter_table.h"
 #include "core/session/session.h"
@@ -12,7 +13,6 @@
 #include "cpython/locks/lock_owner.h"
 #include "cpython/locks/preexisting_waits.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <semaphore.h>
 #include <string.h>
@@ -277,19 +277,10 @@ static void hook_multiprocessing(void)
                    sizeof shared_hooks / sizeof *shared_hooks);
 }
 
-static void (*_Atomic library_loaded)(void);
-
-void sonde_watch_libraries(void (*loaded)(void)) { atomic_store(&library_loaded, loaded); }
-
-static void *on_dlopen(const char *file, int flags)
+static void library_loaded(void)
 {
-    void *handle = dlopen(file, flags);
-    void (*loaded)(void) = atomic_load(&library_loaded);
-    if (handle && file && loaded)
-        loaded();
-    if (handle && file && strstr(file, "/_multiprocessing.") && atomic_load(&sonde.generation))
+    if (atomic_load(&sonde.generation))
         hook_multiprocessing();
-    return handle;
 }
 
 static const sonde_hook hooks[] = {
@@ -301,20 +292,15 @@ static const sonde_hook hooks[] = {
     {"sem_timedwait", (void *)on_sem_timedwait},
     {"sem_clockwait", (void *)on_sem_clockwait},
     {"sem_post", (void *)on_sem_post},
-    {"dlopen", (void *)on_dlopen},
 };
-
-void sonde_libraries_hook(void)
-{
-    static const sonde_hook loading[] = {{"dlopen", (void *)on_dlopen}};
-    sonde_got_hook(&PyCode_Type, NULL, loading, 1);
-}
 
 int sonde_locks_start(void)
 {
     // An address inside the interpreter for which no executable's PLT substitutes: data, not code.
     int hooked = sonde_got_hook(&PyCode_Type, NULL, hooks, sizeof hooks / sizeof *hooks);
     hook_multiprocessing();
+    sonde_library_loads_watch(library_loaded);
+    sonde_library_loads_hook(&PyCode_Type);
     sonde_find_preexisting_waits();
     sonde_gil_draft(hooked > 0);
     return hooked < 0 ? EPERM : 0;
@@ -323,6 +309,7 @@ int sonde_locks_start(void)
 void sonde_locks_stop(void)
 {
     sonde_gil_draft(false);
+    sonde_library_loads_leave(library_loaded);
     sonde_got_unhook();
 }
 

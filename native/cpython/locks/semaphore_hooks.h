@@ -13,9 +13,4 @@ int sonde_locks_start(void);
 void sonde_locks_stop(void);
 void sonde_locks_forked(void);
 
-// Calls `loaded` after the interpreter has loaded a library; NULL: no more.
-void sonde_watch_libraries(void (*loaded)(void));
-// For that, where locks are not recorded.
-void sonde_libraries_hook(void);
-
 #endif

@@ -2,8 +2,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/worker.h"
+#include "core/hooks/library_loads.h"
 #include "core/session/records.h"
-#include "cpython/locks/semaphore_hooks.h"
 #include "cpython/objects/allocation_hooks.h"
 #include "cpython/objects/native_memory.h"
 #include "cpython/objects/object_samples.h"
@@ -142,7 +142,7 @@ static void begin(void)
 {
     started = true;
     atomic_store(&sonde.header->objects, SONDE_OBJECTS_SAMPLED);
-    sonde_watch_libraries(sonde_native_memory_hook);
+    sonde_library_loads_watch(sonde_native_memory_hook);
     if (WINDOWS)
         sonde_worker_start(&worker);
 }
@@ -159,13 +159,13 @@ void sonde_objects_start(void)
         return;
     }
     sonde_native_memory_hook();
-    sonde_libraries_hook();
+    sonde_library_loads_hook(&PyCode_Type);
     begin();
 }
 
 static void leave(void)
 {
-    sonde_watch_libraries(NULL);
+    sonde_library_loads_leave(sonde_native_memory_hook);
     sonde_native_memory_unhook();
     sonde_allocation_hooks_stop();
 }

@@ -15,11 +15,10 @@
 #include "cpython/heap/heap_request.h"
 #include "cpython/locks/semaphore_hooks.h"
 #include "cpython/objects/objects.h"
-#include "cpython/session/exec_hooks.h"
 #include "cpython/session/fork_warning.h"
+#include "cpython/session/library_hooks.h"
 #include "cpython/session/marked_signals.h"
 #include "cpython/session/object_at.h"
-#include "cpython/session/sigaction_hooks.h"
 #include "cpython/walk/safepoint.h"
 #include "cpython/walk/sample_marks.h"
 #include "cpython/walk/thread_list.h"
@@ -42,8 +41,8 @@ static int begin(uint32_t reason)
                                  sonde_cpython_data, sonde_cpython_marked_signals};
     sonde_arm arm;
     bool forked = reason == SONDE_FORKED;
-    if (!forked)                      // a child has its parent's hooks
-        sonde_signal_actions_watch(); // before a tick can come
+    if (!forked)                                      // a child has its parent's hooks
+        sonde_libraries_watch(reason != SONDE_START); // before a tick can come
     int error = forked ? sonde_join_session_forked(socket_path, &facts, &arm)
                        : sonde_join_session(socket_path, reason, &facts, &arm);
     if (error) {
@@ -234,8 +233,6 @@ EXPORT void sonde_agent_audited(const char *event, PyObject *args)
 static int on_audit(const char *event, PyObject *args, void *unused)
 {
     (void)unused;
-    if (event[0] == 'o' && strcmp(event, "os.exec") == 0)
-        sonde_agent_before_exec();
     sonde_agent_audited(event, args);
     return 0;
 }

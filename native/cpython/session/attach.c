@@ -4,8 +4,8 @@
 #include "core/session/session.h"
 #include "cpython/frames/frames.h"
 #include "cpython/session/agent.h"
-#include "cpython/session/exec_hooks.h"
 #include "cpython/session/fork_warning.h"
+#include "cpython/session/library_hooks.h"
 #include "cpython/session/python_api.h"
 
 #include <errno.h>
@@ -56,7 +56,6 @@ static int start(const char *path)
     PyGILState_STATE gil = PyGILState_Ensure();
     int error = sonde_agent_start(path, SONDE_ATTACH);
     if (!error) {
-        sonde_execs_watch();
         report_names();
         sonde_python_api_offer();
     }
@@ -80,12 +79,13 @@ static void report_new_names(void)
     if (interpreter_is_finalizing())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
-    sonde_execs_watch(); // of modules that were imported meanwhile
+    sonde_libraries_watch_loaded();
     report_names();
     PyGILState_Release(gil);
 }
 
-static const sonde_attach_ops ops = {start, stop, report_new_names, sonde_forks_thread_ends};
+static const sonde_attach_ops ops = {start, stop, report_new_names, sonde_forks_thread_ends,
+                                     sonde_libraries_watch_loaded};
 
 // Called with or without the GIL. 0 or an errno.
 EXPORT int sonde_agent_attach(const char *path)

@@ -136,7 +136,7 @@ static void report_names(void)
     sonde_vm_detach();
 }
 
-static const sonde_attach_ops ops = {start, end, report_names, NULL};
+static const sonde_attach_ops ops = {start, end, report_names, NULL, NULL};
 
 // In a thread that was made to call it. 0 or an errno.
 EXPORT int sonde_agent_attach(const char *path) { return sonde_attach_start(path, &ops); }

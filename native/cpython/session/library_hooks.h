@@ -1,0 +1,22 @@
+// What a library of the program does to its process that the next tick must not meet. A tick is a
+// SIGTRAP, which kills where the agent's handler is not in place:
+// - signal actions. SIGTRAP stays ours: what is set for it is kept beside, as the preload library
+//   does it in a program that sonde started. libuv, for one, sets all signals to their defaults in
+//   a child that it forks. Handlers of other signals matter to core/signals/syscall_restart.h.
+// - another program. What it executes must not meet this program's perf events: a tick that came
+//   during the execution would be delivered to the new program (seen on 6.18).
+//
+// The calls of all loaded objects are hooked, and again when more were loaded. System calls made
+// without libc are not seen.
+#ifndef SONDE_CPYTHON_LIBRARY_HOOKS_H
+#define SONDE_CPYTHON_LIBRARY_HOOKS_H
+
+#include <stdbool.h>
+
+// `execs`: where there is no preload library that sees them. sonde_got_unhook takes the hooks out
+// with all others.
+void sonde_libraries_watch(bool execs);
+// The same once more if objects were loaded since.
+void sonde_libraries_watch_loaded(void);
+
+#endif
