@@ -148,3 +148,21 @@ def test_the_commands(python: Interpreter, way: str, tmp_path: Path) -> None:
         # A recording leaves the handler of SIGTRAP.
         for key in before.keys() - {"worked", "forks", "handlers"}:
             assert after[key] == before[key], key
+
+
+@pytest.mark.versions(*OLDEST_AND_NEWEST)
+def test_nothing_remains_when_sonde_is_killed(python: Interpreter, tmp_path: Path) -> None:
+    with Target(python, PROGRAM) as target:
+        own = children(target.pid)
+        ask(target, "spoil pause")
+        with subprocess.Popen(
+            [*SONDE, "heap", str(target.pid), "-o", str(tmp_path / "heap.sonde")],
+            stderr=subprocess.DEVNULL,
+            env=clean_environment(),
+        ) as command:
+            until(lambda: children(target.pid) > own, "the copy walks", command)
+            command.kill()
+        until(lambda: children(target.pid) == own, "the copy ends")
+        until(lambda: not has_agent(target.pid), "the agent leaves")
+        assert ask(target, "mend") is None
+        assert len(snapshot(target, tmp_path / "heap.sonde")) > 5000
