@@ -90,6 +90,8 @@ typedef struct {
     _Atomic uint64_t object_ends_lost;
     _Atomic uint32_t objects; // of SONDE_OBJECTS_*
     uint32_t pad2;
+    // As in sonde_rec_object_share, since the last such record.
+    _Atomic uint64_t object_open_ns, object_cpu_ns;
 } sonde_header;
 
 enum {                         // whether allocations are sampled, sonde_header.objects

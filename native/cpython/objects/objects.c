@@ -88,6 +88,13 @@ typedef struct {
     uint64_t since, cpu, open_ns; // since the last report
 } share_t;
 
+// A process may end at any time.
+static void keep(const share_t *share)
+{
+    atomic_store(&sonde.header->object_open_ns, share->open_ns);
+    atomic_store(&sonde.header->object_cpu_ns, share->cpu);
+}
+
 static void report(share_t *share, bool at_once)
 {
     uint64_t now = sonde_now();
@@ -98,6 +105,7 @@ static void report(share_t *share, bool at_once)
         return;
     if (sonde_write_object_share(notes, now, share->open_ns, share->cpu))
         *share = (share_t){now, 0, 0};
+    keep(share);
     sonde_notes_leave();
 }
 
@@ -126,6 +134,7 @@ static void *open_windows(void *unused)
         if (now - opened > OPEN_NS)
             open = (uint64_t)((double)open * OPEN_NS / (double)(now - opened));
         share.open_ns += open;
+        keep(&share);
         period = period + PERIOD_NS > now ? period + PERIOD_NS : now;
         sleep_until(period);
         report(&share, false);

@@ -262,7 +262,7 @@ class TargetProcess:
         if self.armed is not None:
             self.armed.close()
         self.drain()
-        self._tables.objects.finish()
+        self._tables.objects.finish(*self.agent.object_share())
         self.settle()
         self.set_capture(self._counted)
         if self.metrics is not None:

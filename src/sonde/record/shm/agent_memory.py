@@ -132,6 +132,11 @@ class AgentMemory:
             return ""
         return "the interpreter does not use its own allocator (PYTHONMALLOC, -X dev)"
 
+    def object_share(self) -> tuple[int, int]:
+        """For how long windows of allocations were open, of how much CPU time, at last."""
+        open_ns, cpu_ns = shm.OBJECT_SHARE_NOW.unpack_from(self.view, shm.OBJECT_SHARE_NOW_AT)
+        return open_ns, cpu_ns
+
     def _windows_opened(self) -> bool:
         slots = (shm.HEADER_SIZE + index * shm.SLOT_SIZE for index in range(self._slots()))
         return any(

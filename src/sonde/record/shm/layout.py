@@ -113,6 +113,9 @@ OBJECT_ENDS_LOST_AT = 504
 # and whether allocations are sampled
 OBJECTS = struct.Struct("<I")
 OBJECTS_AT = 512
+# and the share of windows since the last record of it: open_ns cpu_ns
+OBJECT_SHARE_NOW = struct.Struct("<QQ")
+OBJECT_SHARE_NOW_AT = 520
 OBJECTS_UNASKED, OBJECTS_SAMPLED, OBJECTS_ALLOCATOR = 0, 1, 2
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")

@@ -97,12 +97,16 @@ class SampledObjects:
         for sampled in waiting:
             self.add(sampled)
 
-    def finish(self) -> None:
-        """No record comes any more: what is not known by now never will be."""
+    def finish(self, open_ns: int, cpu_ns: float) -> None:
+        """No record comes any more: what is not known by now never will be.
+
+        Windows were open for so long, of so much CPU time, since the last record of it.
+        """
         for number in list(self._untyped):
             self.add(self._untyped.pop(number))
-        # The last windows are like those before them; the agent opens one eighth of the time.
-        self.set_share(2**63, 1, self._every_factor or NOMINAL_FACTOR)
+        if not open_ns or not cpu_ns:
+            open_ns, cpu_ns = 1, self._every_factor or NOMINAL_FACTOR
+        self.set_share(2**63, open_ns, cpu_ns)
 
     def add(self, sampled: SampledObject) -> None:
         if sampled.in_window:
