@@ -22,6 +22,8 @@ class Known:
     modes: tuple[str, ...] = ()
     """All if empty."""
     versions: tuple[str, ...] = ()
+    sometimes: bool = False
+    """A case of it may also agree, so it is never stale."""
     met: bool = field(default=False, compare=False)
     """A case of it was compared in this run."""
     occurred: bool = field(default=False, compare=False)
@@ -37,7 +39,7 @@ class Known:
 
     @property
     def stale(self) -> bool:
-        return self.met and not self.occurred
+        return self.met and not self.occurred and not self.sometimes
 
 
 class KnownDifferences:
@@ -51,6 +53,7 @@ class KnownDifferences:
                 reason=entry["reason"],
                 modes=tuple(entry.get("modes", ())),
                 versions=tuple(entry.get("versions", ())),
+                sometimes=entry.get("sometimes", False),
             )
             for entry in tomllib.loads(path.read_text()).get("difference", [])
         ]

@@ -285,6 +285,14 @@ def test_where_a_known_difference_applies(
     assert [d.known for d in found] == ["looks for sonde" if occurred else ""] * len(found)
 
 
+def test_a_difference_that_occurs_sometimes_is_never_stale(tmp_path: Path) -> None:
+    (tmp_path / "known.toml").write_text(KNOWN + "sometimes = true\n")
+    every = known.KnownDifferences(tmp_path / "known.toml")
+    every.note("sample", "3", "cpu,locks", ["sample.Cases.test_fails_with_sonde"], [])
+    assert every.entries[0].met
+    assert every.stale() == []
+
+
 def test_chosen_cases_leave_known_differences_alone(prepared: Prepared, tmp_path: Path) -> None:
     write_cases(tmp_path, "def test_fails_with_sonde(self):\n    pass\n")
     run = make_run(tmp_path, "--cases", "*with_sonde", known_text=KNOWN)
