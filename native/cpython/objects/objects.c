@@ -147,11 +147,20 @@ static void *open_windows(void *unused)
 // ---- sessions
 
 // Once the hooks are in place.
+// One of them may be the module that loads others: that of ctypes.
+static void library_loaded(void)
+{
+    if (!atomic_load(&sonde.generation)) // it is over, and the hooks were taken out
+        return;
+    sonde_library_loads_hook(&PyCode_Type);
+    sonde_native_memory_hook();
+}
+
 static void begin(void)
 {
     started = true;
     atomic_store(&sonde.header->objects, SONDE_OBJECTS_SAMPLED);
-    sonde_library_loads_watch(sonde_native_memory_hook);
+    sonde_library_loads_watch(library_loaded);
     if (WINDOWS)
         sonde_worker_start(&worker);
 }
@@ -174,7 +183,7 @@ void sonde_objects_start(void)
 
 static void leave(void)
 {
-    sonde_library_loads_leave(sonde_native_memory_hook);
+    sonde_library_loads_leave(library_loaded);
     sonde_native_memory_unhook();
     sonde_allocation_hooks_stop();
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import Interpreter, must_run
+from launching import TARGETS, Interpreter, must_run
 from sonde.row_values import NATIVE_MEMORY
 from sonde.views.objects.objects import ObjectsRow, objects
 from sonde.views.objects.sampled import CONFIDENCE
@@ -63,3 +63,21 @@ def test_memory_of_a_library(python: Interpreter, tmp_path: Path) -> None:
     rows, _ = _rows(tmp_path / "a.sonde", [python.path, "-c", DATABASE])
     # 100,000 rows of 200 bytes, in pages of a database that grows.
     assert sum(row.estimated_bytes for name, row in rows.items() if "sqlite3" in name) > 15e6
+
+
+def test_memory_of_a_library_that_ctypes_loads(python: Interpreter, tmp_path: Path) -> None:
+    asked = subprocess.run([python.path, "-c", "import ctypes"], capture_output=True, check=False)
+    if asked.returncode:
+        pytest.skip("this interpreter was built without ctypes")
+    library = tmp_path / "libbuffers.so"
+    source = TARGETS / "buffers.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    command = [python.path, str(TARGETS / "loads_library.py"), str(library)]
+    run = must_run(tmp_path / "a.sonde", command, "--what", "cpu,objects")
+    row = next(r for r in objects(run.recording).rows if r.type == "native memory (libbuffers)")
+    assert row.survival is not None
+    margin = Z * row.margin_bytes / CONFIDENCE
+    assert row.margin_bytes < 0.5 * run.told["made"]
+    assert row.estimated_bytes == pytest.approx(run.told["made"], abs=margin)
+    margin = Z * row.survival.live_margin_bytes / CONFIDENCE
+    assert row.survival.live_bytes == pytest.approx(run.told["alive"], abs=margin)
