@@ -25,7 +25,17 @@ ROOMS = {
     "cli": ("shared", "completion", "commands"),
     "reports": ("layout", "stacks", "locks", "calls", "fleet", "live", "heap"),
     "heap": ("library", "snapshot", "columns", "texts", "graph", "hprof", "cpython"),
-    "views": ("selecting", "quality", "locks", "stacks", "objects", "calls", "findings", "heap"),
+    "views": (
+        "selecting",
+        "object_samples",
+        "quality",
+        "locks",
+        "stacks",
+        "objects",
+        "calls",
+        "findings",
+        "heap",
+    ),
 }
 """Of packages of src/sonde, lowest first: folders and, by name, single modules. Other modules are
 above them."""

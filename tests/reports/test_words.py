@@ -110,6 +110,15 @@ def test_quality_of_a_good_recording() -> None:
     ]
 
 
+def test_quality_of_samples_of_objects() -> None:
+    found = qualified(objects_taken=2_000, objects_lost=3, object_agent_ns=MS)
+    assert found[3:6] == [
+        "Objects",
+        "    2,000 samples taken, 3 lost, 0 without a class, 0 ends lost; sampling took",
+        "    1.00 ms, 0.10 % of the CPU time",
+    ]
+
+
 def test_quality_gives_advice() -> None:
     found = qualified(lost=10_000, why_not_better="perf events are not permitted here")
     assert found[:3] == [

@@ -14,6 +14,7 @@ from launching import clean_environment, must_run
 
 from sonde.recording.tables import Recording
 from sonde.views.findings.findings import findings
+from sonde.views.quality import quality
 
 PROGRAMS = Path(__file__).resolve().parent / "hotspot"
 SIGMAS = 5
@@ -42,6 +43,11 @@ def test_what_is_alive_in_the_end(jdk: Jdk, keep: Callable[[str], Path], classes
     recording = run.recording
     assert recording.processes[0].survival == 1
     assert "object_ends_lost" not in recording.quality
+    counters = quality(recording).counters
+    assert counters["objects_taken"] == len(recording.objects)
+    assert counters["objects_lost"] == counters["objects_without_type"] == 0
+    assert 0 < counters["object_agent_ns"] <= counters["agent_cpu_ns"]
+    assert counters["object_types_at_least"] == []
     for method, live in run.told.items():
         sampled, left = alive(recording, f"Survives.{method}")
         assert sampled > 30

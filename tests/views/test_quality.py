@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from sonde.recording.tables import Objects, Recording, Types
 from sonde.views.quality import KEYS, Quality, quality, standard_error
 from synthetic import Maker
 
@@ -117,6 +119,58 @@ def test_warnings_of_the_reader_are_problems() -> None:
 def test_lost_ends_of_objects() -> None:
     (problem,) = of(object_ends_lost=3).problems
     assert problem.title == "the ends of 3 sampled objects were lost"
+
+
+COUNTS = {"objects_taken": 100, "objects_lost": 0, "object_agent_ns": 20_000}
+ROWS = [(0, 0, 1), (1, 1, 2), (2, -1, 3), (3, 1, 0), (-1, 1, 5)]
+"""Time, type and id: the last one is of an earlier segment."""
+
+
+def with_objects(**changes: Any) -> Recording:
+    make = Maker()
+    thread = make.thread("main")
+    make.sample("a:1", 1_000_000)
+    make.quality = GOOD | COUNTS | changes
+    time, type_, number = np.array(ROWS, dtype=np.int64).T
+    same = np.zeros(len(ROWS), dtype=np.int64)
+    table = Objects(
+        same.astype(np.uint32) + np.uint32(thread), time, same.astype(np.int32),
+        type_.astype(np.int32), same + 8, same + 1_000, same.astype(np.uint64),
+        same.astype(np.uint8), number.astype(np.uint64), same,
+    )  # fmt: skip
+    made = make.recording()
+    processes = [replace(process, undercounted=["dict"]) for process in made.processes]
+    types = Types(["app.Order", "dict"], ["cpython", "cpython"])
+    return replace(made, objects=table, types=types, processes=processes)
+
+
+def test_samples_of_objects_are_counted() -> None:
+    counters = quality(with_objects()).counters
+    assert (counters["objects_taken"], counters["objects_lost"]) == (100, 0)
+    assert (counters["objects_without_type"], counters["objects_not_followed"]) == (1, 1)
+    assert counters["objects_at_least"] == 2
+    assert counters["object_types_at_least"] == ["dict"]
+    assert counters["object_ends_lost"] == 0
+    assert counters["object_cost"] == pytest.approx(0.02)
+
+
+def test_a_recording_without_counts_of_objects_has_none() -> None:
+    made = with_objects()
+    counts = {key: value for key, value in made.quality.items() if key not in COUNTS}
+    counters = quality(replace(made, quality=counts)).counters
+    assert not [key for key in counters if key.startswith("object")]
+
+
+def test_lost_samples_of_objects() -> None:
+    assert quality(with_objects()).problems == []
+    (problem,) = quality(with_objects(objects_lost=25)).problems
+    assert problem.title == "20.0 % of the object samples were lost"
+    assert problem.share == pytest.approx(0.2)
+
+
+def test_objects_without_a_class() -> None:
+    (problem,) = quality(with_objects(objects_taken=5)).problems
+    assert problem.title == "20.0 % of the object samples have no class"
 
 
 def test_worst_first() -> None:

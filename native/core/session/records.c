@@ -1,5 +1,6 @@
 #include "core/session/records.h"
 
+#include "core/base/clock.h"
 #include "core/base/hot.h"
 #include "core/session/caller_chain.h"
 #include "core/session/stack_delta.h"
@@ -116,6 +117,8 @@ bool sonde_write_object(sonde_thread *thread, uint32_t depth, const sonde_rec_ob
     sonde_stack_delta delta = sonde_stack_compute_delta(thread, depth, object->rec.flags);
     size_t size = sizeof *object + delta.count * sizeof(uint64_t);
     sonde_rec_object *out = reserve(thread, size, &thread->slot->events_lost);
+    atomic_fetch_add_explicit(out ? &sonde.header->objects_taken : &sonde.header->objects_lost, 1,
+                              memory_order_relaxed);
     if (!out)
         return false;
     *out = *object;
@@ -175,6 +178,13 @@ bool sonde_write_object_share(sonde_thread *thread, uint64_t time, uint64_t open
 void sonde_object_end_lost(void)
 {
     atomic_fetch_add_explicit(&sonde.header->object_ends_lost, 1, memory_order_relaxed);
+}
+
+void sonde_object_time_spent(sonde_thread *thread, uint64_t since)
+{
+    uint64_t spent = sonde_now() - since;
+    thread->slot->agent_ns += spent;
+    atomic_fetch_add_explicit(&sonde.header->object_agent_ns, spent, memory_order_relaxed);
 }
 
 SONDE_HOT void sonde_write_call(sonde_thread *thread, uint32_t depth, uint8_t flags,

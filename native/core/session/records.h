@@ -59,6 +59,8 @@ bool sonde_write_object_type(sonde_thread *thread, uint64_t id, uint64_t type, u
 // the caller writes it later or calls sonde_object_end_lost().
 bool sonde_write_object_end(sonde_thread *thread, uint64_t time, uint64_t id);
 void sonde_object_end_lost(void);
+// Counts the time since then as spent in sampling objects.
+void sonde_object_time_spent(sonde_thread *thread, uint64_t since);
 // Writes in which share of the CPU time windows were open. False: there was no room.
 bool sonde_write_object_share(sonde_thread *thread, uint64_t time, uint64_t open_ns,
                               uint64_t cpu_ns);

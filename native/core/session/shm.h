@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define SONDE_MAGIC 0x45444e53u // "SNDE"
-#define SONDE_PROTOCOL 11u
+#define SONDE_PROTOCOL 12u
 #define SONDE_SLOT_SIZE 256u
 #define SONDE_HEADER_SIZE 4096u
 #define SONDE_UNWALKED 16u
@@ -92,6 +92,9 @@ typedef struct {
     uint32_t pad2;
     // As in sonde_rec_object_share, since the last such record.
     _Atomic uint64_t object_open_ns, object_cpu_ns;
+    // Samples of objects that were written, those that found no room, and the time in all of this:
+    // it is part of the slots' agent_ns.
+    _Atomic uint64_t objects_taken, objects_lost, object_agent_ns;
 } sonde_header;
 
 enum {                         // whether allocations are sampled, sonde_header.objects

@@ -42,6 +42,14 @@ static sonde_thread *enter(void)
     return me;
 }
 
+static void leave(sonde_thread *me, uint64_t began)
+{
+    if (!me)
+        return;
+    sonde_object_time_spent(me, began);
+    sonde_leave(me);
+}
+
 static void write_type(sonde_thread *me, const void *at, sonde_block *block)
 {
     sonde_found_object found;
@@ -57,14 +65,14 @@ static void look_at(const void *at)
 {
     int saved = errno;
     sonde_thread *me = enter();
+    uint64_t began = sonde_now();
     sonde_block *block = me ? sonde_block_hold(at) : NULL;
     if (block) {
         if (!block->typed)
             write_type(me, at, block);
         sonde_block_release(at);
     }
-    if (me)
-        sonde_leave(me);
+    leave(me, began);
     errno = saved;
 }
 
@@ -142,13 +150,10 @@ void sonde_object_sampled(const void *at, size_t size, int which, int by, const 
         return;
     int saved = errno;
     sonde_thread *me = enter();
-    if (me && (sonde_what() & SONDE_WHAT_OBJECTS)) {
-        uint64_t began = sonde_now();
+    uint64_t began = sonde_now();
+    if (me && (sonde_what() & SONDE_WHAT_OBJECTS))
         write_sample(me, at, size, which, by, library);
-        me->slot->agent_ns += sonde_now() - began;
-    }
-    if (me)
-        sonde_leave(me);
+    leave(me, began);
     errno = saved;
 }
 
@@ -171,9 +176,9 @@ void sonde_object_freed(const void *at)
     sonde_block block;
     if (sonde_block_take(at, &block)) {
         sonde_thread *me = enter();
+        uint64_t began = sonde_now();
         end(me, at, &block);
-        if (me)
-            sonde_leave(me);
+        leave(me, began);
     }
     errno = saved;
 }
@@ -186,10 +191,10 @@ bool sonde_object_moving(const void *at, sonde_block *block)
         return true;
     int saved = errno;
     sonde_thread *me = enter();
-    if (me) {
+    uint64_t began = sonde_now();
+    if (me)
         write_type(me, at, block);
-        sonde_leave(me);
-    }
+    leave(me, began);
     errno = saved;
     return true;
 }
@@ -202,9 +207,9 @@ void sonde_object_moved(uintptr_t at, sonde_block *block, bool failed)
     }
     int saved = errno;
     sonde_thread *me = enter();
+    uint64_t began = sonde_now();
     end(me, NULL, block);
-    if (me)
-        sonde_leave(me);
+    leave(me, began);
     errno = saved;
 }
 

@@ -31,6 +31,7 @@ static void JNICALL on_made(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobjec
         me = NULL;
     }
     if (me) {
+        uint64_t began = sonde_now();
         sonde_hotspot_identify(me);
         sonde_event stack = {0};
         sonde_rec_object made = {.time = sonde_now(), .size = (uint64_t)size, .every = EVERY};
@@ -40,6 +41,7 @@ static void JNICALL on_made(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobjec
         made.id = sonde_object_ends_follow(object);
         sonde_write_object(me, depth, &made);
         sonde_object_ends_flush(me);
+        sonde_object_time_spent(me, began);
         sonde_leave(me);
     }
     errno = saved;

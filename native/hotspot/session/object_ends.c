@@ -62,7 +62,9 @@ static void JNICALL on_collected(jvmtiEnv *jvmti, jlong tag)
     }
     sonde_thread *me = sonde_enter();
     if (me) {
+        uint64_t began = sonde_now();
         write_waiting(me);
+        sonde_object_time_spent(me, began);
         sonde_leave(me);
     }
     waiting_release();

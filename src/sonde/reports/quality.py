@@ -34,6 +34,10 @@ def render(result: Quality, out: Console) -> None:
         _fact(out, "Events", f"{event['told']:,} sampled of {event['counted']:,} {event['name']}")
     if counters.get("frames"):
         _fact(out, "Stacks", _walks(counters))
+    if "objects_at_least" in counters:
+        _fact(out, "Objects", _objects(counters))
+        if counters["objects_at_least"]:
+            _fact(out, "Lower bounds", _lower_bounds(counters))
     if counters.get("paused_ns"):
         _fact(out, "Paused", f"{duration(counters['paused_ns'])}, not counted for any thread")
     if ran:
@@ -105,6 +109,27 @@ def _walks(counters: dict[str, Any]) -> str:
             f"{counters['walks_wrong']:,} wrong"
         )
     return said
+
+
+def _objects(counters: dict[str, Any]) -> str:
+    said = f"{count(counters['objects_taken'], 'sample')} taken, "
+    said += f"{counters.get('objects_lost') or 0:,} lost, "
+    said += f"{counters['objects_without_type']:,} without a class, "
+    said += f"{count(counters['object_ends_lost'], 'end')} lost"
+    if counters["objects_not_followed"]:
+        said += f", {counters['objects_not_followed']:,} not followed to their end"
+    if counters["object_cost"] is not None:
+        spent = duration(counters["object_agent_ns"])
+        said += f"; sampling took {spent}, {percent(counters['object_cost'], 2)} of the CPU time"
+    return said
+
+
+def _lower_bounds(counters: dict[str, Any]) -> str:
+    types = ", ".join(printable(name) for name in counters["object_types_at_least"])
+    return (
+        f"{count(counters['objects_at_least'], 'object sample')} of {types}: "
+        "free lists hide some of their allocations"
+    )
 
 
 def _sampler(counters: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sonde.row_values import RELEASED
+from sonde.views.object_samples import object_counters
 from sonde.views.selecting.formatting import count, duration, percent
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ SURE_THRESHOLD = 0.8
 LOST_THRESHOLD = 0.005
 TRUNCATED_THRESHOLD = 0.01
 UNSAMPLED_THRESHOLD = 0.02
+TYPELESS_THRESHOLD = 0.02
 COST_THRESHOLD = 0.03
 RATE_THRESHOLD = 0.8
 ENOUGH_SAMPLES = 100
@@ -99,6 +101,7 @@ def quality(recording: Recording) -> Quality:
         counters["running_samples"] = counters["taken"]
     cpu = recording.sampled_cpu_ns
     cost = counters["agent_cpu_ns"] / cpu if counters["agent_cpu_ns"] is not None and cpu else None
+    counters |= object_counters(recording, cpu)
     found = sorted(_problems(recording, counters, cost, cpu), key=lambda p: -p.share)
     return Quality(counters, cost, found, recording.warnings)
 
@@ -336,6 +339,24 @@ def _of_objects(counters: dict[str, Any]) -> Iterator[Problem]:
             str(why),
             0.0,
             "run the program without them to sample its allocations",
+        )
+    taken, dropped = counters.get("objects_taken") or 0, counters.get("objects_lost") or 0
+    if dropped > LOST_THRESHOLD * (taken + dropped):
+        share = dropped / (taken + dropped)
+        yield Problem(
+            f"{percent(share, 1)} of the object samples were lost",
+            f"{dropped:,} of {taken + dropped:,} object samples were dropped because a buffer was "
+            "full: estimates are too low by about this share",
+            share,
+            "free CPU time for the recorder",
+        )
+    untyped = counters.get("objects_without_type") or 0
+    if untyped > TYPELESS_THRESHOLD * taken:
+        yield Problem(
+            f"{percent(untyped / max(taken, untyped), 1)} of the object samples have no class",
+            f"the class of {untyped:,} of {taken:,} could not be read; they appear as (unknown)",
+            untyped / max(taken, untyped),
+            "trust estimates of a class as lower bounds",
         )
     if lost := counters.get("object_ends_lost") or 0:
         yield Problem(

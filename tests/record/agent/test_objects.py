@@ -11,6 +11,7 @@ from launching import TARGETS, Interpreter, must_run
 from matrix import soak
 from sonde.views.objects.objects import objects
 from sonde.views.objects.sampled import CONFIDENCE
+from sonde.views.quality import quality
 
 KEEPS = TARGETS / "keeps.py"
 # Standard deviations; from 3.14 on small blocks are sampled in windows, which adds to chance.
@@ -28,6 +29,13 @@ def test_live_bytes_are_those_that_a_program_keeps(python: Interpreter, tmp_path
     assert sum(count for _, count in alive.lifetime) > 0.3 * rows["bytes"].estimated_count
     assert run.recording.processes[0].survival == 1
     assert "float" in run.recording.processes[0].undercounted
+    counters = quality(run.recording).counters
+    assert counters["objects_taken"] == len(run.recording.objects)
+    assert counters["objects_lost"] == counters["object_ends_lost"] == 0
+    assert counters["objects_without_type"] < 0.02 * counters["objects_taken"]
+    assert 0 < counters["object_agent_ns"] <= counters["agent_cpu_ns"]
+    found = {row.type for row in rows.values() if row.at_least}
+    assert set(counters["object_types_at_least"]) == found
 
 
 def test_a_program_may_trace_its_memory_at_the_same_time(

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { synthetic } from "../../src/data/synthetic";
 import { blockers } from "../../src/views/overview/blockers";
 import { evidence } from "../../src/views/overview/evidence";
+import { objectRows } from "../../src/views/overview/quality";
 import {
   shares,
   targetSentence,
@@ -27,6 +28,32 @@ test("a recording without waits says nothing of them", () => {
   expect(timeSentence(alone)).toBe(
     "It used 50.0 ms of CPU time, 50 % of one core.",
   );
+});
+
+test("how good the samples of objects are", () => {
+  const facts = {
+    objects_taken: 2_000,
+    objects_lost: 3,
+    object_agent_ns: MS,
+    object_cost: 0.001,
+    objects_without_type: 4,
+    objects_not_followed: 5,
+    object_ends_lost: 1,
+    objects_at_least: 7,
+    object_types_at_least: ["dict", "list"],
+  };
+  expect(objectRows(facts)).toEqual([
+    [
+      "Objects",
+      "2,000 samples taken, 3 lost, 4 without a class, 1 end lost, " +
+        "5 not followed to their end; sampling took 1.00 ms, 0.10 % of the CPU time",
+    ],
+    [
+      "Lower bounds",
+      "7 object samples of dict, list: free lists hide some of their allocations",
+    ],
+  ]);
+  expect(objectRows({ taken: 10, lost: 0 })).toEqual([]);
 });
 
 test("what is left of the threads' lives was not recorded", () => {

@@ -173,7 +173,7 @@ class AgentMemory:
             "frames_visited": visited,
             **self._checked(),
             **self._unjoined(),
-            **self._object_ends_lost(),
+            **self._of_objects(),
             "unnamed_code": header[8],
             "faults": header[9],
             **self._unwalked(runtime),
@@ -189,10 +189,15 @@ class AgentMemory:
         count = shm.WORD.unpack_from(self.view, shm.UNJOINED_AT)[0]
         return {"unjoined_processes": count} if count else {}
 
-    def _object_ends_lost(self) -> dict[str, int]:
-        """Objects that look alive because their end found no room, if there were any."""
-        count = shm.WORD.unpack_from(self.view, shm.OBJECT_ENDS_LOST_AT)[0]
-        return {"object_ends_lost": count} if count else {}
+    def _of_objects(self) -> dict[str, int]:
+        """Samples of objects, and the time they took, if there were any; and lost ends."""
+        taken, lost, agent_ns = shm.OBJECT_COUNTS.unpack_from(self.view, shm.OBJECT_COUNTS_AT)
+        counts = {"objects_taken": taken, "objects_lost": lost, "object_agent_ns": agent_ns}
+        ends_lost = shm.WORD.unpack_from(self.view, shm.OBJECT_ENDS_LOST_AT)[0]
+        return {
+            **(counts if taken or lost else {}),
+            **({"object_ends_lost": ends_lost} if ends_lost else {}),
+        }
 
     def _unwalked(self, runtime: str) -> dict[str, int]:
         """Stacks that the runtime itself could not walk, by reason; they are undecodable."""

@@ -19,7 +19,7 @@ from sonde.row_values import (
 )
 
 MAGIC = 0x45444E53
-PROTOCOL = 11
+PROTOCOL = 12
 
 HEADER_SIZE = 4096
 SLOT_SIZE = 256
@@ -116,6 +116,9 @@ OBJECTS_AT = 512
 # and the share of windows since the last record of it: open_ns cpu_ns
 OBJECT_SHARE_NOW = struct.Struct("<QQ")
 OBJECT_SHARE_NOW_AT = 520
+# and of object samples: taken lost agent_ns
+OBJECT_COUNTS = struct.Struct("<QQQ")
+OBJECT_COUNTS_AT = 536
 OBJECTS_UNASKED, OBJECTS_SAMPLED, OBJECTS_ALLOCATOR = 0, 1, 2
 # slot, first line: state tid claimed_ns thread_self birth_ns
 SLOT_FACTS = struct.Struct("<II QQQ")

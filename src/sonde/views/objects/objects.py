@@ -10,6 +10,7 @@ import numpy as np
 from sonde.errors import UsageError, invalid
 from sonde.model.survival import alive_at, high_water, lifetimes
 from sonde.row_values import NATIVE_MEMORY
+from sonde.views.object_samples import undercounted
 from sonde.views.objects.sampled import Flags, Floats, Ints, Sampled, margin, sampled
 from sonde.views.objects.sites import Places
 from sonde.views.selecting.duration import duration_ns
@@ -173,7 +174,7 @@ def objects(
     groups = len(first)
     estimates = _estimates(found, counted, signs, group, groups)
     survivals = _survivals(found, moment, group, groups) if follows else None
-    hidden = np.bincount(group, _hidden(recording, found.row), groups) > 0
+    hidden = np.bincount(group, undercounted(recording, found.row), groups) > 0
     by_bytes = np.lexsort((first, [-estimate.estimated_bytes for estimate in estimates]))
     alive = [survivals is not None and survivals[i].live_bytes > 0 for i in range(groups)]
     order = [i for i in by_bytes.tolist() if estimates[i].count or alive[i]]
@@ -276,17 +277,3 @@ def _timeline(recording: Recording, selection: Selection) -> list[tuple[int, int
     stop = np.minimum(some.end, some.exit)
     alive = np.rint(alive_at(moments, some.begin, stop, some.bytes)).astype(np.int64)
     return list(zip(moments.tolist(), alive.tolist(), strict=True))
-
-
-def _hidden(recording: Recording, rows: Ints) -> Flags:
-    """Which samples are of a type of which the runtime hides allocations."""
-    table = recording.objects
-    hidden = np.zeros(len(rows), dtype=bool)
-    process = recording.threads.process[table.thread[rows]]
-    for number, facts in enumerate(recording.processes):
-        if not facts.undercounted:
-            continue
-        wanted = set(facts.undercounted)
-        types = np.array([name in wanted for name in recording.types.name] + [False], dtype=bool)
-        hidden |= (process == number) & types[table.type[rows]]
-    return hidden

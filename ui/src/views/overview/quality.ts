@@ -68,6 +68,7 @@ function factRows(meta: Meta): [string, string][] {
         (asked ? `, ${thousands(asked)} requested` : ""),
     ]);
   }
+  found.push(...objectRows(facts));
   const ran = facts.running_samples;
   if (ran) {
     found.push([
@@ -90,6 +91,35 @@ function factRows(meta: Meta): [string, string][] {
     found.push(["Events lost", thousands(facts.events_lost)]);
   if (facts.clock) found.push(["Clock", shorten(String(facts.clock), 200)]);
   found.push(["File", shorten(meta.file, 200)]);
+  return found;
+}
+
+/** Of the samples of objects; recordings of former versions have none of these counts. */
+export function objectRows(facts: any): [string, string][] {
+  if (typeof facts.objects_at_least !== "number") return [];
+  const parts = [
+    `${count(facts.objects_taken, "sample")} taken`,
+    `${thousands(facts.objects_lost ?? 0)} lost`,
+    `${thousands(facts.objects_without_type)} without a class`,
+    `${count(facts.object_ends_lost, "end")} lost`,
+  ];
+  if (facts.objects_not_followed)
+    parts.push(
+      `${thousands(facts.objects_not_followed)} not followed to their end`,
+    );
+  const cost =
+    typeof facts.object_cost === "number"
+      ? `; sampling took ${duration(facts.object_agent_ns)}, ` +
+        `${percent(facts.object_cost, 2)} of the CPU time`
+      : "";
+  const found: [string, string][] = [["Objects", parts.join(", ") + cost]];
+  if (facts.objects_at_least)
+    found.push([
+      "Lower bounds",
+      `${count(facts.objects_at_least, "object sample")} of ` +
+        `${shorten(facts.object_types_at_least.join(", "), 400)}: ` +
+        "free lists hide some of their allocations",
+    ]);
   return found;
 }
 
