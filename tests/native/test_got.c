@@ -271,10 +271,10 @@ static void an_object_may_be_unloaded(void)
         CHECK(write(to, part, (size_t)n) == n);
     close(from);
     close(to);
-    unsigned long long loaded = sonde_got_loaded_count();
+    sonde_loaded_objects loaded = sonde_got_loaded();
     void *handle = dlopen(copy, RTLD_LAZY | RTLD_LOCAL);
     CHECK(handle);
-    CHECK(loaded > 0 && sonde_got_loaded_count() > loaded);
+    CHECK(loaded.added > 0 && sonde_got_loaded().added > loaded.added);
     wanted_name = strrchr(copy, '/') + 1;
     int before = sonde_got_hook_all(is_wanted, one, 0);
     CHECK(sonde_got_hook_all(is_wanted, one, 1) > before);
@@ -282,6 +282,7 @@ static void an_object_may_be_unloaded(void)
     CHECK_EQUAL(call_it(), 424242);
     CHECK_EQUAL(dlclose(handle), 0);
     CHECK(!dlopen(copy, RTLD_NOLOAD | RTLD_LAZY));
+    CHECK(sonde_got_loaded().removed > loaded.removed);
     unlink(copy);
     CHECK_EQUAL(sonde_got_hook_all(is_wanted, one, 1), before);
     sonde_got_unhook();

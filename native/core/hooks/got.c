@@ -260,18 +260,18 @@ int sonde_got_hook_all(sonde_got_wanted *wanted, const sonde_hook *hooks, size_t
 static int count_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
-    *(unsigned long long *)arg = info->dlpi_adds;
-    return 1;
+    *(sonde_loaded_objects *)arg = (sonde_loaded_objects){info->dlpi_adds, info->dlpi_subs};
+    return 1; // every object has the same
 }
 
-unsigned long long sonde_got_loaded_count(void)
+sonde_loaded_objects sonde_got_loaded(void)
 {
-    unsigned long long count = 0;
+    sonde_loaded_objects loaded = {0, 0};
     take(-1);
     if (!list_is_lost)
-        dl_iterate_phdr(count_loaded, &count);
+        dl_iterate_phdr(count_loaded, &loaded);
     atomic_store(&taken, false);
-    return count;
+    return loaded;
 }
 
 static bool is_left(const slot_t *slot, const void *only)

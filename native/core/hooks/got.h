@@ -24,8 +24,11 @@ int sonde_got_hook(const void *inside, const char *named, const sonde_hook *hook
 typedef bool sonde_got_wanted(const char *file, uintptr_t start, uintptr_t end);
 int sonde_got_hook_all(sonde_got_wanted *wanted, const sonde_hook *hooks, size_t count);
 
-// How many objects were ever loaded; 0: not known.
-unsigned long long sonde_got_loaded_count(void);
+// How many objects were ever loaded and unloaded; 0: not known.
+typedef struct {
+    unsigned long long added, removed;
+} sonde_loaded_objects;
+sonde_loaded_objects sonde_got_loaded(void);
 
 // Puts back what was there, except where other code has changed a slot since. Calls that are in a
 // hook stay in it, so hooks must work on their own afterwards.

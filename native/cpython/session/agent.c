@@ -42,7 +42,7 @@ static int begin(uint32_t reason)
     sonde_arm arm;
     bool forked = reason == SONDE_FORKED;
     if (!forked)                                      // a child has its parent's hooks
-        sonde_libraries_watch(reason != SONDE_START); // before a tick can come
+        sonde_libraries_watch(reason == SONDE_START); // before a tick can come
     int error = forked ? sonde_join_session_forked(socket_path, &facts, &arm)
                        : sonde_join_session(socket_path, reason, &facts, &arm);
     if (error) {
@@ -66,6 +66,7 @@ static int begin(uint32_t reason)
 static void forked_child(void)
 {
     sonde_got_forked();
+    sonde_libraries_forked();
     sonde_agent_threads_forked();
     sonde_heap_forked();
     if (!atomic_load(&sonde.generation)) { // its parent's agent may be starting or ending

@@ -62,12 +62,6 @@ static int on_siginterrupt(int sig, int interrupts)
 }
 #pragma GCC diagnostic pop
 
-static const sonde_hook actions[] = {
-    {"sigaction", (void *)on_sigaction},
-    {"signal", (void *)on_signal},
-    {"siginterrupt", (void *)on_siginterrupt},
-};
-
 // ---- another program; after vfork too, so nothing is allocated and no global is written
 
 static int failed(int result)
@@ -154,26 +148,62 @@ static int on_execle(const char *path, const char *first, ...)
     return on_execve(path, argv, env);
 }
 
-static const sonde_hook execs[] = {
-    {"execve", (void *)on_execve},   {"execv", (void *)on_execv},
-    {"execvp", (void *)on_execvp},   {"execvpe", (void *)on_execvpe},
-    {"fexecve", (void *)on_fexecve}, {"execveat", (void *)on_execveat},
-    {"execl", (void *)on_execl},     {"execlp", (void *)on_execlp},
+// ---- who is hooked
+
+#define ACTION_HOOKS 3
+static const sonde_hook hooks[] = {
+    {"sigaction", (void *)on_sigaction},
+    {"signal", (void *)on_signal},
+    {"siginterrupt", (void *)on_siginterrupt},
+    {"execve", (void *)on_execve},
+    {"execv", (void *)on_execv},
+    {"execvp", (void *)on_execvp},
+    {"execvpe", (void *)on_execvpe},
+    {"fexecve", (void *)on_fexecve},
+    {"execveat", (void *)on_execveat},
+    {"execl", (void *)on_execl},
+    {"execlp", (void *)on_execlp},
     {"execle", (void *)on_execle},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+// The loader lists objects in the order in which it loaded them. What it has to look through in a
+// program of hundreds of libraries takes milliseconds: only the new ones, unless some were
+// unloaded.
+static sonde_loaded_objects seen;
+static size_t place, hooked;
 
-static _Atomic unsigned long long loaded;
-static _Atomic bool sees_execs;
-
-void sonde_libraries_watch(bool with_execs)
+static bool is_wanted(const char *file, uintptr_t start, uintptr_t end)
 {
-    atomic_store(&sees_execs, with_execs);
-    atomic_store(&loaded, sonde_got_loaded_count());
-    sonde_got_hook(NULL, "", actions, COUNT(actions));
-    if (with_execs)
-        sonde_got_hook(NULL, "", execs, COUNT(execs));
+    (void)file;
+    bool is_new = place++ >= hooked;
+    return is_new && !((uintptr_t)&seen >= start && (uintptr_t)&seen < end);
+}
+
+static _Atomic bool busy; // one thread at a time; what it misses, the next look finds
+
+static void hook_loaded(bool all)
+{
+    if (atomic_exchange(&busy, true))
+        return;
+    sonde_loaded_objects now = sonde_got_loaded();
+    if (all || now.added != seen.added || now.removed != seen.removed) {
+        if (all || now.removed != seen.removed)
+            hooked = 0;
+        seen = now;
+        place = 0;
+        sonde_got_hook_all(is_wanted, hooks, sizeof hooks / sizeof *hooks);
+        hooked = place;
+    }
+    atomic_store(&busy, false);
+}
+
+void sonde_libraries_watch(bool preloaded)
+{
+    if (preloaded) {
+        sonde_got_hook(&PyCode_Type, NULL, hooks, ACTION_HOOKS);
+        return;
+    }
+    hook_loaded(true);
     sonde_library_loads_watch(sonde_libraries_watch_loaded);
     sonde_library_loads_hook(&PyCode_Type);
 }
@@ -181,6 +211,8 @@ void sonde_libraries_watch(bool with_execs)
 void sonde_libraries_watch_loaded(void)
 {
     // Not after the end, when the hooks were taken out.
-    if (atomic_load(&sonde.generation) && sonde_got_loaded_count() != atomic_load(&loaded))
-        sonde_libraries_watch(atomic_load(&sees_execs));
+    if (atomic_load(&sonde.generation))
+        hook_loaded(false);
 }
+
+void sonde_libraries_forked(void) { atomic_store(&busy, false); }

@@ -6,17 +6,19 @@
 // - another program. What it executes must not meet this program's perf events: a tick that came
 //   during the execution would be delivered to the new program (seen on 6.18).
 //
-// The calls of all loaded objects are hooked, and again when more were loaded. System calls made
+// The calls of all loaded objects are hooked, and of those that are loaded later. System calls made
 // without libc are not seen.
 #ifndef SONDE_CPYTHON_LIBRARY_HOOKS_H
 #define SONDE_CPYTHON_LIBRARY_HOOKS_H
 
 #include <stdbool.h>
 
-// `execs`: where there is no preload library that sees them. sonde_got_unhook takes the hooks out
-// with all others.
-void sonde_libraries_watch(bool execs);
-// The same once more if objects were loaded since.
+// `preloaded`: the preload library sees to all this, and only handlers that the interpreter sets
+// are of interest. sonde_got_unhook takes the hooks out with all others.
+void sonde_libraries_watch(bool preloaded);
+// Hooks those that were loaded since, unless preloaded.
 void sonde_libraries_watch_loaded(void);
+// In a forked child, which may have been forked while another thread did that.
+void sonde_libraries_forked(void);
 
 #endif
