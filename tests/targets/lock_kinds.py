@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-HOLD = 0.05
+HOLD = 0.1
 KEPT = []  # or the next lock would lie where the last one lay
 
 
