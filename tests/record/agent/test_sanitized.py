@@ -25,8 +25,9 @@ SANITIZER = "detect_leaks=0:handle_segv=0:handle_sigbus=0:halt_on_error=0"
 EACH_READ = "suppress_equal_pcs=0"
 
 # What reads memory that may be gone, by design and under the guard: looks at other threads, which
-# are believed only if the thread stood still meanwhile...
-LOOKS = {"look_body", "list_body", "search_body"}
+# are believed only if the thread stood still meanwhile, and what lies at the address that an event
+# reports (find_body), which may be a block that was freed...
+LOOKS = {"look_body", "list_body", "search_body", "find_body"}
 # ...up to 3.13 the callable of a call that is just being taken apart (only 3.14 tells how much of
 # the value stack still counts), and up to 3.12 the caller of a frame that was just pushed.
 CALLEE, CALLER = "sonde_callee", "sonde_caller_is_set"
