@@ -15,18 +15,19 @@
 
 static _Atomic uint64_t last_id;
 static _Atomic uint32_t ends_lost; // that are not counted in the session yet
-static _Atomic uint64_t small_until;
-void sonde_object_set_window(uint64_t until) { atomic_store(&small_until, until); }
+static _Atomic int window = SONDE_WINDOW_NONE;
+void sonde_object_set_window(int state) { atomic_store(&window, state); }
 
 static bool has_windows(void)
 {
-    return atomic_load_explicit(&small_until, memory_order_relaxed) != UINT64_MAX;
+    return atomic_load_explicit(&window, memory_order_relaxed) != SONDE_WINDOW_NONE;
 }
 
+// Hooks of ours may be called in a closed window, by another tool that took hold of them in an open
+// one.
 static bool window_is_open(void)
 {
-    uint64_t until = atomic_load_explicit(&small_until, memory_order_relaxed);
-    return until == UINT64_MAX || (until && sonde_now() < until);
+    return atomic_load_explicit(&window, memory_order_relaxed) != SONDE_WINDOW_CLOSED;
 }
 
 // The thread's record, if objects are captured at the moment.

@@ -25,8 +25,13 @@ void sonde_object_freed(const void *at);
 bool sonde_object_moving(const void *at, sonde_block *block);
 void sonde_object_moved(uintptr_t at, sonde_block *block, bool failed);
 
-// Small allocations are sampled until then; UINT64_MAX: always, without windows.
-void sonde_object_set_window(uint64_t until);
+// When small allocations are sampled.
+enum {
+    SONDE_WINDOW_NONE, // always
+    SONDE_WINDOW_CLOSED,
+    SONDE_WINDOW_OPEN,
+};
+void sonde_object_set_window(int state);
 
 // Reports what the blocks are that were not looked into yet. The caller has the GIL, and allocates
 // nothing meanwhile.

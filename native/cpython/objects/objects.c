@@ -123,19 +123,21 @@ static void *open_windows(void *unused)
         sleep_until(period + (random >> 33) % (PERIOD_NS - OPEN_NS + 1));
         share.cpu += used_cpu(&clocks);
         uint64_t opened = sonde_now();
-        sonde_object_set_window(opened + OPEN_NS);
+        sonde_object_set_window(SONDE_WINDOW_OPEN);
         sonde_allocation_window(true);
         sleep_until(opened + OPEN_NS);
         sonde_allocation_window(false);
-        sonde_object_set_window(0);
-        uint64_t now = sonde_now(), open = used_cpu(&clocks);
+        sonde_object_set_window(SONDE_WINDOW_CLOSED);
+        uint64_t open = used_cpu(&clocks), now = sonde_now();
         share.cpu += open;
-        // If this thread gets its processor late, the window has ended all the same.
-        if (now - opened > OPEN_NS)
-            open = (uint64_t)((double)open * OPEN_NS / (double)(now - opened));
         share.open_ns += open;
         keep(&share);
-        period = period + PERIOD_NS > now ? period + PERIOD_NS : now;
+        // A window stays open until this thread gets its processor: its CPU time is measured, and
+        // no part of it may be guessed, since the program often runs at once or not at all. So
+        // many periods as a long window takes are without another one.
+        uint64_t periods = (now - opened + OPEN_NS / 2) / OPEN_NS;
+        period += PERIOD_NS * (periods ? periods : 1);
+        period = period > now ? period : now;
         sleep_until(period);
         report(&share, false);
         sonde_exit_if_last();
@@ -171,7 +173,7 @@ void sonde_objects_start(void)
         return;
     sonde_countdown_set_mean(SONDE_SMALL, EVERY * NOMINAL_SHARE);
     sonde_countdown_set_mean(SONDE_LARGE, EVERY);
-    sonde_object_set_window(WINDOWS ? 0 : UINT64_MAX);
+    sonde_object_set_window(WINDOWS ? SONDE_WINDOW_CLOSED : SONDE_WINDOW_NONE);
     if (!sonde_allocation_hooks_start(WINDOWS)) {
         atomic_store(&sonde.header->objects, SONDE_OBJECTS_ALLOCATOR);
         return;
@@ -214,7 +216,7 @@ void sonde_objects_forked(bool followed)
     sonde_blocks_clear();
     sonde_countdown_forked();
     if (WINDOWS) // one may have been open
-        sonde_object_set_window(0);
+        sonde_object_set_window(SONDE_WINDOW_CLOSED);
     if (followed)
         begin();
     else
