@@ -17,8 +17,6 @@ OVERLAP = 0.95
 # Standard deviations by which an estimate may be off: with seven classes on five versions, a normal
 # variable leaves them in one run of 3,000.
 Z = 4.5
-# Small blocks are sampled in windows from 3.14 on, which others' use of the processors disturbs.
-CLUSTERED = 2
 CLASSES = {
     "make_record": "Record",
     "make_entry": "Entry",
@@ -46,11 +44,11 @@ def test_estimates_overlap_with_exact_counts(allocations: Run) -> None:
     assert overlap >= OVERLAP, (made, estimated)
 
 
-def test_estimates_are_within_their_margin(allocations: Run, python: Interpreter) -> None:
+def test_estimates_are_within_their_margin(allocations: Run) -> None:
     rows = {row.type: row for row in objects(allocations.recording).rows}
     for maker, count in allocations.told["made"].items():
         row = rows[CLASSES[maker]]
-        margin = row.margin_count / CONFIDENCE * Z * (CLUSTERED if python.minor >= 14 else 1)
+        margin = row.margin_count / CONFIDENCE * Z
         assert row.estimated_count == pytest.approx(count, abs=margin), maker
 
 

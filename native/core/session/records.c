@@ -180,9 +180,9 @@ void sonde_object_end_lost(void)
     atomic_fetch_add_explicit(&sonde.header->object_ends_lost, 1, memory_order_relaxed);
 }
 
-void sonde_object_time_spent(sonde_thread *thread, uint64_t since)
+void sonde_object_time_spent(sonde_thread *thread, uint64_t since_cpu_ns)
 {
-    uint64_t spent = sonde_now() - since;
+    uint64_t spent = sonde_thread_cpu() - since_cpu_ns + sonde.cpu_read_ns;
     thread->slot->agent_ns += spent;
     atomic_fetch_add_explicit(&sonde.header->object_agent_ns, spent, memory_order_relaxed);
 }

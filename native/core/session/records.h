@@ -59,8 +59,9 @@ bool sonde_write_object_type(sonde_thread *thread, uint64_t id, uint64_t type, u
 // the caller writes it later or calls sonde_object_end_lost().
 bool sonde_write_object_end(sonde_thread *thread, uint64_t time, uint64_t id);
 void sonde_object_end_lost(void);
-// Counts the time since then as spent in sampling objects.
-void sonde_object_time_spent(sonde_thread *thread, uint64_t since);
+// Counts the CPU time of the thread since then as spent in sampling objects. Elapsed time would
+// include that another thread was on the processor.
+void sonde_object_time_spent(sonde_thread *thread, uint64_t since_cpu_ns);
 // Writes in which share of the CPU time windows were open. False: there was no room.
 bool sonde_write_object_share(sonde_thread *thread, uint64_t time, uint64_t open_ns,
                               uint64_t cpu_ns);

@@ -66,7 +66,7 @@ static void look_at(const void *at)
 {
     int saved = errno;
     sonde_thread *me = enter();
-    uint64_t began = sonde_now();
+    uint64_t began = sonde_thread_cpu();
     sonde_block *block = me ? sonde_block_hold(at) : NULL;
     if (block) {
         if (!block->typed)
@@ -151,7 +151,7 @@ void sonde_object_sampled(const void *at, size_t size, int which, int by, const 
         return;
     int saved = errno;
     sonde_thread *me = enter();
-    uint64_t began = sonde_now();
+    uint64_t began = sonde_thread_cpu();
     if (me && (sonde_what() & SONDE_WHAT_OBJECTS))
         write_sample(me, at, size, which, by, library);
     leave(me, began);
@@ -177,7 +177,7 @@ void sonde_object_freed(const void *at)
     sonde_block block;
     if (sonde_block_take(at, &block)) {
         sonde_thread *me = enter();
-        uint64_t began = sonde_now();
+        uint64_t began = sonde_thread_cpu();
         end(me, at, &block);
         leave(me, began);
     }
@@ -192,7 +192,7 @@ bool sonde_object_moving(const void *at, sonde_block *block)
         return true;
     int saved = errno;
     sonde_thread *me = enter();
-    uint64_t began = sonde_now();
+    uint64_t began = sonde_thread_cpu();
     if (me)
         write_type(me, at, block);
     leave(me, began);
@@ -208,7 +208,7 @@ void sonde_object_moved(uintptr_t at, sonde_block *block, bool failed)
     }
     int saved = errno;
     sonde_thread *me = enter();
-    uint64_t began = sonde_now();
+    uint64_t began = sonde_thread_cpu();
     end(me, NULL, block);
     leave(me, began);
     errno = saved;

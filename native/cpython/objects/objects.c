@@ -50,35 +50,40 @@ static void sleep_until(uint64_t then)
         sonde_worker_sleep(&worker, then - now);
 }
 
-// CPU time of the program's threads that have a slot. The process's own clock would be late by the
+// CPU times of the program's threads that have a slot. The process's own clock would be late by the
 // scheduler's tick for each of them that runs, which may be several windows.
 #define MAX_CLOCKS 64u
 
 typedef struct {
     uint32_t tid[MAX_CLOCKS];
     uint64_t cpu[MAX_CLOCKS];
+    uint64_t agent[MAX_CLOCKS]; // of it, what sampling used
     uint64_t process;
 } clocks_t;
 
-// CPU time since it was last asked. A thread that was not known then counts from now on.
+// What the program itself used of the CPU time since it was last asked: not what sampling used,
+// most of it in windows. A thread that was not known then counts from now on.
 static uint64_t used_cpu(clocks_t *clocks)
 {
-    uint64_t process = sonde_clock(CLOCK_PROCESS_CPUTIME_ID), sum = 0;
+    uint64_t process = sonde_clock(CLOCK_PROCESS_CPUTIME_ID);
+    int64_t sum = 0;
     uint32_t slots = atomic_load(&sonde.header->slots_used);
     for (uint32_t i = 0; i < slots && i < MAX_CLOCKS; i++) {
         uint32_t tid = atomic_load(&sonde.slots[i].tid);
         if (!tid || tid == SONDE_NOTES_TID)
             continue;
+        uint64_t agent = sonde.slots[i].agent_ns;
         uint64_t cpu = sonde_clock(sonde_cpu_clock_of((pid_t)tid));
-        if (clocks->tid[i] == tid && cpu > clocks->cpu[i])
-            sum += cpu - clocks->cpu[i];
+        if (clocks->tid[i] == tid && cpu >= clocks->cpu[i] && agent >= clocks->agent[i])
+            sum += (int64_t)(cpu - clocks->cpu[i]) - (int64_t)(agent - clocks->agent[i]);
         clocks->tid[i] = tid;
         clocks->cpu[i] = cpu;
+        clocks->agent[i] = agent;
     }
     if (slots > MAX_CLOCKS)
-        sum = process - clocks->process;
+        sum = (int64_t)(process - clocks->process);
     clocks->process = process;
-    return sum;
+    return sum > 0 ? (uint64_t)sum : 0;
 }
 
 // The share of the program's CPU time in which windows were open. Not of all time: where the

@@ -31,7 +31,7 @@ static void JNICALL on_made(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobjec
         me = NULL;
     }
     if (me) {
-        uint64_t began = sonde_now();
+        uint64_t began = sonde_thread_cpu();
         sonde_hotspot_identify(me);
         sonde_event stack = {0};
         sonde_rec_object made = {.time = sonde_now(), .size = (uint64_t)size, .every = EVERY};

@@ -62,7 +62,7 @@ static void JNICALL on_collected(jvmtiEnv *jvmti, jlong tag)
     }
     sonde_thread *me = sonde_enter();
     if (me) {
-        uint64_t began = sonde_now();
+        uint64_t began = sonde_thread_cpu();
         write_waiting(me);
         sonde_object_time_spent(me, began);
         sonde_leave(me);
