@@ -47,6 +47,7 @@ ROWS = {"tree": "nodes", "waits": "waits", "calls": "edges", "summary": "finding
 """Where the rows of a view are not called so."""
 OF_ELSEWHERE = ("objects", "events", "data", "hot")
 """Of Java, of events and of an online profile: the recording has none of these."""
+SNAPSHOTS = ("heap.sonde",)
 OF_FILES = ("report", "export", "diff")
 """Verbs that only read recordings run in this process, which saves their start."""
 RUN_FOR = "0.3"
@@ -291,7 +292,9 @@ def as_shell(command: str, folder: Path) -> list[str]:
     found = []
     for word in words_of(command):
         pattern = "*" in word and f"'{word}'" not in command
-        found += [path.name for path in sorted(folder.glob(word))] if pattern else [word]
+        # Recordings: a heap snapshot would be refused where many of them are given.
+        matches = [path.name for path in sorted(folder.glob(word)) if path.name not in SNAPSHOTS]
+        found += matches if pattern else [word]
     return found
 
 

@@ -156,7 +156,7 @@ def test_from_outside_if_asked_for(python: Interpreter, keep: Keep) -> None:
         run = attached(target.pid, path, "--for", "0.5", "--sampler", "remote")
         assert "libsonde" not in Path(f"/proc/{target.pid}/maps").read_text()
     assert run.recording.quality["sampler"] == "remote"
-    assert len(run.recording.samples) > 50
+    assert len(run.recording.samples) > 20
 
 
 def test_forked_children_are_followed(python: Interpreter, keep: Keep) -> None:
