@@ -21,8 +21,8 @@
 
 #if PY_VERSION_HEX >= 0x030C0000
 #define THREADS_FIELD 20 // of /proc/self/stat, as proc(5) counts them; the name is the second
-// A process with more threads has some of its own: ours are the attach thread, the reader and the one
-// that opens windows of allocations, and one of each that ends.
+// A process with more threads has some of its own: ours are the attach thread, the reader and the
+// one that opens windows of allocations, and one of each that ends.
 #define MAX_OURS 6
 // Threads come and go while they are counted.
 #define TRIES 100
