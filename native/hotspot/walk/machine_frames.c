@@ -38,6 +38,8 @@ SONDE_HOT SONDE_FOREIGN bool sonde_frame_caller(const sonde_machine_frame *of,
     const uintptr_t *slot, *sp;
     if (of->kind == SONDE_INTERPRETED_FRAME) {
         const uintptr_t *fp = (const uintptr_t *)of->at.fp;
+        if ((uintptr_t)fp & 7) // no frame: other code used the register
+            return false;
         slot = fp + 1;
         // Arguments that were moved for the interpreter lie between the two.
         sp = (const uintptr_t *)fp[INTERPRETED_SENDER_SP];
