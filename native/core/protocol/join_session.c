@@ -143,12 +143,18 @@ void sonde_leave_session(void)
 
 EXPORT int sonde_agent_active(void) { return atomic_load(&sonde.generation) != 0; }
 
+#define CLOSING_NS 50000000
+
 EXPORT void sonde_agent_before_exec(void)
 {
     if (!atomic_load(&sonde.generation) || getpid() != session_pid)
         return;
     int saved = errno;
-    sonde_link_notify(socket_path, SONDE_EXEC);
+    // Of a recorder that ends, the kernel resets connections before it closes the events that were
+    // on their way to it, as a child's are that has just armed itself.
+    struct timespec closing = {0, CLOSING_NS};
+    if (sonde_link_notify(socket_path, SONDE_EXEC))
+        nanosleep(&closing, NULL);
     // One that came while the target had SIGTRAP blocked would stay pending in the new program.
     sigset_t trap;
     sigemptyset(&trap);
