@@ -1,6 +1,7 @@
 #include "core/hooks/library_loads.h"
 
 #include "core/hooks/got.h"
+#include "core/session/session.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -8,6 +9,9 @@
 
 #define MAX_WATCHERS 4
 static sonde_library_loaded *_Atomic watchers[MAX_WATCHERS];
+static const void *_Atomic interpreter;
+
+static const char ctypes_module[] = "/_ctypes.";
 
 void sonde_library_loads_watch(sonde_library_loaded *loaded)
 {
@@ -35,10 +39,15 @@ static void *on_dlopen(const char *file, int flags)
     if (!file || !strchr(file, '/'))
         return dlopen(file, flags);
     void *handle = dlopen(file, flags);
-    for (int i = 0; handle && i < MAX_WATCHERS; i++) {
+    // Not after the end, when the hooks were taken out.
+    if (!handle || !atomic_load(&sonde.generation))
+        return handle;
+    if (strstr(file, ctypes_module))
+        sonde_library_loads_hook(atomic_load(&interpreter));
+    for (int i = 0; i < MAX_WATCHERS; i++) {
         sonde_library_loaded *loaded = atomic_load(&watchers[i]);
         if (loaded)
-            loaded();
+            loaded(file);
     }
     return handle;
 }
@@ -46,6 +55,7 @@ static void *on_dlopen(const char *file, int flags)
 void sonde_library_loads_hook(const void *inside)
 {
     static const sonde_hook hooks[] = {{"dlopen", (void *)on_dlopen}};
+    atomic_store(&interpreter, inside);
     sonde_got_hook(inside, NULL, hooks, 1);
-    sonde_got_hook(NULL, "/_ctypes.", hooks, 1);
+    sonde_got_hook(NULL, ctypes_module, hooks, 1);
 }

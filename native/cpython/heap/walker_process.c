@@ -2,6 +2,7 @@
 #include "cpython/heap/walker_process.h"
 
 #include "core/base/clock.h"
+#include "core/signals/signal_actions.h"
 #include "cpython/frames/frames.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static void run(int fd, heap_progress *progress)
     // blocked: those that cannot be, such as a fault, end the copy.
     struct sigaction plain = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++)
-        sigaction(number, &plain, NULL);
+        sonde_sigaction(number, &plain, NULL);
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -271,15 +271,17 @@ static const sonde_hook shared_hooks[] = {
     {"sem_post", (void *)on_shared_post},
 };
 
+static const char multiprocessing_module[] = "/_multiprocessing.";
+
 static void hook_multiprocessing(void)
 {
-    sonde_got_hook(NULL, "/_multiprocessing.", shared_hooks,
+    sonde_got_hook(NULL, multiprocessing_module, shared_hooks,
                    sizeof shared_hooks / sizeof *shared_hooks);
 }
 
-static void library_loaded(void)
+static void library_loaded(const char *file)
 {
-    if (atomic_load(&sonde.generation))
+    if (strstr(file, multiprocessing_module))
         hook_multiprocessing();
 }
 

@@ -158,16 +158,14 @@ void sonde_object_sampled(const void *at, size_t size, int which, int by, const 
     errno = saved;
 }
 
-// What an interpreter frees when it ends was alive in the end.
 static void end(sonde_thread *me, const void *at, sonde_block *block)
 {
     if (me && !block->typed && at)
         write_type(me, at, block);
-    if (interpreter_is_finalizing())
-        return;
     if (me)
         write_end(me, block->id);
-    else if (atomic_load_explicit(&sonde.generation, memory_order_relaxed))
+    else if (!interpreter_is_finalizing() &&
+             atomic_load_explicit(&sonde.generation, memory_order_relaxed))
         atomic_fetch_add(&ends_lost, 1);
 }
 

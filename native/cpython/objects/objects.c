@@ -153,16 +153,13 @@ static void *open_windows(void *unused)
 
 // ---- sessions
 
-// Once the hooks are in place.
-// One of them may be the module that loads others: that of ctypes.
-static void library_loaded(void)
+static void library_loaded(const char *file)
 {
-    if (!atomic_load(&sonde.generation)) // it is over, and the hooks were taken out
-        return;
-    sonde_library_loads_hook(&PyCode_Type);
+    (void)file;
     sonde_native_memory_hook();
 }
 
+// Once the hooks are in place.
 static void begin(void)
 {
     started = true;

@@ -197,6 +197,12 @@ static void hook_loaded(bool all)
     atomic_store(&busy, false);
 }
 
+static void on_loaded(const char *file)
+{
+    (void)file;
+    hook_loaded(false);
+}
+
 void sonde_libraries_watch(bool preloaded)
 {
     if (preloaded) {
@@ -204,7 +210,7 @@ void sonde_libraries_watch(bool preloaded)
         return;
     }
     hook_loaded(true);
-    sonde_library_loads_watch(sonde_libraries_watch_loaded);
+    sonde_library_loads_watch(on_loaded);
     sonde_library_loads_hook(&PyCode_Type);
 }
 

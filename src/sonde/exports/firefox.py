@@ -253,7 +253,7 @@ def _samples(recording: Recording, found: Profile, rows: Ints, weight: Ints) -> 
 
 
 def _objects(recording: Recording, found: Profile, rows: Ints, weight: Ints) -> Iterator[str]:
-    """A thread's sampled objects, each with the bytes that it stands for."""
+    """A thread's sampled objects, each with the bytes that it represents."""
     order = np.argsort(recording.samples.time[rows], kind="stable")
     yield '{"stack":['
     yield from _numbers(found.node[recording.samples.context[rows]][order])

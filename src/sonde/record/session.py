@@ -16,6 +16,7 @@ from typing import Any
 from sonde import _inside
 from sonde.errors import SondeError, UsageError
 from sonde.model.trees.partial_tree import DEFAULT_MEMORY
+from sonde.units import parse_share, parse_size
 
 from . import own_heap
 from .launch import program_name
@@ -28,7 +29,6 @@ from .recorder.options.options import (
     check_rate,
     parse_what,
 )
-from .recorder.options.units import parse_share, parse_size
 from .recorder_process import RecorderHandle
 from .shm import layout as shm
 from .system import native_libraries

@@ -170,7 +170,7 @@ export interface Objects {
   /** How long it was alive; UNKNOWN: until the end, or nobody knows. */
   length: Float64Array;
   context: Int32Array;
-  /** Bytes that it stands for. */
+  /** Bytes that it represents. */
   bytes: Float64Array;
 }
 

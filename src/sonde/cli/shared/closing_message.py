@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import Any
 
-from sonde.record.recorder.options.units import size_words
+from sonde.units import size_words
 
 UNSEEN = (
     "the command started neither CPython 3.11 to 3.15 nor a JVM 17 or newer; "

@@ -125,7 +125,7 @@ class LiveLine:
 
 def words_of(status: dict[str, Any]) -> str:
     """Time, samples, threads and size of a recording under way."""
-    from sonde.record.recorder.options.units import size_words
+    from sonde.units import size_words
 
     processes = status["processes"]
     threads = sum(_threads(pid) for pid in processes)

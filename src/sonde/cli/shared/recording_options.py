@@ -192,7 +192,7 @@ class RecordingOptions(NamedTuple):
     def storage(self) -> tuple[Mode, float | None]:
         """How the recording is stored, and the share of a core that it may take."""
         from sonde.record.recorder.options.modes import parse_mode
-        from sonde.record.recorder.options.units import parse_share
+        from sonde.units import parse_share
 
         share = None if self.budget is None else parse_share("--budget", self.budget)
         mode = parse_mode(

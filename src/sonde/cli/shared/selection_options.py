@@ -200,7 +200,7 @@ def seconds(option: str, text: str | None) -> float | None:
     try:
         return float(text)
     except ValueError:
-        from sonde.record.recorder.options.units import try_time
+        from sonde.units import try_time
 
         ns = try_time(text)
         if ns is None:

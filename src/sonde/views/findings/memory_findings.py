@@ -1,6 +1,6 @@
 """Sites at which memory only grows: what they allocate stays, and what is old is not freed.
 
-Steady programs free what is old, caches too, and a start-up ends: all three are told apart by when
+Steady programs free what is old, caches too, and a start-up ends: all three are recognized by when
 the survivors were allocated and by what happened to those of their age.
 """
 

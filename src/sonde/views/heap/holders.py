@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = ("java.lang.Class", "module", "type", "function", "frame", "coroutine", "generator")
-"""Types whose objects are told apart."""
+"""Types whose objects are distinguished."""
 
 
 class HolderNames:

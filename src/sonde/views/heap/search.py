@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.errors import UsageError
-from sonde.record.recorder.options.units import parse_size
+from sonde.units import parse_size
 from sonde.views.heap.holders import HolderNames
 from sonde.views.heap.object_text import text_of
 

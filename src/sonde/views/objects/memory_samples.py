@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def memory_samples(recording: Recording, selection: Selection) -> Recording:
-    """The recording with one sample for each sampled object, weighing the bytes that it stands for.
+    """The recording with a sample for each sampled object, weighted by the bytes it represents.
 
     Of those alive at the end of the selected time, if the selection is of them.
     """

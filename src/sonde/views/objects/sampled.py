@@ -1,7 +1,7 @@
-"""Sampled allocations of a part of a recording: what each stands for, and how long it was alive.
+"""Sampled allocations of a part of a recording: what each represents, and how long it was alive.
 
 Of an object of n bytes the runtime takes a sample with probability p = 1 - exp(-n / every). So a
-sample stands for 1 / p objects on average, and the variance of that estimate is (1 - p) / p².
+sample represents 1 / p objects on average, and the variance of that estimate is (1 - p) / p².
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Sampled:
     row: Ints
     size: Ints
     count: Floats
-    """Objects that it stands for."""
+    """Objects that it represents."""
     variance: Floats
     """Of that number."""
     begin: Ints

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from sonde.errors import UsageError, invalid
 from sonde.model.locks.lock_kinds import LockKinds
+from sonde.units import parse_time
 
 from ...shm import layout as shm
-from .units import parse_time
 
 if TYPE_CHECKING:
     from ...tables.open_lock_waits import LockWait

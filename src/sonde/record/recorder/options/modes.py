@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sonde.errors import UsageError, invalid
+from sonde.units import is_size, parse_size, parse_time
 
 from .dump_triggers import parse_threshold
-from .units import is_size, parse_size, parse_time
 
 MODES = ("normal", "continuous", "wrap")
 DEFAULT_SECONDS = 30
